@@ -225,7 +225,9 @@ def _made(path: Path) -> Made | None:
             return None
     schema = str(data.get("schema"))
     if schema.startswith(TOOL):
-        return Made.CERTIFICATE if schema.startswith(f"{TOOL}-certificate/") else Made.RECORD
+        return Made.RECORD
+    if {"schema", "claim", "relation"} <= data.keys():
+        return Made.CERTIFICATE
     try:
         return Made.LOG if data["runs"][0]["tool"]["driver"]["name"] == TOOL else None
     except (KeyError, IndexError, TypeError):

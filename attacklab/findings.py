@@ -211,7 +211,7 @@ class CheckedCertificate:
         sha256: of its bytes.
         size: how many bytes it has.
         statement: what the checker says that it shows; empty if it does not accept it.
-        lemmas: the lemmas that this rests on, by name.
+        lemmas: the files on whose reading this rests, by name; lemmas in records of older versions.
         checked: how much was checked, as the checker says it.
     """
 

@@ -20,7 +20,7 @@ from bench.common.timing import in_turns
 from experiments.people_in_graphs import mean_noise
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision, worst_case_precision
-from mechanisms.exponential.exact_base2 import exact_exponential_base2
+from mechanisms.exponential.exact import exact_exponential_base2
 from mechanisms.exponential.naive import naive_exponential
 from mechanisms.published import discrete_laplace
 
@@ -64,8 +64,9 @@ def collect(settings: Settings) -> Collected:
 
     def selection(costs: Sequence[float], eta: BaseTwoEta, spread: int) -> dict[str, float]:
         utilities = [-float(cost) for cost in costs]
+        term = exact_exponential_base2(eta=eta, utility_range=(-spread, 0))
         return in_turns(
-            lambda: exact_exponential_base2(utilities, bits, eta=eta, utility_range=(-spread, 0)),
+            lambda: term.release(utilities, bits),
             lambda: naive_exponential(utilities, 1, rng, epsilon=float(eta.epsilon()[1])),
             budget=budget,
         )
@@ -80,8 +81,9 @@ def collect(settings: Settings) -> Collected:
     def noise(size: int) -> dict[str, float]:
         reach = size // 2
         utilities = [-float(abs(point)) for point in range(-reach, reach + 1)]
+        term = exact_exponential_base2(eta=FINE, utility_range=(-reach, 0))
         return in_turns(
-            lambda: exact_exponential_base2(utilities, bits, eta=FINE, utility_range=(-reach, 0)),
+            lambda: term.release(utilities, bits),
             lambda: discrete_laplace(Fraction(1, EPSILON), bits),
             budget=budget,
         )

@@ -29,7 +29,7 @@ from experiments.common.simulated_audits import (
     looks,
 )
 from experiments.targets.making import GRID
-from mechanisms.laplace.naive_randomized_response import naive_randomized_response
+from mechanisms.laplace.naive import naive_randomized_response
 
 QUESTION = "How often is a sound target accused, and how many trials does a flaw take?"
 

@@ -161,8 +161,7 @@ def _find(case: Case, reports: list[Progress]) -> Law:
         case "weights":
             return find(sample_by_bisection, IntegerWeights(tuple(1 << u for u in reversed(range(case.size)))))
         case "base_e":
-            utilities = [-u / 4 for u in range(case.size)]
-            return find(lambda bits: exact_exponential(utilities, bits, epsilon=1))
+            return find(exact_exponential(epsilon=1).release, tuple(-u / 4 for u in range(case.size)))
         case "laplace":
             return find(discrete_laplace, Fraction(SCALE))
         case _:

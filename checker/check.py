@@ -1,7 +1,8 @@
 """Check certificates of terms: `python checker/check.py FILE...`.
 
 Nothing of what is judged is imported or run: a term's promise is derived anew from its JSON, its tables are checked
-number by number, and the code that runs terms must be as it was when somebody read it.
+number by number, and the code that runs terms must be as it was when somebody read it. A table is in the certificate,
+or is named there by the SHA-256 of a file in the folder `tables` beside it.
 
 Exit status: 0 if every certificate is accepted, 1 if one is refused, 2 if there was nothing to check.
 """
@@ -14,18 +15,20 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from checker import claims, rules
-from checker.forms import Fields, Refused, read
+from checker.forms import Fields, Refused, parsed, read
 from checker.laws import Law
 from checker.readings import require_read
 from checker.tables import check_table
 
 SCHEMA = "exact-term/1"
+TABLES = Path("tables")
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,12 @@ class Conclusion:
     readings: tuple[str, ...]
 
 
-def check(certificate: Any) -> Conclusion:
+def check(certificate: Any, tables: Path = TABLES) -> Conclusion:
     """Check a certificate.
 
     Args:
         certificate: its JSON.
+        tables: the folder of tables that it names by their SHA-256.
 
     Raises:
         Refused: it does not show what it states.
@@ -57,7 +61,7 @@ def check(certificate: Any) -> Conclusion:
     fields.take("name", str)
     term = rules.release(fields.take("term"))
     relation, promised = fields.take("relation", str), claims.claim(fields.take("claim"))
-    tables = [_checked(json.dumps(table)) for table in fields.take("tables", list)]
+    checked = [_checked(_text_of(table, tables)) for table in fields.take("tables", list)]
     fields.done()
     if term.neighbours is None or term.neighbours.relation != relation:
         raise Refused(
@@ -65,15 +69,33 @@ def check(certificate: Any) -> Conclusion:
         )
     if not claims.keep(term.losses, promised):
         raise Refused(f"the term is not seen to keep {promised}")
-    _require_tables(term.tabled, [law for law, _ in tables])
-    cells = sum(cells for _, cells in tables)
+    _require_tables(term.tabled, [law for law, _ in checked])
+    cells = sum(cells for _, cells in checked)
     return Conclusion(f"{promised} for every pair of {term.neighbours.words}", cells, require_read())
+
+
+def _text_of(table: Any, folder: Path) -> str:
+    """Return the text of a table, from the file that the certificate names if it does."""
+    if type(table) is not dict or "sha256" not in table:
+        return json.dumps(table)
+    fields = Fields(table, "a table")
+    digest = fields.take("sha256", str)
+    fields.done()
+    if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
+        raise Refused("a table must be named by 64 hexadecimal digits")
+    try:
+        content = (folder / f"{digest}.json").read_bytes()
+    except OSError as error:
+        raise Refused(f"the table {digest} cannot be read: {error.strerror}") from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise Refused(f"the file of the table {digest} holds something else")
+    return content.decode("utf-8", "replace")
 
 
 @cache
 def _checked(table: str) -> tuple[Law, int]:
     """Check a table once, however many certificates have it."""
-    return check_table(json.loads(table))
+    return check_table(parsed(table, "a table"))
 
 
 def _require_tables(wanted: frozenset[Law], given: list[Law]) -> None:
@@ -91,7 +113,7 @@ def main(arguments: list[str]) -> int:
     refused = 0
     for path in paths:
         try:
-            shown = check(read(path))
+            shown = check(read(path), path.parent / TABLES)
         except (Refused, RecursionError) as error:
             refused += 1
             print(f"REFUSED   {path.stem}: {error}")

@@ -27,9 +27,21 @@ def read(path: Path) -> Any:
         Refused: it is not such a file.
     """
     try:
-        return json.loads(path.read_text("utf-8"), object_pairs_hook=_once, parse_constant=_not_json)
-    except (OSError, ValueError, RecursionError) as error:
-        raise Refused(f"{path.name} is not a certificate: {error}") from error
+        return parsed(path.read_text("utf-8"), path.name)
+    except (OSError, ValueError) as error:
+        raise Refused(f"{path.name} cannot be read: {error}") from error
+
+
+def parsed(text: str, name: str) -> Any:
+    """Read a text of JSON in which no key is there twice.
+
+    Raises:
+        Refused: it is not that.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_not_json)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{name} is not JSON as it should be: {error}") from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -201,12 +201,11 @@ def normal_tail(z: Interval) -> Interval:
     if z.high > _FAR * ONE:
         return Interval(0, (normal_density(z) / z).high if z.low > 0 else ONE)
     square = z * z
-    term = total = z
-    order = 1
-    while term.high > 1 or square.high > order * ONE // 2:
+    low, high = z.low, z.high
+    total, order = z, 1
+    while high > 1 or square.high > order * ONE // 2:
         order += 2
-        term = term * square
-        term = Interval(term.low // order, -(-term.high // order))
-        total += term
+        low, high = (low * square.low >> BITS) // order, -((-high * square.high >> BITS) // order)
+        total += Interval(low, high)
     total = Interval(total.low, total.high + 2)
     return of(HALF) - total / (exp(square * of(HALF)) * sqrt(pi().times(2)))

@@ -12,6 +12,7 @@ Gaussian for Differential Privacy', theorem 7 and proposition 5; Balle and Wang 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -25,8 +26,11 @@ SUMMED_UP_TO = 64
 """The variance up to which tail sums of the discrete Gaussian are added up."""
 
 _LAST_DERIVATIVE = 240
-_MOST_THRESHOLDS = 4000
-_MILLS_FROM = 12
+_MOST_THRESHOLDS = 25000
+_MOST_MU = 20
+_FAR_FROM = 12  # standard deviations, where 64 levels and 160 bits leave parts of 2^−150
+_FAR_BITS = 160
+_LEVELS = 64
 
 
 class Law(ABC):
@@ -211,13 +215,13 @@ class DiscreteGaussian(GaussianLaw):
 
         A number z shows that for which Q(z) ≤ T(t) and Q(z − μ) ≥ T(t − d). All thresholds of at least t keep it if
         T(s) ≤ Q(μ/2 + (s·d − d²/2)/σ²μ) for every s ≥ t, where the trade-off curve is no steeper than that of μ-GDP.
-        That holds by itself from (½ + σμ/2 − κd/2)/(1 − κ) on, κ = d/σμ (proved in mechanisms/gaussian/README.md), and
-        is tried one by one before. Thresholds below (d + 1)/2 mirror those above.
+        That holds by itself from (½ + σμ/2 − κd/2)/(1 − κ) on, κ = d/σμ (mechanisms/core/gaussian_claims has the
+        proof), and is tried one by one before. Thresholds below (d + 1)/2 mirror those above.
         """
         if not steps:
             return True
         mu, sigma = (sqrt(of(square)) for square in (mu_squared, self.variance))
-        if mu.low <= 0 or sigma.low <= 0:
+        if mu.low <= 0 or sigma.low <= 0 or mu.high > _MOST_MU * ONE:
             return False
         kappa = of(steps) / (sigma * mu)
         if kappa.high >= ONE:
@@ -234,19 +238,36 @@ class DiscreteGaussian(GaussianLaw):
         return all(self._threshold_keeps(t, steps, mu) for t in range(first, flat))
 
     def _is_flat(self, t: int, steps: int, mu: Interval) -> bool:
-        """Whether T(t) ≤ Q(x); far out by Q(x) ≥ φ(x)·x/(1 + x²) and S(t) ≤ g(t)/(1 − g(t + 1)/g(t))."""
+        """Whether T(t) ≤ Q(x) for the x at which the curve of μ-GDP has the slope that begins at t."""
         x = mu * of(HALF) + of((t * steps - Fraction(steps**2, 2)) / self.variance) / mu
-        if x.high < _MILLS_FROM * ONE:
+        if x.low < _FAR_FROM * ONE:
             return self.tail(t).high <= normal_tail(x).low
-        exponent = x * x * of(HALF) - _half_rate(self.variance).times(t * t)
-        fall = of(1) - exp(of(-Fraction(2 * t + 1) / (2 * self.variance)))
-        ratio = exp(exponent) * sqrt(pi().times(2)) * (of(1) + x * x) / (x * _whole(self.variance) * fall)
-        return ratio.high <= ONE
+        return self._ratio(t, x).low >= ONE
 
     def _threshold_keeps(self, t: int, steps: int, mu: Interval) -> bool:
-        here, there = self.tail(t), self.tail(t - steps)
-        z = _quantile_above(here.low, (t - HALF) * (1 + 1 / (24 * self.variance)) / _root(self.variance).lower)
-        return normal_tail(z).high <= here.low and normal_tail(z - Interval(mu.low, mu.low)).low >= there.high
+        guess = min((t - HALF) * (1 + 1 / (24 * self.variance)), Fraction(t)) / _root(self.variance).lower
+        below = Interval(mu.low, mu.low)
+        if guess - mu.upper < _FAR_FROM + 1:
+            here, there = self.tail(t), self.tail(t - steps)
+            aim = Interval(here.low, here.low)
+            z = _root_above(guess, lambda z: ln(normal_tail(z) / aim) * normal_tail(z) / normal_density(z))
+            return normal_tail(z).high <= here.low and normal_tail(z - below).low >= there.high
+        z = _root_above(guess, lambda z: ln(self._ratio(t, z)) / _hazard(z))
+        return self._ratio(t, z).high <= ONE and self._ratio(t - steps, z - below).low >= ONE
+
+    def _ratio(self, t: int, z: Interval) -> Interval:
+        """Enclose Q(z)/T(t) far out, where both are too small for units.
+
+        S(t) = g(t)·(1 + r(t)·(1 + r(t + 1)·(…))) with r(k) = e^(−(2k + 1)/2σ²), which fall.
+        """
+        ratio, fall = exp(of(-Fraction(2 * t + 1) / (2 * self.variance))), exp(of(-1 / self.variance))
+        term = total = of(1)
+        while term.high > ONE >> _FAR_BITS:
+            term, ratio = term * ratio, ratio * fall
+            total += term
+        total = Interval(total.low, total.high + (term / (of(1) - ratio)).high)
+        exponent = _half_rate(self.variance).times(t * t) - z * z * of(HALF)
+        return exp(exponent) * _whole(self.variance) / (sqrt(pi().times(2)) * _hazard(z) * total)
 
 
 LAWS = {kind.__name__: kind for kind in (DiscreteLaplace, Geometric, RoundedLaplace, DiscreteGaussian, RoundedGaussian)}
@@ -398,13 +419,21 @@ def _bernoulli() -> list[Fraction]:
     return numbers
 
 
-def _quantile_above(tail: int, guess: Fraction) -> Interval:
-    """Return a number a little above Q⁻¹ of a tail below ½, by Newton's method; what it is used for is checked."""
+def _hazard(z: Interval) -> Interval:
+    """Enclose φ(z)/Q(z) = z + 1/(z + 2/(z + 3/(z + …))), where z + k/(…) lies between z and z + k/z (DLMF 7.9.2)."""
+    fraction = Interval(z.low, (z + of(_LEVELS + 1) / z).high)
+    for level in range(_LEVELS, 0, -1):
+        fraction = z + of(level) / fraction
+    return fraction
+
+
+def _root_above(guess: Fraction, step: Callable[[Interval], Interval]) -> Interval:
+    """Return a number a little above a root, by Newton's method; what it is used for is checked."""
     z = of(guess)
     for _ in range(12):
         z = Interval(max(z.low, 0), max(z.low, 0))
-        step = (normal_tail(z) - Interval(tail, tail)) / normal_density(z)
-        z += step
-        if abs(step.low) < ONE >> 56:
+        change = step(z)
+        z += change
+        if abs(change.low) < ONE >> 56:
             break
     return Interval(z.low + (ONE >> 100), z.low + (ONE >> 100))

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from checker import claims, laws
 from checker.claims import ApproximateDP, BoundedRange, Losses, Shift
 from checker.forms import Fields, Refused
-from checker.intervals import exp, ln, of
+from checker.intervals import BITS, exp, ln, of
 
 RECORDS = {
     "add-remove": "records, one added or removed",
@@ -144,6 +144,10 @@ def _records(fields: Fields) -> Neighbours:
     return Neighbours(relation, RECORDS[relation])
 
 
+def _answers(sensitivity: Fraction) -> Neighbours:
+    return Neighbours("answers", f"answers at most {claims.shown(sensitivity)} apart")
+
+
 # Queries
 
 
@@ -153,8 +157,7 @@ def answer(fields: Fields) -> Query:
     a ≤ b ≤ a + d·step gives R(a) ≤ R(b) ≤ R(a) + d; clamping moves no two numbers further apart.
     """
     sensitivity, step = fields.positive("sensitivity"), fields.step()
-    words = f"answers at most {claims.shown(sensitivity)} apart"
-    return Query(Neighbours("answers", words), (-(-sensitivity // step),))
+    return Query(_answers(sensitivity), (-(-sensitivity // step),))
 
 
 def counts(fields: Fields) -> Query:
@@ -197,6 +200,18 @@ def count_from(fields: Fields) -> Query:
     return Query(_records(fields), (1,))
 
 
+def column(fields: Fields) -> Query:
+    """A function of one record at a time turns neighbours into neighbours, whatever it computes.
+
+    Source: McSherry 2009, 'Privacy Integrated Queries', section 4.2 (the transformation Select has stability 1).
+    """
+    _public_function(fields, "number")
+    inner = fields.take("query", dict)
+    if inner.get("is") not in ("Total", "CountFrom"):
+        raise Refused("the numbers of a column are added up or counted: Total or CountFrom")
+    return query(inner)
+
+
 def histogram(fields: Fields) -> Query:
     """A record is in one cell at most: one more moves one count by 1, another one two counts."""
     cells, neighbours = fields.take("cells", list), _records(fields)
@@ -231,6 +246,19 @@ def rank_scores(fields: Fields) -> Scores:
     p, q = quantile.numerator, quantile.denominator
     neighbours = Neighbours("add-remove", RECORDS["add-remove"])
     return Scores(neighbours, Fraction(max(p, q - p)), Fraction(-(2**1022)), Fraction(0), monotone=False)
+
+
+def distances(fields: Fields) -> Scores:
+    """−|answer − c| moves by no more than the answer, and not in one direction for all c (the triangle inequality).
+
+    Clamping the answer between the first and the last c moves no two further apart.
+    """
+    sensitivity, step = fields.positive("sensitivity"), fields.step()
+    first, last = fields.rational("first"), fields.rational("last")
+    on_grid = (first / step).denominator == (last / step).denominator == 1 and max(-first, last) <= LIMIT * step
+    if not on_grid or not 1 <= (last - first) / step < 1 << 20:
+        raise Refused("points must be from 2 to 2^20 of the grid")
+    return Scores(_answers(sensitivity), sensitivity, first - last, Fraction(0), monotone=False)
 
 
 def chunk_total(fields: Fields) -> Query:
@@ -328,7 +356,7 @@ def size(fields: Fields) -> Release:
 
 def restated(fields: Fields) -> Release:
     """A promise that the losses keep."""
-    inner, promised = release(fields.take("mechanism")), claims.claim(fields.take("claim"))
+    inner, promised = release(fields.take("mechanism")), claims.claim(fields.take("promised"))
     if not claims.keep(inner.losses, promised):
         raise Refused(f"what is released is not seen to keep {promised}")
     return Release(inner.neighbours, (promised,), inner.tabled)
@@ -457,6 +485,55 @@ def _ln_above(number: Fraction) -> Fraction:
     return ln(of(number)).upper
 
 
+def kernel(fields: Fields) -> Release:
+    """A row of integers for each step gives each outcome its probability, in units of 2^−W.
+
+    Answers are rounded and brought to the steps of the rows, so that neighbours' rows are no further apart than their
+    answers in steps. Pure DP is the greatest ratio, and δ at ε the greatest Σ max(p − e^ε·q, 0), of any two such rows
+    (Dwork and Roth 2014, definition 2.4, for finitely many outcomes).
+    """
+    inner = fields.take("query", dict)
+    asked = query(inner)
+    lower, rows = fields.take("lower", int), fields.each("rows", _row)
+    at = fields.take("epsilon")
+    epsilon = None if at is None else Fields({"epsilon": at}, fields.what).positive("epsilon")
+    total, outcomes = sum(rows[0]), len(rows[0])
+    if inner["is"] != "Answer" or any(len(row) != outcomes or sum(row) != total for row in rows):
+        raise Refused("a kernel looks at an answer, and all its rows have one length and one sum")
+    if (
+        total.bit_count() != 1
+        or not 1 < total <= 1 << 62
+        or not -LIMIT <= lower <= LIMIT + 1 - max(len(rows), outcomes)
+    ):
+        raise Refused("a kernel's rows must add up to a power of two, 2 to 2^62, and lie on the grid")
+    pairs = [(p, q) for at, p in enumerate(rows) for q in rows[max(0, at - asked.moves[0]) : at + asked.moves[0] + 1]]
+    if epsilon is not None:
+        factor = exp(of(epsilon)).low
+        excess = max(sum(max((a << BITS) - factor * b, 0) for a, b in zip(p, q, strict=True)) for p, q in pairs)
+        return Release(asked.neighbours, (ApproximateDP(epsilon, Fraction(excess, total << BITS)),))
+    if any(a and not b for p, q in pairs for a, b in zip(p, q, strict=True)):
+        raise Refused("an outcome of a kernel is possible for one of two neighbours alone")
+    greatest = max(Fraction(a, b) for p, q in pairs for a, b in zip(p, q, strict=True) if b)
+    return Release(asked.neighbours, (ApproximateDP(_ln_above(greatest) if greatest > 1 else Fraction(0)),))
+
+
+def _row(value: Any) -> list[int]:
+    if type(value) is not list or not value or any(type(words) is not int or words < 0 for words in value):
+        raise Refused("a row of a kernel must be a list of integers of at least 0")
+    return value
+
+
+def snapped(fields: Fields) -> Release:
+    """An answer with ideal Laplace noise of scale Δ/ε, before and after which public maps bring numbers to a range.
+
+    Clamping moves no two answers further apart; rounding and clamping what has noise loses nothing. Sources: Dwork and
+    Roth 2014, theorem 3.6 and proposition 2.1; Mironov 2012, section 5.2.
+    """
+    sensitivity, epsilon = fields.positive("sensitivity"), fields.positive("epsilon")
+    fields.positive("bound")
+    return Release(_answers(sensitivity), (ApproximateDP(epsilon),))
+
+
 def response(fields: Fields) -> Release:
     """A bit told truly with probability e^ε/(1 + e^ε) (Warner 1965)."""
     return Release(BIT, (ApproximateDP(fields.positive("epsilon")),))
@@ -579,7 +656,11 @@ def _public_function(fields: Fields, name: str) -> None:
 
 BIT = Neighbours("bit", "bits")
 
-SCORES: dict[str, Callable[[Fields], Scores]] = {"Utilities": utilities, "RankScores": rank_scores}
+SCORES: dict[str, Callable[[Fields], Scores]] = {
+    "Utilities": utilities,
+    "RankScores": rank_scores,
+    "Distances": distances,
+}
 
 LOCAL = {"Mean"}
 """Queries that bound their local sensitivity at each distance."""
@@ -590,6 +671,7 @@ QUERIES: dict[str, Callable[[Fields], Query]] = {
     "Total": total,
     "Count": count,
     "CountFrom": count_from,
+    "Column": column,
     "Histogram": histogram,
     "ChunkTotal": chunk_total,
     "Numbered": numbered,
@@ -610,6 +692,8 @@ MECHANISMS: dict[str, Callable[[Fields], Release]] = {
     "NoisyMax": noisy_max,
     "SelectBase2": select_base2,
     "SelectFixedWork": select_fixed_work,
+    "Kernel": kernel,
+    "Snapped": snapped,
     "Response": response,
     "RationalResponse": rational_response,
     "ShuffledResponse": shuffled_response,

@@ -52,7 +52,9 @@ translated_pages = [
     "docs/lessons/*",
     "docs/how_to/challenges",
     "docs/how_to/solve_a_challenge",
+    "docs/how_to/exact_mechanisms",
     "docs/explanations/floating_point",
+    "docs/explanations/what_a_proof_means",
     "docs/reference/glossary",
     "docs/reference/api/index",
 ]

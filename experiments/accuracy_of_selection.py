@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any, TypeAlias
 
 from attacklab.laws import Bounds, Limits, enumerate_law, exp_bounds
@@ -20,6 +19,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.adult import marital_counts
 from experiments.common.bounds import as_floats, middle
+from mechanisms.core.term import Mechanism
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 
@@ -30,6 +30,8 @@ MARGINS = tuple(Fraction(i, 2) for i in range(25))
 COUNTS = tuple(range(13))
 """The c of the example, at ε = 1 and Δu = 1."""
 EPSILON = 1
+SELECTION = exact_exponential(epsilon=EPSILON)
+NOISY = exact_exponential_noisy_max(epsilon=EPSILON, monotone=True)
 PEOPLE_A_POINT = 1000
 BEST = 10
 """So many outcomes share the largest utility where several do."""
@@ -95,10 +97,8 @@ def collect(settings: Settings) -> Collected:
         "margins": [float(margin) for margin in margins],
         "probability": {name: [as_floats(tail(make(t))) for t in margins] for name, (_, _, make) in CASES.items()},
         "counts": counts,
-        "example": [as_floats(worse(exact_exponential, count, limits)) for count in counts],
-        "noisy": [
-            as_floats(worse(partial(exact_exponential_noisy_max, monotone=True), count, limits)) for count in counts
-        ],
+        "example": [as_floats(worse(SELECTION, count, limits)) for count in counts],
+        "noisy": [as_floats(worse(NOISY, count, limits)) for count in counts],
     }
     return Collected((), measured)
 
@@ -112,9 +112,9 @@ def tail(weights: Weights) -> Bounds:
     return Bounds(bad[0] / (bad[0] + good[1]), bad[1] / (bad[1] + good[0]))
 
 
-def worse(mechanism: Callable[..., int], count: int, limits: Limits) -> Bounds:
+def worse(mechanism: Mechanism, count: int, limits: Limits) -> Bounds:
     """The probability that the count 0 is taken for larger than the other one."""
-    return enumerate_law(lambda bits: mechanism([count, 0], bits, epsilon=EPSILON), limits=limits)[1]
+    return enumerate_law(mechanism.release, (count, 0), limits=limits)[1]
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:

@@ -1,7 +1,7 @@
 """One Gaussian mechanism under claims of several kinds: what each allows, and what auditing each costs.
 
 The mechanism is noise of σ = Δ = 1, normal or discrete. Half-lines of its outputs are the events that leak most (see
-`mechanisms/gaussian/README.md`), so a threshold is all that an adversary has to choose.
+`mechanisms/core/gaussian_claims.py`), so a threshold is all that an adversary has to choose.
 
 Sources: Dong, Roth and Su 2022 (trade-off curves, and the profile of μ-GDP); Bun and Steinke 2016 (ρ = Δ²/2σ²); Mironov
 2017 (D_α = α·Δ²/2σ²); Canonne, Kamath and Steinke 2020 (discrete noise keeps ρ-zCDP as normal noise does, but not its
@@ -28,10 +28,10 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import clopper_pearson, share_of_alpha
 from attacklab.targets import Target
 from experiments.common.profile_audits import Draws, HalfLines, decided, edge, fewest_trials_of, replayed
-from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
+from mechanisms.core.grid import Grid
+from mechanisms.gaussian.claims import discrete_gaussian_delta
+from mechanisms.gaussian.exact import exact_discrete_gaussian
 from mechanisms.gaussian.naive import naive_gaussian
-from mechanisms.gaussian.privacy import discrete_gaussian_delta
-from mechanisms.grid import Grid
 
 QUESTION = (
     "What does a claim allow, how often is a mechanism at its edge accused, and how many trials does a breach take?"
@@ -116,7 +116,7 @@ def _release(noise: str) -> Callable[..., NDArray[Any]]:
         return naive_gaussian(answer, trials, rng, sigma=SIGMA)
 
     def discrete(answer: float, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-        return exact_discrete_gaussian_fast(answer, trials, SeededBits(rng), sigma=SIGMA, grid=Grid(0))
+        return np.asarray(exact_discrete_gaussian(SIGMA, grid=Grid(0)).many(answer, trials, SeededBits(rng)))
 
     return {"normal": normal, "discrete": discrete}[noise]
 

@@ -46,7 +46,7 @@ from experiments.common.composition_bounds import (
     optimal_epsilon,
 )
 from experiments.common.curves import estimate_series
-from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
+from mechanisms.gaussian.claims import discrete_gaussian_delta, gaussian_delta
 from mechanisms.published import discrete_gaussian, two_sided_geometric
 
 QUESTION = "How do leaks add up over many answers, and what does composition allow?"

@@ -20,10 +20,8 @@ from attacklab.laws import Bounds, Law, Limits, enumerate_law, largest_ratio, lo
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
-from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.gaussian.privacy import discrete_gaussian_delta
-from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
-from mechanisms.laplace.exact_randomized_response import exact_randomized_response
+from mechanisms.gaussian.claims import discrete_gaussian_delta
+from mechanisms.laplace.exact import exact_dyadic_geometric, exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace
 
 QUESTION = (
@@ -37,8 +35,9 @@ STEPS = 4
 every outcome has the privacy loss ε or −ε."""
 LARGEST_GROUP = 5
 RANGE = 12
-"""The public range of the mechanism whose law is closed, and its η: the largest within ε that 8 bits can express."""
-ETA = BaseTwoEta.from_epsilon(EPSILON, y=8, monotone=True)
+"""The public range of the mechanism whose law is closed."""
+RATIO = Fraction(3, 8)
+"""Its ratio, the least of at most 4 bits that keeps within ε."""
 PRIORS = tuple(i / 20 for i in range(1, 20))
 TYPE_1_ERRORS = tuple(i / 20 for i in range(21))
 LIGHTEST = mpq(1, 1 << 20)
@@ -102,13 +101,14 @@ def _shifted(
 
 def _responses(limits: Limits) -> Callable[[int], tuple[Law, Law]]:
     """The laws of what k people answer whose truths all change, by k."""
-    one = [enumerate_law(partial(exact_randomized_response, epsilon=EPSILON), t, limits=limits) for t in (False, True)]
+    response = exact_randomized_response(epsilon=EPSILON)
+    one = [enumerate_law(response.release, truth, limits=limits) for truth in (False, True)]
     return lambda k: (reduce(Law.product, [one[0]] * k), reduce(Law.product, [one[1]] * k))
 
 
 def _clamped(_limits: Limits) -> Callable[[int], tuple[Law, Law]]:
     """The closed laws of the geometric mechanism on a range, on answers k apart in its middle, by k."""
-    mechanism = partial(exact_two_sided_geometric, eta=ETA, lower=0, upper=RANGE)
+    mechanism = exact_dyadic_geometric(ratio=RATIO, lower=0, upper=RANGE).release
     start = (RANGE - LARGEST_GROUP) // 2
     return lambda k: (enumerate_law(mechanism, start), enumerate_law(mechanism, start + k))
 

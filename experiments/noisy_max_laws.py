@@ -7,27 +7,29 @@ has that of permute-and-flip (Ding et al. 2021); it is Gumbel noise that gives t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from gmpy2 import mpq
 
-from attacklab.laws import Bounds, Law, Limits, enumerate_law, exp_bounds
+from attacklab.laws import Bounds, Limits, enumerate_law, exp_bounds
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
-from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_gumbel_noisy_max, exact_laplace_noisy_max
+from mechanisms.core.term import Mechanism
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 
 QUESTION = "Which noise makes report noisy max the exponential mechanism: Gumbel, exponential or Laplace?"
 
 EPSILON = 2
 """With ε = 2 and Δu = 1 the gap of two utilities is t, in units of 2Δu/ε."""
 GREATEST_GAP = 6
-MECHANISMS: dict[str, Callable[..., int]] = {
-    "gumbel": exact_gumbel_noisy_max,
-    "exponential": exact_exponential_noisy_max,
-    "laplace": exact_laplace_noisy_max,
+MECHANISMS: dict[str, Mechanism] = {
+    "gumbel": exact_exponential(epsilon=EPSILON),
+    "exponential": exact_exponential_noisy_max(epsilon=EPSILON),
+    "laplace": exact_laplace_noisy_max(epsilon=EPSILON),
 }
 LABELS = {
     "gumbel": "Gumbel noise",
@@ -56,9 +58,11 @@ Continuous Laplace noise would lie up to {discrete:.3f} from the discrete noise.
 def collect(settings: Settings) -> Collected:
     """Find the probability of the worse outcome at every gap, and the formulas' values there."""
     step = Fraction(1, settings.budget(4, 1))
-    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(60, 40)))
+    precisions = {"gumbel": settings.budget(60, 40), "exponential": settings.budget(60, 40)}
+    precisions["laplace"] = settings.budget(40, 12)  # noise by inversion has many outcomes, and so many runs
+    limits = {name: Limits(unresolved=Fraction(1, 1 << bits)) for name, bits in precisions.items()}
     gaps = [step * i for i in range(int(GREATEST_GAP / step) + 1)]
-    laws = {name: [worse(mechanism, gap, limits) for gap in gaps] for name, mechanism in MECHANISMS.items()}
+    laws = {name: [worse(mechanism, gap, limits[name]) for gap in gaps] for name, mechanism in MECHANISMS.items()}
     ideal = {name: [formula(name, gap) for gap in gaps] for name in FORMULAS}
     claimed = [distance(p, q) for p, q in zip(laws["exponential"], ideal["gumbel"], strict=True)]
     measured = {
@@ -75,10 +79,9 @@ def collect(settings: Settings) -> Collected:
     return Collected((), measured)
 
 
-def worse(mechanism: Callable[..., int], gap: Fraction, limits: Limits) -> Bounds:
+def worse(mechanism: Mechanism, gap: Fraction, limits: Limits) -> Bounds:
     """The probability that the outcome `gap` below the other is picked."""
-    law: Law = enumerate_law(lambda bits: mechanism([float(gap), 0.0], bits, epsilon=EPSILON), limits=limits)
-    return law[1]
+    return enumerate_law(mechanism.release, (float(gap), 0.0), limits=limits)[1]
 
 
 def formula(name: str, gap: Fraction) -> Bounds:

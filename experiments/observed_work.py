@@ -29,10 +29,9 @@ from experiments.common.curves import (
     finding_at,
     findings_of,
 )
-from experiments.targets.making import exact_by_reference
-from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
-from mechanisms.laplace.naive_geometric import naive_two_sided_geometric
+from experiments.targets.making import of_term
+from mechanisms.laplace.exact import exact_two_sided_geometric
+from mechanisms.laplace.naive import naive_two_sided_geometric
 
 QUESTION = "How much more does an adversary learn by counting or timing the work behind a noisy answer?"
 
@@ -66,9 +65,8 @@ def naive_geometric(epsilon: float = 1.0) -> Target:
 
 def exact_fixed_work(epsilon: float = 1.0) -> Target:
     """Two-sided geometric noise on a public range, the same work for every draw."""
-    eta = BaseTwoEta.from_epsilon(epsilon, y=8, monotone=True)
-    sampler = partial(exact_two_sided_geometric, eta=eta, lower=0, upper=RANGE)
-    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, name="exact_fixed_work")
+    term = exact_two_sided_geometric(epsilon=epsilon, lower=0, upper=RANGE)
+    return of_term(Target.noise, term, epsilon=epsilon, name="exact_fixed_work")
 
 
 OBSERVED = (

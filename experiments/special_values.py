@@ -23,12 +23,13 @@ from attacklab.targets import Target
 from experiments import targets
 from experiments.common.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage
 from experiments.common.sweeps import Rows, audits
-from experiments.targets.making import exactly
-from mechanisms.grid import LEAST_EXPONENT, Grid
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
+from experiments.targets.making import of_term
+from mechanisms.core.grid import LEAST_EXPONENT, Grid
+from mechanisms.core.laws import RoundedLaplace
+from mechanisms.core.noisy import noisy
+from mechanisms.core.records import Answer
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.summation.bounds import Bounds
-from mechanisms.summation.exact_fast import exact_bounded_sum_fast
+from mechanisms.summation.exact import exact_bounded_sum
 from mechanisms.summation.naive import naive_bounded_sum
 
 QUESTION = "Does one NaN, infinity or extreme value among the inputs give the database away?"
@@ -70,8 +71,8 @@ def naive_refusing_sum(epsilon: float = EPSILON) -> Target:
 
 def exact_sum(epsilon: float = EPSILON) -> Target:
     """Sum of records in [0, 1] in fixed point, NaN being the lower bound."""
-    release = exactly(exact_bounded_sum_fast, epsilon=Fraction(epsilon), bounds=Bounds(*BOUNDS, Grid(-10)))
-    return Target.sum(release, epsilon=epsilon, bounds=BOUNDS, name="exact_sum")
+    term = exact_bounded_sum(epsilon=epsilon, lower=BOUNDS[0], upper=BOUNDS[1], grid=Grid(-10))
+    return of_term(Target.sum, term, epsilon=epsilon, bounds=BOUNDS, name="exact_sum")
 
 
 def naive_silent_laplace(epsilon: float = SILENT_EPSILON, steps: int = 1) -> Target:
@@ -84,13 +85,9 @@ def naive_silent_laplace(epsilon: float = SILENT_EPSILON, steps: int = 1) -> Tar
 def exact_silent_laplace(epsilon: float = SILENT_EPSILON, steps: int = 1) -> Target:
     """Ideal Laplace noise for a sensitivity of so many least subnormals, rounded to the finest public grid."""
     sensitivity = steps * LEAST
-    release = exactly(
-        exact_rounded_laplace_fast,
-        epsilon=Fraction(epsilon),
-        sensitivity=Fraction(sensitivity),
-        grid=Grid(LEAST_EXPONENT),
-    )
-    return Target.noise(release, epsilon=epsilon, sensitivity=sensitivity, name=f"exact_silent_laplace {steps}")
+    term = noisy(Answer(Fraction(sensitivity), Grid(LEAST_EXPONENT)), RoundedLaplace, epsilon)
+    name = f"exact_silent_laplace {steps}"
+    return of_term(Target.noise, term, epsilon=epsilon, sensitivity=sensitivity, name=name)
 
 
 SUMS: Rows = (

@@ -26,7 +26,8 @@ from experiments.common.curves import (
     ideal_laplace_series,
 )
 from experiments.common.sweeps import Rows, audits
-from experiments.targets.sums import DECLARED, LOWER, NARROW, UPPER
+from experiments.targets.sums import DECLARED, LOWER, NARROW_GRID, UPPER
+from mechanisms.core.records import Total
 from mechanisms.summation.naive import Summation, correctly_rounded_sum, numpy_sum, pairwise_sum, sequential_sum
 
 QUESTION = "How far does one record move a sum of doubles, and what is that worth?"
@@ -94,8 +95,9 @@ def movement(summation: Summation, size: int) -> Fraction:
 
 def _fixed_point_movement(size: int) -> Fraction:
     """The largest move over all steps of the path, each of which is the same."""
-    totals = [NARROW.total_and_count(on_path(LOWER, UPPER, size, uppers))[0] for uppers in (0, 1, size - 1, size)]
-    return max(totals[1] - totals[0], totals[3] - totals[2])
+    query = Total(Fraction(LOWER), Fraction(UPPER), NARROW_GRID, "substitute", above_lower=True)
+    totals = [query.of(on_path(LOWER, UPPER, size, uppers)) for uppers in (0, 1, size - 1, size)]
+    return max(totals[1] - totals[0], totals[3] - totals[2]) * NARROW_GRID.step
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:

@@ -21,17 +21,17 @@ from attacklab.laws.counted_work import Counted
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
+from mechanisms.coins import uniform_below
+from mechanisms.core.inversion import invert
+from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import (
-    sample_by_bisection,
+    IntegerWeights,
     sample_by_rejection,
     sample_by_rejection_rounds,
 )
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.exponential.exact_fixed_work import FixedWork, exact_exponential_fixed_work
-from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
-from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
+from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2, exact_exponential_fixed_work
+from mechanisms.laplace.exact import exact_two_sided_geometric
 from mechanisms.published import discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
 
@@ -44,9 +44,10 @@ ETA_OF_NOISE = BaseTwoEta.from_epsilon(EPSILON, y=Y, monotone=True)
 ETA_OF_SELECTION = BaseTwoEta.from_epsilon(EPSILON, y=Y)
 RANGE = 7
 ANSWERS = (RANGE // 2, RANGE // 2 + 1)
-FIXED_WORK = FixedWork.from_epsilon(EPSILON, precision=24)
-UTILITIES = ((0.0, 0.0, 0.0, 0.0, 0.0), (0.0, -1.0, -1.0, -1.0, -1.0))
+UTILITIES = ((0, 0, 0, 0, 0), (0, -1, -1, -1, -1))
 UTILITY_RANGE = (-2, 0)
+BASE_TWO = exact_exponential_base2(eta=ETA_OF_SELECTION, utility_range=UTILITY_RANGE)
+FIXED_WORK = exact_exponential_fixed_work(epsilon=EPSILON, utility_range=UTILITY_RANGE, precision=24)
 ROUNDS = 8
 GREATEST_NOISE = RANGE - ANSWERS[0]
 CEILING = PrivacyClaim(float(EPSILON)).ceiling
@@ -59,8 +60,10 @@ minus noise is the secret. Geometric noise counted in a loop reveals everything 
 the number of calls is {inversion_calls} in every run, yet the reference path takes bits one by one until they decide,
 and their number gives {inversion_bits:.3f}; the fast path takes whole words. In selection between utilities
 (0, 0, 0, 0, 0) and (0, −1, −1, −1, −1) the output alone has {selection:.3f}. With the number of bits it is
-{bisection_bits:.3f} for bisection, {base_e_bits:.3f} for base e and {rejection_bits:.3f} for rejection, because the
-total of the weights takes a different number of bits; at least {rounds} rounds do not hide that ({rounds_bits:.3f}).
+{bisection_bits:.3f} for bisection and {rejection_bits:.3f} for rejection, because the total of the weights takes a
+different number of bits; at least {rounds} rounds do not hide that ({rounds_bits:.3f}). Base e takes one word of 64
+bits, and more only where that word decides nothing, which is rare: {base_e_bits:.6f} with the number of bits and
+{base_e:.6f} without.
 Geometric noise of fixed work takes {fixed} bits in every run: {fixed_bits:.6f} with the work and {fixed_output:.6f}
 without it, equal as rational numbers. So does selection with fixed work, {fixed_selection} bits:
 {fixed_selection_bits:.6f} and {fixed_selection_output:.6f}, equal too."""
@@ -85,7 +88,7 @@ class Mechanism:
         return enumerate_law(lambda bits: self.release(self.pair[side], bits), limits=limits, counted=counted)
 
 
-def _noise(label: str, sampler: Callable[..., int], parameter: Fraction) -> Mechanism:
+def _noise(label: str, sampler: Callable[..., int], parameter: Fraction | DiscreteLaplace) -> Mechanism:
     return Mechanism(label, lambda answer, bits: answer + bits.call(sampler, parameter), ANSWERS)
 
 
@@ -94,7 +97,16 @@ def _selection(label: str, release: Callable[..., int]) -> Mechanism:
 
 
 def _base_two(label: str, sampler: Callable[..., int]) -> Mechanism:
-    release = partial(exact_exponential_base2, eta=ETA_OF_SELECTION, utility_range=UTILITY_RANGE, sampler=sampler)
+    """The selection of `BASE_TWO`, with another sampler of its levels."""
+
+    def release(utilities: Sequence[int], bits: RandomBits) -> int:
+        levels = tuple(sorted({-utility for utility in utilities}))
+        counts = tuple(utilities.count(-level) for level in levels)
+        weights = IntegerWeights(tuple(BASE_TWO.prepared(utilities).weights(levels, counts)))
+        drawn = bits.call(sampler, weights)
+        members = [outcome for outcome, utility in enumerate(utilities) if utility == -levels[drawn]]
+        return members[bits.call(uniform_below, len(members))]
+
     return _selection(f"exponential, {label}", release)
 
 
@@ -103,19 +115,16 @@ MECHANISMS = {
     "geometric": _noise(
         "two-sided geometric, by counting", two_sided_geometric, Fraction(int(ETA_OF_NOISE.x), 1 << ETA_OF_NOISE.y)
     ),
-    "inversion": _noise("discrete Laplace, inversion", discrete_laplace_by_inversion, 1 / EPSILON),
+    "inversion": _noise("discrete Laplace, inversion", invert, DiscreteLaplace(1 / EPSILON)),
     "fixed_work": Mechanism(
         "two-sided geometric, fixed work",
-        partial(exact_two_sided_geometric, eta=ETA_OF_NOISE, lower=0, upper=RANGE),
+        exact_two_sided_geometric(epsilon=EPSILON, lower=0, upper=RANGE).release,
         ANSWERS,
     ),
-    "fixed_work_selection": _selection(
-        "exponential, fixed work",
-        partial(exact_exponential_fixed_work, work=FIXED_WORK, utility_range=UTILITY_RANGE),
-    ),
-    "base_e": _selection("exponential, base e", partial(exact_exponential, epsilon=EPSILON)),
+    "fixed_work_selection": _selection("exponential, fixed work", FIXED_WORK.release),
+    "base_e": _selection("exponential, base e", exact_exponential(epsilon=EPSILON).release),
     "rejection": _base_two("rejection", sample_by_rejection),
-    "bisection": _base_two("bisection", sample_by_bisection),
+    "bisection": _selection("exponential, bisection", BASE_TWO.release),
     "rounds": _base_two(f"at least {ROUNDS} rounds", partial(sample_by_rejection_rounds, rounds=ROUNDS)),
 }
 ADDITIVE = ("algorithm_2", "geometric", "inversion", "fixed_work")
@@ -248,6 +257,7 @@ def explain(data: dict[str, Any]) -> str:
         rejection_bits=seen("rejection", "bits"),
         rounds=ROUNDS,
         rounds_bits=seen("rounds", "bits"),
+        base_e=middle(found["base_e"]["output"]),
         base_e_bits=seen("base_e", "bits"),
         fixed=fixed["bits"]["least_work"],
         fixed_output=middle(fixed["output"]),

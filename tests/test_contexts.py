@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,28 +21,30 @@ from gmpy2 import mpq
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.law import Bounds
 from attacklab.random_bits import SeededBits
+from mechanisms.core.cells import Cells
+from mechanisms.core.gaussian_claims import delta, gaussian_dp, least_sigma
+from mechanisms.core.inversion import invert
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, Law, RoundedGaussian, RoundedLaplace
+from mechanisms.core.noise import Noise
+from mechanisms.core.remainder import Remainder
+from mechanisms.core.rounding import exp_above, log_above
+from mechanisms.core.select import scaled
+from mechanisms.core.threshold import least_threshold
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision
-from mechanisms.exponential.exact import enclose_scaled_exp, exact_exponential
-from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
-from mechanisms.gaussian.exact_rounded import RoundedNormal
-from mechanisms.gaussian.law import discrete_tails, normal_tail
-from mechanisms.gaussian.mixture import Mixture, Remainder
-from mechanisms.gaussian.privacy import discrete_gaussian_delta, gaussian_delta
-from mechanisms.gaussian.quantile import normal_quantile
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_randomized_response import enclose_logistic
-from mechanisms.laplace.exact_snapping import exact_snapping
-from mechanisms.laplace.exponential_variates import decide_floor
-from mechanisms.local_sensitivity.constants import smoothing_steps, tail_threshold
-from mechanisms.randomness import RandomBits
+from mechanisms.gaussian.exact import exact_fixed_work_gaussian
+from tests.checker.making import TERMS
 
 THIRD = Fraction(1, 3)
-
-
-def draws(sampler: Callable[[RandomBits], Any]) -> list[Any]:
-    bits = SeededBits(np.random.default_rng(1))
-    return [sampler(bits) for _ in range(40)]
+LAWS: tuple[Law, ...] = (
+    DiscreteLaplace(THIRD * 20),
+    RoundedLaplace(THIRD * 20),
+    Geometric(THIRD * 2),
+    DiscreteGaussian(THIRD * 20),
+    DiscreteGaussian(THIRD * 10**9),
+    RoundedGaussian(THIRD),
+    RoundedGaussian(THIRD * 2**80),
+)
 
 
 def fresh_caches() -> None:
@@ -52,21 +55,60 @@ def fresh_caches() -> None:
                     value.cache_clear()
 
 
-def mixture_and_what_remains() -> Any:
-    sigma = THIRD * 2**40
-    mixture = Mixture(sigma)
-    return mixture.given(10**12), Remainder(RoundedNormal(THIRD, sigma), mixture).tail(12345, 128)
+def data_of(name: str) -> Any:
+    """Return private data that a term of the checker's tests takes."""
+    if TERMS[name].relation == "bit":
+        return True
+    if name == "distances":
+        return 0.1
+    if name == "shuffled":
+        return [1, 0, 1, 1]
+    if TERMS[name].relation == "utilities":
+        return [0.5, 1.25, -3.0]
+    if name in ("threshold", "values", "geometric"):
+        return [0, 7, 2]
+    if name == "histogram":
+        return ["a", "b", "a"]
+    if name == "chunks":
+        return [("a", 1.0), ("b", 2.0), ("a", 0.5)]
+    if name == "keys":
+        return {"a": 7, "b": 1}
+    if TERMS[name].relation == "answers":
+        return 0.1
+    return [0.25, 1.0, 2.0, 3.5, 0.0]
+
+
+def claim_and_draws(name: str) -> Any:
+    term = replace(TERMS[name])  # type: ignore[type-var] # all of them are dataclasses
+    if name == "session":
+        return term.claim
+    return repr((term.claim, [term.release(data_of(name), SeededBits(seed)) for seed in range(5)]))
+
+
+def law_and_draws(law: Law) -> Any:
+    cells = Cells(law)
+    far = 3 * cells.width + 1
+    noise = np.zeros(3000, dtype=np.int64)
+    Noise(law).add(noise, SeededBits(4))
+    return (
+        [law.tail(k, 200) for k in (-5, 0, 1, 9, int(law.spread))],
+        [law.heights([k]) for k in (0, 1, 9)],
+        (cells.cells, cells.remaining, Remainder(cells).tail(far, 128)),
+        [invert(law, SeededBits(seed)) for seed in range(20)],
+        noise.tolist(),
+    )
 
 
 RESULTS: dict[str, Callable[[], Any]] = {
     "the exponential's bounds": lambda: exp_bounds(mpq(-22, 7)),
     "the logarithm's bounds": lambda: log_bounds(Bounds(mpq(1, 3), mpq(10, 3))),
     "an ideal law": lambda: dict(normalised({i: exp_bounds(mpq(i, 3)) for i in range(3)}).masses),
-    "the tail's threshold": lambda: tail_threshold(THIRD, Fraction(1, 10**60)),
-    "the smoothing integer": lambda: smoothing_steps(Fraction(1, 10**30), Fraction(1, 10**6)),
-    "the logistic enclosure": lambda: enclose_logistic(THIRD, 192),
-    "the floor of an exponential": lambda: draws(lambda bits: decide_floor(THIRD, Fraction(-(10**40), 7), 1, 1, bits)),
-    "snapping": lambda: draws(lambda bits: exact_snapping(0.1, bits, epsilon=1, bound=100.0)),
+    "rational bounds": lambda: (log_above(THIRD * 10), exp_above(-THIRD), exp_above(THIRD * 100)),
+    "the deltas of Gaussian noise": lambda: [delta(law, 2, THIRD) for law in (LAWS[3], LAWS[5])],  # type: ignore[arg-type]
+    "the least mu of discrete noise": lambda: gaussian_dp(DiscreteGaussian(THIRD * 10), 2),
+    "the least sigma": lambda: least_sigma(THIRD, Fraction(1, 10**6)),
+    "Gaussian noise of fixed work": lambda: exact_fixed_work_gaussian(THIRD, sigma=THIRD * 9, lower=0, upper=9).rows,
+    "the least threshold": lambda: least_threshold(DiscreteLaplace(1 / THIRD), Fraction(1, 10**60)),
     "the largest eta": lambda: BaseTwoEta.from_epsilon(0.1, y=200),
     "the epsilon of an eta": lambda: BaseTwoEta(12345, 20, 3).epsilon(),
     "the epsilon of the eta of 1": lambda: BaseTwoEta(1, 1).epsilon(),
@@ -75,18 +117,9 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the empirical precision for weights that fall fast and many outcomes": lambda: empirical_precision(
         BaseTwoEta(1, 30), 3, 10**6
     ),
-    "a scaled exponential": lambda: enclose_scaled_exp(mpq(40, 3), 19, 64),
-    "the exponential mechanism": lambda: draws(lambda bits: exact_exponential((0.0, 1.25, -3.0), bits, epsilon=THIRD)),
-    "the normal tail": lambda: normal_tail(mpq(-7, 3), mpq(2, 7), 200),
-    "the discrete Gaussian's tails": lambda: discrete_tails(9, mpq(20, 3), 200),
-    "the discrete Gaussian's tails by Euler and Maclaurin": lambda: discrete_tails(9, mpq(10**8, 3), 200),
-    "the Gaussian's delta": lambda: gaussian_delta(1, sigma=THIRD * 10),
-    "the discrete Gaussian's delta": lambda: discrete_gaussian_delta(1, sigma=THIRD * 10),
-    "the quantile": lambda: normal_quantile(np.arange(2**50, 2**64, 2**57, dtype=np.uint64), 3).tolist(),
-    "the mixture": mixture_and_what_remains,
-    "the discrete Gaussian mechanism": lambda: exact_discrete_gaussian_fast(
-        0.1, 40, SeededBits(np.random.default_rng(2)), sigma=THIRD, grid=Grid(-30)
-    ).tolist(),
+    "a scaled exponential": lambda: scaled(mpq(40, 3), 64),
+    **{f"the law {law}": lambda law=law: law_and_draws(law) for law in LAWS},  # type: ignore[misc]
+    **{f"the term {name}": lambda name=name: claim_and_draws(name) for name in TERMS},  # type: ignore[misc]
 }
 
 

@@ -25,26 +25,15 @@ from attacklab.laws import Bounds, Law, deviation, enumerate_law, normalised, sm
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.proof import LIMITS, laws_of, prove
 from attacklab.targets import Target
+from mechanisms.core.grid import Grid
+from mechanisms.core.inversion import invert
+from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.base2.weighted_sampling import (
-    sample_by_bisection,
-    sample_by_rejection,
-    sample_by_rejection_rounds,
-)
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact import discrete_laplace, exact_discrete_laplace, two_sided_geometric
-from mechanisms.laplace.exact_fast import discrete_laplace_by_inversion
-from mechanisms.laplace.exact_randomized_response import exact_randomized_response
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace
-from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean
-from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean
-from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
+from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
+from mechanisms.laplace.exact import exact_discrete_laplace, exact_randomized_response, exact_rounded_laplace
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
-from mechanisms.published import discrete_gaussian
-from tests.representatives import first_of_each
+from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
+from mechanisms.randomness import RandomBits
 
 WITHIN = mpq(1, 1 << 60)
 LITTLE_NOISE = 2.5
@@ -64,6 +53,10 @@ def exp_of(exponent: Fraction) -> Bounds:
     return Bounds(value - slack, value + slack)
 
 
+def inverted_laplace(scale: Fraction, bits: RandomBits) -> int:
+    return invert(DiscreteLaplace(scale), bits)
+
+
 def found(sampler: Callable[..., Any], *arguments: Any) -> Law:
     return enumerate_law(sampler, *arguments, limits=LIMITS)
 
@@ -78,38 +71,28 @@ def assert_encloses(law: Law, ideal: Law) -> None:
 @settings(max_examples=25)
 def test_the_exponential_mechanism_has_its_ideal_law(utilities: list[float], epsilon: Fraction, monotone: bool) -> None:
     rate = epsilon if monotone else epsilon / 2
-    law = found(partial(exact_exponential, utilities, epsilon=epsilon, monotone=monotone))
+    law = found(exact_exponential(epsilon=epsilon, monotone=monotone).release, tuple(utilities))
     ideal = normalised({o: exp_of(rate * Fraction(u - max(utilities))) for o, u in enumerate(utilities)})
     assert_encloses(law, ideal)
 
 
-@given(UTILITIES, st.sampled_from([sample_by_rejection, sample_by_bisection]), st.integers(1, 3), st.data())
+@given(UTILITIES, st.integers(1, 3), st.data())
 @settings(max_examples=25)
 def test_the_base_two_mechanism_closes_and_equals_its_ideal_law(
-    utilities: list[float], sampler: Any, y: int, data: st.DataObject
+    utilities: list[float], y: int, data: st.DataObject
 ) -> None:
     eta = BaseTwoEta(data.draw(st.integers(1, (1 << y) - 1)), y)
-    law = found(partial(exact_exponential_base2, utilities, eta=eta, utility_range=(-3, 3), sampler=sampler))
+    law = found(exact_exponential_base2(eta=eta, utility_range=(-3, 3)).release, tuple(utilities))
     weights = [Fraction(eta.x, 1 << y) ** int(max(utilities) - u) for u in utilities]
     assert law.closed
     assert law == Law({o: mpq(weight) / mpq(sum(weights)) for o, weight in enumerate(weights)})
-
-
-def test_a_minimum_of_rounds_changes_no_probability() -> None:
-    weights = [3.0, 1.0, 0.0]
-    laws = [
-        found(partial(exact_exponential_base2, weights, eta=BaseTwoEta(1, 1), utility_range=(0, 3), sampler=sampler))
-        for sampler in (sample_by_rejection, partial(sample_by_rejection_rounds, rounds=3))
-    ]
-    assert laws[0].closed
-    assert deviation(laws[0], laws[1]).upper <= 4 * WITHIN
 
 
 @given(UTILITIES, EPSILONS)
 @settings(max_examples=15)
 def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fraction) -> None:
     """Ding et al. 2021: o is chosen if its coin, e^(−γ_o), comes up and none before it in a random order did."""
-    law = found(partial(exact_exponential_noisy_max, utilities, epsilon=epsilon))
+    law = found(exact_exponential_noisy_max(epsilon=epsilon).release, tuple(utilities))
     gaps = [epsilon / 2 * Fraction(max(utilities) - u) for u in utilities]
     flips = [mpq((b := exp_of(-gap)).lower + b.upper) / 2 if gap else mpq(1) for gap in gaps]
     ideal: dict[int, Any] = dict.fromkeys(range(len(utilities)), mpq(0))
@@ -133,9 +116,9 @@ def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fra
         (discrete_laplace, Fraction(1, 3)),
         (discrete_laplace, Fraction(5, 2)),
         pytest.param(discrete_laplace, Fraction(10), marks=pytest.mark.slow),
-        (discrete_laplace_by_inversion, Fraction(1, 3)),
-        pytest.param(discrete_laplace_by_inversion, Fraction(1), marks=pytest.mark.slow),
-        pytest.param(discrete_laplace_by_inversion, Fraction(10), marks=pytest.mark.slow),
+        (inverted_laplace, Fraction(1, 3)),
+        pytest.param(inverted_laplace, Fraction(1), marks=pytest.mark.slow),
+        pytest.param(inverted_laplace, Fraction(10), marks=pytest.mark.slow),
     ],
 )
 def test_discrete_laplace_has_its_ideal_law(sampler: Any, scale: Fraction) -> None:
@@ -190,15 +173,15 @@ NOISE = {
 @pytest.mark.parametrize("answers", [(0.25, -0.75), pytest.param((0.0, 1.0), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [LITTLE_NOISE, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_additive_noise_keeps_its_claim(mechanism: str, answers: tuple[float, float], epsilon: float) -> None:
-    sampler = NOISE[mechanism]
-    target = Target.noise(lambda *_: [], epsilon=epsilon, name=mechanism).exact(partial(sampler, epsilon=epsilon))
+    sampler = NOISE[mechanism](epsilon=epsilon).release
+    target = Target.noise(lambda *_: [], epsilon=epsilon, name=mechanism).exact(sampler)
     finding = prove(target, NeighbouringPair.answers(*answers, sensitivity=1.0))
     assert_kept(finding)
 
 
 SELECTIONS = {
-    "exponential": partial(exact_exponential),
-    "permute and flip": partial(exact_exponential_noisy_max),
+    "exponential": exact_exponential(epsilon=LITTLE_NOISE),
+    "permute and flip": exact_exponential_noisy_max(epsilon=LITTLE_NOISE),
 }
 
 
@@ -207,7 +190,7 @@ SELECTIONS = {
 @given(st.lists(st.tuples(st.integers(-2, 2), st.sampled_from([-1.0, -0.5, 0.0, 1.0])), min_size=2, max_size=3))
 @settings(max_examples=3)
 def test_selection_keeps_its_claim(mechanism: str, rows: list[tuple[int, float]]) -> None:
-    sampler = partial(SELECTIONS[mechanism], epsilon=LITTLE_NOISE)
+    sampler = SELECTIONS[mechanism].release
     target = Target.selection(lambda *_: [], epsilon=LITTLE_NOISE, name=mechanism).exact(sampler)
     pair = NeighbouringPair.utilities([u for u, _ in rows], [u + moved for u, moved in rows], sensitivity=1.0)
     finding = prove(target, pair)
@@ -224,7 +207,7 @@ def test_selection_keeps_its_claim(mechanism: str, rows: list[tuple[int, float]]
     ],
 )
 def test_noisy_max_with_laplace_noise_keeps_its_claim(first: list[float], second: list[float]) -> None:
-    target = Target.selection(lambda *_: [], epsilon=2.0).exact(partial(exact_laplace_noisy_max, epsilon=2.0))
+    target = Target.selection(lambda *_: [], epsilon=2.0).exact(exact_laplace_noisy_max(epsilon=2).release)
     finding = prove(target, NeighbouringPair.utilities(first, second, sensitivity=1.0))
     assert_kept(finding)
 
@@ -233,7 +216,7 @@ def test_noisy_max_with_laplace_noise_keeps_its_claim(first: list[float], second
 @settings(max_examples=4)
 def test_the_base_two_mechanism_keeps_its_claim_with_closed_laws(rows: list[tuple[int, float]]) -> None:
     eta = BaseTwoEta(3, 2)
-    sampler = partial(exact_exponential_base2, eta=eta, utility_range=(-3, 3))
+    sampler = exact_exponential_base2(eta=eta, utility_range=(-3, 3)).release
     claim = float(gmpy2.next_above(eta.epsilon()[1]))
     target = Target.selection(lambda *_: [], epsilon=claim, name="base two").exact(sampler)
     pair = NeighbouringPair.utilities([u for u, _ in rows], [u + moved for u, moved in rows], sensitivity=1.0)
@@ -245,46 +228,15 @@ def test_the_base_two_mechanism_keeps_its_claim_with_closed_laws(rows: list[tupl
 
 
 def test_randomized_response_sits_exactly_on_its_claim() -> None:
-    target = Target.dataset(lambda *_: [], epsilon=1.0).exact(partial(exact_randomized_response, epsilon=1.0))
+    target = Target.dataset(lambda *_: [], epsilon=1.0).exact(exact_randomized_response(epsilon=1).release)
     finding = prove(target, NeighbouringPair(False, True, Relation.SUBSTITUTE))
     assert_kept(finding)
     assert finding.epsilon_lower is not None
     assert 1 - 1e-12 < finding.epsilon_lower <= 1
 
 
-DOMAIN = Domain(0, 2, Grid(0))
-MEANS = {
-    "smooth sensitivity": (partial(exact_smooth_mean, domain=DOMAIN, delta=0.125), 0.125),
-    "sum over count": (partial(exact_sum_over_count, domain=DOMAIN), 0.0),
-    "propose-test-release": (partial(exact_ptr_mean, domain=DOMAIN, bound=1, delta=0.125), 0.125),
-}
-
-
-@pytest.mark.few(0)
-@pytest.mark.parametrize("mechanism", first_of_each(MEANS, bool))
-@pytest.mark.parametrize(
-    ("records", "neighbour", "epsilon"),
-    [
-        ([], [2.0], LITTLE_NOISE),
-        pytest.param([2.0], [2.0, 0.0], LITTLE_NOISE, marks=pytest.mark.slow),
-        pytest.param([], [2.0], 1.0, marks=pytest.mark.slow),
-        pytest.param([2.0], [2.0, 0.0], 1.0, marks=pytest.mark.slow),
-        pytest.param([0.0, 1.0], [0.0, 1.0, 2.0], 1.0, marks=pytest.mark.slow),
-        pytest.param([2.0] * 8, [2.0] * 9, 1.0, marks=pytest.mark.slow),
-    ],
-)
-def test_repaired_means_keep_their_claims(
-    mechanism: str, records: list[float], neighbour: list[float], epsilon: float
-) -> None:
-    sampler, delta = MEANS[mechanism]
-    target = Target.mean(lambda *_: [], bounds=(0.0, 2.0), epsilon=epsilon, delta=delta, name=mechanism)
-    target = target.exact(partial(sampler, epsilon=epsilon))
-    finding = prove(target, NeighbouringPair.records(records, neighbour, Relation.ADD_REMOVE))
-    assert_kept(finding)
-
-
 def test_a_mechanism_with_too_little_noise_is_refuted_by_its_laws() -> None:
-    target = Target.noise(lambda *_: [], epsilon=1.0).exact(partial(exact_discrete_laplace, epsilon=2.0, grid=Grid(0)))
+    target = Target.noise(lambda *_: [], epsilon=1.0).exact(exact_discrete_laplace(epsilon=2, grid=Grid(0)).release)
     finding = prove(target, NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0))
     assert finding.verdict is Verdict.VIOLATED
     assert finding.epsilon_lower == pytest.approx(2.0)
@@ -296,7 +248,7 @@ def test_a_claim_with_a_delta_is_refuted_by_the_epsilon_that_it_needs_at_that_de
     pair = NeighbouringPair(False, True, Relation.SUBSTITUTE)
     for delta, verdict in ((0.171, Verdict.VIOLATED), (0.173, Verdict.PROVED)):
         target = Target.dataset(lambda *_: [], epsilon=1.0, delta=delta)
-        finding = prove(target.exact(partial(exact_randomized_response, epsilon=1.25)), pair)
+        finding = prove(target.exact(exact_randomized_response(epsilon=1.25).release), pair)
         assert finding.verdict is verdict
         assert finding.epsilon_lower == pytest.approx(math.log(math.exp(1.25) * (1 - delta) - delta), rel=1e-12)
         assert f"at δ = {delta}" in finding.reason
@@ -341,6 +293,6 @@ def test_the_bounds_in_a_proof_are_rounded_outwards() -> None:
 
 
 def test_a_law_left_open_is_inconclusive() -> None:
-    target = Target.noise(lambda *_: [], epsilon=1.0).exact(partial(exact_discrete_laplace, epsilon=1.0, grid=Grid(0)))
+    target = Target.noise(lambda *_: [], epsilon=1.0).exact(exact_discrete_laplace(epsilon=1, grid=Grid(0)).release)
     finding = prove(target, NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0), limits=replace(LIMITS, runs=50))
     assert finding.verdict is Verdict.INCONCLUSIVE

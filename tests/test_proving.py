@@ -1,7 +1,8 @@
-"""The page on proofs: its files prove and refute what it says, in the words that it shows."""
+"""The pages on proofs: their files prove and refute what they say, in the words that they show."""
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 import sys
@@ -14,11 +15,21 @@ from attacklab.laws import net
 
 pytest_plugins = ["pytester"]
 
-PAGE = (Path(__file__).parent.parent / "docs" / "how_to" / "proving.md").read_text("utf-8")
-FILES = dict(re.findall(r"<!-- (\w+\.py)[^>]*-->\n```python\n(.*?)```", PAGE, flags=re.DOTALL))
-SHOWN = re.findall(r"```text\n\$ attacklab ([^\n]*)\n(.*?)```", PAGE, flags=re.DOTALL)
+ROOT = Path(__file__).parent.parent
+PAGES = {name: (ROOT / "docs" / "how_to" / f"{name}.md").read_text("utf-8") for name in ("proving", "exact_mechanisms")}
+PAGE = PAGES["proving"]
+FILES = {
+    name: code
+    for page in PAGES.values()
+    for name, code in re.findall(r"<!-- (\w+\.py)[^>]*-->\n```python\n(.*?)```", page, flags=re.DOTALL)
+}
+SHOWN = [
+    command
+    for page in PAGES.values()
+    for command in re.findall(r"```text\n\$ attacklab ([^\n]*)\n(.*?)```", page, flags=re.DOTALL)
+]
 COLUMNS = "110"
-"""The width of the terminal that the page shows."""
+"""The width of the terminal that the pages show."""
 
 
 RUNS = net.RUNS
@@ -32,10 +43,11 @@ def plain_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(FILES) == {"counts.py", "test_counts.py"}
+def _files_of_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(FILES) == {"counts.py", "test_counts.py", "survey.py"}
     for name, code in FILES.items():
         (tmp_path / name).write_text(code, encoding="utf-8")
+    (tmp_path / "checker").symlink_to(ROOT / "checker")
     monkeypatch.chdir(tmp_path)
 
 
@@ -47,12 +59,16 @@ def test_the_library_of_the_page_imports_nothing_of_the_lab() -> None:
     assert isinstance(module["released"](3), int)  # type: ignore[operator] # a function of the page
 
 
-def test_the_page_shows_a_proof_one_with_slack_and_a_refutation() -> None:
-    assert len(SHOWN) == 4
-    assert [" proved " in said for _, said in SHOWN] == [True, True, False, True]
-    assert ["proved with slack" in said for _, said in SHOWN] == [False, True, False, True]
-    assert ["violated" in said for _, said in SHOWN] == [False, False, True, False]
-    assert ["scope: this pair" in said for _, said in SHOWN] == [True, True, False, False]
+def test_the_pages_show_proofs_one_with_slack_and_a_refutation() -> None:
+    assert [re.search(r"proved with slack|proved|violated", said.split("\n", 1)[1]).group() for _, said in SHOWN] == [  # type: ignore[union-attr]
+        "proved",
+        "proved with slack",
+        "violated",
+        "proved with slack",
+        "proved",
+        "proved",
+    ]
+    assert ["scope: this pair" in said for _, said in SHOWN] == [True, True, False, False, False, False]
     assert "scope: every pair of neighbours among 5 inputs (4 pairs)" in SHOWN[3][1]
 
 
@@ -66,6 +82,16 @@ def test_each_command_prints_what_the_page_shows(
     with pytest.raises(SystemExit):
         cli.main()
     assert capsys.readouterr().out == said
+
+
+def test_the_mechanisms_of_the_page_release_what_it_shows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "survey", raising=False)
+    (session,) = re.findall(r"```pycon\n(.*?)```", PAGES["exact_mechanisms"], flags=re.DOTALL)
+    example = doctest.DocTestParser().get_doctest(session, {}, "exact_mechanisms.md", None, None)
+    assert len(example.examples) > 5
+    assert doctest.DocTestRunner().run(example).failed == 0
+    monkeypatch.delitem(sys.modules, "survey")
 
 
 @pytest.mark.ci

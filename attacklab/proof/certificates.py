@@ -1,24 +1,25 @@
 """Proving a claim for every pair of neighbours, by a certificate that a checker in a process of its own accepts.
 
 The checker is a program beside the project that is proved: `python checker/check.py FILE`. What it says is taken as it
-stands, and nothing but its acceptance proves a claim. Before it is asked, the draft's statement is compared with what
-the target claims: a certificate of something else proves nothing of the target.
+stands, and nothing but its acceptance proves a claim. Before it is asked, the certificate's claim and neighbours are
+compared with those of the target: a certificate of something else proves nothing of the target. Whatever else a
+certificate holds is the checker's business alone.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from attacklab.certificates import Draft, certificate, to_text
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.errors import UsageError, passes_through
 from attacklab.files import Made, require_writable, write_whole
@@ -28,15 +29,19 @@ from attacklab.proof.pairs import SECONDS
 from attacklab.targets import Kind, Target, described, in_one_line
 
 CHECKER = Path("checker", "check.py")
-ACCEPTED = re.compile(
-    r"ACCEPTED +\S+: (?P<statement>.+)\n +checked (?P<checked>.+); (?:lemmas|readings) (?P<lemmas>.+)\n?"
-)
+ACCEPTED = re.compile(r"ACCEPTED +\S+: (?P<statement>.+)\n +checked (?P<checked>.+); readings (?P<readings>.+)\n?")
 REFUSED = re.compile(r"REFUSED +\S+: (?P<reason>.+)")
 NOT_IN_A_NAME = re.compile(r"[^\w.-]")
 """What the name of a file is spared."""
 
-NEIGHBOURS = {Kind.NOISE: ("answers",), Kind.SELECTION: ("utilities",)}
-"""What the neighbours of a draft must speak of where a target has no relation: other kinds, of both relations."""
+TABLES = "tables"
+"""The folder of tables beside the certificates, each in a file called by its SHA-256."""
+
+NEIGHBOURS = {Kind.NOISE: "answers", Kind.SELECTION: "utilities"}
+"""What a certificate calls the inputs of these kinds; those of the others are datasets."""
+
+RECORDS = {"add-remove", "substitute"}
+"""The relations of a sum or a mean whose claim holds for both."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,14 +52,14 @@ class Answer:
         verdict: PROVED if it accepts it, INCONCLUSIVE if it refuses it or the time is up, ERROR if it failed.
         reason: why, in one line.
         statement: what it says that the certificate shows; empty unless it accepts it.
-        lemmas: the lemmas that this rests on.
+        readings: the files on whose reading this rests.
         checked: how much it checked, in its own words.
     """
 
     verdict: Verdict
     reason: str
     statement: str = ""
-    lemmas: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
     checked: str = ""
 
 
@@ -82,51 +87,70 @@ def prove_every_pair(
     """Write the certificate of a target and have it checked.
 
     Args:
-        target: one that has the draft of a certificate.
+        target: one that brings a certificate.
         checker: the program that checks it.
-        folder: where the certificate is written, as NAME.json.
+        folder: where the certificate is written, as NAME.json, with its tables in the folder `tables` beside it.
         seconds: how long both may take together.
         progress: called with a line that says what is being done.
         spec: the words after `attacklab prove` that repeat this, for the line that replays the finding.
 
     Returns:
         PROVED if the checker accepts the certificate; INCONCLUSIVE if it refuses it or the time is up; ERROR if the
-        draft or the checker failed.
+        certificate could not be made or the checker failed.
 
     Raises:
-        UsageError: the target has no draft, or its draft states something else than the target claims; or the
-            certificate would overwrite a file that is not one.
+        UsageError: the target has no certificate, or its certificate states something else than the target claims; or
+            writing it would overwrite a file that is not one.
     """
-    draft_of = _draft_of(target)
+    if target.certificate is None:
+        raise UsageError(
+            f"{target.name} brings no certificate for every pair of neighbours; add one by "
+            "Target.certified(certificate) (docs/how_to/proving.md), or leave --all out and prove single pairs"
+        )
     began = time.perf_counter()
     deadline = Deadline(seconds)
     say = progress or (lambda _: None)
-    say("the certificate's evidence")
+    say("the certificate and its tables")
     path = folder / f"{NOT_IN_A_NAME.sub('_', target.name)}.json"
     require_writable(path, Made.CERTIFICATE)
     try:
-        draft = deadline.run(draft_of)
-        require_draft(target, draft)
-        write_certificate(target.name, draft, path)
+        certificate = deadline.run(target.certificate)
+        require_same_claim(target, certificate)
+        write_certificate(certificate, path)
     except UsageError:
         raise
     except OutOfTime:
-        answer = Answer(verdict=Verdict.INCONCLUSIVE, reason=f"{seconds:.3g} s were not enough for the evidence")
-        return finding_of(target, None, None, answer, time.perf_counter() - began, spec)
-    except BaseException as error:  # whatever the draft raises
+        told = f"{seconds:.3g} s were not enough to make the certificate; allow more by --seconds"
+        return _not_written(target, Answer(verdict=Verdict.INCONCLUSIVE, reason=told), began, spec)
+    except BaseException as error:  # whatever makes the certificate raises
         if passes_through(error):
             raise
-        reason = f"the draft of the certificate raised {in_one_line(error)}; mend it"
-        answer = Answer(verdict=Verdict.ERROR, reason=reason)
-        return finding_of(target, None, None, answer, time.perf_counter() - began, spec)
+        told = f"making the certificate raised {in_one_line(error)}; mend what makes it"
+        return _not_written(target, Answer(verdict=Verdict.ERROR, reason=told), began, spec)
     say("the checker, in a process of its own")
     answer = run_checker(path, checker, seconds=deadline.left)
-    return finding_of(target, draft.neighbours, path, answer, time.perf_counter() - began, spec)
+    return finding_of(target, certificate["relation"], path, answer, time.perf_counter() - began, spec)
 
 
-def write_certificate(name: str, draft: Draft, path: Path) -> None:
-    """Write the certificate of a draft; the same draft and sources give the same bytes."""
-    write_whole(path, to_text(certificate(name, draft)))
+def write_certificate(certificate: Mapping[str, Any], path: Path) -> list[Path]:
+    """Write a certificate in one line, and each of its tables to a file of its own.
+
+    Tables are large, and several certificates have the same ones. In the certificate each is named by the SHA-256 of
+    its file. The same certificate gives the same bytes.
+
+    Returns:
+        The files of the tables.
+    """
+    files = []
+    for text in map(_to_text, certificate.get("tables", ())):
+        files.append(path.parent / TABLES / f"{hashlib.sha256(text.encode()).hexdigest()}.json")
+        write_whole(files[-1], text)
+    write_whole(path, _to_text({**certificate, "tables": [{"sha256": file.stem} for file in files]}))
+    return files
+
+
+def _to_text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> Answer:
@@ -148,17 +172,15 @@ def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> A
         return Answer(verdict=Verdict.ERROR, reason=f"the checker could not be started: {error}")
     accepted, refused = ACCEPTED.fullmatch(done.stdout), REFUSED.match(done.stdout)
     if done.returncode == 0 and accepted:
-        lemmas = () if accepted["lemmas"] == "none" else tuple(accepted["lemmas"].split(", "))
-        told = f"{accepted['statement']}; checked: {accepted['checked']}; lemmas: {accepted['lemmas']}"
         return Answer(
             verdict=Verdict.PROVED,
-            reason=told,
+            reason=f"{accepted['statement']}; checked: {accepted['checked']}; its code is as it was read",
             statement=accepted["statement"],
-            lemmas=lemmas,
+            readings=tuple(accepted["readings"].split(", ")),
             checked=accepted["checked"],
         )
     if done.returncode == 1 and refused:
-        told = f"the checker refused the certificate: {refused['reason']}; mend the draft or the mechanism"
+        told = f"the checker refused the certificate: {refused['reason']}; mend the mechanism or its claim"
         return Answer(verdict=Verdict.INCONCLUSIVE, reason=told)
     said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()] or ["it said nothing"]
     told = f"the checker ended with status {done.returncode}: {said[-1]}; run {checker} on {path}"
@@ -166,13 +188,13 @@ def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> A
 
 
 def finding_of(
-    target: Target, neighbours: str | None, path: Path | None, answer: Answer, seconds: float, spec: str | None
+    target: Target, relation: str, path: Path | None, answer: Answer, seconds: float, spec: str | None
 ) -> Finding:
     """The finding that an answer of the checker makes.
 
     Args:
         target: what the certificate speaks of.
-        neighbours: which inputs it calls neighbours, in its words.
+        relation: which inputs it calls neighbours; empty where none was written.
         path: where it is; None where none was written.
         answer: what the checker said.
         seconds: how long all of it took.
@@ -186,7 +208,7 @@ def finding_of(
             sha256=hashlib.sha256(content).hexdigest(),
             size=len(content),
             statement=answer.statement,
-            lemmas=answer.lemmas,
+            lemmas=answer.readings,
             checked=answer.checked,
         )
     return Finding(
@@ -198,79 +220,124 @@ def finding_of(
         claim=target.claim,
         relation=target.relation,
         ceiling=target.claim.ceiling,
-        scope=Scope(Reach.NEIGHBOURS, neighbours=neighbours or ""),
+        scope=Scope(Reach.NEIGHBOURS, neighbours=relation),
         certificate=written,
         seconds=seconds,
         replay=f"attacklab prove {spec}" if spec else f"prove_every_pair({target.name})",
     )
 
 
-def _draft_of(target: Target) -> Callable[[], Draft]:
-    if target.draft is None:
-        raise UsageError(
-            f"{target.name} brings no draft of a certificate for every pair of neighbours; add one by "
-            "Target.certified(draft) (docs/how_to/proving.md), or leave --all out and prove single pairs"
-        )
-    return target.draft
+def _not_written(target: Target, answer: Answer, began: float, spec: str | None) -> Finding:
+    return finding_of(target, "", None, answer, time.perf_counter() - began, spec)
 
 
-def require_draft(target: Target, draft: Any) -> None:
-    """Refuse a draft that states something else than the target claims.
+def require_same_claim(target: Target, certificate: Any) -> None:
+    """Refuse a certificate that states something else than the target claims.
 
     Raises:
-        UsageError: it claims less, or speaks of other neighbours, or is not a draft.
+        UsageError: it promises less, or is about other neighbours, or is not a certificate.
     """
-    if not isinstance(draft, Draft):
-        raise UsageError(f"the draft of {target.name} returned {described(draft)}; let it return a Draft")
+    if not isinstance(certificate, Mapping) or not {"claim", "relation"} <= certificate.keys():
+        raise UsageError(
+            f"the certificate of {target.name} is {described(certificate)} without a claim and a relation; "
+            "return what mechanisms.core.certificate writes"
+        )
     told = ""
-    if not implies(draft.claim, target.claim):
-        told = f"claims {dict(draft.claim)}, and the target {target.claim}"
-    elif not _speaks_of_neighbours(target, draft.neighbours):
-        told = f"calls neighbours {draft.neighbours!r}, and the target is one of {target.relation or target.kind}"
-    elif not _moves_as_far(target, draft.parameters):
-        told = f"has another sensitivity than {target.sensitivity}"
+    if not implies(certificate["claim"], target.claim):
+        told = f"claims {json.dumps(certificate['claim'], default=str)}, and the target {target.claim}"
+    elif not _covers_neighbours(target, certificate["relation"]):
+        wanted = NEIGHBOURS.get(target.kind) or " or ".join(sorted(_relations(target)))
+        told = f"is about {certificate['relation']}, and the neighbours of the target are {wanted}"
+    elif not _moves_as_far(target, certificate):
+        told = f"is about inputs that move less than the target's, whose sensitivity is {_sensitivity(target)}"
     if told:
-        raise UsageError(f"the draft of {target.name} {told}; draft what the target claims")
+        raise UsageError(f"the certificate of {target.name} {told}; certify what the target claims")
 
 
-def implies(stated: Mapping[str, Any], claim: Claim) -> bool:
-    """Whether the claim of a certificate, as JSON, is this claim, or one of its kind with smaller numbers."""
+def implies(stated: Any, claim: Claim) -> bool:
+    """Whether the claim of a certificate, as JSON, is this claim or a stronger one.
+
+    As in Bun and Steinke 2016, proposition 1.4, ε-DP is ε²/2-zCDP, and ρ-zCDP is (α, αρ)-RDP for every α; Rényi DP at
+    one order holds at every smaller one.
+    """
     try:
         return _implies(stated, claim)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         return False
 
 
 def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
-    match stated["kind"], claim:
-        case "pure", PrivacyClaim():
-            return Fraction(stated["epsilon"]) <= Fraction(claim.epsilon)
-        case "approximate", PrivacyClaim():
-            is_smaller = Fraction(stated["epsilon"]) <= Fraction(claim.epsilon)
-            return is_smaller and Fraction(stated["delta"]) <= Fraction(claim.delta)
-        case "zcdp", ZeroConcentrated():
-            return Fraction(stated["rho"]) <= Fraction(claim.rho)
-        case "gdp", GaussianDP():
-            return Fraction(stated["mu"]) <= Fraction(claim.mu)
-        case "rdp", Renyi():
-            most = dict(zip(map(Fraction, stated["orders"]), map(Fraction, stated["epsilons"]), strict=True))
-            bounds = zip(claim.orders, claim.epsilons, strict=True)
-            return all(most.get(Fraction(order), bound + 1) <= Fraction(bound) for order, bound in bounds)
-        case "profile", Profile():
-            least = {Fraction(epsilon): Fraction(delta) for epsilon, delta in stated["points"]}
-            return all(least.get(Fraction(epsilon), 2) <= Fraction(delta) for epsilon, delta in claim.pairs)
-    return False
+    def number(name: str) -> Fraction:
+        return _rational(stated[name])
+
+    kind: str = stated["is"]
+    if isinstance(claim, PrivacyClaim | Profile):
+        wanted = claim.pairs if isinstance(claim, Profile) else ((claim.epsilon, claim.delta),)
+        points = [
+            (_rational(point["epsilon"]), _rational(point["delta"]))
+            for point in (stated["points"] if kind == "ProfileDP" else [stated])
+            if point["is"] == "ApproximateDP"
+        ]
+        return all(any(e <= Fraction(epsilon) and d <= Fraction(delta) for e, d in points) for epsilon, delta in wanted)
+    if isinstance(claim, GaussianDP):
+        return kind == "GaussianDP" and number("mu_squared") <= Fraction(claim.mu) ** 2
+    is_pure = kind == "ApproximateDP" and number("delta") == 0
+    rho = number("epsilon") ** 2 / 2 if is_pure else number("rho") if kind == "ZeroConcentratedDP" else None
+    if isinstance(claim, ZeroConcentrated):
+        return rho is not None and rho <= Fraction(claim.rho)
+    if not isinstance(claim, Renyi):
+        return False
+    most = number("epsilon") if is_pure or kind == "RenyiDP" else None
+    order = number("alpha") if kind == "RenyiDP" else None
+    return all(
+        (rho is not None and Fraction(alpha) * rho <= Fraction(bound))
+        or (most is not None and most <= Fraction(bound) and (order is None or Fraction(alpha) <= order))
+        for alpha, bound in zip(claim.orders, claim.epsilons, strict=True)
+    )
 
 
-def _speaks_of_neighbours(target: Target, neighbours: str) -> bool:
+def _rational(value: Any) -> Fraction:
+    return Fraction(value) if type(value) is int else Fraction(value["rational"])
+
+
+def _covers_neighbours(target: Target, relation: Any) -> bool:
+    if target.kind in NEIGHBOURS:
+        return bool(relation == NEIGHBOURS[target.kind])
+    return isinstance(relation, str) and _relations(target) <= set(relation.split(" or "))
+
+
+def _relations(target: Target) -> set[str]:
+    """The relations of a target's datasets; none of those that are given by pairs of their own."""
     if target.relation is not None:
-        return neighbours == target.relation
-    if target.kind is Kind.DATASET:
-        return True
-    return all(word in neighbours for word in NEIGHBOURS.get(target.kind, ("add-remove", "substitute")))
+        return {target.relation}
+    if target.kind is not Kind.DATASET:
+        return RECORDS
+    shape = target.domain.shape if target.domain is not None else None
+    return set(shape.relations) if shape is not None else set()
 
 
-def _moves_as_far(target: Target, parameters: Mapping[str, Any]) -> bool:
-    if target.kind not in NEIGHBOURS:
-        return True
-    return Fraction(parameters.get("sensitivity", 1)) == Fraction(target.sensitivity)
+def _sensitivity(target: Target) -> float | None:
+    """How far an answer or a utility moves between neighbours; None where the input is something else."""
+    if target.kind in NEIGHBOURS:
+        return target.sensitivity
+    return getattr(target.domain.shape, "sensitivity", None) if target.domain is not None else None
+
+
+def _moves_as_far(target: Target, certificate: Mapping[str, Any]) -> bool:
+    """Whether each query of a term bounds moves that are no less than the target's; one that names none counts by 1."""
+    sensitivity, found = _sensitivity(target), list(_fields(certificate.get("term")))
+    if target.kind is Kind.SELECTION and any(value is True for name, value in found if name == "monotone"):
+        return False  # its utilities move in one direction only
+    stated = [_rational(value) for name, value in found if name == "sensitivity"] or [Fraction(1)]
+    return sensitivity is None or min(stated) >= Fraction(sensitivity)
+
+
+def _fields(value: Any) -> Iterator[tuple[str, Any]]:
+    """Give each field in some JSON, however deep it lies."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _fields(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield name, item
+            yield from _fields(item)

@@ -323,7 +323,7 @@ def _finding(target: Target, pair: NeighbouringPair, spec: str | None, **rest: A
 def otherwise(target: Target) -> str:
     """What to do where enumeration leaves a claim open."""
     wanted = f"enumeration left the claim open; a proof {OTHER_PROOFS[target.kind]} would decide it"
-    if target.draft is not None:
+    if target.certificate is not None:
         return f"{wanted}: --all writes a certificate and has it checked"
     return f"{wanted}, but this target brings no certificate; audit it instead"
 

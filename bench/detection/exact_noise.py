@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 
 from attacklab.random_bits import SeededBits
 from bench.detection.specimen import Law, Rng
-from mechanisms.laplace.exact_fast import discrete_laplace_many
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.noise import Noise
 
 
 def scale_of(epsilon: float, sensitivity: int = 1) -> Fraction:
@@ -28,7 +30,12 @@ def scale_of(epsilon: float, sensitivity: int = 1) -> Fraction:
 
 def discrete_laplace(scale: Fraction | int, trials: int, rng: Rng) -> NDArray[np.int64]:
     """Integers n with probability proportional to e^(−|n|/scale), exactly."""
-    return discrete_laplace_many(Fraction(scale), trials, SeededBits(rng))
+    return _noise(Fraction(scale)).many(trials, SeededBits(rng))
+
+
+@lru_cache(maxsize=32)
+def _noise(scale: Fraction) -> Noise:
+    return Noise(DiscreteLaplace(scale))
 
 
 def laplace_law(scale: Fraction | int) -> dict[int, float]:

@@ -1,41 +1,133 @@
-"""What the lab states of its exact targets for every pair of neighbours: a draft of a certificate for each of them."""
+"""Writing the certificate of every exact target to reports/proofs, and having each checked.
+
+`python -m experiments.certificates`, which `make prove` runs, writes them with a record of what the checker said, a
+record of the times, and the pages that show both. The certificates and the first record depend on the sources alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import ast
+import json
+import multiprocessing
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from attacklab.certificates import Draft
-from experiments.certificates import (
-    arrays,
-    bounded,
-    finite,
-    gaussian,
-    histogram,
-    laplace,
-    means,
-    partitions,
-    quantiles,
-    sampled,
-    selections,
-    sparse_vectors,
-    sums,
-    unlike,
-)
+from attacklab.errors import UsageError
+from attacklab.files import write_whole
+from attacklab.findings import CERTIFICATE, SCHEMA, Finding, Verdict, to_text
+from attacklab.proof.certificates import TABLES, finding_of, require_same_claim, run_checker, write_certificate
+from attacklab.reporting.experiment import DATA, load_experiments, measured_here, replace_findings
+from attacklab.reporting.pages import write_index
+from attacklab.reporting.proofs import PROOFS, RECORD, TIMES
+from experiments import matrix, targets
 
-DRAFTS: Mapping[str, Callable[[], Draft]] = {
-    **arrays.DRAFTS,
-    **bounded.DRAFTS,
-    **finite.DRAFTS,
-    **gaussian.DRAFTS,
-    **histogram.DRAFTS,
-    **laplace.DRAFTS,
-    **means.DRAFTS,
-    **partitions.DRAFTS,
-    **quantiles.DRAFTS,
-    **sampled.DRAFTS,
-    **selections.DRAFTS,
-    **sparse_vectors.DRAFTS,
-    **sums.DRAFTS,
-    **unlike.DRAFTS,
-}
-"""The drafts by the name of the target; names with `array_`, `small_` or `unlike_` first are of no target."""
+ROOT = Path(__file__).resolve().parents[2]
+CHECKER, READ = ROOT / "checker" / "check.py", ROOT / "checker" / "readings.json"
+PROCESSES = 2
+SECONDS = 600.0
+"""After so long a checker is ended."""
+
+NAMES = tuple(name for name in targets.__all__ if name.startswith("exact_"))
+"""The targets that have a certificate."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A certificate that was written and checked.
+
+    Attributes:
+        finding: what the checker said of it.
+        tables: the files of its tables.
+        write_seconds: how long it took to write, its tables included.
+        check_seconds: how long the checker ran, start and imports included.
+    """
+
+    finding: Finding
+    tables: tuple[Path, ...]
+    write_seconds: float
+    check_seconds: float
+
+
+def write_one(folder: Path, name: str) -> Written:
+    """Write the certificate of one target and have it checked.
+
+    Raises:
+        UsageError: the target has none, or it does not state what the target claims.
+    """
+    path, target = folder / f"{name}.json", getattr(targets, name)()
+    if target.certificate is None:
+        raise UsageError(f"{name} has no certificate; make its target of a term")
+    began = time.perf_counter()
+    certificate = target.certificate()
+    require_same_claim(target, certificate)
+    tables = write_certificate(certificate, path)
+    written = time.perf_counter()
+    answer = run_checker(path, CHECKER, seconds=SECONDS)
+    checked = time.perf_counter()
+    found = finding_of(target, certificate["relation"], path, answer, 0.0, f"experiments.targets:{name} --all")
+    if found.certificate is not None:
+        found = replace(found, certificate=replace(found.certificate, file=path.name))
+    return Written(found, tuple(tables), written - began, checked - written)
+
+
+def write_all(reports: Path, names: Iterable[str] = NAMES) -> Sequence[Written]:
+    """Write the certificates of some targets, of all by default, and the records of what the checker said.
+
+    Certificates and tables of others are removed, so that the folder holds what the records speak of.
+    """
+    folder = reports / PROOFS
+    with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
+        written = list(pool.map(partial(write_one, folder), sorted(names)))
+    kept = {path for one in written for path in (folder / f"{one.finding.target}.json", *one.tables)}
+    for path in {*folder.glob("*.json"), *(folder / TABLES).glob("*.json")} - kept:
+        path.unlink()
+    write_whole(folder / RECORD, to_text(_record(written)))
+    write_whole(folder / TIMES, to_text(_times(written)))
+    return written
+
+
+def _record(written: Sequence[Written]) -> dict[str, Any]:
+    findings = [one.finding.to_json() for one in written]
+    for finding in findings:
+        del finding["seconds"]
+    read = {name for one in written if one.finding.certificate for name in one.finding.certificate.lemmas}
+    return {"schema": SCHEMA, "findings": findings, "lemmas": {name: _summary(name) for name in sorted(read)}}
+
+
+def _summary(name: str) -> str:
+    """Return what the docstring of a file that somebody has read begins with."""
+    (path,) = (path for path in json.loads(READ.read_bytes()) if Path(path).stem == name)
+    docstring = ast.get_docstring(ast.parse((ROOT / path).read_bytes())) or ""
+    return " ".join(docstring.partition("\n\n")[0].split())
+
+
+def _times(written: Sequence[Written]) -> dict[str, Any]:
+    times = [
+        {
+            "mechanism": one.finding.target,
+            "write_seconds": round(one.write_seconds, 2),
+            "check_seconds": round(one.check_seconds, 2),
+        }
+        for one in written
+    ]
+    return {"schema": SCHEMA, "environment": measured_here(), "findings": [], "times": times}
+
+
+def main(reports: Path) -> int:
+    """Write all certificates and the pages that show them; return 0 if each was accepted, else 1."""
+    written = write_all(reports)
+    for one in written:
+        print(f"{one.finding.verdict:<12} {one.finding.target} ({one.write_seconds:.1f} + {one.check_seconds:.1f} s)")
+        if one.finding.verdict is not Verdict.PROVED:
+            print(f"             {one.finding.reason}")
+    if (reports / DATA / "matrix.json").is_file():
+        shown = [one.finding for one in written if one.finding.target in matrix.NAMES]
+        replace_findings(load_experiments(ROOT)["matrix"], reports, CERTIFICATE, shown)
+    size = sum(path.stat().st_size for path in (reports / PROOFS).rglob("*.json"))
+    print(f"written: {write_index(reports)}; the certificates, tables and records have {size / 1e6:.1f} MB")
+    return int(any(one.finding.verdict is not Verdict.PROVED for one in written))

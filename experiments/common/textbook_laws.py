@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from attacklab.laws import Law, enumerate_law, smallest_epsilon, step_law
 from experiments.common.adult import ages
 from experiments.targets import means
+from mechanisms.coins import bernoulli
+from mechanisms.core.chunks import ChunkTotal
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.records import Total
+from mechanisms.core.threshold import least_threshold
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.utilities import round_at_random
-from mechanisms.local_sensitivity.constants import tail_threshold
-from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.sample_aggregate.exact import prepare_sample_aggregate
 from mechanisms.local_sensitivity.sample_aggregate.naive import naive_sample_aggregate
-from mechanisms.local_sensitivity.sum_over_count.exact import prepare_sum_over_count
 from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
 from mechanisms.randomness import REJECTED, RandomBits
 
@@ -32,7 +32,7 @@ OUTLIER = -1e6
 NO_NOISE = 2.0**80
 """An ε at which the noise is lost in the rounding of the answer."""
 
-AGES = Domain(0, Fraction(means.UPPER), means.AGE_GRID)
+AGES = Total(Fraction(0), Fraction(means.UPPER), means.AGE_GRID)
 
 
 def passing_probabilities(delta: float, epsilon: float) -> dict[str, float]:
@@ -54,7 +54,7 @@ def passing_probabilities(delta: float, epsilon: float) -> dict[str, float]:
         "claimed": delta,
         "derived": math.sqrt(delta / 2) / 2,
         "computed": float(step_law(passes).mass(1)),
-        "repaired": tail ** tail_threshold(Fraction(epsilon) / 2, Fraction(delta)) / (1 + tail),
+        "repaired": tail ** (least_threshold(DiscreteLaplace(2 / Fraction(epsilon)), delta) - 1) / (1 + tail),
     }
 
 
@@ -86,7 +86,7 @@ def moves_of_one_person(seed: int) -> dict[str, Any]:
     outlier = people.copy()
     outlier[0] = OUTLIER
     total = abs(_naive_mean(outlier) - _naive_mean(people)) * len(people) / means.UPPER
-    clipped = abs(_exact_total(outlier) - _exact_total(people)) / AGES.width
+    clipped = abs(AGES.of(outlier) - AGES.of(people)) / AGES.stability
     return {
         "names": [
             "Adult, shuffled,\nmaxima",
@@ -135,20 +135,14 @@ def _exact_move(records: NDArray[np.float64], leaving: int, statistic: Statistic
     everybody = [(str(person), float(value)) for person, value in enumerate(records)]
 
     def total(present: list[tuple[str, float]]) -> int:
-        return prepare_sample_aggregate(
-            present, statistic=statistic, chunks=means.CHUNKS, key=b"public", domain=AGES, epsilon=1
-        ).total
+        return ChunkTotal(statistic, means.CHUNKS, b"public", AGES.lower, AGES.upper, AGES.grid).of(present)
 
-    return abs(total(everybody) - total(everybody[:leaving] + everybody[leaving + 1 :])) / AGES.width
+    return abs(total(everybody) - total(everybody[:leaving] + everybody[leaving + 1 :])) / AGES.stability
 
 
 def _naive_mean(records: NDArray[np.float64]) -> float:
     (answer,) = naive_sum_over_count(records, 1, np.random.default_rng(0), upper=means.UPPER, epsilon=NO_NOISE)
     return float(answer)
-
-
-def _exact_total(records: NDArray[np.float64]) -> int:
-    return prepare_sum_over_count(records, domain=AGES, epsilon=1).total
 
 
 def rounding_losses(others: int) -> dict[str, float]:
@@ -161,8 +155,7 @@ def rounding_losses(others: int) -> dict[str, float]:
     not_chosen = sum(
         (Fraction(math.comb(others, up), 2**others) / (1 + others + up) for up in range(others + 1)), Fraction(0)
     )
-    eta = BaseTwoEta.from_epsilon(Fraction(math.log(2)), y=32)
-    decay = Fraction(int(eta.decay.numerator), int(eta.decay.denominator))
+    decay = BaseTwoEta.from_epsilon(Fraction(math.log(2)), y=32).decay
     return {
         "naive": _loss(_first_and_others(chosen, others), _first_and_others(not_chosen, others)),
         "exact": _loss(
@@ -191,7 +184,7 @@ def enumerated_loss(others: int) -> float:
 
 def _rounded_choice(utilities: Sequence[Fraction], bits: RandomBits) -> int:
     """Draw an outcome in proportion to 2^u, every u rounded to an integer at random."""
-    rounded = [bits.call(round_at_random, utility) for utility in utilities]
+    rounded = [math.floor(utility) + bits.call(bernoulli, utility % 1) for utility in utilities]
     outcomes = [outcome for outcome, power in enumerate(rounded) for _ in range(1 << power)]
     return outcomes[bits.call(_below, len(outcomes))]
 

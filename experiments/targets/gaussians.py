@@ -1,29 +1,37 @@
 """Gaussian mechanisms as targets, at δ = 10⁻⁵ and the textbook's σ.
 
-That σ is proved for ε < 1 only; `mechanisms.gaussian.privacy.gaussian_delta` certifies the claim up to ε = 8. Targets
-that end in `_zcdp`, `_rdp`, `_gdp` or `_profile` have noise of the same σ and claim what `mechanisms.gaussian` proves
-of it in that way; only `naive_discrete_gaussian_gdp` claims of discrete noise what holds of normal noise.
+That σ is proved for ε < 1 only; `mechanisms.gaussian.claims.gaussian_delta` bears the claim out up to ε = 8. Targets
+that end in `_zcdp`, `_rdp`, `_gdp` or `_profile` have noise of the same σ and claim what holds of it in that way,
+rounded up to doubles; only `naive_discrete_gaussian_gdp` claims of discrete noise what holds of normal noise.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.low_bit_gaussian import textbook_sigma
-from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.targets import Target
 from experiments.targets.laplaces import ANSWERS
-from experiments.targets.making import GRID, exact_by_both_paths, exact_by_reference, named
-from mechanisms.gaussian import exact, exact_fast, exact_fixed_work, exact_rounded
+from experiments.targets.making import GRID, exactly, named, of_term
+from mechanisms.core import claims as core
+from mechanisms.core.grid import Grid
+from mechanisms.core.noisy import Noisy
+from mechanisms.core.restated import Restated
+from mechanisms.gaussian import exact
+from mechanisms.gaussian.claims import (
+    discrete_gaussian_delta,
+    discrete_gaussian_mu,
+    gaussian_delta,
+    gaussian_mu,
+    gaussian_rho,
+)
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, naive_gaussian, polar, ziggurat
-from mechanisms.gaussian.privacy import gaussian_delta, gaussian_rho
-from mechanisms.gaussian.trade_off import discrete_gaussian_mu, gaussian_mu
-from mechanisms.grid import Grid
 
 DELTA = 1e-5
 FINE_GRID = Grid(-20)
@@ -97,103 +105,116 @@ def naive_gaussian_python(epsilon: float = 1.0) -> Target:
 @named
 def exact_rounded_gaussian(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, ideal noise rounded to a public grid, exact."""
-    return _exact(exact_rounded.exact_rounded_gaussian_fast, exact_rounded.exact_rounded_gaussian, FINE_GRID, epsilon)
+    return _exact(exact.exact_rounded_gaussian(sigma_of(epsilon), grid=FINE_GRID), epsilon)
 
 
 @named
 def exact_discrete_gaussian(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, discrete noise on a public grid, exact."""
-    return _exact(exact_fast.exact_discrete_gaussian_fast, exact.exact_discrete_gaussian, GRID, epsilon)
+    return _exact(exact.exact_discrete_gaussian(sigma_of(epsilon), grid=GRID), epsilon)
 
 
 @named
 def exact_discrete_gaussian_zcdp(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, discrete noise on whole numbers, exact; claims Δ²/2σ²-zCDP."""
-    return _discrete(epsilon, ZeroConcentrated(gaussian_rho(sigma=sigma_of(epsilon))))
+    return of_term(Target.noise, _discrete(epsilon), claim=_zcdp(epsilon))
 
 
 @named
 def exact_discrete_gaussian_rdp(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, discrete noise on whole numbers, exact; claims RDP at five orders."""
-    return _discrete(epsilon, _renyi(sigma_of(epsilon)))
+    return of_term(Target.noise, _discrete(epsilon), claim=_renyi(epsilon))
 
 
 @named
 def exact_discrete_gaussian_gdp(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, discrete noise on whole numbers, exact; claims the least μ-GDP of discrete noise."""
-    return _discrete(epsilon, GaussianDP(discrete_gaussian_mu(sigma=sigma_of(epsilon)).upper))
+    return _gaussian(_discrete(epsilon), discrete_gaussian_mu(sigma=sigma_of(epsilon)))
 
 
 @named
 def exact_discrete_gaussian_profile(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, discrete noise on whole numbers, exact; claims the privacy profile of discrete noise."""
-    curve = partial(exact.exact_discrete_gaussian_delta, sigma=sigma_of(epsilon), grid=WHOLE_NUMBERS)
-    return _discrete(epsilon, Profile(curve, "the profile of discrete Gaussian noise"))
+    curve = partial(discrete_gaussian_delta, sigma=sigma_of(epsilon))
+    return _with_profile(_discrete(epsilon), Profile(curve, "the profile of discrete Gaussian noise"))
 
 
 @named
 def naive_discrete_gaussian_gdp(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, discrete noise drawn exactly; claims Δ/σ-GDP, which holds of normal noise alone."""
-    return _discrete(epsilon, GaussianDP(gaussian_mu(sigma=sigma_of(epsilon))))
+    term = _discrete(epsilon)
+    claim = GaussianDP(gaussian_mu(sigma=sigma_of(epsilon)))
+    return Target.noise(exactly(term.many), claim=claim).exact(term.release)
 
 
 @named
 def exact_rounded_gaussian_zcdp(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, ideal noise rounded to a public grid, exact; claims Δ²/2σ²-zCDP."""
-    return _rounded(epsilon, ZeroConcentrated(gaussian_rho(sigma=sigma_of(epsilon))))
+    return of_term(Target.noise, _rounded(epsilon), claim=_zcdp(epsilon))
 
 
 @named
 def exact_rounded_gaussian_rdp(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, ideal noise rounded to a public grid, exact; claims RDP at five orders."""
-    return _rounded(epsilon, _renyi(sigma_of(epsilon)))
+    return of_term(Target.noise, _rounded(epsilon), claim=_renyi(epsilon))
 
 
 @named
 def exact_rounded_gaussian_gdp(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, ideal noise rounded to a public grid, exact; claims Δ/σ-GDP."""
-    return _rounded(epsilon, GaussianDP(gaussian_mu(sigma=sigma_of(epsilon))))
+    return _gaussian(_rounded(epsilon), gaussian_mu(sigma=sigma_of(epsilon)))
 
 
 @named
 def exact_rounded_gaussian_profile(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, ideal noise rounded to a public grid, exact; claims the privacy profile of normal noise."""
     curve = partial(gaussian_delta, sigma=sigma_of(epsilon))
-    return _rounded(epsilon, Profile(curve, "the profile of normal noise"))
+    return _with_profile(_rounded(epsilon), Profile(curve, "the profile of normal noise"))
 
 
 @named
 def exact_fixed_work_gaussian(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism in constant work, dyadic noise clamped to a range, exact."""
     lower, upper = ANSWERS
-    sampler = partial(exact_fixed_work.exact_fixed_work_gaussian, sigma=sigma_of(epsilon), lower=lower, upper=upper)
-    return exact_by_reference(Target.noise, sampler, epsilon=epsilon, delta=DELTA)
+    term = exact.exact_fixed_work_gaussian(epsilon, sigma=sigma_of(epsilon), lower=lower, upper=upper)
+    return of_term(Target.noise, term, epsilon=epsilon, delta=DELTA)
 
 
-def _renyi(sigma: float) -> Renyi:
-    claim = ZeroConcentrated(gaussian_rho(sigma=sigma))
+def _discrete(epsilon: float) -> Noisy:
+    return exact.exact_discrete_gaussian(sigma_of(epsilon), grid=WHOLE_NUMBERS)
+
+
+def _rounded(epsilon: float) -> Noisy:
+    return exact.exact_rounded_gaussian(sigma_of(epsilon), grid=FINE_GRID)
+
+
+def _exact(term: Noisy, epsilon: float) -> Target:
+    promised = _point(epsilon, DELTA)
+    return of_term(Target.noise, Restated(term, promised), epsilon=epsilon, delta=DELTA)
+
+
+def _gaussian(term: Noisy, mu: float) -> Target:
+    return of_term(Target.noise, Restated(term, core.GaussianDP(Fraction(mu) ** 2)), claim=GaussianDP(mu))
+
+
+def _with_profile(term: Noisy, claim: Profile) -> Target:
+    promised = core.ProfileDP(tuple(_point(*pair) for pair in claim.pairs))
+    return of_term(Target.noise, Restated(term, promised), claim=claim)
+
+
+def _point(epsilon: float, delta: float) -> core.ApproximateDP:
+    return core.ApproximateDP(Fraction(epsilon), Fraction(delta))
+
+
+def _zcdp(epsilon: float) -> ZeroConcentrated:
+    return ZeroConcentrated(gaussian_rho(sigma=sigma_of(epsilon)))
+
+
+def _renyi(epsilon: float) -> Renyi:
+    claim = _zcdp(epsilon)
     return Renyi(ORDERS, tuple(claim.bound(order).above() for order in ORDERS))
-
-
-def _discrete(epsilon: float, claim: Claim) -> Target:
-    parameters = {"sigma": sigma_of(epsilon), "grid": WHOLE_NUMBERS}
-    fast, reference = exact_fast.exact_discrete_gaussian_fast, exact.exact_discrete_gaussian
-    return exact_by_both_paths(Target.noise, fast, reference, parameters, claim=claim)
-
-
-def _rounded(epsilon: float, claim: Claim) -> Target:
-    parameters = {"sigma": sigma_of(epsilon), "grid": FINE_GRID}
-    fast, reference = exact_rounded.exact_rounded_gaussian_fast, exact_rounded.exact_rounded_gaussian
-    return exact_by_both_paths(Target.noise, fast, reference, parameters, claim=claim)
 
 
 def _naive(sampler: Sampler, epsilon: float) -> Target:
     release = partial(naive_gaussian, sigma=sigma_of(epsilon), sampler=sampler)
     return Target.noise(release, epsilon=epsilon, delta=DELTA)
-
-
-def _exact(
-    fast: Callable[..., NDArray[np.float64]], reference: Callable[..., float], grid: Grid, epsilon: float
-) -> Target:
-    parameters = {"sigma": sigma_of(epsilon), "grid": grid}
-    return exact_by_both_paths(Target.noise, fast, reference, parameters, epsilon=epsilon, delta=DELTA)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Target
-from experiments.targets.making import exactly, named
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_histogram import exact_histogram_fast
+from experiments.targets.making import named, of_term
+from mechanisms.laplace import exact as laplace
 
 CLOCK_VALUES = range(1 << 16)
 """The values that the clock can show, one of which seeds the generator."""
@@ -50,5 +47,4 @@ def naive_histogram(epsilon: float = 1.0) -> Target:
 @named
 def exact_histogram(epsilon: float = 1.0) -> Target:
     """Noisy histogram, discrete Laplace noise from fair bits, exact."""
-    release = exactly(exact_histogram_fast, epsilon=Fraction(epsilon), grid=Grid(0))
-    return Target.dataset(release, epsilon=epsilon, pairs=(ONE_PERSON,))
+    return of_term(Target.dataset, laplace.exact_histogram(epsilon=epsilon), epsilon=epsilon, pairs=(ONE_PERSON,))

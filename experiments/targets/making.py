@@ -181,25 +181,3 @@ class Prepared:
     def sampler(self, input_: Any, bits: Any) -> Any:
         """Draw one output."""
         return self.prepare(input_, **self.parameters).one(bits)
-
-
-def what_runs(release: Callable[..., Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return the function behind a release or a sampler, and the parameters that it is called with.
-
-    Whatever wraps a function in code of its own is itself what runs, but for what only changes the type of
-    an input or of an output.
-    """
-    found: Any = release
-    parameters: dict[str, Any] = {}
-    while True:
-        prepared = getattr(found, "__self__", None)
-        if isinstance(prepared, Prepared):
-            found, parameters = prepared.prepare, {**prepared.parameters, **parameters}
-        elif isinstance(found, OneByOne | Taking | Giving):
-            found = found.sampler
-        elif isinstance(found, Exactly):
-            found, parameters = found.mechanism, {**found.parameters, **parameters}
-        elif isinstance(found, partial) and not found.args:
-            found, parameters = found.func, {**found.keywords, **parameters}
-        else:
-            return found, parameters

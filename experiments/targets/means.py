@@ -7,16 +7,17 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from attacklab.neighbours import Relation
 from attacklab.targets import Target
-from experiments.targets.making import Prepared, named
-from mechanisms.grid import Grid
-from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.mean import naive as naive_mean
+from experiments.targets.making import named, of_term
+from mechanisms.core.grid import Grid
+from mechanisms.core.term import Mechanism
+from mechanisms.local_sensitivity.mean.naive import naive_local_sensitivity_mean as local_sensitivity_mean
 from mechanisms.local_sensitivity.ptr import exact as exact_ptr
 from mechanisms.local_sensitivity.ptr import naive as naive_ptr
-from mechanisms.local_sensitivity.release import Release
-from mechanisms.local_sensitivity.sample_aggregate import anonymous as exact_aggregate
+from mechanisms.local_sensitivity.sample_aggregate import exact as exact_aggregate
 from mechanisms.local_sensitivity.sample_aggregate import naive as naive_aggregate
 from mechanisms.local_sensitivity.smooth import exact as exact_smooth
 from mechanisms.local_sensitivity.smooth import naive as naive_smooth
@@ -29,6 +30,9 @@ AGE_GRID = Grid(-14)
 UPPER = 100.0
 """The textbook's upper bound of an age in years."""
 
+RANGE: dict[str, Any] = {"lower": 0, "upper": Fraction(UPPER), "grid": AGE_GRID}
+"""The public range of ages and their grid, as the exact means take them."""
+
 PEOPLE = 32_561
 DELTA = 1 / PEOPLE**2
 PROPOSED_BOUND = 0.005
@@ -39,7 +43,7 @@ CHUNKS = 600
 @named
 def naive_local_sensitivity_mean(epsilon: float = 1.0) -> Target:
     """Mean age, noise scaled to the local sensitivity."""
-    return _mean(naive_mean.naive_local_sensitivity_mean, epsilon, upper=UPPER)
+    return _mean(local_sensitivity_mean, epsilon, upper=UPPER)
 
 
 @named
@@ -69,25 +73,29 @@ def naive_sum_over_count(epsilon: float = 1.0) -> Target:
 @named
 def exact_sum_over_count(epsilon: float = 1.0) -> Target:
     """Mean age as noisy sum over noisy count, half of ε each, exact."""
-    return _exact_mean(exact_quotient.prepare_sum_over_count, epsilon)
+    return _exact_mean(exact_quotient.exact_sum_over_count(epsilon=epsilon, **RANGE), epsilon)
 
 
 @named
 def exact_ptr_mean(epsilon: float = 1.0) -> Target:
     """Mean age by propose-test-release, repaired, exact."""
-    return _exact_mean(exact_ptr.prepare_ptr_mean, epsilon, DELTA, bound=PROPOSED_BOUND)
+    term = exact_ptr.exact_ptr_mean(epsilon=epsilon, delta=DELTA, bound=PROPOSED_BOUND, **RANGE)
+    return _exact_mean(term, epsilon, DELTA)
 
 
 @named
 def exact_smooth_mean(epsilon: float = 1.0) -> Target:
     """Mean age, noise scaled to the smooth sensitivity over the full range, exact."""
-    return _exact_mean(exact_smooth.prepare_smooth_mean, epsilon, DELTA)
+    return _exact_mean(exact_smooth.exact_smooth_mean(epsilon=epsilon, delta=DELTA, **RANGE), epsilon, DELTA)
 
 
 @named
 def exact_sample_aggregate(epsilon: float = 1.0) -> Target:
     """Mean age by sample and aggregate, chunks assigned to people, exact."""
-    return _exact_mean(exact_aggregate.prepare_mean_of_chunks, epsilon, chunks=CHUNKS, key="public")
+    term = exact_aggregate.exact_sample_aggregate(
+        epsilon=epsilon, statistic=np.mean, chunks=CHUNKS, key=b"public", named=False, **RANGE
+    )
+    return _exact_mean(term, epsilon)
 
 
 def _mean(mechanism: Callable[..., Any], epsilon: float, claimed_delta: float = 0.0, **parameters: Any) -> Target:
@@ -95,18 +103,6 @@ def _mean(mechanism: Callable[..., Any], epsilon: float, claimed_delta: float = 
     return Target.mean(release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta, relation=Relation.ADD_REMOVE)
 
 
-def _exact_mean(
-    prepare: Callable[..., Release],
-    epsilon: float,
-    claimed_delta: float = 0.0,
-    **parameters: Any,
-) -> Target:
-    """Make a target of an exact mean, from its `prepare_…` function, which is run once a call."""
-    parameters |= {"epsilon": Fraction(epsilon), "domain": Domain(0, Fraction(UPPER), AGE_GRID)}
-    if claimed_delta:
-        parameters["delta"] = claimed_delta
-
-    prepared = Prepared(prepare, parameters)
-    return Target.mean(
-        prepared.release, bounds=(0.0, UPPER), epsilon=epsilon, delta=claimed_delta, relation=Relation.ADD_REMOVE
-    ).exact(prepared.sampler)
+def _exact_mean(term: Mechanism, epsilon: float, delta: float = 0.0) -> Target:
+    bounds = (0.0, UPPER)
+    return of_term(Target.mean, term, bounds=bounds, epsilon=epsilon, delta=delta, relation=Relation.ADD_REMOVE)

@@ -15,7 +15,9 @@ import numpy as np
 from attacklab.domains import Categories, Domain
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Target
-from experiments.targets.making import exact_by_both_paths, named
+from experiments.targets.making import named, of_term
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.threshold import KeysAbove
 from mechanisms.partition_selection import exact, naive
 
 KEYS = ("ash", "beech", "cedar", "elm")
@@ -66,13 +68,7 @@ def naive_partition_selection_geometric(epsilon: float = 1.0) -> Target:
 @named
 def exact_partition_selection(epsilon: float = 1.0) -> Target:
     """Histogram by threshold, discrete Laplace noise from fair bits and an integer threshold, exact."""
-    return exact_by_both_paths(
-        Target.dataset,
-        exact.exact_partition_selection_fast,
-        exact.exact_partition_selection,
-        {"epsilon": Fraction(epsilon), "delta": DELTA},
-        **_claim(epsilon),
-    )
+    return of_term(Target.dataset, exact.exact_partition_selection(epsilon=epsilon, delta=DELTA), **_claim(epsilon))
 
 
 def _naive(mechanism: Callable[..., Any], epsilon: float) -> Target:
@@ -80,10 +76,8 @@ def _naive(mechanism: Callable[..., Any], epsilon: float) -> Target:
 
 
 def _integers(threshold: Callable[[float, float], int], epsilon: float) -> Target:
-    parameters = {"epsilon": Fraction(epsilon), "threshold": threshold(epsilon, float(DELTA))}
-    return exact_by_both_paths(
-        Target.dataset, exact.by_threshold_fast, exact.by_threshold, parameters, **_claim(epsilon)
-    )
+    term = KeysAbove(DiscreteLaplace(1 / Fraction(epsilon)), threshold(epsilon, float(DELTA)))
+    return of_term(Target.dataset, term, **_claim(epsilon))
 
 
 def _claim(epsilon: float) -> dict[str, Any]:

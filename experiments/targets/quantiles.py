@@ -7,18 +7,20 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from attacklab.domains import Domain, Records
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
-from experiments.targets.making import exact_by_both_paths, named
-from mechanisms.grid import Grid
+from experiments.targets.making import named, of_term
+from mechanisms.core.grid import Grid
 from mechanisms.quantile import exact, naive
-from mechanisms.quantile.candidates import Candidates
 
 LOWER, UPPER = 0.0, 100.0
 QUANTILE = Fraction(3, 4)
-CANDIDATES = Candidates(LOWER, UPPER, Grid(2))
-"""The public candidates: every fourth year."""
+CANDIDATES: dict[str, Any] = {"quantile": QUANTILE, "lower": LOWER, "upper": UPPER, "grid": Grid(2)}
+"""The upper quartile, of public candidates: every fourth year."""
 
 MOST = 1 << 13
 """The most records."""
@@ -45,7 +47,12 @@ def naive_quantile(epsilon: float = 1.0) -> Target:
 @named
 def naive_quantile_half_sensitivity(epsilon: float = 1.0) -> Target:
     """Upper quartile over public candidates, drawn exactly, the sensitivity that a median has."""
-    return _over_candidates(naive.naive_quantile_half_sensitivity_fast, naive.naive_quantile_half_sensitivity, epsilon)
+    term = naive.naive_quantile_half_sensitivity(epsilon=epsilon, **CANDIDATES)
+
+    def release(records: Any, trials: int, rng: np.random.Generator) -> Any:
+        return term.many(records, trials, SeededBits(rng))
+
+    return Target.dataset(release, **_claim(epsilon)).exact(term.release)
 
 
 @named
@@ -63,12 +70,7 @@ def naive_quantile_unscaled(epsilon: float = 1.0) -> Target:
 @named
 def exact_quantile(epsilon: float = 1.0) -> Target:
     """Upper quartile over public candidates, base e, exact."""
-    return _over_candidates(exact.exact_quantile_fast, exact.exact_quantile, epsilon)
-
-
-def _over_candidates(fast: Callable[..., Any], reference: Callable[..., Any], epsilon: float) -> Target:
-    parameters = {"epsilon": Fraction(epsilon), "quantile": QUANTILE, "candidates": CANDIDATES}
-    return exact_by_both_paths(Target.dataset, fast, reference, parameters, **_claim(epsilon))
+    return of_term(Target.dataset, exact.exact_quantile(epsilon=epsilon, **CANDIDATES), **_claim(epsilon))
 
 
 def _naive(mechanism: Callable[..., Any], epsilon: float) -> Target:

@@ -10,13 +10,12 @@ from attacklab.domains import Domain, Records
 from attacklab.laws.enclosures import float_above
 from attacklab.neighbours import Relation
 from attacklab.targets import Target
-from experiments.targets.making import BIT, Taking, exact_by_reference, named
-from mechanisms.exponential.base2.eta import BaseTwoEta
+from experiments.targets.making import BIT, named, of_term
+from mechanisms.core.flip import delta_of_shuffled
+from mechanisms.core.sample import spent_on_sample
 from mechanisms.interactive import exact as exact_session
 from mechanisms.interactive import naive as naive_session
-from mechanisms.interactive.adversary import BUDGET
 from mechanisms.subsampling import exact, naive
-from mechanisms.subsampling.amplification import budget_of_sample, delta_of_shuffled
 
 PEOPLE = 4
 """How many records there are: at most under add-remove, exactly under substitute."""
@@ -28,44 +27,38 @@ FLIP = Fraction(1, 8)
 LOCAL_EPSILON = 1.9459101490553132
 """ln 7, what one answer that is flipped with probability 1/8 loses."""
 
-FINENESS = 16
-"""The bits of the noise's ratio."""
-
 ANY_NUMBER = Domain(shape=Records(most=PEOPLE), bounds=(0, 1), integers=True)
 ALL_PEOPLE = Domain(shape=Records(least=PEOPLE, most=PEOPLE), bounds=(0, 1), integers=True)
-
-
-def eta_of_sample(epsilon: float, share: Fraction) -> BaseTwoEta:
-    """The noise that a sample needs so that all of the data keep ε."""
-    return BaseTwoEta.from_epsilon(budget_of_sample(epsilon, share), y=FINENESS, monotone=True)
 
 
 @named
 def naive_poisson_count(epsilon: float = 1.0) -> Target:
     """Count of a batch of fixed size that claims what a Poisson sample would."""
-    release = partial(naive.naive_poisson_count, epsilon=float(budget_of_sample(epsilon, RATE)), rate=float(RATE))
+    spent = float(spent_on_sample(Fraction(epsilon), RATE))
+    release = partial(naive.naive_poisson_count, epsilon=spent, rate=float(RATE))
     return Target.dataset(release, epsilon=epsilon, relation=Relation.ADD_REMOVE, domain=ANY_NUMBER)
 
 
 @named
 def exact_poisson_count(epsilon: float = 1.0) -> Target:
-    """Count of a Poisson sample with two-sided geometric noise, exact."""
-    sampler = partial(exact.exact_poisson_count, eta=eta_of_sample(epsilon, RATE), rate=RATE, most=PEOPLE)
-    return exact_by_reference(Target.dataset, sampler, epsilon=epsilon, relation=Relation.ADD_REMOVE, domain=ANY_NUMBER)
+    """Count of a Poisson sample with discrete Laplace noise, exact."""
+    term = exact.exact_poisson_count(epsilon=epsilon, rate=RATE)
+    return of_term(Target.dataset, term, epsilon=epsilon, relation=Relation.ADD_REMOVE, domain=ANY_NUMBER)
 
 
 @named
 def naive_sampled_count(epsilon: float = 1.0) -> Target:
     """Count of a sample with replacement that claims what one without would."""
-    release = partial(naive.naive_sampled_count, epsilon=float(budget_of_sample(epsilon, SHARE)), size=SIZE)
+    spent = float(spent_on_sample(Fraction(epsilon), SHARE))
+    release = partial(naive.naive_sampled_count, epsilon=spent, size=SIZE)
     return Target.dataset(release, epsilon=epsilon, relation=Relation.SUBSTITUTE, domain=ALL_PEOPLE)
 
 
 @named
 def exact_sampled_count(epsilon: float = 1.0) -> Target:
-    """Count of a sample without replacement with two-sided geometric noise, exact."""
-    sampler = partial(exact.exact_sampled_count, eta=eta_of_sample(epsilon, SHARE), size=SIZE, most=SIZE)
-    return exact_by_reference(Target.dataset, sampler, epsilon=epsilon, relation=Relation.SUBSTITUTE, domain=ALL_PEOPLE)
+    """Count of a sample without replacement with discrete Laplace noise, exact."""
+    term = exact.exact_sampled_count(epsilon=epsilon, size=SIZE, records=PEOPLE)
+    return of_term(Target.dataset, term, epsilon=epsilon, relation=Relation.SUBSTITUTE, domain=ALL_PEOPLE)
 
 
 @named
@@ -78,12 +71,12 @@ def naive_shuffled_response(epsilon: float = 1.0) -> Target:
 @named
 def exact_shuffled_response(epsilon: float = 1.0) -> Target:
     """Randomized answers of four people in uniformly random order, exact."""
-    sampler = partial(exact.exact_shuffled_response, flip=FLIP)
-    return exact_by_reference(Target.dataset, sampler, **_shuffled_claim(epsilon))
+    term = exact.exact_shuffled_response(flip=FLIP, people=PEOPLE, epsilon=epsilon)
+    return of_term(Target.dataset, term, **_shuffled_claim(epsilon))
 
 
 def _shuffled_claim(epsilon: float) -> dict[str, Any]:
-    delta = float_above(delta_of_shuffled(epsilon, FLIP, PEOPLE))
+    delta = float_above(delta_of_shuffled(Fraction(epsilon), FLIP, PEOPLE))
     return {"epsilon": epsilon, "delta": delta, "relation": Relation.SUBSTITUTE, "domain": ALL_PEOPLE}
 
 
@@ -96,6 +89,4 @@ def naive_query_session(epsilon: float = 1.0) -> Target:
 @named
 def exact_query_session(epsilon: float = 1.0) -> Target:
     """A session with an adaptive adversary that stays within its budget, exact."""
-    eta = BaseTwoEta.from_epsilon(Fraction(epsilon) / BUDGET, y=FINENESS, monotone=True)
-    sampler = partial(exact_session.exact_query_session, eta=eta)
-    return exact_by_reference(Target.dataset, Taking(bool, sampler), epsilon=epsilon, pairs=[BIT])
+    return of_term(Target.dataset, exact_session.exact_query_session(epsilon=epsilon), epsilon=epsilon, pairs=[BIT])

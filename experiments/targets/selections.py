@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -12,11 +10,11 @@ import numpy as np
 
 from attacklab.claims import ZeroConcentrated
 from attacklab.targets import Target
-from experiments.targets.making import exact_by_both_paths, exact_by_reference, exactly, named, selection
-from mechanisms.exponential import exact, exact_base2, exact_fast, exact_fixed_work, naive
+from experiments.targets.making import exact_by_reference, named, of_term, selection
+from mechanisms.core.term import Mechanism
+from mechanisms.exponential import exact, naive
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.base2.weighted_sampling import sample_by_rejection
-from mechanisms.noisy_max import exact as exact_noisy_max
+from mechanisms.noisy_max import exact as noisy_max
 from mechanisms.noisy_max import naive as naive_noisy_max
 
 UTILITY_RANGE = (-4096, 4096)
@@ -55,36 +53,21 @@ def naive_exponential_bfloat16(epsilon: float = 1.0) -> Target:
 
 @named
 def exact_exponential(epsilon: float = 1.0) -> Target:
-    """Exponential mechanism in base e, exact, by levels."""
-    parameters = {"epsilon": Fraction(epsilon)}
-    return exact_by_both_paths(
-        Target.selection,
-        exact_fast.exact_exponential_fast,
-        exact.exact_exponential,
-        parameters,
-        epsilon=epsilon,
-    )
+    """Exponential mechanism in base e, exact."""
+    return _of(exact.exact_exponential(epsilon=epsilon), epsilon)
 
 
 @named
 def exact_exponential_base2(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base 2, exact, bit by bit; its ε is rounded down."""
     eta = BaseTwoEta.from_epsilon(epsilon, y=16)
-    parameters: dict[str, Any] = {"eta": eta, "utility_range": UTILITY_RANGE, "sampler": sample_by_rejection}
-    sampler = partial(exact_base2.exact_exponential_base2, **parameters)
-    release = exactly(exact_base2.exact_exponential_base2_fast, **parameters)
-    return Target.selection(release, epsilon=epsilon).exact(sampler)
+    return _of(exact.exact_exponential_base2(eta=eta, utility_range=UTILITY_RANGE), epsilon)
 
 
 @named
 def exact_exponential_fixed_work(epsilon: float = 1.0) -> Target:
     """Exponential mechanism with a dyadic law of its own, the same bits and operations for every draw."""
-    parameters: dict[str, Any] = {
-        "work": exact_fixed_work.FixedWork.from_epsilon(epsilon),
-        "utility_range": UTILITY_RANGE,
-    }
-    sampler = partial(exact_fixed_work.exact_exponential_fixed_work, **parameters)
-    return exact_by_reference(Target.selection, sampler, epsilon=epsilon)
+    return _of(exact.exact_exponential_fixed_work(epsilon=epsilon, utility_range=UTILITY_RANGE), epsilon)
 
 
 @named
@@ -108,38 +91,31 @@ def naive_exponential_noisy_max(epsilon: float = 1.0) -> Target:
 @named
 def exact_laplace_noisy_max(epsilon: float = 1.0) -> Target:
     """Report noisy max with discrete Laplace noise, exact."""
-    return _reference(exact_noisy_max.exact_laplace_noisy_max, epsilon)
+    return _of(noisy_max.exact_laplace_noisy_max(epsilon=epsilon), epsilon)
 
 
 @named
 def exact_exponential_noisy_max(epsilon: float = 1.0) -> Target:
     """Report noisy max with one-sided exponential noise (permute and flip), exact."""
-    return _reference(exact_noisy_max.exact_exponential_noisy_max, epsilon)
+    return _of(noisy_max.exact_exponential_noisy_max(epsilon=epsilon), epsilon)
 
 
 @named
 def exact_exponential_zcdp(epsilon: float = 1.0) -> Target:
     """Exponential mechanism in base e, exact; claims ε²/8-zCDP, which holds since it is ε-bounded-range."""
-    parameters = {"epsilon": Fraction(epsilon)}
-    return exact_by_both_paths(
-        Target.selection,
-        exact_fast.exact_exponential_fast,
-        exact.exact_exponential,
-        parameters,
-        claim=ZeroConcentrated(epsilon**2 / 8),
-    )
+    term = exact.exact_exponential_zcdp(epsilon=epsilon)
+    return of_term(Target.selection, term, claim=ZeroConcentrated(epsilon**2 / 8))
 
 
 @named
 def naive_exponential_noisy_max_zcdp(epsilon: float = 1.0) -> Target:
     """Permute and flip, drawn exactly; claims ε²/8-zCDP, which holds of the exponential mechanism alone."""
-    sampler = partial(exact_noisy_max.exact_exponential_noisy_max, epsilon=Fraction(epsilon))
+    sampler = noisy_max.exact_exponential_noisy_max(epsilon=epsilon).release
     return exact_by_reference(Target.selection, sampler, claim=ZeroConcentrated(epsilon**2 / 8))
 
 
-def _reference(mechanism: Callable[..., int], epsilon: float) -> Target:
-    sampler = partial(mechanism, epsilon=Fraction(epsilon))
-    return exact_by_reference(Target.selection, sampler, epsilon=epsilon)
+def _of(term: Mechanism, epsilon: float) -> Target:
+    return of_term(Target.selection, term, epsilon=epsilon)
 
 
 def _low_precision(dtype: Any, epsilon: float) -> Target:

@@ -10,9 +10,9 @@ from typing import Any
 from attacklab.domains import Domain, Queries
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Target
-from experiments.targets.making import exact_by_both_paths, named
-from mechanisms.grid import Grid
-from mechanisms.sparse_vector import exact, exact_fast, naive
+from experiments.targets.making import named, of_term
+from mechanisms.core.grid import Grid
+from mechanisms.sparse_vector import exact, naive
 
 SIZE = 12
 HALF = SIZE // 2
@@ -70,30 +70,20 @@ def naive_numeric_sparse_reused(epsilon: float = 1.0) -> Target:
 def exact_above_threshold(epsilon: float = 1.0) -> Target:
     """AboveThreshold with discrete Laplace noise, exact."""
     half = Fraction(epsilon) / 2
-    return exact_by_both_paths(
-        Target.dataset,
-        exact_fast.exact_above_threshold_fast,
-        exact.exact_above_threshold,
-        {**STOPPING, "epsilon_threshold": half, "epsilon_answers": half, "grid": COUNTS},
-        epsilon=epsilon,
-        **QUERIES,
-    )
+    return _exact(epsilon, epsilon_threshold=half, epsilon_answers=half)
 
 
 @named
 def exact_numeric_sparse(epsilon: float = 1.0) -> Target:
     """The numeric sparse vector technique with discrete Laplace noise, exact."""
     third = Fraction(epsilon) / 3
-    budget = {"epsilon_threshold": third, "epsilon_answers": third, "epsilon_values": third}
-    return exact_by_both_paths(
-        Target.dataset,
-        exact_fast.exact_numeric_sparse_fast,
-        exact.exact_numeric_sparse,
-        {**STOPPING, **budget, "grid": COUNTS},
-        epsilon=epsilon,
-        **QUERIES,
-    )
+    return _exact(epsilon, epsilon_threshold=third, epsilon_answers=third, epsilon_values=third)
 
 
 def _naive(mechanism: Callable[..., Any], epsilon: float, **public: Any) -> Target:
     return Target.dataset(partial(mechanism, epsilon=epsilon, **public), epsilon=epsilon, **QUERIES)
+
+
+def _exact(epsilon: float, **budget: Any) -> Target:
+    term = exact.exact_above_threshold(**STOPPING, **budget, grid=COUNTS)
+    return of_term(Target.dataset, term, epsilon=epsilon, **QUERIES)

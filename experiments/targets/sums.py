@@ -14,19 +14,18 @@ import numpy as np
 
 from attacklab.neighbours import Relation
 from attacklab.targets import Target
-from experiments.targets.making import exact_by_both_paths, named
-from mechanisms.grid import Grid
-from mechanisms.summation import exact, exact_fast, naive
-from mechanisms.summation.bounds import Bounds, NarrowBounds
+from experiments.targets.making import named, of_term
+from mechanisms.core.grid import Grid
+from mechanisms.summation import exact, naive
 from mechanisms.summation.naive import Summation
 
 LOWER, UPPER = 1.0, 1 + 2.0**-48
 DECLARED = Fraction(UPPER) - Fraction(LOWER)
 """The sensitivity of the real sum of the narrow records."""
 
-NARROW = NarrowBounds(LOWER, UPPER, Grid(-56))
+NARROW_GRID = Grid(-56)
 AGE_BOUNDS = (0.0, 100.0)
-AGES = Bounds(*AGE_BOUNDS, Grid(-20))
+AGE_GRID = Grid(-20)
 
 
 @named
@@ -57,41 +56,22 @@ def naive_bounded_mean(epsilon: float = 1.0) -> Target:
 @named
 def exact_bounded_sum(epsilon: float = 1.0) -> Target:
     """Sum of records in [1, 1 + 2^−48], counted from the lower bound in fixed point, exact."""
-    return exact_by_both_paths(
-        Target.sum,
-        exact_fast.exact_narrow_sum_fast,
-        exact.exact_narrow_sum,
-        {"epsilon": Fraction(epsilon), "bounds": NARROW},
-        bounds=(LOWER, UPPER),
-        epsilon=epsilon,
-        relation=Relation.SUBSTITUTE,
-    )
+    term = exact.exact_narrow_sum(epsilon=epsilon, lower=LOWER, upper=UPPER, grid=NARROW_GRID)
+    return of_term(Target.sum, term, bounds=(LOWER, UPPER), epsilon=epsilon, relation=Relation.SUBSTITUTE)
 
 
 @named
 def exact_age_sum(epsilon: float = 1.0) -> Target:
     """Sum of ages in fixed point, exact."""
-    return exact_by_both_paths(
-        Target.sum,
-        exact_fast.exact_bounded_sum_fast,
-        exact.exact_bounded_sum,
-        {"epsilon": Fraction(epsilon), "bounds": AGES},
-        bounds=AGE_BOUNDS,
-        epsilon=epsilon,
-    )
+    term = exact.exact_bounded_sum(epsilon=epsilon, lower=AGE_BOUNDS[0], upper=AGE_BOUNDS[1], grid=AGE_GRID)
+    return of_term(Target.sum, term, bounds=AGE_BOUNDS, epsilon=epsilon)
 
 
 @named
 def exact_bounded_mean(epsilon: float = 1.0) -> Target:
     """Mean age, sum and count in fixed point with half of ε each, clamped to the bounds, exact."""
-    return exact_by_both_paths(
-        Target.mean,
-        exact_fast.exact_bounded_mean_fast,
-        exact.exact_bounded_mean,
-        {"epsilon": Fraction(epsilon), "bounds": AGES, "relation": "add-remove"},
-        bounds=AGE_BOUNDS,
-        epsilon=epsilon,
-    )
+    term = exact.exact_bounded_mean(epsilon=epsilon, lower=AGE_BOUNDS[0], upper=AGE_BOUNDS[1], grid=AGE_GRID)
+    return of_term(Target.mean, term, bounds=AGE_BOUNDS, epsilon=epsilon)
 
 
 def _naive_sum(summation: Summation, bounds: tuple[float, float], epsilon: float) -> Target:

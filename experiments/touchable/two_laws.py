@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from attacklab.claims import PrivacyClaim
 from attacklab.laws import Law, Limits, enumerate_law, trade_off
-from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.laplace.exact_geometric import exact_rounded_geometric
+from mechanisms.laplace.exact import exact_dyadic_geometric
 
-ETA = BaseTwoEta(1, 1)
+RATIO = Fraction(1, 2)
 """The probabilities halve with every further unit of noise."""
 
 LARGEST = 12
@@ -47,8 +45,8 @@ def needed(p: Fraction, q: Fraction) -> float:
 
 
 def _law(answer: int) -> Law:
-    sampler = partial(exact_rounded_geometric, answer, eta=ETA, lower=0, upper=LARGEST)
-    return enumerate_law(sampler, limits=Limits(unresolved=Fraction(0)))
+    term = exact_dyadic_geometric(ratio=RATIO, lower=0, upper=LARGEST)
+    return enumerate_law(term.release, answer, limits=Limits(unresolved=Fraction(0))).map(int)
 
 
 def _units(law: Law) -> list[int]:

@@ -18,8 +18,10 @@ from experiments.vectors.roundings import MODES, rounded
 from experiments.vectors.samplers import RUNS, Run
 from experiments.vectors.specials import MECHANISMS
 from experiments.vectors.traces import Recorder
-from mechanisms.laplace.exact import discrete_laplace, noisy_integer
-from mechanisms.partition_selection.threshold import least_threshold
+from mechanisms.core.grid import Grid
+from mechanisms.laplace.exact import exact_discrete_laplace
+from mechanisms.partition_selection.exact import exact_partition_selection
+from mechanisms.published import discrete_laplace
 
 FORMATS = {one.name: one for one in (BINARY64, BINARY32, BFLOAT16, BINARY16)}
 SPECIAL: Mapping[str, Run] = {
@@ -29,7 +31,7 @@ SPECIAL: Mapping[str, Run] = {
 OF_PAIRS: Mapping[str, Run] = {
     "exponential": lambda of, one, bits: RUNS["exponential"]({"rate": of["epsilon"] / 2}, one, bits),
     "randomized_response": RUNS["randomized_response"],
-    "discrete_laplace_on_integers": lambda of, one, bits: noisy_integer(one, 1 / Fraction(of["epsilon"]), bits),
+    "discrete_laplace_on_integers": lambda of, one, bits: _on_integers(of["epsilon"], one, bits),
     "bounded_sum": lambda of, one, bits: _noisy_sum(of["bounds"], one, bits),
     "partition_selection": lambda of, count, bits: _is_named(count, of["epsilon"], of["delta"], bits),
 }
@@ -114,6 +116,10 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 
+def _on_integers(epsilon: Fraction, answer: int, bits: Any) -> int:
+    return int(exact_discrete_laplace(epsilon=epsilon, grid=Grid(0)).release(answer, bits))
+
+
 def _noisy_sum(bounds: list[float], records: list[float], bits: Any) -> Fraction:
     """An exact sum with discrete Laplace noise on the grid of 1, of ε = 1."""
     low, high = map(Fraction, bounds)
@@ -122,4 +128,4 @@ def _noisy_sum(bounds: list[float], records: list[float], bits: Any) -> Fraction
 
 
 def _is_named(count: int, epsilon: Fraction, delta: Fraction, bits: Any) -> bool:
-    return count > 0 and noisy_integer(count, 1 / Fraction(epsilon), bits) >= least_threshold(epsilon, delta)
+    return bool(exact_partition_selection(epsilon=epsilon, delta=delta).release(["key"] * count, bits))

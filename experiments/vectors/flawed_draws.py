@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from attacklab.vectors.program import Skipped
 from experiments.vectors import naive_twins
 from experiments.vectors.flawed_answers import Answers, by_law, by_samples, clamped, epsilon
-from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.laplace.naive_geometric import naive_two_sided_geometric
-from mechanisms.laplace.naive_randomized_response import naive_randomized_response
+from mechanisms.laplace.naive import naive_laplace_numpy, naive_randomized_response, naive_two_sided_geometric
 
 
 def selection(mechanism: Callable[..., Any], name: str = "exponential", *, bare: bool = False) -> Answers:

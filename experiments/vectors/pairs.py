@@ -15,7 +15,8 @@ from experiments.vectors import distributions, naive_laws, sources
 from experiments.vectors.enclosed import outward
 from experiments.vectors.notes import NOTES
 from experiments.vectors.sums import widest
-from mechanisms.partition_selection.threshold import least_threshold
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.threshold import least_threshold
 
 DESCRIPTION = (
     "Two neighbouring inputs, a claim, and an event: one of `outcomes`, or a number that is `at_least` so large. "
@@ -201,7 +202,7 @@ def _partitions() -> Iterator[Case]:
             Fraction(1, 10**7),
             Fraction(1, 10**9),
         ):
-            right, usual = least_threshold(epsilon, delta), usual_threshold(epsilon, delta)
+            right, usual = least_threshold(DiscreteLaplace(1 / epsilon), delta), usual_threshold(epsilon, delta)
             if usual >= right:
                 continue
             reached = [distributions.discrete_laplace_tail(one - 1, 1 / epsilon) for one in (right, usual)]

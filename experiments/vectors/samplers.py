@@ -13,10 +13,8 @@ from typing import Any, TypeAlias
 from experiments.vectors import sources
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.exact_base2 import exact_exponential_base2
-from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
-from mechanisms.laplace.exact_randomized_response import exact_randomized_response
+from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
+from mechanisms.laplace.exact import exact_dyadic_geometric, exact_randomized_response
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
@@ -32,12 +30,13 @@ def eta_of(decay: Fraction) -> BaseTwoEta:
 
 def _exponential_base2(parameters: Parameters, utilities: Any, bits: RandomBits) -> int:
     ends = (min(utilities), max(utilities) + 1)
-    return exact_exponential_base2(utilities, bits, eta=eta_of(parameters["decay"]), utility_range=ends)
+    term = exact_exponential_base2(eta=eta_of(parameters["decay"]), utility_range=ends)
+    return int(term.release(utilities, bits))
 
 
 def _geometric_on_a_range(parameters: Parameters, answer: Any, bits: RandomBits) -> int:
-    eta = eta_of(parameters["decay"])
-    return exact_two_sided_geometric(answer, bits, eta=eta, lower=parameters["lower"], upper=parameters["upper"])
+    lower, upper = parameters["lower"], parameters["upper"]
+    return int(exact_dyadic_geometric(ratio=parameters["decay"], lower=lower, upper=upper).release(answer, bits))
 
 
 RUNS: Mapping[str, Run] = {
@@ -47,10 +46,10 @@ RUNS: Mapping[str, Run] = {
     "two_sided_geometric": lambda of, _, bits: two_sided_geometric(of["ratio"], bits),
     "discrete_laplace": lambda of, _, bits: discrete_laplace(Fraction(of["scale"]), bits),
     "discrete_gaussian": lambda of, _, bits: discrete_gaussian(Fraction(of["variance"]), bits),
-    "permute_and_flip": lambda of, one, bits: exact_exponential_noisy_max(one, bits, epsilon=2 * of["rate"]),
-    "randomized_response": lambda of, one, bits: exact_randomized_response(one, bits, epsilon=of["epsilon"]),
+    "permute_and_flip": lambda of, one, bits: exact_exponential_noisy_max(epsilon=2 * of["rate"]).release(one, bits),
+    "randomized_response": lambda of, one, bits: exact_randomized_response(epsilon=of["epsilon"]).release(one, bits),
     "two_sided_geometric_on_a_range": _geometric_on_a_range,
-    "exponential": lambda of, one, bits: exact_exponential(one, bits, epsilon=2 * of["rate"]),
+    "exponential": lambda of, one, bits: exact_exponential(epsilon=2 * of["rate"]).release(one, bits),
     "exponential_base2": _exponential_base2,
 }
 

@@ -7,20 +7,16 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from attacklab.random_bits import RandomBits
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import sources
 from experiments.vectors.notes import NOTES
-from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.exponential.exact import exact_exponential
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact import exact_discrete_laplace
-from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
+from mechanisms.laplace.exact import exact_discrete_laplace, exact_dyadic_geometric
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
-from mechanisms.summation.bounds import Bounds
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 
 DESCRIPTION = (
@@ -34,7 +30,7 @@ LARGEST = sys.float_info.max
 LEAST = math.ulp(0.0)
 HUGE = 1 << 63
 STEP = Grid(-2)
-END = float(STEP.step * STEP.limit)
+END = float(STEP.step * LIMIT)
 """The end of the grid."""
 
 Run = Callable[[Any, RandomBits], Any]
@@ -176,11 +172,11 @@ def _records(relation: str) -> Iterator[Special]:
 
 
 ONE = Fraction(1)
-RECORDS = Bounds(0, 8, STEP)
+RECORDS: dict[str, Any] = {"epsilon": ONE, "lower": 0, "upper": 8, "grid": STEP, "relation": "add-remove"}
 NOISE = {"epsilon": ONE, "sensitivity": ONE, "step": STEP.step}
 SELECTION = {"epsilon": ONE, "sensitivity": ONE, "range": [Fraction(-8), Fraction(128)]}
 OF_RECORDS = {"epsilon": ONE, "bounds": [Fraction(0), Fraction(8)], "step": STEP.step}
-ETA = BaseTwoEta(5, 3)
+DECAY = Fraction(5, 8)
 
 MECHANISMS = (
     Mechanism(
@@ -188,15 +184,15 @@ MECHANISMS = (
         sources.DISCRETE_LAPLACE,
         "answers",
         NOISE,
-        partial(exact_discrete_laplace, epsilon=ONE, grid=STEP),
+        exact_discrete_laplace(epsilon=ONE, grid=STEP).release,
         list(_answers()),
     ),
     Mechanism(
         "two_sided_geometric_on_a_range",
         sources.GEOMETRIC,
         "answers",
-        {"decay": ETA.decay, "lower": -4, "upper": 4},
-        partial(exact_two_sided_geometric, eta=ETA, lower=-4, upper=4),
+        {"decay": DECAY, "lower": -4, "upper": 4},
+        exact_dyadic_geometric(ratio=DECAY, lower=-4, upper=4).release,
         list(_integers()),
     ),
     Mechanism(
@@ -204,7 +200,7 @@ MECHANISMS = (
         sources.EXPONENTIAL,
         "answers",
         SELECTION,
-        partial(exact_exponential, epsilon=ONE, utility_range=(-8.0, 128.0)),
+        exact_exponential(epsilon=ONE, utility_range=(-8, 128)).release,
         list(_utilities()),
     ),
     Mechanism(
@@ -212,7 +208,7 @@ MECHANISMS = (
         sources.PERMUTE_AND_FLIP,
         "answers",
         SELECTION,
-        partial(exact_exponential_noisy_max, epsilon=ONE, utility_range=(-8.0, 128.0)),
+        exact_exponential_noisy_max(epsilon=ONE, utility_range=(-8, 128)).release,
         list(_utilities()),
     ),
     Mechanism(
@@ -220,7 +216,7 @@ MECHANISMS = (
         sources.SUM,
         "add-remove",
         OF_RECORDS,
-        partial(exact_bounded_sum, epsilon=ONE, bounds=RECORDS),
+        exact_bounded_sum(**RECORDS).release,
         list(_records("add-remove")),
     ),
     Mechanism(
@@ -228,7 +224,7 @@ MECHANISMS = (
         sources.SUM,
         "add-remove",
         OF_RECORDS,
-        partial(exact_bounded_mean, epsilon=ONE, bounds=RECORDS, relation="add-remove"),
+        exact_bounded_mean(**RECORDS).release,
         list(_records("add-remove")),
     ),
 )

@@ -1,14 +1,16 @@
 """What a term promises of one release, in rational numbers, and what two promises together come to.
 
 Sources: Dwork and Roth 2014, theorems 3.14 and 3.16 (basic composition); Bun and Steinke 2016, 'Concentrated
-Differential Privacy', lemma 1.7 and proposition 1.4 (zCDP); Mironov 2017, 'Rényi Differential Privacy', proposition 1;
-Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 3.3.
+Differential Privacy', lemma 1.7 and propositions 1.3 and 1.4 (zCDP); Mironov 2017, 'Rényi Differential Privacy',
+proposition 1; Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 3.3.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+
+from mechanisms.core.rounding import exp_above
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,9 @@ class ZeroConcentratedDP:
         """Whether keeping this keeps another claim."""
         if isinstance(promised, ZeroConcentratedDP):
             return self.rho <= promised.rho
+        if isinstance(promised, ApproximateDP):
+            left = promised.epsilon - self.rho
+            return left >= 0 and (not self.rho or exp_above(-(left**2) / (4 * self.rho)) <= promised.delta)
         return isinstance(promised, RenyiDP) and promised.alpha * self.rho <= promised.epsilon
 
 

@@ -113,12 +113,17 @@ class PreparedMap:
 
     def one(self, bits: RandomBits) -> Any:
         """Draw one output."""
-        output = self.function(self.inner.one(bits))
+        output = self._mapped(self.inner.one(bits))
         return output.item() if isinstance(output, np.generic) else output
 
     def many(self, trials: int, bits: RandomBits) -> Any:
         """Draw several independent outputs."""
-        return self.function(self.inner.many(trials, bits))
+        return self._mapped(self.inner.many(trials, bits))
+
+    def _mapped(self, released: Any) -> Any:
+        """Apply the map, whose arithmetic raises and warns of nothing, whatever the caller's numpy does."""
+        with np.errstate(all="ignore"):
+            return self.function(released)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ MOST_SIGMA = 32
 
 _PRECISIONS = (96, 192, 384, 768)
 _TIGHT = 60
+_LEAST_EXPONENT = -1100  # of a δ, which as a rational has that many digits
 _MU_PRECISION = 160
 _MU_MARGIN = 1 + Fraction(1, 2**72)
 _QUANTILE_MARGIN = 1 + Fraction(1, 2**100)  # more than Newton's method leaves after a step of 2^−60
@@ -50,7 +51,7 @@ Exceeding = Callable[[mpq, int], Enclosure]
 
 
 def delta(law: DiscreteGaussian | RoundedGaussian, steps: int, epsilon: Fraction) -> Fraction:
-    """Bound δ(ε) of noise for a shift of at most so many steps from above, by at most a part in 2^60 too much.
+    """Bound δ(ε) of noise for a shift of at most so many steps from above, by a part in 2^60 or 2^−1100 too much.
 
     Raises:
         ValueError: `steps` or `epsilon` is below 0.
@@ -168,4 +169,4 @@ def _delta(exceeding: Exceeding, epsilon: Fraction, variance: mpq, shift: Fracti
         upper = up.sub(near.upper, down.mul(growth.lower, far.lower))
         if up.sub(upper, lower) <= down.div_2exp(upper, _TIGHT):
             break
-    return min(fraction(upper), Fraction(1))
+    return min(fraction(max(upper, mpfr(2) ** _LEAST_EXPONENT)), Fraction(1))

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.core.compose import Both, Mapped
 from mechanisms.core.grid import Grid
+from mechanisms.core.numbers import Number
+from mechanisms.core.term import Mechanism
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,11 @@ class Quotient:
         """Return the quotient, or the quotients."""
         total, count = released
         return np.clip(total / np.maximum(count, 1.0) + self.origin, self.lower, self.upper)
+
+
+def ratio(total: Mechanism, count: Mechanism, lower: Number, upper: Number, origin: Number = 0) -> Mapped:
+    """Return the quotient of a released total and a released count; see `Quotient` for its range."""
+    return Mapped(Both((total, count)), Quotient(float(lower), float(upper), float(origin)))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,11 @@ from mechanisms.core.numbers import count
 from mechanisms.core.table import Table
 from mechanisms.randomness import RandomBits
 
+GREATEST_SPREAD = 1 << 46
+"""In steps: a double shows no more of noise this large, and less than 2^−90000 of it lies beyond 2^62,
+where arrays end.
+"""
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -21,9 +26,19 @@ class Noise:
 
     Args:
         law: the law.
+
+    Raises:
+        ValueError: the law spreads over more than 2^46 steps.
     """
 
     law: Law
+
+    def __post_init__(self) -> None:
+        if self.law.spread > GREATEST_SPREAD:
+            raise ValueError(
+                f"the grid is too fine: noise would spread over about 2^{int(self.law.spread).bit_length() - 1} steps, "
+                "and 2^46 are the most; take a larger exponent, or a larger epsilon"
+            )
 
     @cached_property
     def table(self) -> Table:

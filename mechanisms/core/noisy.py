@@ -24,9 +24,6 @@ from mechanisms.core.records import Answer
 from mechanisms.core.term import Mechanism, Query, Relation
 from mechanisms.randomness import RandomBits
 
-GREATEST_SPREAD = 1 << 46
-"""In steps: a double shows no more of noise this large, and a grid of 2^53 steps holds 128 of its scales."""
-
 
 @dataclass(frozen=True)
 class Noisy(Mechanism):
@@ -50,11 +47,7 @@ class Noisy(Mechanism):
     law: Law
 
     def __post_init__(self) -> None:
-        if self.law.spread > GREATEST_SPREAD:
-            raise ValueError(
-                f"grid exponent {self.grid.exponent} is too fine: the noise's spread is about "
-                f"2^{int(self.law.spread).bit_length() - 1} steps, a double shows at most 2^46; take a larger exponent"
-            )
+        self.noise  # noqa: B018 # checks its spread
 
     @cached_property
     def noise(self) -> Noise:

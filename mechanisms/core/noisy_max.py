@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.laws import DiscreteLaplace
-from mechanisms.core.noise import Noise
+from mechanisms.core.noise import GREATEST_SPREAD, Noise
 from mechanisms.core.numbers import count, positive
 from mechanisms.core.scores import Scored, Scores
 from mechanisms.core.term import Mechanism, OneByOne, Relation
@@ -97,7 +97,7 @@ class NoisyMax(Mechanism):
 
     Raises:
         TypeError: `epsilon` is not a number.
-        ValueError: `epsilon` is not finite and above 0.
+        ValueError: `epsilon` is not finite and above 0, or noise would spread more than 2^46 units.
     """
 
     query: Scores
@@ -105,6 +105,11 @@ class NoisyMax(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        if _scale(self) > GREATEST_SPREAD:
+            raise ValueError(
+                f"epsilon must be at least {_scale(self) * self.epsilon}/2^46, where noise ends that arrays hold, "
+                f"not {float(self.epsilon)}"
+            )
 
     @cached_property
     def noise(self) -> Noise:

@@ -54,8 +54,9 @@ class PoissonSample(Mechanism):
         return _amplified(self.mechanism, self.rate)
 
     def prepared(self, data: Any) -> OneByOne:
-        """Hold the records; see `Mechanism.prepared`."""
+        """Hold the records, all of which the mechanism has to accept; see `Mechanism.prepared`."""
         records = list(data)
+        self.mechanism.prepared(records)  # what is refused must not tell who is in the sample
         return OneByOne(lambda bits: self._sampled(records, bits))
 
     def _sampled(self, records: list[Any], bits: RandomBits) -> Any:
@@ -99,7 +100,7 @@ class FixedSample(Mechanism):
         return _amplified(self.mechanism, Fraction(self.size, self.records))
 
     def prepared(self, data: Any) -> OneByOne:
-        """Hold the records; see `Mechanism.prepared`.
+        """Hold the records, all of which the mechanism has to accept; see `Mechanism.prepared`.
 
         Raises:
             ValueError: there are not as many records as the public number.
@@ -107,6 +108,8 @@ class FixedSample(Mechanism):
         records = list(data)
         if len(records) != self.records:
             raise ValueError(f"there must be {self.records} records, their public number, not {len(records)}")
+        for end in {*range(self.size, self.records, self.size), self.records}:
+            self.mechanism.prepared(records[end - self.size : end])  # see `PoissonSample.prepared`
         return OneByOne(lambda bits: self._sampled(records, bits))
 
     def _sampled(self, records: list[Any], bits: RandomBits) -> Any:

@@ -23,7 +23,6 @@ from fractions import Fraction
 from functools import cache, cached_property, reduce
 from typing import Any
 
-import gmpy2
 import numpy as np
 from gmpy2 import mpq
 from numpy.typing import NDArray
@@ -289,8 +288,8 @@ def scaled(gap: mpq, precision: int) -> tuple[int, int]:
     """Enclose r between two integer multiples of 2^−precision, returned as those integers."""
     digits = precision + _WEIGHT_BITS
     lower, upper = exponential(-gap, digits + _NARROWED)
-    with gmpy2.context(precision=digits + _NARROWED):
-        return int(gmpy2.floor(gmpy2.mul_2exp(lower, digits))), int(gmpy2.ceil(gmpy2.mul_2exp(upper, digits)))
+    down, up = rounding(digits + _NARROWED)
+    return int(down.floor(down.mul_2exp(lower, digits))), int(up.ceil(up.mul_2exp(upper, digits)))
 
 
 def whole_weight(gap: mpq) -> int:

@@ -60,7 +60,7 @@ class Tested(Mechanism):
         if count("bound", self.bound) >= self.query.stability:
             raise ValueError(f"bound must be less than the query's stability {self.query.stability}, not {self.bound}")
         count("threshold", self.threshold)
-        self._answer  # noqa: B018 # checks that the noise fits
+        self._answer, self._test  # noqa: B018 # checks that both noises fit
         self.claim  # noqa: B018 # there is one
 
     @property

@@ -54,7 +54,8 @@ class AboveThreshold(Mechanism):
 
     Raises:
         TypeError: `positives` is not an integer, or the threshold not a number.
-        ValueError: `positives` is less than 1, the threshold is not on the grid, or a law is not of pure DP.
+        ValueError: `positives` is less than 1, the threshold is not on the grid, or a law is not of pure DP or spreads
+            over more than 2^46 steps.
     """
 
     answer: Answer
@@ -70,6 +71,7 @@ class AboveThreshold(Mechanism):
         self.answer.grid.steps_of("threshold", self.threshold)
         if not isinstance(self.claim, ApproximateDP) or self.claim.delta:
             raise ValueError("the laws of a sparse vector must be of pure DP, such as DiscreteLaplace")
+        self._noises  # noqa: B018 # checks their spreads
 
     @property
     def relation(self) -> Relation:
@@ -151,7 +153,8 @@ class KeysAbove(Mechanism):
 
     Raises:
         TypeError: `threshold` is not an integer.
-        ValueError: `threshold` is less than 2: noise alone would name a key.
+        ValueError: `threshold` is less than 2, so that noise alone would name a key, or the noise spreads over
+            more than 2^46 steps.
     """
 
     law: Law
@@ -159,6 +162,7 @@ class KeysAbove(Mechanism):
 
     def __post_init__(self) -> None:
         count("threshold", self.threshold, least=2)
+        self._noise  # noqa: B018 # checks its spread
 
     @property
     def relation(self) -> Relation:
@@ -223,14 +227,17 @@ def least_threshold(law: Law, delta: Number) -> int:
 
     Raises:
         TypeError: `delta` is not a number.
-        ValueError: `delta` is out of its range.
+        ValueError: `delta` is out of its range or too small, or the noise spreads over more than 2^46 steps.
     """
+    Noise(law)  # checks its spread
     most = positive("delta", delta)
     if most >= Fraction(1, 2):
         raise ValueError(f"delta must be below 1/2, not {delta}")
     high = 2
     while _reached(law, high) > most:
         high *= 2
+        if high > 1 << 62:
+            raise ValueError("delta must be larger, or the threshold would be beyond 2^62 steps")
     return bisect_left(range(high), True, lo=2, key=lambda threshold: _reached(law, threshold) <= most)
 
 

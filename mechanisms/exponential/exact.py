@@ -1,150 +1,124 @@
-"""The base-e exponential mechanism, exactly: Pr[o] ∝ e^(−x_o), x_o = ε·(max u − u_o)/(2Δu), no weight ever rounded.
+"""The exponential mechanism, exactly: in base e, in base 2, and with work that is the same for all utilities.
 
-Weights are irrational, so they are reached by rejection from dyadic ones. The *level* of an outcome is an
-integer k_o ≥ 0 with 2^−k_o ≥ e^−x_o. An outcome is proposed in proportion to 2^−k_o and accepted with
-probability 2^k_o·e^−x_o ≤ 1; what is accepted follows e^−x_o whatever the levels, so they may come from
-binary64 as long as they are never too high:
+Each function takes public parameters and returns a term of `mechanisms.core`, which draws, states its claim, and is
+what a certificate describes. Its data are one utility an outcome, shape (outcomes,), larger is better: doubles,
+integers or fractions, each the rational that it is. No database makes it fail: NaN counts as the lowest utility of the
+range, and utilities outside the range are clamped to it. README.md says why each law keeps its claim.
 
-    y_o = fl(c·fl(max u − u_o)), k_o = min(⌊y_o⌋, depth), fl the nearest double, c ≤ (1 − 2^−51)·log2(e)·ε/(2Δu).
-
-With h = 2^−53 each of the two operations multiplies by 1 + 2h at most, in any rounding mode, and
-(1 − 4h)(1 + 2h)² < 1: hence y_o ≤ x_o·log2 e. (Where a difference or a product lies below the normal range,
-⌊y_o⌋ = 0, which is low enough whatever x_o is.) So 2^−k_o ≥ e^−x_o.
-
-To propose is to read a codeword: an outcome on level k has one of k + b bits, codewords being given out in order of
-level and then of outcome (a canonical prefix code), b the least number for which there are enough. Bits are
-taken until they make a codeword; when they can no longer make one, the round starts again. To accept is to compare a
-uniform number, bit by bit, with an enclosure of 2^k_o·e^−x_o that MPFR computes with directed rounding from
-the rational x_o, narrowed as bits are drawn.
-
-Source of the mechanism: McSherry and Talwar 2007; Dwork and Roth 2014, section 3.4. Ilvento 2020 makes weights
-dyadic by changing ε's base to 2; here ε keeps its base.
+Sources: McSherry and Talwar 2007, 'Mechanism Design via Differential Privacy'; Dwork and Roth 2014, section 3.4;
+Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy'.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-import gmpy2
-from gmpy2 import mpq
+from mechanisms.core.numbers import Number, count, positive
+from mechanisms.core.scores import WIDEST_RANGE, utilities
+from mechanisms.core.select import Select
+from mechanisms.core.select_dyadic import SelectBase2, SelectFixedWork
+from mechanisms.exponential.base2.eta import BaseTwoEta
 
-from mechanisms.exponential.levels import WIDEST_RANGE, LevelledUtilities, exact_gap
-from mechanisms.private_numbers import PrivateNumbers
-from mechanisms.randomness import REJECTED, RandomBits
-from mechanisms.rounding import rounding
-
-_STEP = 64  # bits by which an enclosure is narrowed; also how much finer it is than the bits it is compared with
+_DECAY_BITS = 64
+_RESERVED = Fraction(1, 1 << 32)  # the share of ε that rounding the tickets may use
 
 
 def exact_exponential(
-    utilities: PrivateNumbers,
-    bits: RandomBits,
     *,
-    epsilon: float | Fraction,
-    sensitivity: float | Fraction = 1,
+    epsilon: Number,
+    sensitivity: Number = 1,
     monotone: bool = False,
-    utility_range: tuple[float, float] = WIDEST_RANGE,
-) -> int:
-    """Select an outcome with probability exactly proportional to exp(ε·u / (2Δu)).
-
-    No database makes it fail: NaN counts as the lowest utility of the range, and utilities outside the range,
-    infinities included, are clamped to it, which moves no two utilities further apart.
+    utility_range: tuple[Number, Number] = WIDEST_RANGE,
+) -> Select:
+    """Select an outcome with probability exactly proportional to exp(ε·u/(2Δu)): ε-DP.
 
     Args:
-        utilities: one utility an outcome, shape (outcomes,), numbers as `mechanisms.private_numbers` reads them, each
-            the rational that it is. Larger is better.
-        bits: the source of randomness.
         epsilon: ε, taken as the rational that it is.
         sensitivity: Δu, the most that one record moves any utility, taken as the rational that it is.
-        monotone: whether a record moves all utilities in the same direction: then exp(ε·u / Δu) is ε-DP as well.
-        utility_range: the lowest and the highest utility, public, doubles within ±2^1022.
+        monotone: whether a record moves all utilities in the same direction: then exp(ε·u/Δu) is ε-DP as well.
+        utility_range: the lowest and the highest utility, chosen without looking at the data, within ±2^1022.
 
     Returns:
-        The index of the selected outcome.
+        The term; it releases the index of the selected outcome.
 
     Raises:
-        TypeError: a parameter, or a utility, is not a number, by its type.
-        ValueError: `epsilon` or `sensitivity` is not above 0 and finite, their ratio is outside [2^-899, 2^900], the
-            utilities are empty or not a vector, or the range is empty, too wide or not of doubles.
+        TypeError: a parameter is not a number.
+        ValueError: `epsilon` or `sensitivity` is not above 0 and finite, their ratio is outside [2^-899, 2^900], or the
+            range is empty or too wide.
     """
-    levelled = LevelledUtilities.of(
-        utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
-    )
-    utilities = levelled.utilities if isinstance(levelled.utilities, list) else levelled.utilities.tolist()
-    return bits.repeat(_kept_proposal, levelled.members(), levelled.rate, levelled.best, tuple(utilities))
+    return Select(utilities(sensitivity, utility_range, monotone), positive("epsilon", epsilon))
 
 
-def _kept_proposal(
-    members: tuple[tuple[int, ...], ...],
-    rate: mpq,
-    best: float | mpq,
-    utilities: tuple[float | mpq, ...],
-    bits: RandomBits,
-) -> int | None:
-    level, rank = bits.call(propose, tuple(map(len, members)))
-    outcome = members[level][rank]
-    gap = exact_gap(rate, best, utilities[outcome])
-    return outcome if bits.call(bernoulli_scaled_exp, gap, level) else REJECTED
+def exact_exponential_zcdp(
+    *,
+    epsilon: Number,
+    sensitivity: Number = 1,
+    monotone: bool = False,
+    utility_range: tuple[Number, Number] = WIDEST_RANGE,
+) -> Select:
+    """Return the mechanism of `exact_exponential` with the claim of ε²/8-zCDP, which its bounded range gives it."""
+    return Select(utilities(sensitivity, utility_range, monotone), positive("epsilon", epsilon), concentrated=True)
 
 
-def propose(counts: tuple[int, ...], bits: RandomBits) -> tuple[int, int]:
-    """Draw a member of a level, each member of level k in proportion to 2^−k, by reading a codeword.
+def exact_exponential_base2(
+    *,
+    eta: BaseTwoEta,
+    utility_range: tuple[Number, Number],
+    sensitivity: Number = 1,
+    monotone: bool = False,
+) -> SelectBase2:
+    """Select an outcome with probability proportional to 2^(η·u/Δu): (2·ln 2·η)-DP, or half of it if monotone.
+
+    When u/Δu is not an integer, the law is the average over its random roundings.
 
     Args:
-        counts: how many members each level has.
-        bits: the source of randomness.
+        eta: the growth of a weight with the utility; `BaseTwoEta.from_epsilon` finds it.
+        utility_range: the lowest and the highest utility, chosen without looking at the data; weights get longer with
+            the range.
+        sensitivity: Δu, the most that one record moves any utility.
+        monotone: whether a record moves all utilities in the same direction.
 
     Returns:
-        The level, and the member's rank on it.
+        The term; it releases the index of the selected outcome.
+
+    Raises:
+        TypeError: a parameter is not a number.
+        ValueError: the range is empty or too wide, the sensitivity is not above 0 and finite, or weights over the range
+            would take more than 2^30 bits.
     """
-    deepest = len(counts) - 1
-    codewords = sum(count << (deepest - level) for level, count in enumerate(counts))
-    return bits.repeat(_read_codeword, counts, codewords, max((codewords - 1).bit_length() - deepest, 0))
+    return SelectBase2(utilities(sensitivity, utility_range, monotone), eta.decay)
 
 
-def _read_codeword(counts: tuple[int, ...], codewords: int, shortest: int, bits: RandomBits) -> tuple[int, int] | None:
-    word, first = bits.take(shortest), 0
-    for level, count in enumerate(counts):
-        if word - first < count:
-            return level, word - first
-        if word << (len(counts) - 1 - level) >= codewords:
-            break
-        word, first = 2 * word + bits.take(1), 2 * (first + count)
-    return REJECTED
-
-
-def bernoulli_scaled_exp(gap: mpq, level: int, bits: RandomBits) -> bool:
-    """Draw True with probability exactly 2^level·e^−gap, which is at most 1.
-
-    It takes bits of a uniform number until they decide: two on average, none if the probability is 1. They do
-    decide in the end, since e^−gap is irrational for every rational gap other than 0.
+def exact_exponential_fixed_work(
+    *,
+    epsilon: Number,
+    utility_range: tuple[Number, Number],
+    sensitivity: Number = 1,
+    monotone: bool = False,
+    steps: int = 1,
+    precision: int = 64,
+) -> SelectFixedWork:
+    """Select by bits and operations that are the same for all utilities: ε-DP, about in proportion to exp(ε·u/(2Δu)).
 
     Args:
-        gap: a rational number, at least level·ln 2.
-        level: an integer, at least 0.
-        bits: the source of randomness.
+        epsilon: ε, of which all but 2^−32 goes into the weights.
+        utility_range: the lowest and the highest utility, chosen without looking at the data.
+        sensitivity: Δu, the most that one record moves any utility.
+        monotone: whether a record moves all utilities in the same direction.
+        steps: how many levels the sensitivity spans; utilities are rounded to 1/steps of it.
+        precision: outcomes that would have less than about 2^−precision of the best one's weight have that.
+
+    Returns:
+        The term; it releases the index of the selected outcome.
+
+    Raises:
+        TypeError: a parameter is not a number, or one that counts is not an integer.
+        ValueError: a parameter is out of its range, `epsilon` is below about 2^-62·steps, or there would be more than
+            2^20 levels.
     """
-    uniform = drawn = 0
-    while True:
-        if drawn % _STEP == 0:
-            precision = drawn + 2 * _STEP
-            lower, upper = enclose_scaled_exp(gap, level, precision)
-        unread = precision - drawn
-        if (uniform + 1) << unread <= lower:
-            return True
-        if uniform << unread >= upper:
-            return False
-        uniform, drawn = 2 * uniform + bits.take(1), drawn + 1
-
-
-def enclose_scaled_exp(gap: mpq, level: int, precision: int) -> tuple[int, int]:
-    """Enclose 2^level·e^−gap between two integer multiples of 2^−precision, returned as those integers."""
-    down, up = rounding(precision + _STEP)
-    with up:
-        gap_above = gmpy2.mpfr(gap)
-    with down:
-        gap_below = gmpy2.mpfr(gap)
-        lower = gmpy2.floor(gmpy2.mul_2exp(gmpy2.exp(-gap_above), level + precision))
-    with up:
-        upper = gmpy2.ceil(gmpy2.mul_2exp(gmpy2.exp(-gap_below), level + precision))
-    return int(lower), int(upper)
+    exact = positive("epsilon", epsilon)
+    rate = exact * (1 - _RESERVED) / count("steps", steps)
+    eta = BaseTwoEta.from_epsilon(rate, y=_DECAY_BITS, monotone=monotone)
+    # ln((R·M + 2)/(M − 2)) ≤ ln R + 5/M, and 5/M ≤ 2^−32·ε for M = 2^spare.
+    spare = 35 + int(1 / exact).bit_length()
+    return SelectFixedWork(utilities(sensitivity, utility_range, monotone), eta.decay, steps, precision, spare)

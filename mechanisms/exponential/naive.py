@@ -48,23 +48,6 @@ def naive_exponential_stabilised(
     return _select(_stabilised_weights(utilities, epsilon, sensitivity), trials, rng)
 
 
-def naive_exponential_rows(
-    utilities: ArrayLike, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0
-) -> NDArray[np.int64]:
-    """Select once for each row of utilities, shape (queries, outcomes), with stabilised weights.
-
-    Other arguments as in `naive_exponential`.
-
-    Returns:
-        The index of each row's selected outcome, shape (queries,).
-    """
-    exponents = epsilon * np.asarray(utilities, dtype=np.float64) / (2 * sensitivity)
-    sums = np.cumsum(np.exp(exponents - exponents.max(axis=1, keepdims=True)), axis=1)
-    uniforms = rng.random((len(sums), 1))
-    selected: NDArray[np.int64] = np.argmax(sums / sums[:, -1:] > uniforms, axis=1)
-    return selected
-
-
 def naive_exponential_low_precision(
     utilities: ArrayLike,
     trials: int,

@@ -1,97 +1,95 @@
-"""The discrete Gaussian mechanism on a public grid, exactly.
+"""The Gaussian mechanism on a public grid, exactly: three terms, each with a claim that it derives by itself.
 
-The answer is rounded to a multiple of 2^k first, and integer noise n with P[n] ∝ exp(−n²/2σ²) is added in steps of
-2^k. The reference path is Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy',
-Algorithm 3: no number is ever approximated. The fast path, `mechanisms.gaussian.exact_fast`, has the same law by
-inversion.
-
-Privacy is that of the *discrete* law, `exact_discrete_gaussian_delta`; they add noise to an integer answer, and
-`mechanisms.grid` proves what rounding a real answer does to its sensitivity.
+Sources: Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy'; Dwork and Roth 2014,
+appendix A (the mechanism); Balcer and Vadhan 2018, 'Differential Privacy on Finite Computers' (fixed work).
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
+from math import floor
 
-from mechanisms.coins import bernoulli_exp
-from mechanisms.gaussian.privacy import discrete_gaussian_delta
-from mechanisms.grid import Grid
-from mechanisms.parameters import positive_rational
-from mechanisms.private_numbers import PrivateNumber
-from mechanisms.published import discrete_laplace
-from mechanisms.randomness import REJECTED, RandomBits
+from mechanisms.core.grid import Grid
+from mechanisms.core.kernel import Kernel
+from mechanisms.core.laws import DiscreteGaussian, RoundedGaussian
+from mechanisms.core.noisy import Noisy
+from mechanisms.core.numbers import Number, positive
+from mechanisms.core.records import Answer
+from mechanisms.core.rounding import fraction
 
+WORD = 62
+"""The bits of a draw of fixed work."""
 
-def discrete_gaussian(variance: Fraction, bits: RandomBits) -> int:
-    """Draw n with probability proportional to exp(−n²/(2·variance)): Algorithm 3.
+MOST_POINTS = 1024
+"""In a range of fixed work, whose table has a row for each."""
 
-    With t = ⌊σ⌋ + 1, discrete Laplace noise y of scale t is kept with probability exp(−(|y| − σ²/t)²/2σ²), and
-    exp(−|y|/t)·exp(−(|y| − σ²/t)²/2σ²) is exp(−y²/2σ²) times a constant.
-
-    Args:
-        variance: σ², a rational number above 0.
-        bits: the source of randomness.
-
-    Raises:
-        ValueError: `variance` is not above 0.
-    """
-    variance = positive_rational("variance", variance)
-    return bits.repeat(_kept_proposal, variance, Fraction(math.isqrt(math.floor(variance)) + 1))
+_PRECISION = 192
 
 
-def _kept_proposal(variance: Fraction, scale: Fraction, bits: RandomBits) -> int | None:
-    proposed = bits.call(discrete_laplace, scale)
-    is_kept = bits.call(bernoulli_exp, (abs(proposed) - variance / scale) ** 2 / (2 * variance))
-    return proposed if is_kept else REJECTED
-
-
-def exact_discrete_gaussian(answer: PrivateNumber, bits: RandomBits, *, sigma: float | Fraction, grid: Grid) -> float:
-    """Round an answer to the grid and add discrete Gaussian noise.
-
-    Answers beyond the grid count as its ends, and so do outputs: both are maps that do not look at the data.
+def exact_discrete_gaussian(sigma: Number, *, sensitivity: Number = 1, grid: Grid) -> Noisy:
+    """Return the term of discrete Gaussian noise: P[n steps] is in proportion to e^(−n²/2s²), s = sigma/step.
 
     Args:
-        answer: the true answer f(D).
-        bits: the source of randomness.
-        sigma: σ of the noise, positive; a float stands for the rational that it is.
-        grid: the public grid of outputs.
+        sigma: σ of the noise in the answer's unit, above 0; a float stands for the rational that it is.
+        sensitivity: how far neighbouring answers can be apart, above 0.
+        grid: the public grid of outputs; answers are rounded to it first.
 
     Returns:
-        A point of the grid, (ε, δ)-DP for every ε with the δ of `exact_discrete_gaussian_delta`.
+        A term whose claim is ρ-zCDP with ρ = d²/2s², d = ⌈sensitivity/step⌉; `Restated` makes one of another kind.
 
     Raises:
-        ValueError: a public parameter is out of its range, or the grid is too fine for the noise.
+        TypeError: a parameter is not a number.
+        ValueError: a parameter is out of its range, or the grid is too fine for the noise.
     """
-    sigma_steps = sigma_in_steps(sigma, grid)
-    return grid.value(grid.nearest(answer) + bits.call(discrete_gaussian, sigma_steps**2))
+    return Noisy(Answer(positive("sensitivity", sensitivity), grid), DiscreteGaussian(_variance(sigma, grid)))
 
 
-def exact_discrete_gaussian_delta(
-    epsilon: float | Fraction, *, sigma: float | Fraction, sensitivity: float | Fraction = 1, grid: Grid
-) -> float:
-    """Return a certified upper bound of δ(ε) of the discrete Gaussian mechanism on a grid.
+def exact_rounded_gaussian(sigma: Number, *, sensitivity: Number = 1, grid: Grid) -> Noisy:
+    """Return the term of normal noise, rounded to the grid; arguments, claim and errors are as for discrete noise."""
+    return Noisy(Answer(positive("sensitivity", sensitivity), grid), RoundedGaussian(_variance(sigma, grid)))
+
+
+def exact_fixed_work_gaussian(
+    epsilon: Number, *, sigma: Number, sensitivity: Number = 1, lower: int, upper: int
+) -> Kernel:
+    """Return the term of Gaussian noise on a public range of integers, with the same work in every run.
+
+    The noise is m or more with probability ⌊2^62·P[X ≥ m]⌋/2^62 for m ≥ 1, X discrete Gaussian, −m or less likewise,
+    and the sum is clamped to the range. The claim is that of this law, not of X.
 
     Args:
-        epsilon: ε ≥ 0.
-        sigma: σ of the noise, positive.
-        sensitivity: how far neighbouring answers can be apart before rounding, above 0.
-        grid: the public grid of outputs.
+        epsilon: the ε at which δ is found, above 0.
+        sigma: σ of the noise, above 0; a float stands for the rational that it is.
+        sensitivity: how far neighbouring answers can be apart, above 0.
+        lower: the least output; answers beyond the range count as its nearest end.
+        upper: the greatest output, above `lower`.
 
     Returns:
-        The least double known to be at least δ(ε).
+        A term whose claim is (ε, δ)-DP with the least δ of its law, rounded up.
 
     Raises:
-        ValueError: a parameter is out of its range.
+        TypeError: a parameter is not a number, or an end of the range is not an integer.
+        ValueError: a parameter is out of its range, or the range is too long for a table.
     """
-    sigma_steps = sigma_in_steps(sigma, grid)
-    return discrete_gaussian_delta(epsilon, sigma=sigma_steps, sensitivity=grid.rounded_sensitivity(sensitivity))
+    grid = Grid(0)
+    first, last = grid.steps_of("lower", lower), grid.steps_of("upper", upper)
+    if not 0 < last - first < MOST_POINTS:
+        raise ValueError(f"upper must be above lower = {lower} by less than {MOST_POINTS}, not {upper}")
+    law = DiscreteGaussian(_variance(sigma, grid))
+    tails = [floor(fraction(law.tail(m, _PRECISION).lower) * 2**WORD) for m in range(1, last - first + 1)]
+    rows = tuple(_row(tails, place) for place in range(last - first + 1))
+    query = Answer(positive("sensitivity", sensitivity), grid)
+    return Kernel(query, first, rows, positive("epsilon", epsilon))
 
 
-def sigma_in_steps(sigma: float | Fraction, grid: Grid) -> Fraction:
-    """Return σ in steps of the grid.
+def _row(tails: Sequence[int], place: int) -> tuple[int, ...]:
+    """Return the words of the range's points for an answer at a place in it."""
+    below = [(1 << WORD) - tails[place - point] for point in range(1, place + 1)]  # words of that point or more
+    edges = [1 << WORD, *below, *tails[: len(tails) - place], 0]
+    return tuple(words - following for words, following in pairwise(edges))
 
-    Raises:
-        ValueError: `sigma` is not above 0, or the grid is too fine for it; see `Grid.noise_steps`.
-    """
-    return grid.noise_steps(positive_rational("sigma", sigma) / grid.step)
+
+def _variance(sigma: Number, grid: Grid) -> Fraction:
+    return (positive("sigma", sigma) / grid.step) ** 2

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.core.numbers import count as counted
+from mechanisms.core.numbers import positive
 
 Sampler = Callable[[int, np.random.Generator], NDArray[np.floating]]
 """Draws a number of standard normals from a generator."""
@@ -89,7 +90,7 @@ def naive_gaussian(
         answer: the true answer f(D).
         trials: how many outputs.
         rng: the source of randomness.
-        sigma: standard deviation of the noise, positive; textbooks take `privacy.classical_sigma`.
+        sigma: standard deviation of the noise, positive; textbooks take `claims.classical_sigma`.
         sampler: where the standard normals come from.
 
     Returns:
@@ -98,6 +99,6 @@ def naive_gaussian(
     Raises:
         ValueError: `sigma` is not positive and finite, or `trials` is negative.
     """
-    positive_rational("sigma", sigma)
+    positive("sigma", sigma)
     # A Python float takes the sampler's format, a numpy float would widen it.
-    return float(answer) + float(sigma) * sampler(trial_count(trials), rng)
+    return float(answer) + float(sigma) * sampler(counted("trials", trials, least=0), rng)

@@ -1,8 +1,8 @@
-"""A session of questions about one bit under a budget that is checked before each answer, drawn exactly.
+"""A session of questions about one bit under a budget that is checked before each answer, exactly.
 
-An answer that costs k units is randomized response whose lie is 2^−ηk times as likely as the truth. The service answers
-if what has been spent and the price together stay within the budget, and refuses otherwise, whatever the bit is. So the
-ratio of a transcript's probabilities is at most 2^(η·budget), however the adversary picks its questions (README.md).
+The adversary starts with a dear question and asks again for as long as the answers agree; once two differ, it asks
+cheap ones until the budget is spent. What it pays next depends on what it has seen, which is what composition theorems
+for fixed sequences of queries do not cover.
 
 Source: Rogers, Roth, Ullman and Vadhan 2016, 'Privacy Odometers and Filters: Pay-as-you-Go Composition', section 3,
 for budgets that are spent adaptively.
@@ -10,39 +10,53 @@ for budgets that are spent adaptively.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from mechanisms.coins import bernoulli
-from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.interactive.adversary import BUDGET, cheaper, offer
-from mechanisms.randomness import RandomBits
+from mechanisms.core.compose import Session
+from mechanisms.core.flip import Response
+from mechanisms.core.numbers import Number, positive
+
+DEAR, CHEAP = 3, 1
+"""What the adversary pays for one answer, in units of the budget."""
+
+BUDGET = 4
+"""What a session may cost, in the same units."""
 
 
-def exact_query_session(secret: bool, bits: RandomBits, *, eta: BaseTwoEta) -> tuple[int, ...]:
-    """Run a whole session with the adversary of `adversary`.
+def offers(seen: Sequence[int]) -> tuple[int, ...]:
+    """What the adversary offers for the next answer, having seen those before it; the second after a refusal."""
+    return (DEAR, CHEAP) if len(set(seen)) < 2 else (CHEAP,)
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """Asks for randomized responses, the first that it offers and the budget allows.
 
     Args:
-        secret: the private bit.
-        bits: the source of randomness.
-        eta: η of one unit of the budget; the session is (η·ln 2·BUDGET)-DP.
+        unit: ε of a unit of the budget.
+    """
+
+    unit: Fraction
+
+    def __call__(self, seen: Sequence[bool], left: Fraction) -> Response | None:
+        """Ask the next question; None ends the session."""
+        return next((Response(price * self.unit) for price in offers(seen) if price * self.unit <= left), None)
+
+
+def exact_query_session(*, epsilon: Number) -> Session:
+    """Answer this adversary for as long as the price and what has been spent stay within the budget together.
+
+    Args:
+        epsilon: what a session loses, above 0; a float stands for the rational that it is.
 
     Returns:
-        The answers, 0 or 1, in order.
+        A term whose datum is the bit. It releases the answers in order, and is ε-DP.
+
+    Raises:
+        TypeError: `epsilon` is not a number.
+        ValueError: `epsilon` is not above 0.
     """
-    answers: list[int] = []
-    spent = 0
-    price: int | None = offer(answers)
-    while price is not None:
-        if spent + price > BUDGET:
-            price = cheaper(price)
-            continue
-        spent += price
-        answers.append(_answer(bool(secret), price, eta, bits))
-        price = offer(answers)
-    return tuple(answers)
-
-
-def _answer(secret: bool, price: int, eta: BaseTwoEta, bits: RandomBits) -> int:
-    decay = Fraction(int(eta.decay.numerator), int(eta.decay.denominator)) ** price
-    lies = bits.call(bernoulli, decay / (1 + decay))
-    return int(secret != lies)
+    budget = positive("epsilon", epsilon)
+    return Session(Adversary(budget / BUDGET), budget, "bit")

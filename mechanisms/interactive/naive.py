@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from mechanisms.interactive.adversary import BUDGET, cheaper, offer
-from mechanisms.parameters import trial_count
+from mechanisms.core.numbers import count
+from mechanisms.interactive.exact import BUDGET, offers
 
 
 def naive_query_session(
@@ -24,7 +24,7 @@ def naive_query_session(
     *,
     epsilon: float,
 ) -> list[tuple[int, ...]]:
-    """Run sessions with the adversary of `adversary`.
+    """Run sessions with the adversary of `exact.py`.
 
     Args:
         secret: the private bit.
@@ -35,18 +35,14 @@ def naive_query_session(
     Returns:
         The answers of each session, 0 or 1, in order.
     """
-    return [_session(bool(secret), rng, epsilon / BUDGET) for _ in range(trial_count(trials))]
+    return [_session(bool(secret), rng, epsilon / BUDGET) for _ in range(count("trials", trials, least=0))]
 
 
 def _session(secret: bool, rng: np.random.Generator, unit: float) -> tuple[int, ...]:
     answers: list[int] = []
     spent = 0
-    price: int | None = offer(answers)
-    while price is not None:
-        if spent >= BUDGET:
-            price = cheaper(price)
-            continue
+    while spent < BUDGET:
+        price = offers(answers)[0]
         spent += price
         answers.append(int(secret != (rng.random() < 1 / (1 + math.exp(unit * price)))))
-        price = offer(answers)
     return tuple(answers)

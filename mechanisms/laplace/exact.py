@@ -1,141 +1,188 @@
-"""The discrete Laplace mechanism on a public grid, exactly, and the two-sided geometric law.
+"""The Laplace mechanism and its relatives as terms: noise on a public grid, randomized response, and snapping.
 
-The answer is rounded to a multiple of 2^k first, and integer noise n with P[n] ∝ e^(−|n|/s) is added in steps of
-2^k. No number is ever approximated: the coins are Bernoulli(e^−γ) with rational γ (`mechanisms.coins`).
-
-Sources: Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy', section 5.2,
-Algorithm 2; Ghosh, Roughgarden and Sundararajan 2009, 'Universally Utility-Maximizing Privacy Mechanisms',
-section 2 (the geometric mechanism). They add the noise to an integer answer; `mechanisms.grid` proves what
-rounding a real one does to its sensitivity. We also clamp to the grid.
+Each function returns a term of `mechanisms.core`, which is what runs and what is proved. README.md says why each is
+exact. Floats stand for the rationals that they are. Every function raises TypeError for a parameter that is not a
+number, and ValueError for one that is out of its range or for a grid that does not suit the noise.
 """
 
 from __future__ import annotations
 
-import operator
+import math
+from bisect import bisect_left
 from fractions import Fraction
+from itertools import accumulate, pairwise, repeat
 
-from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
-from mechanisms.grid import Grid
-from mechanisms.parameters import positive_rational
-from mechanisms.private_numbers import PrivateNumber
-from mechanisms.randomness import REJECTED, RandomBits
+from mechanisms.core.compose import Mapped
+from mechanisms.core.distances import Distances
+from mechanisms.core.flip import Response
+from mechanisms.core.grid import Grid
+from mechanisms.core.kernel import MOST_BITS, Kernel
+from mechanisms.core.laws import DiscreteLaplace, RoundedLaplace
+from mechanisms.core.maps import PointAt
+from mechanisms.core.noisy import Noisy, noisy
+from mechanisms.core.numbers import Number, count, positive, rational
+from mechanisms.core.records import Answer, Counts
+from mechanisms.core.rounding import exp_above
+from mechanisms.core.select_dyadic import SelectBase2, dyadic
+from mechanisms.core.snapped import Snapped
 
-INTEGER_LIMIT = 1 << 61
-"""The largest noisy integer, for one draw and for many: far beyond any count, and safe in 64 bits."""
-
-
-def discrete_laplace(scale: Fraction, bits: RandomBits) -> int:
-    """Draw n with probability proportional to e^(−|n|/scale): Algorithm 2.
-
-    With scale = t/s, x = u + t·v for u uniform in [0, t) kept with probability e^(−u/t), and v geometric, has
-    P[x] ∝ e^(−x/t); ⌊x/s⌋ has P[m] ∝ e^(−m·s/t). The sign is fair and −0 is rejected.
-
-    Args:
-        scale: a rational number, above 0.
-        bits: the source of randomness.
-
-    Raises:
-        ValueError: `scale` is not above 0.
-    """
-    scale = positive_rational("scale", scale)
-    return bits.repeat(_signed_laplace, scale.numerator, scale.denominator)
+WHOLE_NUMBERS = Grid(0)
 
 
-def _signed_laplace(t: int, s: int, bits: RandomBits) -> int | None:
-    u = bits.call(uniform_below, t)
-    if not bits.call(bernoulli_exp, Fraction(u, t)):
-        return REJECTED
-    v = 0
-    while bits.call(bernoulli_exp, Fraction(1)):
-        v += 1
-    return _signed((u + t * v) // s, bits)
-
-
-def _signed(magnitude: int, bits: RandomBits) -> int | None:
-    """Give a magnitude a fair sign; −0 is rejected."""
-    if bits.take(1) == 0:
-        return magnitude
-    return -magnitude if magnitude > 0 else REJECTED
-
-
-def clamp_integer(answer: int) -> int:
-    """Bring an integer of any type into ±`INTEGER_LIMIT`, as a plain int."""
-    return min(max(operator.index(answer), -INTEGER_LIMIT), INTEGER_LIMIT)
-
-
-def noisy_integer(answer: int, scale: Fraction, bits: RandomBits) -> int:
-    """Add discrete Laplace noise to an integer; what lies beyond ±`INTEGER_LIMIT` counts as the nearest end.
-
-    Clamping an answer adds nothing to its sensitivity, and clamping the sum does not look at the data.
+def exact_discrete_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Grid) -> Noisy:
+    """Return the rounded answer plus noise n of P[n] ∝ e^(−|n|/s), s = ⌈Δ/step⌉/ε, in steps: ε-DP.
 
     Args:
-        answer: the true answer; if neighbouring ones are at most d apart, the result has (d/scale)-DP.
-        scale: a rational number, above 0.
-        bits: the source of randomness.
-    """
-    return clamp_integer(clamp_integer(answer) + bits.call(discrete_laplace, scale))
-
-
-def two_sided_geometric(ratio: float | Fraction, bits: RandomBits) -> int:
-    """Draw n with probability (1 − ratio)/(1 + ratio)·ratio^|n|.
-
-    It is the discrete Laplace law of scale −1/ln(ratio), with rational probabilities: adding it to an answer of
-    sensitivity 1 multiplies no probability by more than 1/ratio.
-
-    Args:
-        ratio: above 0 and below 1; a float stands for its exact value.
-        bits: the source of randomness.
-
-    Raises:
-        TypeError: `ratio` is not a number.
-        ValueError: `ratio` is outside (0, 1).
-    """
-    ratio = positive_rational("ratio", ratio)
-    if ratio >= 1:
-        raise ValueError(f"ratio must lie in (0, 1), not {ratio}")
-    return bits.repeat(_signed_geometric, ratio)
-
-
-def _signed_geometric(ratio: Fraction, bits: RandomBits) -> int | None:
-    magnitude = 0
-    while bits.call(bernoulli, ratio):
-        magnitude += 1
-    return _signed(magnitude, bits)
-
-
-def discrete_scale(epsilon: float | Fraction, sensitivity: float | Fraction, grid: Grid) -> Fraction:
-    """Return the scale, in steps of the grid, at which discrete Laplace noise gives ε-DP: ⌈Δ/2^k⌉/ε.
-
-    Raises:
-        ValueError: a parameter is not above 0, or the grid is too fine for the noise; see `Grid.noise_steps`.
-    """
-    return grid.noise_steps(grid.rounded_sensitivity(sensitivity) / positive_rational("epsilon", epsilon))
-
-
-def exact_discrete_laplace(
-    answer: PrivateNumber,
-    bits: RandomBits,
-    *,
-    epsilon: float | Fraction,
-    sensitivity: float | Fraction = 1,
-    grid: Grid,
-) -> float:
-    """Round an answer to the grid and add discrete Laplace noise.
-
-    Answers beyond the grid count as its ends, and so do outputs: both are maps that do not look at the data.
-
-    Args:
-        answer: the true answer f(D).
-        bits: the source of randomness.
-        epsilon: privacy parameter, above 0; a float stands for its exact value.
-        sensitivity: how far neighbouring answers can be apart before rounding, above 0.
+        epsilon: ε, above 0.
+        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
         grid: the public grid of outputs.
 
-    Returns:
-        A point of the grid, with ε-DP.
-
-    Raises:
-        ValueError: a public parameter is out of its range.
+    Source: Canonne, Kamath and Steinke 2020, section 5.2, for the law; Inusah and Kozubowski 2006.
     """
-    scale = discrete_scale(epsilon, sensitivity, grid)
-    return grid.value(grid.nearest(answer) + bits.call(discrete_laplace, scale))
+    return noisy(Answer(positive("sensitivity", sensitivity), grid), DiscreteLaplace, epsilon)
+
+
+def exact_rounded_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Grid) -> Noisy:
+    """Return the rounded answer plus ideal Laplace noise of scale s = ⌈Δ/step⌉/ε steps, rounded to steps: ε-DP.
+
+    Args:
+        epsilon: ε, above 0.
+        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
+        grid: the public grid of outputs.
+
+    Source: Dwork, McSherry, Nissim and Smith 2006; Mironov 2012, section 3, for the ideal that naive noise misses.
+    """
+    return noisy(Answer(positive("sensitivity", sensitivity), grid), RoundedLaplace, epsilon)
+
+
+def exact_histogram(*, epsilon: Number) -> Noisy:
+    """Return counts, each with discrete Laplace noise of scale 1/ε of its own: ε-DP if one count differs by 1.
+
+    Args:
+        epsilon: ε, above 0.
+
+    Source: Dwork and Roth 2014, section 3.3, example 3.2.
+    """
+    return noisy(Counts(), DiscreteLaplace, epsilon)
+
+
+def exact_randomized_response(*, epsilon: Number) -> Response:
+    """Return the truth of one bit with probability e^ε/(1 + e^ε), and its opposite otherwise: ε-DP.
+
+    Args:
+        epsilon: ε, above 0.
+
+    Source: Warner 1965.
+    """
+    return Response(positive("epsilon", epsilon))
+
+
+def exact_laplace_on_grid(
+    *, epsilon: Number, lower: Number, upper: Number, grid: Grid, sensitivity: Number = 1, ratio_bits: int = 16
+) -> Mapped:
+    """Return a point of a finite grid, chosen with probability in proportion to ratio^(|answer − point|/Δ).
+
+    Args:
+        epsilon: the ε that is not exceeded, above 0: the ratio is e^(−ε/2), rounded up, so that the claim is ε
+            less 2^(1 − ratio_bits)·e^(ε/2) or less.
+        lower: the least point.
+        upper: the largest point, above `lower`.
+        grid: the public grid.
+        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
+        ratio_bits: the bits of the ratio, and of a weight for each Δ of the range.
+
+    Source: Ilvento 2020, section 3; Dwork and Roth 2014, section 3.4.
+    """
+    query = Distances(positive("sensitivity", sensitivity), rational("lower", lower), rational("upper", upper), grid)
+    parts = 1 << count("ratio_bits", ratio_bits)
+    ratio = Fraction(math.ceil(exp_above(-positive("epsilon", epsilon) / 2) * parts), parts)
+    return Mapped(SelectBase2(query, ratio), PointAt(query.origin, grid))
+
+
+def exact_snapping(*, epsilon: Number, sensitivity: Number = 1, bound: Number) -> Snapped:
+    """Return the clamped answer with ideal Laplace noise, rounded to a multiple of Λ and clamped again: ε-DP.
+
+    Args:
+        epsilon: ε, above 0.
+        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
+        bound: B, a double; answers and outputs are clamped to ±B.
+
+    Source: Mironov 2012, section 5.2.
+    """
+    return Snapped(positive("sensitivity", sensitivity), positive("epsilon", epsilon), rational("bound", bound))
+
+
+def exact_two_sided_geometric(
+    *, epsilon: Number, lower: Number, upper: Number, sensitivity: Number = 1, grid: Grid = WHOLE_NUMBERS
+) -> Kernel:
+    """Return an answer with two-sided geometric noise, clamped to a public range, by the same work each time.
+
+    Args:
+        epsilon: the ε that is not exceeded, above 0; from it on the claim falls short by about 2^−60.
+        lower: the least output, a point of the grid.
+        upper: the largest one, above `lower`.
+        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
+        grid: the public grid.
+
+    Source: Ghosh, Roughgarden and Sundararajan 2009, section 2. How words are shared out is our own; README.md.
+    """
+    query = Answer(positive("sensitivity", sensitivity), grid)
+    # Below e^(ε/d) by more than a logarithm of 128 bits is rounded up by.
+    ratio = (1 - Fraction(1, 1 << 100)) / exp_above(-positive("epsilon", epsilon) / query.stability)
+    first, length = _range(lower, upper, grid)
+
+    def words(middle: int) -> list[int]:
+        """Return w_0, …, w_(R−1) and the least t_R for a w_0."""
+        steps = list(accumulate(repeat(ratio, length - 1), lambda each, r: math.ceil(each / r), initial=middle))
+        return [*steps, math.ceil(steps[-1] / (ratio - 1))]
+
+    def spare(middle: int) -> int:
+        """Return how many of all words are left."""
+        return (1 << MOST_BITS) + middle - 2 * sum(words(middle))
+
+    middle = 2 * (bisect_left(range(2, 1 << MOST_BITS, 2), True, key=lambda middle: spare(middle) < 0))
+    if middle == 0:
+        raise ValueError(f"epsilon is too small for {length + 1} steps and {MOST_BITS} bits; take a larger epsilon")
+    *steps, last = words(middle)
+    return Kernel(query, first, _rows([*steps, last + spare(middle) // 2]))
+
+
+def exact_dyadic_geometric(*, ratio: Number, lower: Number, upper: Number, grid: Grid = WHOLE_NUMBERS) -> Kernel:
+    """Return an answer that moves by a step at most, with geometric noise of a short ratio q: ln(1/q)-DP.
+
+    Noise of m ≥ 1 or more has the probability A·q^m, with A = 1/(1 + q) rounded up to 2y + 2 bits, and so has that of
+    −m or less. All of it is in multiples of 2^−W, W = y·(R + 2) + 2, R the length of the range in steps.
+
+    Args:
+        ratio: q, above 0 and below 1, its denominator 2^y.
+        lower: the least output, a point of the grid.
+        upper: the largest one, above `lower`; W is at most 62.
+        grid: the public grid.
+
+    Source: Ghosh, Roughgarden and Sundararajan 2009, section 2.
+    """
+    q, (first, length) = dyadic("ratio", ratio), _range(lower, upper, grid)
+    precision = 2 * q.denominator.bit_length()
+    most = math.ceil((1 << precision) / (1 + q)) * q.denominator**length
+    tails = [int(most * q**size) for size in range(1, length + 1)]
+    steps = [tail - beyond for tail, beyond in pairwise(tails)]
+    whole = q.denominator**length << precision
+    return Kernel(Answer(grid.step, grid), first, _rows([whole - 2 * tails[0], *steps, tails[-1]]))
+
+
+def _range(lower: Number, upper: Number, grid: Grid) -> tuple[int, int]:
+    """Return where a public range starts, and its length R, in steps."""
+    first, last = grid.steps_of("lower", lower), grid.steps_of("upper", upper)
+    if not first < last:
+        raise ValueError(f"upper must be above lower = {lower}, not {upper}")
+    return first, last - first
+
+
+def _rows(words: list[int]) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of a symmetric law, clamped: the words of noise 0, 1, …, R − 1, and of R or more."""
+    length = len(words) - 1
+    tails = list(accumulate(reversed(words)))[::-1]  # of noise 0, 1, …, R or more
+    return tuple(
+        (tails[place], *(words[abs(outcome - place)] for outcome in range(1, length)), tails[length - place])
+        for place in range(length + 1)
+    )

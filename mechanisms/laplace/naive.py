@@ -1,10 +1,16 @@
-"""The Laplace mechanism as textbooks and libraries write it: y = f(D) + Lap(Δ/ε), all in binary64.
+"""The Laplace mechanism, the geometric one and randomized response as textbooks and libraries write them, in binary64.
 
-The flaw (Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4): the
-uniform has 2^53 values, so the noise has at most 2^54 and wide gaps between them; the rounded sums f(D) + noise
-of two neighbours are different sets of doubles, and the last bits of y tell which. Haney et al. 2022
-('Precision-based attacks and interval refining'): the addition rounds to the finer of the grids of its operands,
-and the number of trailing zero bits of y tells something of f(D), whatever the sampler.
+The flaw of y = f(D) + Lap(Δ/ε) (Mironov 2012, 'On Significance of the Least Significant Bits for Differential
+Privacy', section 4): the uniform has 2^53 values, so the noise has at most 2^54 and wide gaps between them; the rounded
+sums f(D) + noise of two neighbours are different sets of doubles, and the last bits of y tell which. Haney et al. 2022
+('Precision-based attacks and interval refining'): the addition rounds to the finer of the grids of its operands, and
+the number of trailing zero bits of y tells something of f(D), whatever the sampler.
+
+The flaw of geometric noise (Ghosh, Roughgarden and Sundararajan 2009, section 2, for the mechanism): it is counted in
+loops that run once for every step, so the time taken tells how large it is. And the ratio e^(−ε/Δ) is rounded.
+
+The flaw of randomized response (Warner 1965): for ε > 37 the probability of the truth rounds to 1 and no answer is ever
+a lie; beyond 709 it is NaN and every answer is.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.parameters import positive_rational, trial_count
+from mechanisms.core.numbers import count, positive
 
 
 def naive_laplace_inverse_cdf(
@@ -36,7 +42,7 @@ def naive_laplace_inverse_cdf(
         ValueError: a parameter is out of its range.
     """
     scale = noise_scale(epsilon, sensitivity)
-    centred = rng.random(trial_count(trials)) - 0.5
+    centred = rng.random(count("trials", trials, least=0)) - 0.5
     with np.errstate(divide="ignore"):
         noise: NDArray[np.float64] = -scale * np.sign(centred) * np.log(1 - 2 * np.abs(centred))
     return answer + noise
@@ -46,7 +52,7 @@ def naive_laplace_numpy(
     answer: float, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0
 ) -> NDArray[np.float64]:
     """Add Laplace noise drawn by `numpy.random.Generator.laplace`; see `naive_laplace_inverse_cdf`."""
-    return answer + rng.laplace(0.0, noise_scale(epsilon, sensitivity), trial_count(trials))
+    return answer + rng.laplace(0.0, noise_scale(epsilon, sensitivity), count("trials", trials, least=0))
 
 
 def naive_laplace_numpy_legacy(
@@ -57,7 +63,62 @@ def naive_laplace_numpy_legacy(
     See `naive_laplace_inverse_cdf`.
     """
     legacy = np.random.RandomState(int(rng.integers(2**32)))
-    return answer + legacy.laplace(0.0, noise_scale(epsilon, sensitivity), trial_count(trials))
+    return answer + legacy.laplace(0.0, noise_scale(epsilon, sensitivity), count("trials", trials, least=0))
+
+
+def naive_two_sided_geometric(
+    answer: int, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0
+) -> NDArray[np.int64]:
+    """Add to an integer the difference of two geometric variates, each counted in a loop.
+
+    Args:
+        answer: the true answer f(D).
+        trials: how many outputs to draw.
+        rng: the source of randomness.
+        epsilon: privacy parameter, above 0.
+        sensitivity: how far neighbouring answers can be apart, above 0.
+
+    Returns:
+        Array of `trials` outputs.
+
+    Raises:
+        ValueError: a parameter is out of its range.
+    """
+    ratio = np.exp(-1 / noise_scale(epsilon, sensitivity))
+
+    def successes() -> int:
+        steps = 0
+        while rng.random() < ratio:
+            steps += 1
+        return steps
+
+    draws = range(count("trials", trials, least=0))
+    return np.array([answer + successes() - successes() for _ in draws], dtype=np.int64)
+
+
+def naive_randomized_response(
+    truth: bool, trials: int, rng: np.random.Generator, *, epsilon: float
+) -> NDArray[np.bool_]:
+    """Tell the truth when one uniform is below e^ε/(1 + e^ε), its opposite otherwise.
+
+    Args:
+        truth: the private bit.
+        trials: how many outputs to draw.
+        rng: the source of randomness.
+        epsilon: privacy parameter, above 0.
+
+    Returns:
+        Array of `trials` answers.
+
+    Raises:
+        ValueError: a parameter is out of its range.
+    """
+    positive("epsilon", epsilon)
+    with np.errstate(over="ignore", invalid="ignore"):
+        odds = np.exp(np.float64(epsilon))
+        keep = odds / (1 + odds)
+    truthful: NDArray[np.bool_] = rng.random(count("trials", trials, least=0)) < keep
+    return truthful if truth else ~truthful
 
 
 def noise_scale(epsilon: float, sensitivity: float) -> float:
@@ -66,6 +127,6 @@ def noise_scale(epsilon: float, sensitivity: float) -> float:
     Raises:
         ValueError: a parameter is not above 0 and finite.
     """
-    positive_rational("epsilon", epsilon)
-    positive_rational("sensitivity", sensitivity)
+    positive("epsilon", epsilon)
+    positive("sensitivity", sensitivity)
     return float(sensitivity) / float(epsilon)

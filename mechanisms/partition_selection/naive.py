@@ -15,8 +15,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from mechanisms.parameters import positive_rational, trial_count
-from mechanisms.partition_selection.tally import plain_key, tally
+from mechanisms.core.numbers import count, positive
 
 
 def naive_partition_selection(
@@ -39,7 +38,7 @@ def naive_partition_selection(
     Raises:
         ValueError: a parameter is out of its range.
     """
-    return _released(Counter(map(plain_key, keys)), trials, rng, epsilon, 1 + _depth(epsilon, delta))
+    return _released(Counter(map(str, keys)), trials, rng, epsilon, 1 + _depth(epsilon, delta))
 
 
 def naive_partition_selection_sorted(
@@ -49,7 +48,7 @@ def naive_partition_selection_sorted(
 
     Arguments and result as in `naive_partition_selection`.
     """
-    return _released(dict(tally(keys)), trials, rng, epsilon, 1 + _depth(epsilon, delta))
+    return _released(dict(sorted(Counter(map(str, keys)).items())), trials, rng, epsilon, 1 + _depth(epsilon, delta))
 
 
 def threshold_for_reals(epsilon: float, delta: float) -> int:
@@ -77,7 +76,7 @@ def threshold_for_noise_alone(epsilon: float, delta: float) -> int:
 
 def _depth(epsilon: float, delta: float) -> float:
     """Return ln(1/(2δ))/ε, which Laplace noise of scale 1/ε exceeds with probability δ."""
-    positive_rational("epsilon", epsilon)
+    positive("epsilon", epsilon)
     if not 0 < delta < 0.5:
         raise ValueError(f"delta must be above 0 and below 1/2, not {delta}")
     return math.log(1 / (2 * delta)) / epsilon
@@ -87,5 +86,7 @@ def _released(
     counts: Mapping[str, int], trials: int, rng: np.random.Generator, epsilon: float, threshold: float
 ) -> list[dict[str, float]]:
     true = np.array(list(counts.values()), dtype=np.float64)
-    noisy = true + rng.laplace(0.0, 1 / epsilon, (trial_count(trials), len(counts)))
-    return [{key: count for key, count in zip(counts, row, strict=True) if count > threshold} for row in noisy.tolist()]
+    noisy = true + rng.laplace(0.0, 1 / epsilon, (count("trials", trials, least=0), len(counts)))
+    return [
+        {key: people for key, people in zip(counts, row, strict=True) if people > threshold} for row in noisy.tolist()
+    ]

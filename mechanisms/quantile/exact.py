@@ -8,73 +8,27 @@ weight of their own, which an interval of width 0 has not.
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-import numpy as np
-from numpy.typing import NDArray
-
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.exact_fast import exact_exponential_fast
-from mechanisms.private_numbers import PrivateNumbers
-from mechanisms.quantile.candidates import Candidates, rank_utilities, rank_weights
-from mechanisms.randomness import RandomBits
+from mechanisms.core.compose import Mapped
+from mechanisms.core.grid import Grid
+from mechanisms.core.maps import PointAt
+from mechanisms.core.numbers import Number, positive, rational
+from mechanisms.core.ranks import RankScores
+from mechanisms.core.select import Select
 
 
-def exact_quantile(
-    records: PrivateNumbers,
-    bits: RandomBits,
-    *,
-    epsilon: float | Fraction,
-    quantile: float | Fraction,
-    candidates: Candidates,
-) -> float:
-    """Select a candidate by its distance in rank from the quantile.
+def exact_quantile(*, epsilon: Number, quantile: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
+    """Return a candidate, selected by its distance in rank from the quantile: ε-DP if a record is added or removed.
 
     Args:
-        records: shape (n,), numbers as `mechanisms.private_numbers` reads them, each rounded to the nearest double.
-        bits: the source of randomness.
-        epsilon: privacy parameter, above 0; a float stands for its exact value.
-        quantile: α, in [0, 1].
-        candidates: the public candidates.
-
-    Returns:
-        A candidate, with ε-DP if neighbours differ by one record, added or removed.
+        epsilon: ε, above 0; a float stands for the rational that it is.
+        quantile: α, in [0, 1], with a denominator of at most 2^20.
+        lower: the least candidate, a point of the grid; a NaN counts as it.
+        upper: the largest one; there are from 2 to 2^24 of them.
+        grid: the public grid of the candidates.
 
     Raises:
-        TypeError: a record is not a number, by its type.
-        ValueError: `records` is not one-dimensional, or a public parameter is out of its range.
+        TypeError: a parameter is not a number.
+        ValueError: a parameter is out of its range.
     """
-    utilities, sensitivity = rank_utilities(records, quantile, candidates), max(rank_weights(quantile))
-    outcome = exact_exponential(utilities, bits, epsilon=epsilon, sensitivity=sensitivity)
-    return float(candidates.values()[outcome])
-
-
-def exact_quantile_fast(
-    records: PrivateNumbers,
-    trials: int,
-    bits: RandomBits,
-    *,
-    epsilon: float | Fraction,
-    quantile: float | Fraction,
-    candidates: Candidates,
-) -> NDArray[np.float64]:
-    """Select candidates many times; the law is that of `exact_quantile`.
-
-    Args:
-        records: shape (n,).
-        trials: how many candidates to select.
-        bits: the source of randomness.
-        epsilon: privacy parameter, above 0; a float stands for its exact value.
-        quantile: α, in [0, 1].
-        candidates: the public candidates.
-
-    Returns:
-        Array of `trials` candidates.
-
-    Raises:
-        TypeError: a record is not a number, by its type.
-        ValueError: `records` is not one-dimensional, or a public parameter is out of its range.
-    """
-    utilities, sensitivity = rank_utilities(records, quantile, candidates), max(rank_weights(quantile))
-    outcomes = exact_exponential_fast(utilities, trials, bits, epsilon=epsilon, sensitivity=sensitivity)
-    return candidates.values()[outcomes]
+    ranks = RankScores(rational("quantile", quantile), rational("lower", lower), rational("upper", upper), grid)
+    return Mapped(Select(ranks, positive("epsilon", epsilon)), PointAt(ranks.origin, grid))

@@ -10,17 +10,18 @@ Source: Smith 2011, 'Privacy-preserving Statistical Estimation with Optimal Conv
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.exact_fast import exact_exponential_fast
-from mechanisms.parameters import positive_rational, trial_count
-from mechanisms.private_numbers import PrivateNumbers
-from mechanisms.quantile.candidates import Candidates, rank_utilities, rank_weights
-from mechanisms.randomness import RandomBits
+from mechanisms.core.compose import Mapped
+from mechanisms.core.grid import Grid
+from mechanisms.core.maps import PointAt
+from mechanisms.core.numbers import Number, count, positive, rational
+from mechanisms.core.ranks import RankScores
+from mechanisms.core.select import Select
 
 Ends = NDArray[np.float64]
 """The ends of the intervals, shape (n + 2,)."""
@@ -98,44 +99,33 @@ def naive_quantile_unscaled(
     ends = _ends(records, epsilon, quantile, lower, upper)
     weights = np.diff(ends) * np.exp(epsilon * _utilities(ends, quantile) / 2)
     if weights.sum() == 0:
-        return np.full(trial_count(trials), np.nan)
+        return np.full(count("trials", trials, least=0), np.nan)
     return _within(ends, _chosen(weights, trials, rng), rng)
 
 
+@dataclass(frozen=True)
+class MedianScores(RankScores):
+    """Distances in rank with Δ = ½, by which one record moves |i − n/2|: the median's alone."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "sensitivity", Fraction(self.quantile.denominator, 2))
+
+
 def naive_quantile_half_sensitivity(
-    records: PrivateNumbers,
-    bits: RandomBits,
-    *,
-    epsilon: float | Fraction,
-    quantile: float | Fraction,
-    candidates: Candidates,
-) -> float:
-    """Select a candidate exactly, with Δ = ½ in rank, by which one record moves |i − n/2|: the median's alone.
+    *, epsilon: Number, quantile: Number, lower: Number, upper: Number, grid: Grid
+) -> Mapped:
+    """Return a candidate, drawn exactly, with the sensitivity of the median whatever the quantile is.
 
-    Arguments and result as in `mechanisms.quantile.exact.exact_quantile`.
+    It is put together as its exact twin is, and claims as much; but no rule speaks of its utilities. Arguments as in
+    `mechanisms.quantile.exact.exact_quantile`.
     """
-    utilities, half = rank_utilities(records, quantile, candidates), Fraction(sum(rank_weights(quantile)), 2)
-    outcome = exact_exponential(utilities, bits, epsilon=epsilon, sensitivity=half)
-    return float(candidates.values()[outcome])
-
-
-def naive_quantile_half_sensitivity_fast(
-    records: PrivateNumbers,
-    trials: int,
-    bits: RandomBits,
-    *,
-    epsilon: float | Fraction,
-    quantile: float | Fraction,
-    candidates: Candidates,
-) -> NDArray[np.float64]:
-    """Select candidates many times; the law is that of `naive_quantile_half_sensitivity`."""
-    utilities, half = rank_utilities(records, quantile, candidates), Fraction(sum(rank_weights(quantile)), 2)
-    outcomes = exact_exponential_fast(utilities, trials, bits, epsilon=epsilon, sensitivity=half)
-    return candidates.values()[outcomes]
+    ranks = MedianScores(rational("quantile", quantile), rational("lower", lower), rational("upper", upper), grid)
+    return Mapped(Select(ranks, positive("epsilon", epsilon)), PointAt(ranks.origin, grid))
 
 
 def _ends(records: ArrayLike, epsilon: float, quantile: float, lower: float, upper: float) -> Ends:
-    positive_rational("epsilon", epsilon)
+    positive("epsilon", epsilon)
     if not 0 <= quantile <= 1:
         raise ValueError(f"quantile must lie in [0, 1], not {quantile}")
     if not -np.inf < lower < upper < np.inf:
@@ -146,8 +136,8 @@ def _ends(records: ArrayLike, epsilon: float, quantile: float, lower: float, upp
 
 def _utilities(ends: Ends, quantile: float) -> NDArray[np.float64]:
     """Return −|i − α·n| for each interval, shape (n + 1,)."""
-    count = ends.size - 2
-    distances: NDArray[np.float64] = np.abs(np.arange(count + 1) - quantile * count)
+    size = ends.size - 2
+    distances: NDArray[np.float64] = np.abs(np.arange(size + 1) - quantile * size)
     return -distances
 
 
@@ -161,7 +151,7 @@ def _weights(ends: Ends, rate: float, quantile: float) -> NDArray[np.float64]:
 
 def _chosen(weights: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.intp]:
     sums = np.cumsum(weights)
-    found = np.searchsorted(sums, sums[-1] * rng.random(trial_count(trials)), side="right")
+    found = np.searchsorted(sums, sums[-1] * rng.random(count("trials", trials, least=0)), side="right")
     chosen: NDArray[np.intp] = np.minimum(found, weights.size - 1)
     return chosen
 

@@ -14,8 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.laplace.naive import noise_scale
-from mechanisms.parameters import trial_count
+from mechanisms.core.numbers import count, positive
 
 Answers = NDArray[np.int64]
 
@@ -39,9 +38,9 @@ def naive_poisson_count(
         ValueError: a parameter is out of its range.
     """
     size = round(rate * len(records))
-    order = rng.random((trial_count(trials), len(records))).argsort(axis=1)
+    order = rng.random((count("trials", trials, least=0), len(records))).argsort(axis=1)
     counts = np.asarray(records)[order[:, :size]].sum(axis=1)
-    return np.asarray(counts + rng.laplace(0.0, noise_scale(epsilon, 1.0), trials))
+    return np.asarray(counts + rng.laplace(0.0, 1 / float(positive("epsilon", epsilon)), trials))
 
 
 def naive_sampled_count(
@@ -62,8 +61,8 @@ def naive_sampled_count(
     Raises:
         ValueError: a parameter is out of its range.
     """
-    drawn = rng.choice(np.asarray(records), (trial_count(trials), size))
-    return np.asarray(drawn.sum(axis=1) + rng.laplace(0.0, noise_scale(epsilon, 1.0), trials))
+    drawn = rng.choice(np.asarray(records), (count("trials", trials, least=0), size))
+    return np.asarray(drawn.sum(axis=1) + rng.laplace(0.0, 1 / float(positive("epsilon", epsilon)), trials))
 
 
 def naive_shuffled_response(
@@ -80,7 +79,7 @@ def naive_shuffled_response(
     Returns:
         Array of shape (trials, n).
     """
-    truth = np.tile(np.asarray(records), (trial_count(trials), 1))
+    truth = np.tile(np.asarray(records), (count("trials", trials, least=0), 1))
     answers = np.where(rng.random(truth.shape) < 1 / (1 + math.exp(epsilon)), 1 - truth, truth)
     rows = np.arange(trials)
     for last in range(len(records) - 2, 0, -1):

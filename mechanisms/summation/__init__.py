@@ -1,1 +1,1 @@
-"""Bounded sums and means: in floating point, naive, and in fixed point, exact."""
+"""Bounded sums and means: in floating point, naive, and in whole steps of a grid, exact."""

@@ -15,8 +15,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mechanisms.parameters import positive_rational, trial_count
-from mechanisms.summation.relations import Relation, sum_sensitivity
+from mechanisms.core.numbers import count, positive
+from mechanisms.core.term import Relation
 
 Summation = Callable[[NDArray[np.float64]], float]
 """Adds up a vector of records."""
@@ -79,8 +79,8 @@ def naive_bounded_sum(
     Raises:
         ValueError: a parameter is out of its range.
     """
-    scale = sum_sensitivity(lower, upper, relation) / float(positive_rational("epsilon", epsilon))
-    return summation(np.clip(records, lower, upper)) + rng.laplace(0.0, scale, trial_count(trials))
+    scale = sum_sensitivity(lower, upper, relation) / float(positive("epsilon", epsilon))
+    return summation(np.clip(records, lower, upper)) + rng.laplace(0.0, scale, count("trials", trials, least=0))
 
 
 def naive_bounded_mean(
@@ -100,6 +100,21 @@ def naive_bounded_mean(
     """
     if len(records) == 0:
         raise ValueError("records must not be empty: a mean divides by their number")
-    scale = sum_sensitivity(lower, upper, "substitute") / (len(records) * float(positive_rational("epsilon", epsilon)))
+    scale = sum_sensitivity(lower, upper, "substitute") / (len(records) * float(positive("epsilon", epsilon)))
     mean = summation(np.clip(records, lower, upper)) / len(records)
-    return mean + rng.laplace(0.0, scale, trial_count(trials))
+    return mean + rng.laplace(0.0, scale, count("trials", trials, least=0))
+
+
+def sum_sensitivity(lower: float, upper: float, relation: Relation) -> float:
+    """Return the sensitivity of the sum, in real arithmetic, of records in [lower, upper].
+
+    Raises:
+        ValueError: lower ≥ upper, a bound is not finite, or the relation is neither add-remove nor substitute.
+    """
+    if not -math.inf < lower < upper < math.inf:
+        raise ValueError(f"lower must be less than upper, both finite, not {lower} against {upper}")
+    if relation == "add-remove":
+        return max(abs(lower), abs(upper))
+    if relation == "substitute":
+        return upper - lower
+    raise ValueError(f"relation must be 'add-remove' or 'substitute', not {relation!r}")

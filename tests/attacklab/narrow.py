@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
@@ -11,8 +10,8 @@ import numpy as np
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
+from mechanisms.core.grid import Grid
+from mechanisms.laplace.exact import exact_rounded_laplace
 
 TYPES: dict[Format, Any] = {
     BINARY64: np.float64,
@@ -47,10 +46,11 @@ def naive_laplace_in(form: Format, *, epsilon: float = 1.0) -> Target:
 
 def exact_laplace_in(form: Format, *, epsilon: float = 1.0) -> Target:
     """An exact mechanism's outputs rounded to the format, which costs no privacy; other answers are refused."""
+    term = exact_rounded_laplace(epsilon=epsilon, grid=Grid(-20))
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         require_number_of(form, answer)
-        outputs = exact_rounded_laplace_fast(answer, trials, SeededBits(rng), epsilon=Fraction(epsilon), grid=Grid(-20))
+        outputs = term.many(answer, trials, SeededBits(rng))
         return carried(outputs.astype(np.float32).astype(TYPES[form]))
 
     return Target.noise(release, epsilon=epsilon, name="exact")

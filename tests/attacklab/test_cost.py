@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,18 @@ from attacklab.findings import Verdict
 from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Outputs, Target
+from mechanisms.core.grid import Grid
 from mechanisms.exponential.naive import naive_exponential_stabilised
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from mechanisms.laplace.exact import exact_discrete_laplace
 
 TRIALS = 100_000
 
 
+TERM = exact_discrete_laplace(epsilon=1, grid=Grid(-2))
+
+
 def on_grid(answer: float, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-    return exact_discrete_laplace_fast(answer, trials, SeededBits(rng), epsilon=Fraction(1), grid=Grid(-2))
+    return TERM.many(answer, trials, SeededBits(rng))
 
 
 def chosen(utilities: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.int64]:

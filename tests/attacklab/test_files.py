@@ -30,7 +30,7 @@ FINDING = Finding(
 OURS = {
     Made.RECORD: to_text(record([])),
     Made.LOG: to_text(sarif_log([])),
-    Made.CERTIFICATE: to_text({"schema": "attacklab-certificate/1"}),
+    Made.CERTIFICATE: to_text({"schema": "exact-term/1", "claim": {}, "relation": "answers"}),
     Made.PAGE: audit_page([FINDING], datetime.now(UTC)),
     Made.SCRIPT: '"""Proof of concept: it does not keep its claim."""\n',
 }

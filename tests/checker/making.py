@@ -13,9 +13,14 @@ from checker.check import Conclusion, check
 from checker.forms import Refused
 from mechanisms.core.certificate import certificate
 from mechanisms.core.chunks import ChunkTotal, Numbered
+from mechanisms.core.claims import ApproximateDP, ProfileDP
+from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Mapped, Session, Size
+from mechanisms.core.distances import Distances
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
+from mechanisms.core.gaussian_claims import delta, gaussian_dp
 from mechanisms.core.grid import Grid
+from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, RoundedGaussian, RoundedLaplace
 from mechanisms.core.local import Mean
 from mechanisms.core.maps import Quotient, Within
@@ -24,11 +29,13 @@ from mechanisms.core.noisy import Noisy
 from mechanisms.core.noisy_max import NoisyMax, PermuteAndFlip
 from mechanisms.core.ranks import RankScores
 from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram, Total
+from mechanisms.core.restated import Restated
 from mechanisms.core.sample import FixedSample, PoissonSample
 from mechanisms.core.scores import Utilities
 from mechanisms.core.select import Select
 from mechanisms.core.select_dyadic import SelectBase2, SelectFixedWork
 from mechanisms.core.smooth import Smooth
+from mechanisms.core.snapped import Snapped
 from mechanisms.core.term import Mechanism
 from mechanisms.core.tested import Tested
 from mechanisms.core.threshold import AboveThreshold, KeysAbove
@@ -45,7 +52,14 @@ MONOTONE = Utilities(Fraction(1, 3), Fraction(-4), Fraction(8), True)
 LAPLACE = DiscreteLaplace(SMALL)
 MEAN = Mean(Fraction(-1), Fraction(4), Grid(0))
 COUNTED = Noisy(Count(), LAPLACE)
+DISCRETE, ROUNDED = DiscreteGaussian(Fraction(9, 4)), RoundedGaussian(Fraction(9, 4))
 REPLACED = Noisy(CountFrom(Fraction(1), "substitute"), LAPLACE)
+POINTS = tuple(ApproximateDP(epsilon, delta(ROUNDED, 2, epsilon)) for epsilon in (Fraction(0), Fraction(2)))
+
+
+def doubled(record: Any) -> Any:
+    """Twice a record."""
+    return 2 * record
 
 
 def asked(answers: object, left: object) -> None:
@@ -56,10 +70,11 @@ TERMS: dict[str, Mechanism] = {
     "discrete_laplace": Noisy(ANSWER, LAPLACE),
     "geometric": Noisy(Counts(), Geometric(Fraction(3, 5))),
     "rounded_laplace": Noisy(Count("add-remove or substitute"), RoundedLaplace(SMALL)),
-    "discrete_gaussian": Noisy(ANSWER, DiscreteGaussian(Fraction(9, 4))),
-    "rounded_gaussian": Noisy(ANSWER, RoundedGaussian(Fraction(9, 4))),
+    "discrete_gaussian": Noisy(ANSWER, DISCRETE),
+    "rounded_gaussian": Noisy(ANSWER, ROUNDED),
     "sum": Noisy(Total(Fraction(-1), Fraction(3), Grid(-1)), LAPLACE),
     "sum_above": Noisy(Total(Fraction(1), Fraction(3, 2), Grid(-3), "substitute", True), LAPLACE),
+    "column": Noisy(Column(Total(Fraction(-1), Fraction(3), Grid(-1)), doubled), LAPLACE),
     "histogram": Noisy(Histogram(("a", "b"), "substitute"), LAPLACE),
     "mean": Mapped(Both((COUNTED, Noisy(Total(Fraction(0), Fraction(2), Grid(0)), LAPLACE))), Quotient(0.0, 2.0)),
     "size": Mapped(Both((Size(), REPLACED)), Within(0.0, 2.0)),
@@ -75,6 +90,10 @@ TERMS: dict[str, Mechanism] = {
     "base2_monotone": SelectBase2(MONOTONE, Fraction(3, 4)),
     "fixed_work": SelectFixedWork(UTILITIES, Fraction(3, 4), 2, 16, 8),
     "fixed_work_monotone": SelectFixedWork(MONOTONE, Fraction(3, 4), 2, 16, 8),
+    "kernel": Kernel(ANSWER, -1, ((5, 2, 1), (3, 3, 2), (2, 3, 3), (1, 3, 4))),
+    "kernel_approximate": Kernel(ANSWER, -1, ((6, 2, 0), (4, 2, 2), (1, 4, 3)), Fraction(1, 2)),
+    "distances": SelectBase2(Distances(Fraction(1, 3), Fraction(-1), Fraction(2), Grid(-1)), Fraction(3, 4)),
+    "snapped": Snapped(Fraction(5, 4), Fraction(1, 3), Fraction(16)),
     "response": Response(Fraction(1, 3)),
     "rational_response": RationalResponse(Fraction(1, 3)),
     "shuffled": ShuffledResponse(Fraction(1, 8), 4, Fraction(1)),
@@ -84,6 +103,10 @@ TERMS: dict[str, Mechanism] = {
     "chunks": Noisy(ChunkTotal(asked, 5, b"key", Fraction(1, 4), Fraction(9, 4), Grid(0)), LAPLACE),
     "numbered": Noisy(Numbered(ChunkTotal(asked, 5, b"key", Fraction(0), Fraction(2), Grid(0))), LAPLACE),
     "smooth": Smooth(MEAN, Fraction(1, 3), 20),
+    "restated": Restated(Noisy(ANSWER, DISCRETE), ApproximateDP(Fraction(1), delta(DISCRETE, 2, Fraction(1)))),
+    "restated_gdp": Restated(Noisy(ANSWER, DISCRETE), gaussian_dp(DISCRETE, 2)),
+    "restated_rounded": Restated(Noisy(ANSWER, ROUNDED), gaussian_dp(ROUNDED, 2)),
+    "restated_profile": Restated(Noisy(ANSWER, ROUNDED), ProfileDP(POINTS)),
     "tested": Tested(MEAN, 2, DiscreteLaplace(Fraction(3)), LAPLACE, 9),
 }
 """A term of each constructor, all with small tables."""

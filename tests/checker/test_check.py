@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.proof.certificates import ACCEPTED, REFUSED
+from attacklab.proof.certificates import ACCEPTED, REFUSED, write_certificate
 from checker.forms import Refused, read
 from checker.readings import ROOT, hashes_of, require_read
 from tests.checker.making import TERMS, Json, at, edited, leaves, rational, refusal, written
@@ -66,6 +66,29 @@ def test_a_certificate_without_its_table_is_refused() -> None:
     assert "there is no table" in refusal(written("discrete_laplace") | {"tables": []})
     assert "there is no table" in refusal(written("discrete_laplace") | {"tables": written("geometric")["tables"]})
     assert "neighbours are answers" in refusal(written("discrete_laplace") | {"relation": "add-remove"})
+
+
+def test_a_table_that_is_named_by_its_hash_is_read_from_the_file_beside_the_certificate(tmp_path: Path) -> None:
+    write_certificate(written("discrete_laplace"), tmp_path / "true.json")
+    (table,) = (tmp_path / "tables").iterdir()
+    assert _run(tmp_path / "true.json").returncode == 0
+    whole = table.read_bytes()
+    for content, said in (
+        (whole.replace(b",", b" ,", 1), "holds something else"),
+        (None, "cannot be read: No such file"),
+    ):
+        table.unlink()
+        if content is not None:
+            table.write_bytes(content)
+        done = _run(tmp_path / "true.json")
+        assert done.returncode == 1
+        assert f"{table.stem} {said}" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["", "../" * 20 + "dev/zero", "A" * 64, "٣" * 64, "0" * 63, 7])
+def test_a_table_that_is_named_in_another_way_is_refused(name: Json) -> None:
+    assert "table" in refusal(written("discrete_laplace") | {"tables": [{"sha256": name}]})
+    assert "should not have" in refusal(written("discrete_laplace") | {"tables": [{"sha256": "0" * 64, "law": 1}]})
 
 
 def test_a_change_of_any_file_of_the_core_is_refused_until_it_is_read(tmp_path: Path) -> None:

@@ -1,36 +1,32 @@
-"""The lab's certificates: drafts speak of what targets run and claim, and committed ones are up to date."""
+"""`make prove` writes certificates, the checker's word on each, and the pages; the committed ones are up to date."""
 
 from __future__ import annotations
 
 import hashlib
-import inspect
-from collections.abc import Callable, Mapping
-from fractions import Fraction
-from functools import partial
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from checker.core.certificate import load, require_sources
 
-from attacklab.certificates import Draft, certificate, to_text
-from attacklab.findings import Finding, Verdict, read_record
-from attacklab.proof.certificates import require_draft
-from attacklab.reporting.proofs import RECORD, TIMES
+from attacklab.claims import PrivacyClaim
+from attacklab.errors import UsageError
+from attacklab.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, read_record
+from attacklab.proof.certificates import TABLES, require_same_claim, write_certificate
+from attacklab.reporting.experiment import load_experiments, replace_findings
+from attacklab.reporting.proofs import PROOFS, RECORD, TIMES
 from attacklab.targets import Target
-from experiments import targets
-from experiments.certificates import DRAFTS
-from experiments.targets.making import exact_by_both_paths, exact_by_reference, named, what_runs
-from mechanisms.laplace.exact import exact_discrete_laplace
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from checker.check import check
+from checker.forms import read
+from experiments import certificates, matrix, targets
+from experiments.certificates import NAMES, ROOT
 
-ROOT = Path(__file__).parent.parent.parent
-PROOFS = ROOT / "reports" / "proofs"
-EXACT = sorted(name for name in targets.__all__ if name.startswith("exact_"))
-
-
-def test_every_exact_target_has_a_certificate() -> None:
-    assert {name for name in DRAFTS if not name.startswith(("array_", "small_", "unlike_"))} == set(EXACT)
+COMMITTED = ROOT / "reports" / PROOFS
+FEW = ("exact_discrete_laplace", "exact_randomized_response")
+NAME = FEW[1]
 
 
 def target(name: str) -> Target:
@@ -39,126 +35,130 @@ def target(name: str) -> Target:
     return made
 
 
-def complete(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that a function is called with, those that it has by default among them."""
-    known = {name: one.default for name, one in inspect.signature(function).parameters.items()}
-    return {name: parameters.get(name, default) for name, default in known.items()}
-
-
-@pytest.mark.parametrize("name", [name for name in DRAFTS if name in EXACT])
-def test_a_draft_speaks_of_what_its_target_runs_and_claims(name: str) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_a_target_brings_a_certificate_of_what_it_claims_and_runs(name: str) -> None:
     made = target(name)
-    assert made.draft is DRAFTS[name]
-    draft = made.draft()
-    require_draft(made, draft)
-    assert_speaks_of_what_runs(made, draft)
+    assert made.certificate is not None
+    stated = made.certificate()
+    require_same_claim(made, stated)
+    assert stated["name"] == name
 
 
-def assert_speaks_of_what_runs(made: Target, draft: Draft) -> None:
-    roles = [("fast" if "fast" in draft.functions else None, made.release), (None, made.sampler)]
-    for role, path in roles:
-        if path is None:
-            continue
-        function, parameters = what_runs(path)
-        spoken_of = [draft.functions[role]] if role else list(draft.functions.values())
-        assert function in spoken_of
-        assert complete(function, parameters) == complete(function, {**draft.functions, **draft.parameters})
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("reports")
+    (made / PROOFS / TABLES).mkdir(parents=True)
+    for path in (made / PROOFS / "of_yesterday.json", made / PROOFS / TABLES / f"{'0' * 64}.json"):
+        path.write_text("{}")
+    done = certificates.write_all(made, FEW)
+    assert [one.finding.verdict for one in done] == [Verdict.PROVED] * 2
+    return made
 
 
-def draft_of(**changes: Any) -> Draft:
-    fields: dict[str, Any] = {
-        "theorem": "a theorem",
-        "functions": {"reference": exact_discrete_laplace, "fast": exact_discrete_laplace_fast},
-        "parameters": {"epsilon": Fraction(1), "grid": targets.laplaces.GRID},
-        "neighbours": "answers at most the sensitivity apart",
-        "claim": {"kind": "pure", "epsilon": "1"},
-    }
-    return Draft(**{**fields, **changes})
+def test_the_folder_holds_the_certificates_and_tables_that_were_written_and_no_others(reports: Path) -> None:
+    assert sorted(path.stem for path in (reports / PROOFS).glob("*.json")) == sorted(FEW)
+    named = {table["sha256"] for name in FEW for table in read(reports / PROOFS / f"{name}.json")["tables"]}
+    assert {path.stem for path in (reports / PROOFS / TABLES).iterdir()} == named != set()
+
+
+def test_the_record_says_what_the_checker_said_and_nothing_of_the_machine(reports: Path) -> None:
+    record = json.loads((reports / PROOFS / RECORD).read_text("utf-8"))
+    assert set(record) == {"schema", "findings", "lemmas"}
+    finding = record["findings"][1]
+    assert "seconds" not in finding
+    assert finding["certificate"]["file"] == f"{NAME}.json"
+    assert set(record["lemmas"]) == set(finding["certificate"]["lemmas"])
+    assert record["lemmas"]["grid"].startswith("A public grid of doubles")
+    for took in read_record(reports / PROOFS / TIMES)["times"]:
+        assert 0 < took["check_seconds"] < certificates.SECONDS
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("change", "said"),
     [
-        {"functions": {"fast": exact_discrete_laplace, "reference": exact_discrete_laplace_fast}},
-        {"functions": {"reference": exact_discrete_laplace}},
-        {"parameters": {"epsilon": Fraction(1, 2), "grid": targets.laplaces.GRID}},
-        {"parameters": {"epsilon": Fraction(1)}},
-        {"parameters": {"epsilon": Fraction(1), "grid": targets.laplaces.GRID, "sensitivity": 2}},
+        (lambda made: replace(made, claim=PrivacyClaim(0.5)), "the target ε = 0.5; certify what the target claims"),
+        (lambda made: replace(made, certificate=None), "has no certificate; make its target of a term"),
     ],
 )
-def test_a_draft_of_something_else_than_runs_is_noticed(changes: dict[str, Any]) -> None:
-    made = target("exact_discrete_laplace")
-    assert_speaks_of_what_runs(made, draft_of())
-    with pytest.raises((AssertionError, KeyError)):
-        assert_speaks_of_what_runs(made, draft_of(**changes))
+def test_a_certificate_that_does_not_state_the_claim_is_not_written(
+    change: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = change(target(NAME))
+    monkeypatch.setattr(targets, NAME, lambda: changed)
+    with pytest.raises(UsageError, match=said):
+        certificates.write_one(tmp_path, NAME)
+    assert not list(tmp_path.iterdir())
 
 
-def test_what_wraps_a_function_in_code_of_its_own_is_what_runs() -> None:
-    sampler = partial(exact_discrete_laplace, epsilon=Fraction(1), grid=targets.laplaces.GRID)
-
-    def doubled(answer: float, bits: Any) -> float:
-        return 2 * sampler(answer, bits)
-
-    made = exact_by_reference(Target.noise, doubled, epsilon=1.0)
-    assert what_runs(made.release) == what_runs(doubled) == (doubled, {})
-    with pytest.raises(AssertionError):
-        assert_speaks_of_what_runs(made, draft_of())
-
-
-def test_the_outer_parameters_of_nested_wrappers_are_those_that_run() -> None:
-    inner = partial(exact_discrete_laplace, epsilon=Fraction(1), sensitivity=1)
-    made = exact_by_reference(Target.noise, partial(inner, epsilon=Fraction(2)), epsilon=1.0)
-    assert what_runs(made.release) == (exact_discrete_laplace, {"epsilon": Fraction(2), "sensitivity": 1})
-    both = exact_by_both_paths(Target.noise, exact_discrete_laplace_fast, exact_discrete_laplace, {"n": 1}, epsilon=1.0)
-    assert what_runs(both.release) == (exact_discrete_laplace_fast, {"n": 1})
-    prepared = target("exact_sum_over_count")
-    assert prepared.sampler is not None
-    assert what_runs(prepared.release) == what_runs(prepared.sampler)
-    assert what_runs(prepared.release)[0].__name__ == "prepare_sum_over_count"
+def test_what_the_checker_refuses_is_recorded_as_not_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    true = target(NAME)
+    assert true.certificate is not None
+    stronger = {"claim": {"is": "ApproximateDP", "epsilon": {"rational": "1/2"}, "delta": {"rational": "0"}}}
+    false = true.certified(lambda: {**dict(true.certificate()), **stronger})  # type: ignore[misc] # it is there
+    monkeypatch.setattr(targets, NAME, lambda: false)
+    found = certificates.write_one(tmp_path, NAME).finding
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "not seen to keep 1/2-DP" in found.reason
 
 
-def test_a_target_brings_its_certificate_at_the_default_parameters_only() -> None:
-    assert targets.exact_discrete_laplace().draft is DRAFTS["exact_discrete_laplace"]
-    assert targets.exact_discrete_laplace(1.0).draft is DRAFTS["exact_discrete_laplace"]
-    assert targets.exact_discrete_laplace(epsilon=1.0).draft is DRAFTS["exact_discrete_laplace"]
-    assert targets.exact_discrete_laplace(0.5).draft is None
-    assert targets.naive_laplace_numpy().draft is None
+def test_there_is_one_committed_certificate_for_each_exact_target() -> None:
+    assert {path.stem for path in COMMITTED.glob("*.json")} == set(NAMES)
 
 
-def test_a_target_without_a_draft_of_its_name_has_none() -> None:
-    @named
-    def exact_nothing(epsilon: float = 1.0) -> Target:
-        return Target.noise(lambda *_: [], epsilon=epsilon)
-
-    assert exact_nothing().draft is None
-
-
-def test_there_is_one_committed_certificate_for_each_draft() -> None:
-    assert {path.stem for path in PROOFS.glob("*.json")} == set(DRAFTS)
-
-
-@pytest.mark.parametrize("name", DRAFTS)
-def test_a_committed_certificate_is_of_the_committed_sources(name: str) -> None:
-    written = load(PROOFS / f"{name}.json")
-    require_sources(written)
-    assert written.mechanism == name
+@pytest.mark.parametrize("name", NAMES)
+def test_a_committed_certificate_is_written_again_byte_for_byte(name: str, tmp_path: Path) -> None:
+    stated = target(name).certificate
+    assert stated is not None
+    for path in (tmp_path / f"{name}.json", *write_certificate(stated(), tmp_path / f"{name}.json")):
+        assert path.read_bytes() == (COMMITTED / path.relative_to(tmp_path)).read_bytes()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DRAFTS)
-def test_a_committed_certificate_is_written_again_byte_for_byte(name: str) -> None:
-    again = to_text(certificate(name, DRAFTS[name]()))
-    assert again == to_text(certificate(name, DRAFTS[name]()))
-    assert again == (PROOFS / f"{name}.json").read_text("utf-8")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_committed_certificate_is_accepted(name: str) -> None:
+    assert check(read(COMMITTED / f"{name}.json"), COMMITTED / TABLES).statement
 
 
 def test_the_committed_record_says_of_each_committed_certificate_that_it_was_accepted() -> None:
-    findings: list[Finding] = read_record(PROOFS / RECORD)["findings"]
-    assert [finding.target for finding in findings] == sorted(DRAFTS)
+    findings: list[Finding] = read_record(COMMITTED / RECORD)["findings"]
+    assert [finding.target for finding in findings] == sorted(NAMES)
     for finding in findings:
         assert finding.verdict is Verdict.PROVED
         assert finding.certificate is not None
-        content = (PROOFS / f"{finding.target}.json").read_bytes()
+        content = (COMMITTED / f"{finding.target}.json").read_bytes()
         assert finding.certificate.size == len(content)
         assert finding.certificate.sha256 == hashlib.sha256(content).hexdigest()
-    assert {one["mechanism"] for one in read_record(PROOFS / TIMES)["times"]} == set(DRAFTS)
+    assert {one["mechanism"] for one in read_record(COMMITTED / TIMES)["times"]} == set(NAMES)
+
+
+def test_the_committed_certificates_and_tables_are_small() -> None:
+    assert sum(path.stat().st_size for path in COMMITTED.rglob("*.json")) < 6e6
+
+
+@pytest.mark.slow
+def test_the_matrix_takes_over_certificates_and_keeps_all_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("data", "measured"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(ROOT / "reports" / folder / "matrix.json", tmp_path / folder)
+    drawn: list[str] = []
+    monkeypatch.setattr("attacklab.reporting.plots.save", lambda figure, _: drawn.append(figure.name))
+    experiment = load_experiments(ROOT)["matrix"]
+    before = of(tmp_path)
+    replace_findings(experiment, tmp_path, CERTIFICATE, [])
+    without = of(tmp_path)
+    assert not [one for one in without["findings"] if one["attack"] == CERTIFICATE]
+    assert "0 of" in without["experiment"]["paragraph"]
+    replace_findings(experiment, tmp_path, CERTIFICATE, [one for one in matrix.committed() if one.target == NAME])
+    after = of(tmp_path)
+    assert len([one for one in after["findings"] if one["attack"] == CERTIFICATE]) == 1
+    kept = [[one for one in data["findings"] if one["attack"] != CERTIFICATE] for data in (before, without, after)]
+    assert kept[0] == kept[1] == kept[2]
+    assert any(one["attack"] == EXACT_LAW for one in kept[0])
+    measured = json.loads((tmp_path / "measured" / "matrix.json").read_text("utf-8"))
+    assert len(measured["finding_seconds"]) == len(after["findings"])
+    assert drawn == ["matrix_naive", "matrix_exact"] * 2
+
+
+def of(reports: Path) -> Mapping[str, Any]:
+    data: dict[str, Any] = json.loads((reports / "data" / "matrix.json").read_text("utf-8"))
+    return data

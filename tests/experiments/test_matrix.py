@@ -18,7 +18,6 @@ from attacklab.loading import targets_of
 from attacklab.reporting.experiment import Settings
 from attacklab.reporting.figures import Cell, Matrix
 from experiments import matrix, targets
-from experiments.certificates.committed import committed
 from tests.attacklab.test_findings import BARE
 from tests.experiments.records import Data, quick_record
 
@@ -191,7 +190,7 @@ def test_a_full_run_gives_every_target_thousands_of_trials(monkeypatch: pytest.M
 def test_the_last_column_shows_the_committed_certificates_and_the_paragraph_links_them(
     cells: Cells, data: Data
 ) -> None:
-    accepted = {one.target for one in committed() if one.verdict is Verdict.PROVED}
+    accepted = {one.target for one in matrix.committed() if one.verdict is Verdict.PROVED}
     shown = {row for (row, column), cell in cells.items() if column == "proved" and cell.verdict is Verdict.PROVED}
     assert shown == accepted & set(matrix.NAMES)
     assert shown

@@ -20,8 +20,7 @@ from bench import base2_cost
 from experiments import accuracy_of_selection, people_in_graphs, pumpkin_auction
 from experiments.common.adult import marital_counts
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
-from mechanisms.exponential.exact import exact_exponential
-from mechanisms.exponential.exact_base2 import exact_exponential_base2
+from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
 from mechanisms.published import discrete_laplace
 
 LIMITS = Limits(unresolved=Fraction(1, 1 << 30))
@@ -66,12 +65,8 @@ def test_the_fourth_bidder_buys_at_one_dollar_too() -> None:
 @pytest.mark.parametrize("factor", [1, 2])
 def test_the_law_of_an_exponential_price_is_that_of_the_exact_sampler(factor: int) -> None:
     utilities = [pumpkin_auction.revenue(FEW_BIDS, price) for price in FEW_PRICES]
-    sampled = enumerate_law(
-        lambda bits: exact_exponential(
-            utilities, bits, epsilon=pumpkin_auction.EPSILON, sensitivity=FEW_PRICES[-1], monotone=factor == 1
-        ),
-        limits=LIMITS,
-    )
+    term = exact_exponential(epsilon=pumpkin_auction.EPSILON, sensitivity=FEW_PRICES[-1], monotone=factor == 1)
+    sampled = enumerate_law(term.release, tuple(utilities), limits=LIMITS)
     assert agree(sampled.map(lambda place: FEW_PRICES[place]), pumpkin_auction.exponential(FEW_BIDS, factor))
 
 
@@ -127,7 +122,7 @@ def test_the_tail_on_the_adult_table_is_that_of_the_exact_sampler() -> None:
     counts = list(marital_counts().values())
     _, _, make = accuracy_of_selection.CASES["adult"]
     law = enumerate_law(
-        lambda bits: exact_exponential([Fraction(count, 1000) for count in counts], bits, epsilon=1), limits=LIMITS
+        exact_exponential(epsilon=1).release, tuple(Fraction(count, 1000) for count in counts), limits=LIMITS
     )
     margin = accuracy_of_selection.MARGINS[2]
     edge = max(counts) - 2000 * (math.log(len(counts)) + margin)
@@ -139,7 +134,7 @@ def test_the_tail_on_the_adult_table_is_that_of_the_exact_sampler() -> None:
 
 @pytest.mark.parametrize("count", [1, 5])
 def test_errors_between_two_counts_have_closed_forms(count: int) -> None:
-    worse = accuracy_of_selection.worse(exact_exponential, count, LIMITS)
+    worse = accuracy_of_selection.worse(exact_exponential(epsilon=1), count, LIMITS)
     growth = exp_bounds(Fraction(count, 2))
     closed = Bounds(1 / (1 + growth.upper), 1 / (1 + growth.lower))
     assert max(worse.lower, closed.lower) <= min(worse.upper, closed.upper)
@@ -151,11 +146,9 @@ def test_errors_between_two_counts_have_closed_forms(count: int) -> None:
 
 @pytest.mark.parametrize("reach", [1, 3])
 def test_the_error_of_selected_noise_is_that_of_its_law(reach: int) -> None:
-    utilities = [-abs(point) for point in range(-reach, reach + 1)]
-    law = enumerate_law(
-        lambda bits: exact_exponential_base2(utilities, bits, eta=base2_cost.FINE, utility_range=(-reach, 0)),
-        limits=LIMITS,
-    )
+    utilities = tuple(-abs(point) for point in range(-reach, reach + 1))
+    term = exact_exponential_base2(eta=base2_cost.FINE, utility_range=(-reach, 0))
+    law = enumerate_law(term.release, utilities, limits=LIMITS)
     mean = sum(float(mass) * abs(place - reach) for place, mass in law.masses.items())
     assert mean == pytest.approx(base2_cost.mean_error(reach), abs=1e-6)
 

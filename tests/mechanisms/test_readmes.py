@@ -1,4 +1,4 @@
-"""The README of each family answers the same questions in the same order, and names only modules that exist."""
+"""The README of each family answers the same questions in the same order, and its ten lines print what it says."""
 
 from __future__ import annotations
 
@@ -35,7 +35,16 @@ def test_a_readme_names_only_modules_that_exist(family: Path) -> None:
         assert any(family.rglob(name)) or (ROOT.parent / name).exists(), name
 
 
+@pytest.mark.few(3)
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.name)
+def test_the_ten_lines_print_what_stands_below_them(family: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (family / "README.md").read_text("utf-8")
+    ((code, printed),) = re.findall(r"```python\n(.*?)```\s*```text\n(.*?)```", text, flags=re.DOTALL)
+    exec(code, {})  # noqa: S102 # our own
+    assert capsys.readouterr().out == printed
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.name)
 def test_a_family_has_both_twins(family: Path) -> None:
-    assert any(family.rglob("naive.py"))
+    assert any(family.rglob("naive*.py"))
     assert any(family.rglob("exact.py"))

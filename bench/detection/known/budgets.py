@@ -17,8 +17,8 @@ from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
 from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, scale_of, truth_probability
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
-from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
-from mechanisms.grid import Grid
+from mechanisms.core.grid import Grid
+from mechanisms.gaussian.exact import exact_discrete_gaussian
 
 GROUP = "budgets"
 
@@ -34,7 +34,7 @@ def _changed(first: list[int], second: list[int]) -> NeighbouringPair:
 
 
 def _normal(answer: float, sigma: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return exact_discrete_gaussian_fast(answer, trials, SeededBits(rng), sigma=sigma, grid=Grid(0))
+    return np.asarray(exact_discrete_gaussian(sigma, grid=Grid(0)).many(answer, trials, SeededBits(rng)))
 
 
 def answers_with_six(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:

@@ -17,8 +17,8 @@ from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
 from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, scale_of, weighted
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
-from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
-from mechanisms.grid import Grid
+from mechanisms.core.grid import Grid
+from mechanisms.gaussian.exact import exact_discrete_gaussian
 
 GROUP = "lattice bias"
 
@@ -58,7 +58,7 @@ def no_zero(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
 
 def floored_variance(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
     sigma = math.isqrt(3)  # the integer part, instead of the root
-    return exact_discrete_gaussian_fast(answer, trials, SeededBits(rng), sigma=float(sigma), grid=Grid(0))
+    return np.asarray(exact_discrete_gaussian(sigma, grid=Grid(0)).many(answer, trials, SeededBits(rng)))
 
 
 def modulo_of_a_byte(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:

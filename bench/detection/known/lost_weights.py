@@ -23,7 +23,7 @@ from bench.detection.exact_noise import (
     weighted,
 )
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
-from mechanisms.exponential.exact_fast import exact_exponential_fast
+from mechanisms.exponential.exact import exact_exponential
 
 GROUP = "lost weights"
 
@@ -132,7 +132,7 @@ def squared_utilities(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray
 
 
 def exact_weights(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    return exact_exponential_fast(utilities, trials, SeededBits(rng), epsilon=1.0)
+    return np.asarray(exact_exponential(epsilon=1).many(utilities, trials, SeededBits(rng)))
 
 
 def halves_of_weight(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:

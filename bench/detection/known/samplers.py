@@ -18,11 +18,9 @@ from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
 from bench.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of, weighted
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
-from mechanisms.gaussian.exact_fast import exact_discrete_gaussian_fast
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
-from mechanisms.laplace.exact_snapping import exact_snapping
+from mechanisms.core.grid import Grid
+from mechanisms.gaussian.exact import exact_discrete_gaussian
+from mechanisms.laplace.exact import exact_discrete_laplace, exact_rounded_laplace, exact_snapping
 
 GROUP = "samplers"
 
@@ -120,21 +118,25 @@ def binary32_ziggurat(answer: float, trials: int, rng: Rng) -> NDArray[np.float3
     return np.float32(answer) + np.float32(2.0) * rng.standard_normal(trials, dtype=np.float32)
 
 
+FINE_LAPLACE = exact_discrete_laplace(epsilon=1, grid=Grid(-10))
+COARSE_LAPLACE = exact_rounded_laplace(epsilon=0.5, grid=Grid(-4))
+SNAPPING = exact_snapping(epsilon=1, bound=1000)
+
+
 def dyadic_laplace(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return exact_discrete_laplace_fast(answer, trials, SeededBits(rng), epsilon=1.0, grid=Grid(-10))
+    return np.asarray(FINE_LAPLACE.many(answer, trials, SeededBits(rng)))
 
 
 def rounded_laplace(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return exact_rounded_laplace_fast(answer, trials, SeededBits(rng), epsilon=0.5, grid=Grid(-4))
+    return np.asarray(COARSE_LAPLACE.many(answer, trials, SeededBits(rng)))
 
 
 def discrete_normal(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return exact_discrete_gaussian_fast(answer, trials, SeededBits(rng), sigma=2.0, grid=Grid(0))
+    return np.asarray(exact_discrete_gaussian(2, grid=Grid(0)).many(answer, trials, SeededBits(rng)))
 
 
-def snapped(answer: float, trials: int, rng: Rng) -> list[float]:
-    bits = SeededBits(rng)
-    return [exact_snapping(answer, bits, epsilon=1.0, bound=1000.0) for _ in range(trials)]
+def snapped(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
+    return np.asarray(SNAPPING.many(answer, trials, SeededBits(rng)))
 
 
 def uniform_of_many(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:

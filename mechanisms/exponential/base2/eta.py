@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import gmpy2
-from gmpy2 import mpfr, mpq, mpz
+from gmpy2 import mpfr, mpq
 
-from mechanisms.parameters import positive_integer, positive_rational
-from mechanisms.rounding import rounding
+from mechanisms.core.numbers import Number, count, positive
+from mechanisms.core.rounding import rounding
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class BaseTwoEta:
 
     def __post_init__(self) -> None:
         for name, value in (("x", self.x), ("y", self.y), ("z", self.z)):
-            positive_integer(name, value)
+            object.__setattr__(self, name, count(name, value))
         if self.x.bit_length() > self.y:
             raise ValueError(f"x must be less than 2^y, not {self.x} with y = {self.y}")
 
     @classmethod
-    def from_epsilon(cls, epsilon: float | Fraction, *, y: int, monotone: bool = False) -> BaseTwoEta:
+    def from_epsilon(cls, epsilon: Number, *, y: int, monotone: bool = False) -> BaseTwoEta:
         """Return the largest η with z = 1 and the given y whose mechanism loses no more than ε.
 
         x is the ceiling of a real number, so the loss falls short of ε by less than 2·2^−y·e^(ε/2), or by less
@@ -59,17 +59,16 @@ class BaseTwoEta:
             TypeError: `epsilon` is not a number or `y` not an integer.
             ValueError: `epsilon` is not positive and finite, or too small for y bits; `y` is less than 1.
         """
-        rate = mpq(positive_rational("epsilon", epsilon)) / (1 if monotone else 2)
-        positive_integer("y", y)
-        x = _ceiling_of_scaled_exp(rate, y)
+        rate = positive("epsilon", epsilon) / (1 if monotone else 2)
+        x = _ceiling_of_scaled_exp(mpq(rate), count("y", y))
         if x == 1 << y:
             raise ValueError(f"epsilon {epsilon} is too small for y = {y}: the largest η would be 0; take a larger y")
         return cls(x, y)
 
     @property
-    def decay(self) -> mpq:
+    def decay(self) -> Fraction:
         """2^−η: what a weight is multiplied by when the utility falls by one unit."""
-        return mpq(self.x, mpz(1) << self.y) ** self.z
+        return Fraction(self.x, 1 << self.y) ** self.z
 
     def epsilon(self, *, monotone: bool = False) -> tuple[mpfr, mpfr]:
         """Enclose the ε that the mechanism loses: 2·ln 2·η, or ln 2·η if utilities are monotone.
@@ -78,7 +77,7 @@ class BaseTwoEta:
             Two binary64 numbers, one no larger than ε and one no smaller.
         """
         with gmpy2.context(precision=self.y):
-            ratio = mpfr(mpq(self.x, mpz(1) << self.y))
+            ratio = mpfr(mpq(self.x, 1 << self.y))
         steps = self.z if monotone else 2 * self.z
         down, up = rounding(53)
         with down:
@@ -101,7 +100,7 @@ def _ceiling_of_scaled_exp(rate: mpq, y: int) -> int:
         ends = []
         for context in rounding(precision):
             with context:
-                ends.append(max(1, int(gmpy2.ceil(gmpy2.exp(mpfr(-rate)) * (mpz(1) << y)))))
+                ends.append(max(1, int(gmpy2.ceil(gmpy2.exp(mpfr(-rate)) * (1 << y)))))
         if ends[0] == ends[1]:
             return ends[0]
         precision *= 2

@@ -59,7 +59,7 @@ def empirical_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
 
 def finest_bit(eta: BaseTwoEta, spread: int) -> int:
     """Find the least q ≥ 0 for which all weights 2^(−η·k), 0 ≤ k ≤ spread, are multiples of 2^−q."""
-    return (int(eta.decay.denominator).bit_length() - 1) * spread
+    return (eta.decay.denominator.bit_length() - 1) * spread
 
 
 def _extreme_sums_are_exact(eta: BaseTwoEta, spread: int, outcomes: int, precision: int) -> bool:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.local_sensitivity.textbook_noise import add_laplace
-from mechanisms.parameters import positive_rational
+from mechanisms.core.numbers import count, positive
 
 
 def sensitivity_at_distance(size: int, upper: float, distance: int) -> float:
@@ -44,8 +43,8 @@ def naive_local_sensitivity_mean(
     Raises:
         ValueError: `upper` or `epsilon` is not positive and finite.
     """
-    positive_rational("upper", upper)
-    positive_rational("epsilon", epsilon)
+    positive("upper", upper)
+    positive("epsilon", epsilon)
     mean = float(np.mean(np.clip(records, 0.0, upper)))
     sensitivity = sensitivity_at_distance(len(records), upper, 0)
-    return add_laplace(mean, trials, rng, sensitivity=sensitivity, epsilon=epsilon)
+    return mean + rng.laplace(0.0, sensitivity / epsilon, count("trials", trials, least=0))

@@ -13,10 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.local_sensitivity.constants import failure_probability
+from mechanisms.core.numbers import count, failure_probability, positive
 from mechanisms.local_sensitivity.mean.naive import sensitivity_at_distance
-from mechanisms.local_sensitivity.textbook_noise import add_laplace
-from mechanisms.parameters import positive_rational
 
 
 def naive_ptr_mean(
@@ -48,13 +46,13 @@ def naive_ptr_mean(
         ZeroDivisionError: `bound` exceeds `upper`.
     """
     for name, value in (("upper", upper), ("bound", bound), ("epsilon", epsilon)):
-        positive_rational(name, value)
+        positive(name, value)
     failure_probability(delta)
     distance = 0
     while sensitivity_at_distance(len(records), upper, distance) < bound:
         distance += 1
     mean = float(np.mean(np.clip(records, None, upper)))
-    noisy_distances = add_laplace(distance, trials, rng, sensitivity=1.0, epsilon=epsilon)
-    answers = add_laplace(mean, trials, rng, sensitivity=bound, epsilon=epsilon)
+    noisy_distances = distance + rng.laplace(0.0, 1.0 / epsilon, count("trials", trials, least=0))
+    answers = mean + rng.laplace(0.0, bound / epsilon, count("trials", trials, least=0))
     refused = noisy_distances < math.log(2 / delta) / (2 * epsilon)
     return [None if refuse else answer for refuse, answer in zip(refused.tolist(), answers.tolist(), strict=True)]

@@ -15,8 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.local_sensitivity.textbook_noise import add_laplace
-from mechanisms.parameters import positive_rational
+from mechanisms.core.numbers import count, positive
 
 
 def naive_sample_aggregate(
@@ -48,11 +47,11 @@ def naive_sample_aggregate(
     Raises:
         ValueError: `chunks` or `epsilon` is not positive, `lower` is not less than `upper`, or there is no record.
     """
-    positive_rational("chunks", chunks)
-    positive_rational("epsilon", epsilon)
+    positive("chunks", chunks)
+    positive("epsilon", epsilon)
     if not lower < upper:
         raise ValueError(f"lower must be less than upper, not {lower!r} against {upper!r}")
     chunk_size = math.ceil(len(records) / chunks)
     answers = [statistic(records[start : start + chunk_size]) for start in range(0, len(records), chunk_size)]
     mean = float(np.mean(np.clip(answers, lower, upper)))
-    return add_laplace(mean, trials, rng, sensitivity=(upper - lower) / chunks, epsilon=epsilon)
+    return mean + rng.laplace(0.0, (upper - lower) / chunks / epsilon, count("trials", trials, least=0))

@@ -14,10 +14,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.local_sensitivity.constants import failure_probability
+from mechanisms.core.numbers import count, failure_probability, positive
 from mechanisms.local_sensitivity.mean.naive import sensitivity_at_distance
-from mechanisms.local_sensitivity.textbook_noise import add_laplace
-from mechanisms.parameters import positive_rational
 
 _SMOOTHING_DISTANCES = 200
 
@@ -70,9 +68,9 @@ def naive_smooth_mean(
         ValueError: a parameter is not positive and finite, or delta is more than 1/2.
         ZeroDivisionError: there are fewer than 199 records.
     """
-    positive_rational("upper", upper)
-    positive_rational("epsilon", epsilon)
+    positive("upper", upper)
+    positive("epsilon", epsilon)
     failure_probability(delta)
     smooth_sensitivity = naive_smooth_sensitivity(len(records), upper=upper, epsilon=epsilon, delta=delta)
     mean = float(np.mean(np.clip(records, None, upper)))
-    return add_laplace(mean, trials, rng, sensitivity=2 * smooth_sensitivity, epsilon=epsilon)
+    return mean + rng.laplace(0.0, 2 * smooth_sensitivity / epsilon, count("trials", trials, least=0))

@@ -1,80 +1,34 @@
-"""The mean as a noisy sum over a noisy count, with epsilon split between the two.
+"""The mean as a noisy sum over a noisy count, with ε split between the two.
 
-The naive twin spends all of epsilon on each; here each gets half. Records are clipped on both sides and counted from
-the lower end, so one person moves the sum by at most the width of the range. Source: Near and Abuah, section 8.1.
+Records are clamped on both sides and counted from the lower end, so that one person moves the sum by the width of the
+range at most. Source: Near and Abuah, 'Programming Differential Privacy', section 8.1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-
-import numpy as np
-from numpy.typing import NDArray
-
-from mechanisms.laplace.exact import noisy_integer
-from mechanisms.laplace.exact_fast import noisy_integers
-from mechanisms.local_sensitivity.domain import Domain, nearest_integer
-from mechanisms.private_numbers import PrivateNumbers
-from mechanisms.randomness import RandomBits
+from mechanisms.core.compose import Mapped
+from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.maps import ratio
+from mechanisms.core.noisy import noisy
+from mechanisms.core.numbers import Number, positive, rational
+from mechanisms.core.records import Count, Total
 
 
-@dataclass(frozen=True)
-class SumOverCount:
-    """Releases the mean of records from their sum, in grid steps above `lower`, and their number."""
-
-    total: int
-    count: int
-    domain: Domain
-    epsilon: Fraction
-
-    def one(self, bits: RandomBits) -> float:
-        """Release one answer, with ε-DP."""
-        noisy_total, noisy_count = self.noisy_sum_and_count(bits)
-        return self.domain.value(min(max(nearest_integer(noisy_total, max(noisy_count, 1)), 0), self.domain.width))
-
-    def many(self, trials: int, bits: RandomBits) -> NDArray[np.float64]:
-        """Release `trials` independent answers, shape (trials,), with ε-DP each."""
-        noisy_totals = noisy_integers(self.total, self._total_scale, trials, bits)
-        noisy_counts = noisy_integers(self.count, self._count_scale, trials, bits)
-        means = nearest_integer(noisy_totals, np.maximum(noisy_counts, 1))
-        return self.domain.values(np.clip(means, 0, self.domain.width))
-
-    def noisy_sum_and_count(self, bits: RandomBits) -> tuple[int, int]:
-        """Release the sum, in grid steps above `lower`, and the count, with ε/2-DP each."""
-        noisy_total = noisy_integer(self.total, self._total_scale, bits)
-        return noisy_total, noisy_integer(self.count, self._count_scale, bits)
-
-    @property
-    def _total_scale(self) -> Fraction:
-        return 2 * self.domain.width / self.epsilon
-
-    @property
-    def _count_scale(self) -> Fraction:
-        return 2 / self.epsilon
-
-
-def prepare_sum_over_count(records: PrivateNumbers, *, domain: Domain, epsilon: float | Fraction) -> SumOverCount:
-    """Do the part of `exact_sum_over_count` that needs no randomness.
+def exact_sum_over_count(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
+    """Return the noisy sum over the noisy count, half of ε each: ε-DP if a record is added or removed.
 
     Args:
-        records: one value a person, shape (n,).
-        domain: the public grid points that records are rounded to.
-        epsilon: the privacy loss of one release, under addition or removal of a person.
-
-    Returns:
-        An object that releases one answer, or many, from random bits.
+        epsilon: ε, above 0; a float stands for the rational that it is.
+        lower: the least value of a record and of the mean.
+        upper: the largest one, a whole number of steps above `lower`.
+        grid: the public grid that records are rounded to.
 
     Raises:
-        ValueError: `records` is not one-dimensional, or `epsilon` is out of its range; see `Domain.privacy_loss`.
+        TypeError: a parameter is not a number.
+        ValueError: a parameter is out of its range, or the noise is too large for the grid.
     """
-    loss = domain.privacy_loss(epsilon)
-    total, count = domain.total_and_count(records)
-    return SumOverCount(total, count, domain, loss)
-
-
-def exact_sum_over_count(
-    records: PrivateNumbers, bits: RandomBits, *, domain: Domain, epsilon: float | Fraction
-) -> float:
-    """Release a mean by noisy sum and noisy count, epsilon-DP; arguments and errors as in `prepare_sum_over_count`."""
-    return prepare_sum_over_count(records, domain=domain, epsilon=epsilon).one(bits)
+    half = positive("epsilon", epsilon) / 2
+    total = Total(rational("lower", lower), rational("upper", upper), grid, above_lower=True)
+    noisy_total, noisy_count = noisy(total, DiscreteLaplace, half), noisy(Count(), DiscreteLaplace, half)
+    return ratio(noisy_total, noisy_count, lower, upper, origin=lower)

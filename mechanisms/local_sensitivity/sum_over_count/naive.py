@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.local_sensitivity.textbook_noise import add_laplace
-from mechanisms.parameters import positive_rational
+from mechanisms.core.numbers import count, positive
 
 
 def naive_sum_over_count(
@@ -32,9 +31,9 @@ def naive_sum_over_count(
     Raises:
         ValueError: `upper` or `epsilon` is not positive and finite.
     """
-    positive_rational("upper", upper)
-    positive_rational("epsilon", epsilon)
+    positive("upper", upper)
+    positive("epsilon", epsilon)
     total = float(np.sum(np.clip(records, None, upper)))
-    noisy_sums = add_laplace(total, trials, rng, sensitivity=upper, epsilon=epsilon)
-    noisy_counts = add_laplace(len(records), trials, rng, sensitivity=1.0, epsilon=epsilon)
+    noisy_sums = total + rng.laplace(0.0, upper / epsilon, count("trials", trials, least=0))
+    noisy_counts = len(records) + rng.laplace(0.0, 1.0 / epsilon, count("trials", trials, least=0))
     return noisy_sums / noisy_counts

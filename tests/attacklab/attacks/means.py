@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from attacklab.attacks import Attack
 from attacklab.findings import Finding, Verdict
-from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.grid import Grid
-from mechanisms.local_sensitivity.domain import Domain
-from mechanisms.local_sensitivity.sum_over_count.exact import prepare_sum_over_count
+from mechanisms.core.grid import Grid
+from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
 from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
+from tests.attacklab.attacks.making import exactly
 
 BOUNDS = (0.0, 100.0)
 
@@ -27,12 +26,8 @@ def mean_target(release: Callable[..., Any], **parameters: Any) -> Target:
     return Target.mean(partial(release, epsilon=1.0, **parameters), bounds=BOUNDS, epsilon=1.0, name="mean")
 
 
-def exact_sum_over_count(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    prepared = prepare_sum_over_count(records, domain=Domain(*BOUNDS, Grid(-14)), epsilon=1)
-    return prepared.many(trials, SeededBits(rng))
-
-
-SOUND = Target.mean(exact_sum_over_count, bounds=BOUNDS, epsilon=1.0, name="exact sum over count")
+SOUND_TERM = exact_sum_over_count(epsilon=1, lower=BOUNDS[0], upper=BOUNDS[1], grid=Grid(-14))
+SOUND = Target.mean(exactly(SOUND_TERM.many), bounds=BOUNDS, epsilon=1.0, name="exact sum over count")
 
 
 def judged(target: Target, attack: Attack, trials: int = 4_000) -> list[Finding]:

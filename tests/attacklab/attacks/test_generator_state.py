@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from attacklab.findings import Finding, Verdict
 from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from mechanisms.core.grid import Grid
+from mechanisms.laplace.exact import exact_discrete_laplace
 
 
 def words_of(generator: np.random.RandomState, count: int) -> NDArray[np.uint32]:
@@ -109,7 +108,7 @@ def from_legacy(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
 
 
 def from_fair_bits(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
-    return exact_discrete_laplace_fast(0, size, SeededBits(rng), epsilon=Fraction(1), grid=Grid(0))
+    return exact_discrete_laplace(epsilon=1, grid=Grid(0)).many(0, size, SeededBits(rng))
 
 
 def judged(target: Target, attack: GeneratorState) -> Finding:

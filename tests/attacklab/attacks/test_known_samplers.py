@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -25,8 +24,8 @@ from attacklab.findings import Finding, Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
+from mechanisms.core.grid import Grid
+from mechanisms.laplace.exact import exact_rounded_laplace
 from tests.attacklab.attacks import known_samplers as samplers
 from tests.attacklab.attacks.making import exactly
 from tests.attacklab.ideal import lattice_laplace
@@ -231,7 +230,7 @@ def gridded(answer: float, trials: int, rng: np.random.Generator, step: float, s
 
 
 def exact_laplace(epsilon: float) -> Release:
-    return exactly(exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=Grid(-20))
+    return exactly(exact_rounded_laplace(epsilon=epsilon, grid=Grid(-20)).many)
 
 
 SOUND: dict[str, Release] = {

@@ -32,8 +32,8 @@ from attacklab.floats import BFLOAT16, BINARY16, Format, format_of
 from attacklab.referee import audit
 from attacklab.targets import Target
 from experiments.targets import gaussians as targets
+from mechanisms.gaussian.claims import classical_sigma, gaussian_delta
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
-from mechanisms.gaussian.privacy import classical_sigma, gaussian_delta
 from tests.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in
 
 SIGMAS = (1.0, 4.844805262605389, 321.7)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,10 +12,9 @@ from attacklab.attacks.missing_clip import MissingClip
 from attacklab.findings import Verdict
 from attacklab.neighbours import Relation
 from attacklab.targets import Target
-from mechanisms.grid import Grid
+from mechanisms.core.grid import Grid
 from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
-from mechanisms.summation.bounds import Bounds
-from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
+from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 from tests.attacklab.attacks.making import exactly
 from tests.attacklab.attacks.means import (
     BOUNDS,
@@ -43,11 +44,11 @@ def test_a_sum_without_any_clip_is_caught_on_both_sides() -> None:
     assert verdicts(target, MissingClip()) == [Verdict.VIOLATED] * 2
 
 
-GRID_BOUNDS = Bounds(*BOUNDS, Grid(-20))
+RANGE: dict[str, Any] = {"epsilon": 1, "lower": BOUNDS[0], "upper": BOUNDS[1], "grid": Grid(-20)}
 CLIPPED = {
-    "sum": Target.sum(exactly(exact_bounded_sum_fast, epsilon=1, bounds=GRID_BOUNDS), bounds=BOUNDS, epsilon=1.0),
+    "sum": Target.sum(exactly(exact_bounded_sum(**RANGE).many), bounds=BOUNDS, epsilon=1.0),
     "mean, n public": Target.mean(
-        exactly(exact_bounded_mean_fast, epsilon=1, bounds=GRID_BOUNDS), bounds=BOUNDS, epsilon=1.0
+        exactly(exact_bounded_mean(relation="substitute", **RANGE).many), bounds=BOUNDS, epsilon=1.0
     ),
     "mean, n private": SOUND,
 }

@@ -20,8 +20,8 @@ from attacklab.floats import BFLOAT16, BINARY16, Format, format_of
 from attacklab.referee import audit
 from attacklab.targets import Target
 from experiments.precision import left_out
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
+from mechanisms.core.grid import Grid
+from mechanisms.laplace.exact import exact_rounded_laplace
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy
 from tests.attacklab.attacks.making import exactly
 from tests.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in, naive_laplace_in
@@ -142,7 +142,7 @@ def test_a_sensitivity_between_numbers_of_the_format_is_not_exceeded() -> None:
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_the_rounded_ideal_mechanism_on_a_public_grid_is_not_broken(epsilon: float) -> None:
     """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
-    release = exactly(exact_rounded_laplace_fast, epsilon=Fraction(epsilon), grid=Grid(-20))
+    release = exactly(exact_rounded_laplace(epsilon=epsilon, grid=Grid(-20)).many)
     findings = _audited(release, epsilon, Precision(), alpha=1e-9)
     assert [finding.verdict for finding in findings] == [Verdict.NOT_DETECTED] * 2
     assert all(finding.smallest_detectable is not None for finding in findings)

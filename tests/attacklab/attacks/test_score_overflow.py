@@ -14,11 +14,12 @@ from attacklab.findings import Finding, Verdict
 from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.exponential.exact_fast import exact_exponential_fast
+from mechanisms.core.term import Mechanism
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.noisy_max.naive import naive_laplace_noisy_max
-from tests.attacklab.attacks.making import Release, exactly, scenarios_of, selection_of
+from tests.attacklab.attacks.making import Release, scenarios_of, selection_of
 
 STEP, WEIGHTS, DIFFERENCES, DOUBLES = range(4)
 
@@ -127,13 +128,11 @@ def test_fractional_sensitivities_have_no_scenarios_on_integers() -> None:
 def test_exact_selection_is_not_accused(epsilon: float) -> None:
     """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
 
-    def one_by_one(utilities: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
-        bits = SeededBits(rng)
-        return np.array([exact_exponential_noisy_max(utilities, bits, epsilon=epsilon) for _ in range(trials)])
+    def drawn_by(term: Mechanism) -> Release:
+        return lambda utilities, trials, rng: term.many(utilities, trials, SeededBits(rng))
 
-    by_levels = exactly(exact_exponential_fast, epsilon=Fraction(epsilon))
-    for exact, trials in ((by_levels, 2_000), (one_by_one, 300)):
-        findings = judged(Target.selection(exact, epsilon=epsilon), trials)
+    for make, trials in ((exact_exponential, 2_000), (exact_exponential_noisy_max, 300)):
+        findings = judged(Target.selection(drawn_by(make(epsilon=epsilon)), epsilon=epsilon), trials)
         assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE}
 
 

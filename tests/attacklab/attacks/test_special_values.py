@@ -14,15 +14,17 @@ from attacklab.attacks.special_values import SPECIAL_RECORDS, SpecialValues
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import Format
 from attacklab.neighbours import Relation
+from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.exponential.exact_fast import exact_exponential_fast
+from mechanisms.core.grid import Grid
+from mechanisms.core.laws import RoundedLaplace
+from mechanisms.core.noisy import noisy
+from mechanisms.core.records import Answer
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.naive import naive_exponential_stabilised
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.summation.bounds import Bounds
-from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
+from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
 from tests.attacklab.attacks.making import exactly, scenarios_of
 from tests.attacklab.narrow import NARROW, exact_laplace_in
@@ -88,12 +90,12 @@ def test_a_sign_of_zero_that_shows_is_caught() -> None:
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-1.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
 def test_exact_sums_and_means_are_not_accused(lower: float, upper: float) -> None:
     """Each finding is a false alarm with probability at most 1e-6/9, at this fixed seed."""
-    parameters: dict[str, Any] = {"epsilon": Fraction(1), "bounds": Bounds(lower, upper, Grid(-10))}
+    parameters: dict[str, Any] = {"epsilon": 1, "lower": lower, "upper": upper, "grid": Grid(-10)}
     bounds = (lower, upper)
     for target in (
-        Target.sum(exactly(exact_bounded_sum_fast, **parameters), epsilon=1.0, bounds=bounds),
-        Target.sum(exactly(exact_bounded_sum_fast, relation="substitute", **parameters), epsilon=1.0, bounds=bounds),
-        Target.mean(exactly(exact_bounded_mean_fast, **parameters), epsilon=1.0, bounds=bounds),
+        Target.sum(exactly(exact_bounded_sum(**parameters).many), epsilon=1.0, bounds=bounds),
+        Target.sum(exactly(exact_bounded_sum(relation="substitute", **parameters).many), epsilon=1.0, bounds=bounds),
+        Target.mean(exactly(exact_bounded_mean(**parameters).many), epsilon=1.0, bounds=bounds),
     ):
         assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
 
@@ -122,7 +124,7 @@ def test_answers_are_caught_where_the_noise_vanishes_and_only_there(sensitivity:
 def test_exact_noise_is_not_accused_at_any_sensitivity(sensitivity: float) -> None:
     """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
     grid = Grid(max(-1022, math.frexp(sensitivity)[1] - 4))
-    release = exactly(exact_rounded_laplace_fast, epsilon=Fraction(4), sensitivity=Fraction(sensitivity), grid=grid)
+    release = exactly(noisy(Answer(Fraction(sensitivity), grid), RoundedLaplace, 4).many)
     findings = judged(Target.noise(release, epsilon=4.0, sensitivity=sensitivity))
     assert Verdict.VIOLATED not in verdicts(findings)
     assert Verdict.ERROR not in verdicts(findings)
@@ -141,7 +143,8 @@ def test_selection_is_caught_where_a_utility_makes_it_fail() -> None:
 
 
 def test_selection_that_takes_nan_for_the_lowest_utility_is_not_accused() -> None:
-    target = Target.selection(exactly(exact_exponential_fast, epsilon=Fraction(1)), epsilon=1.0)
+    term = exact_exponential(epsilon=1)
+    target = Target.selection(lambda data, trials, rng: term.many(data, trials, SeededBits(rng)), epsilon=1.0)
     assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
 
 

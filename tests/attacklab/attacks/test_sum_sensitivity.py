@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -16,13 +17,11 @@ from attacklab.attacks.common.datasets import ends, on_path
 from attacklab.attacks.sum_sensitivity import SumSensitivity, steepest_step
 from attacklab.findings import Finding, Verdict
 from attacklab.neighbours import Relation
-from attacklab.random_bits import SeededBits
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.grid import Grid
+from mechanisms.core.grid import Grid
 from mechanisms.laplace.naive import naive_laplace_numpy
-from mechanisms.summation.bounds import Bounds
-from mechanisms.summation.exact_fast import exact_bounded_mean_fast, exact_bounded_sum_fast
+from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
 from mechanisms.summation.naive import (
     Summation,
     correctly_rounded_sum,
@@ -152,42 +151,18 @@ def test_a_sum_that_overflows_to_infinity_is_caught() -> None:
     assert judged(naive_sum((-1e306, 1e306))).verdict is Verdict.VIOLATED
 
 
-def from_lower(records: NDArray[np.float64], trials: int, rng: np.random.Generator, *, bounds: Bounds) -> Any:
-    above = np.clip(records, *NARROW) - NARROW[0]
-    noisy = exact_bounded_sum_fast(above, trials, SeededBits(rng), epsilon=1, bounds=bounds, relation="substitute")
-    return len(records) * NARROW[0] + noisy
+def exact_target(make: Callable[..., Any], bounds: tuple[float, float], grid: Grid, name: str, **rest: Any) -> Target:
+    """An exact sum or mean, which is told the relation if the target is."""
+    term = make(epsilon=1, lower=bounds[0], upper=bounds[1], grid=grid, **({} if make is exact_narrow_sum else rest))
+    kind = Target.mean if make is exact_bounded_mean else Target.sum
+    return kind(exactly(term.many), bounds=bounds, epsilon=1, name=name, **rest)
 
 
-WIDTH = Fraction(NARROW[1]) - 1
 SOUND = [
-    Target.sum(
-        partial(from_lower, bounds=Bounds(0, WIDTH, Grid(-56))),
-        bounds=NARROW,
-        epsilon=1,
-        relation="substitute",
-        name="from lower",
-    ),
-    Target.sum(
-        exactly(exact_bounded_sum_fast, epsilon=1, bounds=Bounds(*NARROW, Grid(-48)), relation="substitute"),
-        bounds=NARROW,
-        epsilon=1,
-        relation="substitute",
-        name="beyond the grid",
-    ),
-    Target.sum(
-        exactly(exact_bounded_sum_fast, epsilon=1, bounds=Bounds(-3, 5, Grid(-20))),
-        bounds=(-3, 5),
-        epsilon=1,
-        relation="add-remove",
-        name="add-remove",
-    ),
-    Target.mean(
-        exactly(exact_bounded_mean_fast, epsilon=1, bounds=Bounds(0, 100, Grid(-20))),
-        bounds=(0, 100),
-        epsilon=1,
-        relation="substitute",
-        name="mean",
-    ),
+    exact_target(exact_narrow_sum, NARROW, Grid(-56), "from lower", relation="substitute"),
+    exact_target(exact_bounded_sum, NARROW, Grid(-48), "beyond the grid", relation="substitute"),
+    exact_target(exact_bounded_sum, (-3, 5), Grid(-20), "add-remove", relation="add-remove"),
+    exact_target(exact_bounded_mean, (0, 100), Grid(-20), "mean", relation="substitute"),
     naive_sum((0.0, 100.0)),
 ]
 

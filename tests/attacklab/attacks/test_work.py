@@ -14,9 +14,8 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.observed_work import with_bits_drawn, with_bits_taken
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.laplace.exact_geometric import exact_two_sided_geometric
-from mechanisms.laplace.naive_geometric import naive_two_sided_geometric
+from mechanisms.laplace.exact import exact_two_sided_geometric
+from mechanisms.laplace.naive import naive_two_sided_geometric
 
 RANGE = 7
 ANSWERS = NeighbouringPair(4, 3, None)
@@ -28,9 +27,8 @@ def naive(epsilon: float) -> Target:
 
 
 def fixed(epsilon: float) -> Target:
-    eta = BaseTwoEta.from_epsilon(epsilon, y=8, monotone=True)
-    sampler = partial(exact_two_sided_geometric, eta=eta, lower=0, upper=RANGE)
-    return with_bits_taken(Target.noise(naive_two_sided_geometric, epsilon=epsilon).exact(sampler))
+    term = exact_two_sided_geometric(epsilon=epsilon, lower=0, upper=RANGE)
+    return with_bits_taken(Target.noise(naive_two_sided_geometric, epsilon=epsilon).exact(term.release))
 
 
 def judged(target: Target, trials: int = 5_000) -> Finding:

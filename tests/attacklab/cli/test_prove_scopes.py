@@ -14,10 +14,7 @@ from attacklab import cli
 from attacklab.findings import read_record
 
 SAMPLERS = """
-from fractions import Fraction
-from attacklab.certificates import Draft
 from attacklab.targets import Target
-from mechanisms.laplace.exact import exact_discrete_laplace
 
 def third(bits):
     drawn = bits.take(2)
@@ -38,17 +35,18 @@ def to_four(answer, bits):
 def release(answer, trials, rng):
     return [0] * trials
 
-drafted = Target.noise(release, epsilon=1.0, name="odd name/1").certified(lambda: Draft(
-    theorem="discrete_laplace_on_grid",
-    functions={"reference": exact_discrete_laplace},
-    parameters={"epsilon": Fraction(1)},
-    neighbours="answers at most the sensitivity apart",
-    claim={"kind": "pure", "epsilon": "1"},
-))
+certified = Target.noise(release, epsilon=1.0, name="odd name/1").certified(lambda: {
+    "schema": "exact-term/1",
+    "name": "odd name/1",
+    "term": {"is": "Noisy", "query": {"is": "Answer", "sensitivity": {"rational": "1"}}},
+    "relation": "answers",
+    "claim": {"is": "ApproximateDP", "epsilon": {"rational": "1"}, "delta": {"rational": "0"}},
+    "tables": [],
+})
 """
 ACCEPTS = """
 print("ACCEPTED  odd_name_1: 1-DP for all answers")
-print("          checked 12 runs; lemmas none")
+print("          checked 12 cells of tables; readings grid")
 """
 REFUSES = "import sys; print('REFUSED   odd_name_1: a cell is missing'); sys.exit(1)"
 
@@ -103,19 +101,19 @@ def test_a_pair_among_inputs_that_breaks_the_claim_is_shown_and_the_line_replays
 
 
 def test_an_accepted_certificate_proves_every_pair(attacklab: Any, tmp_path: Path) -> None:
-    status, out, _ = attacklab("prove s.py:drafted --all --checker accepts.py --output here --json f.json")
+    status, out, _ = attacklab("prove s.py:certified --all --checker accepts.py --output here --json f.json")
     assert status == 0
     assert out.splitlines() == [
         "The claim of odd name/1, ε = 1.0, is proved within the scope that each finding names.",
         "attack       verdict  advantage  allowed",
         "certificate  proved",
-        "    scope: every pair of neighbours (answers at most the sensitivity apart)",
-        "    1-DP for all answers; checked: 12 runs; lemmas: none",
+        "    scope: every pair of neighbours (answers)",
+        "    1-DP for all answers; checked: 12 cells of tables; its code is as it was read",
     ]
-    assert json.loads((tmp_path / "here" / "odd_name_1.json").read_text("utf-8"))["mechanism"] == "odd name/1"
+    assert json.loads((tmp_path / "here" / "odd_name_1.json").read_text("utf-8"))["name"] == "odd name/1"
     (finding,) = read_record(tmp_path / "f.json")["findings"]
-    assert str(finding.scope) == "every pair of neighbours (answers at most the sensitivity apart)"
-    assert finding.replay == "attacklab prove s.py:drafted --all --checker accepts.py --output here"
+    assert str(finding.scope) == "every pair of neighbours (answers)"
+    assert finding.replay == "attacklab prove s.py:certified --all --checker accepts.py --output here"
 
 
 def test_the_checker_is_sought_from_the_working_directory_upwards(
@@ -124,12 +122,12 @@ def test_the_checker_is_sought_from_the_working_directory_upwards(
     (tmp_path / "checker").mkdir()
     (tmp_path / "checker" / "check.py").write_text(ACCEPTS)
     monkeypatch.chdir(tmp_path / "deeper")
-    assert attacklab(f"prove {tmp_path / 's.py'}:drafted --all")[0] == 0
+    assert attacklab(f"prove {tmp_path / 's.py'}:certified --all")[0] == 0
     assert [path.name for path in (tmp_path / "deeper" / "reports" / "proofs").iterdir()] == ["odd_name_1.json"]
 
 
 def test_a_refused_certificate_is_neither_a_proof_nor_a_refutation(attacklab: Any, tmp_path: Path) -> None:
-    status, out, _ = attacklab("prove s.py:drafted --all --checker refuses.py --sarif f.sarif")
+    status, out, _ = attacklab("prove s.py:certified --all --checker refuses.py --sarif f.sarif")
     assert status == 2
     assert "inconclusive" in out
     assert "the checker refused the certificate: a cell is missing; mend" in out
@@ -143,13 +141,19 @@ def test_a_refused_certificate_is_neither_a_proof_nor_a_refutation(attacklab: An
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("s.py:parity --kind noise --epsilon 1 --all --checker accepts.py", "parity brings no draft of a certificate"),
-        ("s.py:drafted --all", "there is no checker/check.py in "),
-        ("s.py:drafted --all --checker nowhere.py", "the checker nowhere.py was not found; check the path"),
-        ("s.py:drafted --all --first 0 --second 1", "--all and --first, --second exclude each other; leave one out"),
-        ("s.py:drafted --all --inputs 0,1", "--all and --inputs exclude each other; leave one out"),
-        ("s.py:drafted --all --runs 5", "--all and --runs exclude each other"),
-        ("s.py:drafted --output here", "--checker and --output go with --all; add it"),
+        (
+            "s.py:parity --kind noise --epsilon 1 --all --checker accepts.py",
+            "parity brings no certificate for",
+        ),
+        ("s.py:certified --all", "there is no checker/check.py in "),
+        ("s.py:certified --all --checker nowhere.py", "the checker nowhere.py was not found; check the path"),
+        (
+            "s.py:certified --all --first 0 --second 1",
+            "--all and --first, --second exclude each other; leave one out",
+        ),
+        ("s.py:certified --all --inputs 0,1", "--all and --inputs exclude each other; leave one out"),
+        ("s.py:certified --all --runs 5", "--all and --runs exclude each other"),
+        ("s.py:certified --output here", "--checker and --output go with --all; add it"),
         ("s.py:parity --kind noise --epsilon 1 --inputs 0,1 --first 0", "--inputs and --first exclude each other"),
         ("s.py:parity --kind noise --epsilon 1 --inputs 'up to 3 of 0..8'", "is one number; write --inputs 0..8"),
         ("s.py:parity --kind noise --epsilon 1 --inputs 'up to 3'", "--inputs must be JSON, or numbers separated by"),

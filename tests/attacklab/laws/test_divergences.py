@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import pytest
@@ -31,7 +30,7 @@ from attacklab.laws import (
     trade_off,
 )
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.exact_base2 import exact_exponential_base2
+from mechanisms.exponential.exact import exact_exponential_base2
 from mechanisms.published import discrete_laplace
 
 # Two laws on at most five outcomes, closed or not: masses in 24ths.
@@ -218,7 +217,7 @@ def test_k_people_together_are_protected_as_group_privacy_says() -> None:
 
 
 def test_the_base_2_exponential_mechanism_is_proved_at_its_epsilon_and_refuted_just_below() -> None:
-    mechanism = partial(exact_exponential_base2, eta=BaseTwoEta(1, 1), utility_range=(0, 6))
+    mechanism = exact_exponential_base2(eta=BaseTwoEta(1, 1), utility_range=(0, 6)).release
     p, q = (
         enumerate_law(mechanism, utilities, limits=Limits(unresolved=Fraction(0)))
         for utilities in ((6, 0, 5), (5, 1, 4))

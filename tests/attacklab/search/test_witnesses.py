@@ -20,9 +20,9 @@ from attacklab.search import Witness, search
 from attacklab.search.variations import changed, simplified
 from attacklab.strategies import drawn, neighbouring_pairs, pairs_of_utilities
 from attacklab.targets import Target
+from mechanisms.core.grid import Grid
 from mechanisms.exponential.naive import naive_exponential
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
+from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.laplace.naive import naive_laplace_numpy
 
 LAPLACE = Target.noise(partial(naive_laplace_numpy, epsilon=1.0), epsilon=1.0)
@@ -76,9 +76,10 @@ def test_the_attack_can_be_chosen_and_the_search_does_better_than_its_start() ->
 @pytest.mark.parametrize("pairs", [None, "drawn"])
 def test_a_sound_target_gives_no_finding_of_a_violation(pairs: Any) -> None:
     """False alarms: 1e-9, by the α of the last audit, however often the search looked."""
+    term = exact_discrete_laplace(epsilon=1, grid=Grid(-2))
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return exact_discrete_laplace_fast(answer, trials, SeededBits(rng), epsilon=Fraction(1), grid=Grid(-2))
+        return np.asarray(term.many(answer, trials, SeededBits(rng)))
 
     target = Target.noise(release, epsilon=1.0)
     starts = pairs and [pair for pair in drawn(neighbouring_pairs(target), 10, seed=1) if abs(pair.first) < 1e12]

@@ -21,7 +21,7 @@ from attacklab.random_bits import SeededBits, SystemBits, TapedBits
 from mechanisms.core.scores import utilities
 from mechanisms.core.select_dyadic import Levelled, SelectBase2
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from tests.mechanisms.core.selections import exact_exponential_base2
+from mechanisms.exponential.exact import exact_exponential_base2
 from tests.mechanisms.enumeration import Law, law_of
 
 HALF = BaseTwoEta(1, 1)
@@ -208,7 +208,7 @@ def test_seventy_five_thousand_outcomes_take_less_than_a_hundred_megabytes() -> 
 from pathlib import Path
 import numpy as np
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from tests.mechanisms.core.selections import exact_exponential_base2
+from mechanisms.exponential.exact import exact_exponential_base2
 from attacklab.random_bits import SystemBits
 exact_exponential_base2(eta=BaseTwoEta(155, 8), utility_range=(0, 75_000)).release(np.arange(75_000), SystemBits())
 print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])

@@ -27,8 +27,8 @@ from mechanisms.core import select_dyadic
 from mechanisms.core.scores import Utilities, utilities
 from mechanisms.core.select_dyadic import SelectFixedWork, Tickets
 from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, sample_by_rejection
+from mechanisms.exponential.exact import exact_exponential_fixed_work
 from mechanisms.exponential.naive import naive_exponential
-from tests.mechanisms.core.selections import exact_exponential_fixed_work
 
 Levels = tuple[int, ...]
 HALF, THREE_QUARTERS, SEVEN_EIGHTHS = Fraction(1, 2), Fraction(3, 4), Fraction(7, 8)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from attacklab.random_bits import SeededBits
+from checker.check import check
+from mechanisms.core.certificate import certificate
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
@@ -21,6 +23,10 @@ from tests.mechanisms.enumeration import law_of
 WHOLE = Answer(1, Grid(0))
 SURE = DiscreteLaplace(Fraction(1, 100))
 """Noise of 0, but with a probability below 1e-43."""
+
+
+WIDEST, TOO_WIDE = DiscreteLaplace(Fraction(2**46)), DiscreteLaplace(2**46 + Fraction(1, 3))
+"""Noise of the largest spread that the checker accepts, and of a larger one."""
 
 
 def stream(positives: int = 1, threshold: int = 1, *laws: Any) -> AboveThreshold:
@@ -177,11 +183,24 @@ def test_counts_of_many_people_and_many_keys_are_exact(size: int) -> None:
         (lambda: KeysAbove(SURE, 2).release([1], SeededBits(0)), TypeError, "keys must be strings, not int"),
         (lambda: least_threshold(SURE, 0.5), ValueError, "delta must be below 1/2"),
         (lambda: least_threshold(SURE, 0), ValueError, "delta must be above 0"),
+        (lambda: least_threshold(WIDEST, Fraction(1, 10**40_000)), ValueError, "delta must be larger"),
+        (lambda: least_threshold(TOO_WIDE, 0.1), ValueError, "the grid is too fine"),
+        (lambda: KeysAbove(TOO_WIDE, 2), ValueError, "the grid is too fine"),
+        (lambda: stream(1, 1, TOO_WIDE, SURE), ValueError, "the grid is too fine"),
+        (lambda: stream(1, 1, SURE, TOO_WIDE), ValueError, "the grid is too fine"),
+        (lambda: stream(1, 1, SURE, SURE, TOO_WIDE), ValueError, "the grid is too fine"),
     ],
 )
 def test_bad_parameters_are_refused(make: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         make()
+
+
+def test_the_widest_noise_that_the_checker_accepts_is_drawn() -> None:
+    term = stream(2, 1, WIDEST, WIDEST, WIDEST)
+    assert KeysAbove(WIDEST, 2).many(["a"], 3, SeededBits(0)) is not None
+    assert term.many([0, 1], 50, SeededBits(0)).shape == (50, 2)
+    assert check(certificate("widest", term)).cells
 
 
 def test_keys_of_numpy_are_those_of_python() -> None:

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
+import pytest
 
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Counts
 from attacklab.statistics.inference import assess
-from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.interactive.adversary import BUDGET, CHEAP, DEAR, cheaper, offer
-from mechanisms.interactive.exact import exact_query_session
+from mechanisms.core.claims import ApproximateDP
+from mechanisms.interactive.exact import BUDGET, CHEAP, DEAR, Adversary, exact_query_session, offers
 from mechanisms.interactive.naive import naive_query_session
 from tests.mechanisms.enumeration import law_of
 
-HALF = BaseTwoEta(1, 1)
-"""η = 1: a unit of the budget doubles the ratio of two probabilities."""
+
+def test_every_transcript_is_within_the_budget_and_some_spend_it() -> None:
+    term = exact_query_session(epsilon=1.5)
+    assert term.claim == ApproximateDP(Fraction(3, 2))
+    laws = [law_of(term.prepared(secret).one, smallest=Fraction(1, 2**80)) for secret in (True, False)]
+    losses = [math.log(laws[0][answers] / laws[1][answers]) for answers in laws[0]]
+    assert max(losses) == pytest.approx(1.5)
+    assert min(losses) == pytest.approx(-1.5)
 
 
-def test_every_transcript_is_within_the_budget() -> None:
-    session = partial(exact_query_session, eta=HALF)
-    laws = [law_of(session, secret) for secret in (True, False)]
-    assert [sum(law.values()) for law in laws] == [1, 1]
-    ratios = {laws[0][answers] / laws[1][answers] for answers in laws[0]}
-    assert max(ratios) == 2**BUDGET
-    assert min(ratios) == Fraction(1, 2**BUDGET)
-
-
-def test_a_refused_dear_question_is_followed_by_a_cheap_one() -> None:
-    law = law_of(partial(exact_query_session, eta=HALF), True)
-    assert law[1, 1] == Fraction(2**DEAR, 1 + 2**DEAR) * Fraction(2**CHEAP, 1 + 2**CHEAP)
+def test_a_dear_question_that_is_refused_is_followed_by_a_cheap_one() -> None:
+    law = law_of(exact_query_session(epsilon=1).prepared(True).one, smallest=Fraction(1, 2**80))
+    truths = [1 / (1 + math.exp(-price / BUDGET)) for price in (DEAR, CHEAP)]
+    assert float(law[True, True]) == pytest.approx(math.prod(truths))
 
 
 def test_the_naive_session_overspends_and_breaks_the_claim() -> None:
@@ -45,6 +42,12 @@ def test_the_naive_session_overspends_and_breaks_the_claim() -> None:
     assert abs(math.log(yes / no) - 2 * DEAR / BUDGET) < 0.1
 
 
-def test_the_adversary_looks_at_the_answers() -> None:
-    assert (offer([]), offer([1, 1]), offer([1, 0])) == (DEAR, DEAR, CHEAP)
-    assert (cheaper(DEAR), cheaper(CHEAP)) == (CHEAP, None)
+def test_the_adversary_looks_at_the_answers_and_ends_without_a_budget() -> None:
+    assert (offers([]), offers([1, 1]), offers([1, 0])) == ((DEAR, CHEAP), (DEAR, CHEAP), (CHEAP,))
+    assert Adversary(Fraction(1))((), Fraction(CHEAP, 2)) is None
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf])
+def test_a_budget_that_is_not_above_0_is_refused(epsilon: float) -> None:
+    with pytest.raises(ValueError, match="epsilon must be"):
+        exact_query_session(epsilon=epsilon)

@@ -1,7 +1,8 @@
-"""The fixed-point sum and mean are the exact total with exact noise, rounded once."""
+"""Exact sums and means are the total in whole steps with noise for one record, and their claims are accepted."""
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 
@@ -9,71 +10,99 @@ import numpy as np
 import pytest
 
 from attacklab.random_bits import SeededBits
-from mechanisms.grid import Grid
-from mechanisms.published import discrete_laplace
-from mechanisms.summation.bounds import Bounds
-from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
+from checker.check import check
+from mechanisms.core.certificate import certificate
+from mechanisms.core.grid import Grid
+from mechanisms.core.term import Mechanism, Relation
+from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
+from tests.mechanisms.core.scripted_noise import scripted
 
-WIDEST = Bounds(-(2.0**53), 2.0**53, Grid(0))
-
-
-def bits(seed: int = 0) -> SeededBits:
-    return SeededBits(np.random.default_rng(seed))
-
-
-@pytest.mark.parametrize(("relation", "sensitivity"), [("add-remove", 12), ("substitute", 20)])
-def test_the_sum_is_the_total_with_discrete_laplace_noise(relation, sensitivity: int) -> None:
-    bounds = Bounds(-2, 3, Grid(-2))
-    records = np.array([1.0, 2.9, -8.0])
-    for seed in range(20):
-        output = exact_bounded_sum(records, bits(seed), epsilon=0.5, bounds=bounds, relation=relation)
-        noise = discrete_laplace(Fraction(2 * sensitivity), bits(seed))
-        assert output * 4 == 4 + 12 - 8 + noise
+NARROW = 1.0, 1 + 2.0**-48
+WHOLE = {"lower": -2, "upper": 3, "grid": Grid(0)}
 
 
-def test_the_mean_of_a_known_number_divides_the_noisy_sum() -> None:
-    bounds = Bounds(0, 100, Grid(-1))
-    for seed in range(20):
-        output = exact_bounded_mean(np.full(3, 50.0), bits(seed), epsilon=2, bounds=bounds)
-        noise = discrete_laplace(Fraction(100), bits(seed))
-        assert output == float(min(max(Fraction(300 + noise, 6), Fraction(0)), Fraction(100)))
-
-
-def test_the_mean_of_an_unknown_number_divides_by_a_noisy_count_with_half_the_budget_each() -> None:
-    bounds = Bounds(0, 100, Grid(0))
-    for seed in range(20):
-        output = exact_bounded_mean(np.full(3, 50.0), bits(seed), epsilon=2, bounds=bounds, relation="add-remove")
-        source = bits(seed)
-        total = 150 + discrete_laplace(Fraction(100), source)
-        count = max(1, 3 + discrete_laplace(Fraction(1), source))
-        assert output == float(min(max(Fraction(total, count), Fraction(0)), Fraction(100)))
-
-
-def test_an_unknown_number_of_records_may_be_zero() -> None:
-    output = exact_bounded_mean(np.empty(0), bits(), epsilon=1, bounds=Bounds(3, 5, Grid(0)), relation="add-remove")
-    assert 3 <= output <= 5
+def shown(term: Mechanism) -> str:
+    return check(json.loads(json.dumps(certificate("a sum", term)))).statement
 
 
 @pytest.mark.parametrize(
-    ("call", "named"),
+    ("relation", "moves"), [("add-remove", 12), ("substitute", 20), ("add-remove or substitute", 20)]
+)
+def test_the_sum_is_the_total_with_noise_for_what_one_record_moves(relation: Relation, moves: int) -> None:
+    term = exact_bounded_sum(epsilon=0.5, lower=-2, upper=3, grid=Grid(-2), relation=relation)
+    assert scripted(term, [1.0, 2.9, -8.0, math.nan], [7]) == ((4 + 12 - 8 - 8 + 7) / 4, [2 * moves])
+
+
+@pytest.mark.parametrize(("noise", "output"), [((0, 0), 50), ((30, 3), 30), ((1000, -5), 100), ((-200, 0), 0)])
+def test_the_mean_of_an_unknown_number_is_the_noisy_sum_over_the_noisy_count(
+    noise: tuple[int, int], output: float
+) -> None:
+    term = exact_bounded_mean(epsilon=2, lower=0, upper=100, grid=Grid(0))
+    assert scripted(term, [50.0] * 3, noise) == (output, [100, 1])
+
+
+def test_the_mean_of_a_known_number_divides_the_noisy_sum_by_it_with_all_of_epsilon() -> None:
+    term = exact_bounded_mean(epsilon=2, lower=0, upper=100, grid=Grid(-1), relation="substitute")
+    assert scripted(term, [50.0] * 3, [12]) == (52.0, [100])
+
+
+def test_narrow_records_count_from_the_lower_bound_and_one_moves_them_by_the_range() -> None:
+    """The pair moves each floating-point sum by 64 times as much; noise of 2^11 steps of 2^−56 is 8 ranges."""
+    term = exact_narrow_sum(epsilon=Fraction(1, 8), lower=NARROW[0], upper=NARROW[1], grid=Grid(-56))
+    first, second = (np.where(np.arange(1024) < uppers, NARROW[1], NARROW[0]) for uppers in (32, 33))
+    totals = [term.mechanism.parts[0].query.of(records) for records in (first, second)]  # type: ignore[attr-defined]
+    assert totals == [32 * 256, 33 * 256]
+    output, scales = scripted(term, first, [2**52])
+    assert output == 1024.0625
+    assert scales == [2**11]
+
+
+@pytest.mark.parametrize(
+    ("term", "statement"),
     [
-        (lambda: Bounds(1, 1, Grid(0)), "lower"),
-        (lambda: Bounds(2, 1, Grid(0)), "lower"),
-        (lambda: Bounds(0, 0.3, Grid(-8)), "upper"),
-        (lambda: Bounds(math.nan, 1, Grid(0)), "lower"),
-        (lambda: Bounds(0, math.inf, Grid(0)), "upper"),
-        (lambda: Bounds(0, 2.0**54, Grid(0)), "upper"),
-        (lambda: exact_bounded_sum(np.ones(2), bits(), epsilon=0, bounds=WIDEST), "epsilon"),
-        (lambda: exact_bounded_sum(np.ones(2), bits(), epsilon=1, bounds=WIDEST), "too fine"),
-        (lambda: exact_bounded_sum(np.ones((2, 2)), bits(), epsilon=1, bounds=Bounds(0, 1, Grid(0))), "records"),
-        (lambda: exact_bounded_mean(np.empty(0), bits(), epsilon=1, bounds=Bounds(0, 1, Grid(0))), "records"),
-        (lambda: exact_bounded_mean(np.ones(1), bits(), epsilon=math.nan, bounds=Bounds(0, 1, Grid(0))), "epsilon"),
+        (exact_bounded_sum(epsilon=1, **WHOLE), "1-DP for every pair of records, one added, removed or replaced"),  # type: ignore[arg-type]
+        (exact_bounded_mean(epsilon=1, **WHOLE), "1-DP for every pair of records, one added, removed or replaced"),  # type: ignore[arg-type]
         (
-            lambda: exact_bounded_mean(np.ones(1), bits(), epsilon=1, bounds=Bounds(0, 1, Grid(0)), relation="node"),  # type: ignore[arg-type]
-            "relation",
+            exact_bounded_mean(epsilon=1, relation="substitute", **WHOLE),  # type: ignore[arg-type]
+            "1-DP for every pair of records, one replaced",
+        ),
+        (
+            exact_narrow_sum(epsilon=1, lower=NARROW[0], upper=NARROW[1], grid=Grid(-50)),
+            "1-DP for every pair of records, one replaced",
         ),
     ],
 )
-def test_public_parameters_out_of_range_are_named(call, named: str) -> None:
+def test_the_claims_are_accepted_by_default_for_either_relation(term: Mechanism, statement: str) -> None:
+    assert shown(term) == statement
+
+
+@pytest.mark.parametrize("relation", ["substitute", "add-remove"])
+def test_a_mean_below_the_normal_doubles_raises_nothing_for_a_caller_whose_numpy_raises(relation: Relation) -> None:
+    term = exact_bounded_mean(epsilon=1, lower=0, upper=2.0**-1018, grid=Grid(-1022), relation=relation)
+    with np.errstate(all="raise"):
+        means = term.many(np.full(7, 2.0**-1020), 50, SeededBits(0))
+    assert np.all((means >= 0) & (means <= 2.0**-1018))
+
+
+def test_an_unknown_number_of_records_may_be_zero() -> None:
+    assert 3 <= exact_bounded_mean(epsilon=1, lower=3, upper=5, grid=Grid(0)).release(np.empty(0), SeededBits(0)) <= 5
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"lower": 3}, "upper"),
+        ({"upper": 0.3}, "upper"),
+        ({"lower": math.nan}, "lower"),
+        ({"upper": math.inf}, "upper"),
+        ({"upper": 2.0**54}, "upper"),
+        ({"upper": 2.0**53}, "too fine"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"relation": "node"}, "relation"),
+    ],
+)
+@pytest.mark.parametrize("make", [exact_bounded_sum, exact_bounded_mean])
+def test_public_parameters_out_of_range_are_named(make, change: dict[str, object], named: str) -> None:
     with pytest.raises(ValueError, match=named):
-        call()
+        make(**{"epsilon": 1, **WHOLE, **change})

@@ -19,9 +19,9 @@ from mechanisms.summation.naive import (
     numpy_sum,
     pairwise_sum,
     sequential_sum,
+    sum_sensitivity,
     wrapping_sum,
 )
-from mechanisms.summation.relations import sum_sensitivity
 
 LOWER, UPPER, SIZE = 1.0, 1 + 2.0**-48, 1024
 DECLARED = UPPER - LOWER

@@ -28,10 +28,9 @@ from attacklab.neighbours import NeighbouringPair
 from attacklab.referee import audit
 from attacklab.statistics.inference import assess
 from attacklab.targets import Outputs, Target
+from mechanisms.core.grid import Grid
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_low_precision
-from mechanisms.grid import Grid
-from mechanisms.laplace.exact_fast import exact_discrete_laplace_fast
-from mechanisms.laplace.exact_rounded import exact_rounded_laplace_fast
+from mechanisms.laplace.exact import exact_discrete_laplace, exact_rounded_laplace
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.summation.naive import naive_bounded_sum
 from tests.attacklab.attacks.making import exactly
@@ -53,7 +52,7 @@ def selection(release: Callable[..., Any], **parameters: Any) -> Target:
     return Target.selection(partial(release, epsilon=EPSILON, **parameters), epsilon=EPSILON, name="target")
 
 
-on_grid = partial(exactly, epsilon=Fraction(EPSILON), grid=Grid(-2))
+GRID = Grid(-2)
 
 
 def noisy_max_with_value(utilities: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -237,8 +236,8 @@ def test_a_rounded_sum_that_moves_too_far_is_found_with_no_hint() -> None:
 @pytest.mark.parametrize(
     "target",
     [
-        noise(on_grid(exact_discrete_laplace_fast)),
-        noise(on_grid(exact_rounded_laplace_fast)),
+        noise(exactly(exact_discrete_laplace(epsilon=EPSILON, grid=GRID).many)),
+        noise(exactly(exact_rounded_laplace(epsilon=EPSILON, grid=GRID).many)),
         exact_laplace_in(BFLOAT16),
         selection(ideal_exponential),
     ],

@@ -1,0 +1,75 @@
+"""How far each point of a public range lies from an answer: utilities for a selection.
+
+Source: Dwork and Roth 2014, 'The Algorithmic Foundations of Differential Privacy', section 3.4: this utility makes the
+exponential mechanism one of Laplace noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from mechanisms.core.grid import Grid
+from mechanisms.core.numbers import clamped, exact, positive, rational
+from mechanisms.core.scores import Scores
+from mechanisms.core.term import Relation
+
+MOST_POINTS = 1 << 20
+"""Each has a utility that is a fraction."""
+
+
+@dataclass(frozen=True)
+class Distances(Scores):
+    """The utility −|answer − point| of each point of a grid from `first` to `last`.
+
+    Answers are brought between the two, which moves no two further apart; and by the triangle inequality each utility
+    moves by no more than the answer. It moves up for some points and down for others.
+
+    Args:
+        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
+        first: the least point; a NaN counts as it.
+        last: the largest point, above `first`; there are at most 2^20.
+        grid: the public grid.
+
+    Raises:
+        TypeError: a parameter is not a number.
+        ValueError: a parameter is out of its range.
+    """
+
+    sensitivity: Fraction
+    first: Fraction
+    last: Fraction
+    grid: Grid
+    lower: Fraction = field(init=False)
+    upper: Fraction = field(init=False, default=Fraction(0))
+    monotone: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
+        object.__setattr__(self, "first", rational("first", self.first))
+        object.__setattr__(self, "last", rational("last", self.last))
+        points = self.grid.steps_of("last", self.last) - self.origin + 1
+        if not 2 <= points <= MOST_POINTS:
+            raise ValueError(f"there must be from 2 to {MOST_POINTS} points, not {points}")
+        object.__setattr__(self, "lower", self.first - self.last)
+
+    @property
+    def origin(self) -> int:
+        """The least point, in steps from 0."""
+        return self.grid.steps_of("first", self.first)
+
+    @property
+    def relation(self) -> Relation:
+        """Answers at most the sensitivity apart."""
+        return "answers"
+
+    def of(self, data: Any) -> list[Fraction]:
+        """Return the utilities, shape (points,).
+
+        Raises:
+            TypeError: the answer is not a number, by its type.
+        """
+        answer = clamped(exact("answer", data), self.first, self.last, missing=self.first)
+        points = int(-self.lower / self.grid.step) + 1
+        return [-abs(answer - self.first - step * self.grid.step) for step in range(points)]

@@ -1,0 +1,162 @@
+"""A finite law for each of finitely many answers, by a table of integers, drawn by the same work whatever is drawn.
+
+Sources: Ghosh, Roughgarden and Sundararajan 2009, 'Universally Utility-Maximizing Privacy Mechanisms', section 2
+(mechanisms on a range are matrices); Balcer and Vadhan 2018, 'Differential Privacy on Finite Computers' (why bounded
+time needs probabilities of finite precision).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.core.claims import ApproximateDP
+from mechanisms.core.grid import LIMIT
+from mechanisms.core.numbers import count, positive
+from mechanisms.core.records import Answer
+from mechanisms.core.rounding import exp_above, log_above
+from mechanisms.core.term import Mechanism, Relation
+from mechanisms.randomness import RandomBits
+
+MOST_BITS = 62
+MOST_ENTRIES = 1 << 20
+_FINER = 128
+
+
+@dataclass(frozen=True)
+class Kernel(Mechanism):
+    """An answer, brought to one of the steps lower, lower + 1, …, whose row of a public table says what is released.
+
+    Each row shares out all words of W bits: its first entry is for the outcome `lower`, the next for `lower` + 1. One
+    word is drawn, and the outcome is how many of the row's running sums are at most the word. So an outcome has exactly
+    its words, in every row; an answer beyond the rows counts as the nearest of them, which moves no two answers
+    further apart. The claim is found from the integers: of all pairs of rows as far apart as neighbours' answers can
+    be, by the greatest ratio of an outcome's words, or for a given ε by the greatest Σ max(p − e^ε·q, 0).
+
+    Every word is compared with every sum of its row. Python promises nothing about the time of an operation: it
+    compares long integers limb by limb, and looking a row up leaves its trace in a cache.
+
+    Args:
+        query: the answer, rounded to its grid.
+        lower: the step of the first row, and the outcome of the first column.
+        rows: the words of each outcome, one row for each step.
+        epsilon: ε at which the claim is (ε, δ)-DP; None for pure DP.
+
+    Raises:
+        TypeError: a number is not of its type.
+        ValueError: the rows have no outcome or different numbers of them, are not on the grid or too many, their sums
+            are not one power of two of at most 2^62, or the claim would be pure and an outcome is impossible for one
+            answer alone.
+    """
+
+    query: Answer
+    lower: int
+    rows: tuple[tuple[int, ...], ...]
+    epsilon: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        rows = tuple(tuple(count("words", words, least=0) for words in row) for row in self.rows)
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "lower", count("lower", self.lower, least=-LIMIT))
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        sizes, sums = {len(row) for row in rows}, {sum(row) for row in rows}
+        if len(sizes) != 1 or 0 in sizes or self.lower + max(len(rows), *sizes) - 1 > LIMIT:
+            raise ValueError("rows must be at least one, of one length above 0, and lie on the grid")
+        if len(rows) * max(sizes) > MOST_ENTRIES:
+            raise ValueError(f"rows may have {MOST_ENTRIES} entries at most; take a coarser grid or a shorter range")
+        if len(sums) != 1 or max(sums).bit_count() != 1 or not 1 <= self.bits <= MOST_BITS:
+            raise ValueError(f"all rows must have the same sum, a power of two from 2 to 2^{MOST_BITS}")
+        self.claim  # noqa: B018 # there is one
+
+    @property
+    def bits(self) -> int:
+        """W, how many bits a release takes."""
+        return sum(self.rows[0]).bit_length() - 1
+
+    @property
+    def relation(self) -> Relation:
+        """Answers at most their sensitivity apart."""
+        return self.query.relation
+
+    @cached_property
+    def claim(self) -> ApproximateDP:
+        """Pure DP for the greatest ratio, rounded up, or (ε, δ)-DP, δ rounded up to a multiple of 2^−128."""
+        if self.epsilon is None:
+            return ApproximateDP(log_above(max(_greatest_ratio(row, other) for row, other in self._pairs())))
+        factor = math.floor((1 << _FINER) / exp_above(-self.epsilon))  # at most e^ε
+        excess = max(
+            sum(max((p << _FINER) - factor * q, 0) for p, q in zip(row, other, strict=True))
+            for row, other in self._pairs()
+        )
+        return ApproximateDP(self.epsilon, Fraction(-(-excess >> self.bits), 1 << _FINER))
+
+    def _pairs(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Give the rows of any two neighbours, in both orders."""
+        for place, row in enumerate(self.rows):
+            for other in self.rows[max(0, place - self.query.stability) : place + self.query.stability + 1]:
+                yield row, other
+
+    def prepared(self, data: Any) -> Row:
+        """Look at the data; see `Mechanism.prepared`."""
+        return Row(self, min(max(self.query.of(data) - self.lower, 0), len(self.rows) - 1))
+
+    def each(self, answers: Any, bits: RandomBits) -> NDArray[np.float64]:
+        """Release each of many answers once; see `Noisy.each`."""
+        shape = answers.shape if isinstance(answers, np.ndarray) else (len(answers),)
+        steps = self.query.of_each(answers.ravel() if isinstance(answers, np.ndarray) else answers)
+        return self.drawn(np.clip(steps - self.lower, 0, len(self.rows) - 1), bits).reshape(shape)
+
+    def drawn(self, places: NDArray[np.int64], bits: RandomBits) -> NDArray[np.float64]:
+        """Draw an outcome of each of many rows, given by their places, a word each."""
+        words = (bits.words(len(places)) >> np.uint64(64 - self.bits)).astype(np.int64)
+        steps = np.full(len(places), self.lower, dtype=np.int64)
+        for sums in self.sums.T:
+            steps += words >= sums[places]
+        return self.query.grid.values(steps)
+
+    @cached_property
+    def sums(self) -> NDArray[np.int64]:
+        """The running sums of each row but the last one, shape (rows, outcomes − 1)."""
+        return np.cumsum(np.array(self.rows, dtype=np.int64), axis=1)[:, :-1]
+
+
+@dataclass(frozen=True)
+class Row:
+    """An answer's row of a table.
+
+    Args:
+        kernel: has the table.
+        place: which row it is; private.
+    """
+
+    kernel: Kernel
+    place: int
+
+    def one(self, bits: RandomBits) -> float:
+        """Draw one output."""
+        word = bits.take(self.kernel.bits)
+        steps = sum([word >= total for total in self.kernel.sums[self.place].tolist()])
+        return self.kernel.query.grid.value(self.kernel.lower + steps)
+
+    def many(self, trials: int, bits: RandomBits) -> NDArray[np.float64]:
+        """Draw several independent outputs."""
+        return self.kernel.drawn(np.full(count("trials", trials, least=0), self.place), bits)
+
+
+def _greatest_ratio(row: tuple[int, ...], other: tuple[int, ...]) -> Fraction:
+    """Return the greatest ratio of an outcome's words in two rows.
+
+    Raises:
+        ValueError: an outcome has words in the first row alone.
+    """
+    if any(p and not q for p, q in zip(row, other, strict=True)):
+        raise ValueError("an outcome is possible for one answer and impossible for a neighbour; give epsilon")
+    return max(Fraction(p, q) for p, q in zip(row, other, strict=True) if q)

@@ -1,0 +1,120 @@
+"""Snapping: Laplace noise on a clamped answer, rounded to a grid about as coarse as the noise, and clamped again.
+
+Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 5.2. His noise
+is the product and sum of doubles, which costs more than its ε; here it is what that stands for, ideal noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from gmpy2 import mpq
+from numpy.typing import NDArray
+
+from mechanisms.core.claims import ApproximateDP
+from mechanisms.core.gaussian_tails import Enclosure, complement, exponential
+from mechanisms.core.grid import LIMIT, Grid
+from mechanisms.core.inversion import inverted
+from mechanisms.core.numbers import clamped, count, exact, positive
+from mechanisms.core.rounding import rounding
+from mechanisms.core.term import Mechanism, Relation
+from mechanisms.randomness import RandomBits
+
+
+@dataclass(frozen=True)
+class Snapped(Mechanism):
+    """clamp(round_Λ(clamp(answer) + X)), X real Laplace noise of scale λ = Δ/ε, Λ the least power of two ≥ λ.
+
+    Clamping to ±B moves no two answers further apart. The noise has the density that the textbook's mechanism asks for;
+    rounding, half upward, and clamping again do not look at the data. So the claim is ε. No real number is drawn: the
+    outcome is the k with P[k + 1 or more] < U < P[k or more], and these are exponentials of rationals.
+
+    Args:
+        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
+        epsilon: ε, above 0.
+        bound: B, a double above 0, of at most 2^53·Λ; a NaN counts as 0.
+
+    Raises:
+        TypeError: a parameter is not a number.
+        ValueError: a parameter is out of its range.
+    """
+
+    sensitivity: Fraction
+    epsilon: Fraction
+    bound: Fraction
+
+    def __post_init__(self) -> None:
+        for name in ("sensitivity", "epsilon", "bound"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        if self.bound > self.grid.step * LIMIT or Fraction(float(self.bound)) != self.bound:
+            raise ValueError(f"bound must be a double of at most 2^53 times {self.grid.step}, not {self.bound}")
+
+    @property
+    def scale(self) -> Fraction:
+        """λ."""
+        return self.sensitivity / self.epsilon
+
+    @property
+    def grid(self) -> Grid:
+        """The multiples of Λ: the outputs, with ±B."""
+        exponent = self.scale.numerator.bit_length() - self.scale.denominator.bit_length()  # 2^exponent > λ/2
+        return Grid(exponent + (Fraction(2) ** exponent < self.scale))
+
+    @property
+    def relation(self) -> Relation:
+        """Answers at most the sensitivity apart."""
+        return "answers"
+
+    @property
+    def claim(self) -> ApproximateDP:
+        """ε-DP."""
+        return ApproximateDP(self.epsilon)
+
+    def prepared(self, data: Any) -> Snap:
+        """Look at the data; see `Mechanism.prepared`."""
+        answer = clamped(exact("answer", data), -self.bound, self.bound, missing=Fraction(0))
+        step = self.grid.step
+        return Snap(mpq(answer / step), mpq(self.scale / step), self.grid, float(self.bound))
+
+
+@dataclass(frozen=True)
+class Snap:
+    """The law of ⌊centre + X + ½⌋ for Laplace noise X, and its outputs.
+
+    Args:
+        centre: the clamped answer in units of Λ, private.
+        scale: λ/Λ, in (½, 1].
+        grid: the multiples of Λ.
+        bound: B.
+    """
+
+    centre: mpq
+    scale: mpq
+    grid: Grid
+    bound: float
+
+    def tail(self, outcome: int, precision: int) -> Enclosure:
+        """Enclose P[outcome or more], e^−z/2 for z ≥ 0 or 1 − e^z/2, z the way to the half before it over the scale."""
+        z = (outcome - mpq(1, 2) - self.centre) / self.scale
+        power = exponential(-abs(z), precision)
+        down, up = rounding(precision)
+        half = Enclosure(down.div_2exp(power.lower, 1), up.div_2exp(power.upper, 1))
+        return half if z >= 0 else complement(half, precision)
+
+    def guess(self, uniform: float | mpq) -> int:
+        """Guess the outcome of a uniform; see `mechanisms.core.inversion.Tails`."""
+        size = -math.log(2 * max(float(min(uniform, 1 - uniform)), 5e-324)) * float(self.scale)
+        return math.floor(float(self.centre) + 0.5 + (size if uniform < 0.5 else -size))
+
+    def one(self, bits: RandomBits) -> float:
+        """Draw one output."""
+        value = self.grid.value(inverted(self, 0, 0, bits))
+        return min(max(value, -self.bound), self.bound)
+
+    def many(self, trials: int, bits: RandomBits) -> NDArray[np.float64]:
+        """Draw several independent outputs."""
+        return np.array([self.one(bits) for _ in range(count("trials", trials, least=0))], dtype=np.float64)

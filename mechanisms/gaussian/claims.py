@@ -1,0 +1,106 @@
+"""What Gaussian noise promises, as doubles that are rounded up: for choosing σ, and for claims.
+
+`mechanisms.core.gaussian_claims` has the theorems. σ and sensitivity are in one unit, that of the answer for normal
+noise. For discrete noise it is the step of the grid, and for rounded noise too the sensitivity that counts is that of
+the answer rounded to the grid: the next whole number of steps. A certificate says of a term what is found here, where
+a docstring names the claim to make of it: `Restated(term, claim)`, in rational numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from mechanisms.core.gaussian_claims import delta, gaussian_dp, least_sigma, normal_delta
+from mechanisms.core.laws import DiscreteGaussian
+from mechanisms.core.numbers import Number, count, positive, rational
+
+
+def classical_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+    """Return the textbook's noise scale Δ·√(2·ln(1.25/δ))/ε, computed in binary64.
+
+    Its proof (Dwork and Roth 2014, theorem A.1) needs ε < 1, and for large ε (10 at δ = 10^−5) the formula adds too
+    little noise. No certificate rests on the formula; one can say of noise with this σ what `gaussian_delta` finds.
+
+    Raises:
+        ValueError: ε or δ is outside (0, 1), or the sensitivity is not above 0.
+    """
+    if not 0 < epsilon < 1:
+        raise ValueError(
+            f"epsilon must lie in (0, 1), where the classical formula is proved, not {epsilon}; "
+            "gaussian_sigma takes any epsilon above 0"
+        )
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie in (0, 1), not {delta}")
+    positive("sensitivity", sensitivity)
+    return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+def gaussian_sigma(epsilon: Number, delta: Number, sensitivity: Number = 1) -> float:
+    """Return a σ with which normal noise is (ε, δ)-DP, within a part in 2^50 of the least one.
+
+    Source: Balle and Wang 2018, algorithm 1 (the analytic Gaussian mechanism). Rounded noise of this σ can be claimed
+    to be `ApproximateDP(ε, δ)`.
+
+    Raises:
+        ValueError: an argument is not above 0, or δ is not below 1.
+    """
+    shift = positive("sensitivity", sensitivity)
+    return least_sigma(rational("epsilon", epsilon), rational("delta", delta), shift=shift)
+
+
+def gaussian_delta(epsilon: Number, *, sigma: Number, sensitivity: Number = 1) -> float:
+    """Return the least double known to be at least δ(ε) of normal noise: `ApproximateDP(ε, δ)` of rounded noise.
+
+    Raises:
+        ValueError: ε is below 0, or another argument is not above 0.
+    """
+    variance, shift = positive("sigma", sigma) ** 2, positive("sensitivity", sensitivity)
+    return _double_above(normal_delta(rational("epsilon", epsilon), variance=variance, shift=shift))
+
+
+def discrete_gaussian_delta(epsilon: Number, *, sigma: Number, sensitivity: int = 1) -> float:
+    """Return the least double known to be at least δ(ε) of discrete noise: `ApproximateDP(ε, δ)`.
+
+    Raises:
+        ValueError: ε is below 0, or another argument is not above 0.
+    """
+    law = DiscreteGaussian(positive("sigma", sigma) ** 2)
+    return _double_above(delta(law, count("sensitivity", sensitivity), rational("epsilon", epsilon)))
+
+
+def gaussian_rho(*, sigma: Number, sensitivity: Number = 1) -> float:
+    """Return the least ρ with which both noises are ρ-zCDP, Δ²/2σ²: what a term claims by itself.
+
+    Raises:
+        ValueError: an argument is not above 0.
+    """
+    return _double_above((positive("sensitivity", sensitivity) / positive("sigma", sigma)) ** 2 / 2)
+
+
+def gaussian_mu(*, sigma: Number, sensitivity: Number = 1) -> float:
+    """Return the least μ with which normal noise is μ-GDP, Δ/σ: `GaussianDP(μ²)` of rounded noise.
+
+    Raises:
+        ValueError: an argument is not above 0.
+    """
+    return _double_above(positive("sensitivity", sensitivity) / positive("sigma", sigma))
+
+
+def discrete_gaussian_mu(*, sigma: Number, sensitivity: int = 1) -> float:
+    """Return a μ with which discrete noise is μ-GDP, within some parts in 2^52 of the least one: `GaussianDP(μ²)`.
+
+    Raises:
+        ValueError: an argument is not above 0, or σ is more than 32.
+    """
+    squared = gaussian_dp(DiscreteGaussian(positive("sigma", sigma) ** 2), count("sensitivity", sensitivity)).mu_squared
+    mu = math.sqrt(squared)
+    while Fraction(mu) ** 2 < squared:
+        mu = math.nextafter(mu, math.inf)
+    return mu
+
+
+def _double_above(number: Fraction) -> float:
+    """Return the least double that is at least a number."""
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)

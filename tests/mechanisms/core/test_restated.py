@@ -1,0 +1,122 @@
+"""Promises of another kind: kept by the law's own divergence, refused where they are just too strong."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from attacklab.random_bits import SeededBits
+from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP
+from mechanisms.core.compose import Both
+from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedGaussian
+from mechanisms.core.noisy import Noisy
+from mechanisms.core.records import Answer, Histogram
+from mechanisms.core.restated import Restated
+from mechanisms.core.term import Mechanism, encoded
+
+ONE = Fraction(1)
+ANSWER = Answer(ONE, Grid(0))
+DISCRETE, ROUNDED = Noisy(ANSWER, DiscreteGaussian(ONE)), Noisy(ANSWER, RoundedGaussian(ONE))
+LAPLACE = Noisy(ANSWER, DiscreteLaplace(Fraction(2)))
+HISTOGRAM = Histogram(("a", "b"), "substitute")
+HAIR = Fraction(1, 10**7)
+
+
+def normal_delta(epsilon: float, mu: float) -> Fraction:
+    """δ(ε) of N(0, 1) against N(μ, 1), by mpmath."""
+    with mpmath.workdps(40):
+        tails = [
+            mpmath.erfc((epsilon / mpmath.mpf(mu) + side * mpmath.mpf(mu) / 2) / mpmath.sqrt(2)) / 2 for side in (-1, 1)
+        ]
+        return Fraction(mpmath.nstr(tails[0] - mpmath.exp(epsilon) * tails[1], 30))
+
+
+def discrete_delta() -> Fraction:
+    """Σ max(P[N = k − 1] − e·P[N = k], 0) for σ = 1, by mpmath."""
+    with mpmath.workdps(40):
+        weights = [mpmath.exp(-mpmath.mpf(k * k) / 2) for k in range(-40, 41)]
+        excess = mpmath.fsum(max(near - mpmath.e * far, 0) for near, far in pairwise(weights))
+        return Fraction(mpmath.nstr(excess / mpmath.fsum(weights), 30))
+
+
+def discrete_mu_squared() -> Fraction:
+    """μ² for σ = 1, of the test whether the output is 1 or more, which is the one that tells most: (2·Q⁻¹(T(1)))²."""
+    with mpmath.workdps(40):
+        tail = (1 - 1 / mpmath.nsum(lambda k: mpmath.exp(-k * k / 2), [-40, 40])) / 2
+        return Fraction(mpmath.nstr((2 * mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * tail)) ** 2, 30))
+
+
+LEAST: list[tuple[Mechanism, Claim]] = [
+    (DISCRETE, ApproximateDP(ONE, discrete_delta())),
+    (ROUNDED, ApproximateDP(ONE, normal_delta(1, 1))),
+    (ROUNDED, ProfileDP((ApproximateDP(Fraction(2), normal_delta(2, 1)),))),
+    (ROUNDED, GaussianDP(ONE)),
+    (DISCRETE, GaussianDP(discrete_mu_squared())),
+    (DISCRETE, ZeroConcentratedDP(Fraction(1, 2))),
+    (DISCRETE, RenyiDP(Fraction(3, 2), Fraction(3, 4))),
+    (ROUNDED, RenyiDP(Fraction(32), Fraction(16))),
+    (Both((Restated(ROUNDED, GaussianDP(ONE)),) * 4), ApproximateDP(ONE, normal_delta(1, 2))),
+    (Both((DISCRETE, DISCRETE)), ApproximateDP(Fraction(3), Fraction(mpmath.nstr(mpmath.exp(-1), 15)))),
+    (LAPLACE, ApproximateDP(Fraction(1, 2))),
+    (LAPLACE, ZeroConcentratedDP(Fraction(1, 8))),
+]
+"""Mechanisms and claims that are the least of their kind that are seen."""
+
+
+@pytest.mark.parametrize(("mechanism", "claim"), LEAST)
+def test_the_least_claim_is_kept_and_one_that_is_just_too_strong_refused(mechanism: Mechanism, claim: Claim) -> None:
+    enough = _times(claim, 1 + HAIR)
+    term = Restated(mechanism, enough)
+    assert term.claim == enough
+    assert term.relation == mechanism.relation
+    with pytest.raises(ValueError, match="is not seen to keep"):
+        Restated(mechanism, _times(claim, 1 - HAIR))
+
+
+def _times(claim: Any, factor: Fraction) -> Any:
+    """Return a claim whose last number is another: δ, unless it is 0, and else ε, ρ or μ²."""
+    if isinstance(claim, ProfileDP):
+        (point,) = claim.points
+        return ProfileDP((ApproximateDP(2 * point.epsilon, point.delta), _times(point, factor)))
+    numbers = list(vars(claim).values())
+    place = len(numbers) - 1 if numbers[-1] else 0
+    numbers[place] *= factor
+    return type(claim)(*numbers)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "claim", "said"),
+    [
+        (LAPLACE, GaussianDP(Fraction(100)), "not seen to keep"),
+        (DISCRETE, ApproximateDP(Fraction(1000)), "not seen to keep"),
+        (DISCRETE, RenyiDP(ONE, ONE), "alpha of Rényi DP must be above 1"),
+        (DISCRETE, ApproximateDP(Fraction(-1), ONE), "at least 0"),
+        (Noisy(ANSWER, DiscreteGaussian(Fraction(33**2))), GaussianDP(ONE), "at most 32 steps"),
+        (Noisy(HISTOGRAM, DiscreteGaussian(ONE)), GaussianDP(Fraction(9)), "not seen to keep"),
+    ],
+)
+def test_what_nothing_shows_is_refused(mechanism: Mechanism, claim: Claim, said: str) -> None:
+    """Two counts that move by 1 each are not one that moves by 2, of which μ is known."""
+    with pytest.raises(ValueError, match=said):
+        Restated(mechanism, claim)
+
+
+def test_it_runs_the_inner_mechanism_bit_for_bit() -> None:
+    term = Restated(DISCRETE, ZeroConcentratedDP(ONE))
+    answers = np.array([[0.0, 7.0], [1.0, -3.0]])
+    runs: list[tuple[Any, Any]] = [
+        (one.release(2.0, SeededBits(3)), one.many(2.0, 9, SeededBits(4)).tolist()) for one in (term, DISCRETE)
+    ]
+    assert runs[0] == runs[1]
+    assert np.array_equal(term.each(answers, SeededBits(5)), DISCRETE.each(answers, SeededBits(5)))
+    assert encoded(term) == {
+        "is": "Restated",
+        "mechanism": encoded(DISCRETE),
+        "promised": {"is": "ZeroConcentratedDP", "rho": {"rational": "1"}},
+    }

@@ -1,0 +1,131 @@
+"""What is claimed of Gaussian noise: published figures, doubles that are rounded up, arguments that are named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import pytest
+
+from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP
+from mechanisms.core.grid import Grid
+from mechanisms.core.restated import Restated
+from mechanisms.gaussian.claims import (
+    classical_sigma,
+    discrete_gaussian_delta,
+    discrete_gaussian_mu,
+    gaussian_delta,
+    gaussian_mu,
+    gaussian_rho,
+    gaussian_sigma,
+)
+from mechanisms.gaussian.exact import exact_discrete_gaussian, exact_rounded_gaussian
+
+
+def test_the_two_curves_at_sigma_one_epsilon_one_are_the_known_figures() -> None:
+    assert gaussian_delta(1, sigma=1) == pytest.approx(0.12693673750664, abs=1e-13)
+    assert discrete_gaussian_delta(1, sigma=1) == pytest.approx(0.14135133940, abs=1e-10)
+
+
+def test_a_delta_too_small_for_a_double_is_rounded_up_and_not_to_zero() -> None:
+    assert gaussian_delta(100, sigma=1) == math.ulp(0.0)
+    assert discrete_gaussian_delta(100, sigma=20) == math.ulp(0.0)
+    assert discrete_gaussian_delta(1, sigma=100) == math.ulp(0.0)
+    assert discrete_gaussian_delta(10_000, sigma=100) == math.ulp(0.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 8.0])
+@pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-12])
+def test_the_analytic_sigma_is_enough_and_a_hair_less_is_not(epsilon: float, delta: float) -> None:
+    sigma = gaussian_sigma(epsilon, delta, 2.5)
+    assert gaussian_delta(epsilon, sigma=sigma, sensitivity=2.5) <= delta
+    assert gaussian_delta(epsilon, sigma=sigma * (1 - 2**-48), sensitivity=2.5) > delta
+
+
+def test_the_classical_sigma_is_enough_where_it_is_proved_and_not_at_epsilon_ten() -> None:
+    for epsilon in (0.01, 0.5, 0.999):
+        assert gaussian_delta(epsilon, sigma=classical_sigma(epsilon, 1e-5)) <= 1e-5
+    assert gaussian_delta(10, sigma=math.sqrt(2 * math.log(1.25e5)) / 10) > 2e-5
+    assert classical_sigma(0.5, 1e-5, 3.0) == pytest.approx(3 * 9.689610525, rel=1e-9)
+
+
+def test_discrete_noise_at_sigma_one_needs_more_than_the_ratio_of_sensitivity_and_sigma() -> None:
+    assert 1.0457 < discrete_gaussian_mu(sigma=1) < 1.0458
+    assert gaussian_mu(sigma=1) == 1.0
+
+
+@pytest.mark.parametrize("order", [1.25, 2.0, 2.5, 7.0])
+@pytest.mark.parametrize(("sigma", "move"), [(1.0, 1), (0.6, 2), (1.5, 1)])
+def test_rho_bounds_every_order_and_is_reached_where_the_shift_is_whole(order: float, sigma: float, move: int) -> None:
+    """Rényi divergences of the law as mpmath enumerates it, but for less than 10^−30."""
+    with mpmath.workdps(60):
+        reach = math.ceil(14 * sigma) + math.ceil(2 * order * move)
+        weights = {k: mpmath.exp(-k * k / (2 * mpmath.mpf(sigma) ** 2)) for k in range(-reach, reach + 1)}
+        law = {k: weight / mpmath.fsum(weights.values()) for k, weight in weights.items()}
+        moved = {k: law.get(k - move, mpmath.mpf(0)) for k in law}
+        alpha = mpmath.mpf(order)
+        divergence = mpmath.log(mpmath.fsum(moved[k] ** alpha * law[k] ** (1 - alpha) for k in law)) / (alpha - 1)
+        bound = mpmath.mpf(order) * move**2 / (2 * mpmath.mpf(sigma) ** 2)
+        assert divergence <= bound * (1 + mpmath.mpf(10) ** -25)
+        is_reached = (order * move).is_integer()
+        assert (bound - divergence < bound * mpmath.mpf(10) ** -25) is is_reached
+    assert order * gaussian_rho(sigma=sigma, sensitivity=move) == pytest.approx(float(bound), rel=1e-15)
+
+
+def test_what_is_claimed_is_rounded_up() -> None:
+    assert Fraction(gaussian_mu(sigma=3)) > Fraction(1, 3)
+    assert Fraction(gaussian_rho(sigma=3)) > Fraction(1, 18)
+    assert gaussian_rho(sigma=Fraction(1, 2), sensitivity=3) == 18.0
+
+
+DISCRETE = exact_discrete_gaussian(3, sensitivity=2, grid=Grid(0))
+ROUNDED = exact_rounded_gaussian(3, sensitivity=2, grid=Grid(0))
+SIGMA = gaussian_sigma(0.5, 1e-6, 2)
+
+
+@pytest.mark.parametrize(
+    ("term", "claim"),
+    [
+        (DISCRETE, ApproximateDP(Fraction(1), Fraction(discrete_gaussian_delta(1, sigma=3, sensitivity=2)))),
+        (ROUNDED, ApproximateDP(Fraction(1), Fraction(gaussian_delta(1, sigma=3, sensitivity=2)))),
+        (DISCRETE, GaussianDP(Fraction(discrete_gaussian_mu(sigma=3, sensitivity=2)) ** 2)),
+        (ROUNDED, GaussianDP(Fraction(gaussian_mu(sigma=3, sensitivity=2)) ** 2)),
+        (exact_rounded_gaussian(SIGMA, sensitivity=2, grid=Grid(0)), ApproximateDP(Fraction(0.5), Fraction(1e-6))),
+    ],
+)
+def test_a_term_keeps_what_a_helper_says(term: Any, claim: Claim) -> None:
+    assert Restated(term, claim).claim == claim
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: classical_sigma(1.0, 1e-5), "epsilon"),
+        (lambda: classical_sigma(0.5, 0.0), "delta"),
+        (lambda: classical_sigma(0.5, 1e-5, -1.0), "sensitivity"),
+        (lambda: gaussian_delta(-1, sigma=1), "epsilon"),
+        (lambda: gaussian_delta(math.inf, sigma=1), "epsilon"),
+        (lambda: gaussian_delta(1, sigma=0), "sigma"),
+        (lambda: gaussian_delta(1, sigma=math.nan), "sigma"),
+        (lambda: gaussian_delta(1, sigma=1, sensitivity=0), "sensitivity"),
+        (lambda: discrete_gaussian_delta(1, sigma=-2.0), "sigma"),
+        (lambda: discrete_gaussian_delta(1, sigma=1, sensitivity=0), "sensitivity"),
+        (lambda: gaussian_sigma(0.0, 1e-5), "epsilon"),
+        (lambda: gaussian_sigma(1.0, 1.0), "delta"),
+        (lambda: gaussian_sigma(1.0, 0.1, math.inf), "sensitivity"),
+        (lambda: discrete_gaussian_mu(sigma=33), "sigma must be at most 32 steps"),
+        (lambda: gaussian_mu(sigma=0), "sigma must be above 0"),
+    ],
+)
+def test_arguments_out_of_range_are_named(call: Callable[[], float], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        call()
+
+
+def test_a_sensitivity_in_steps_is_a_whole_number() -> None:
+    for helper in (discrete_gaussian_mu, lambda **options: discrete_gaussian_delta(1, **options)):
+        with pytest.raises(TypeError, match=r"sensitivity must be an integer, not 1\.5"):
+            helper(sigma=1, sensitivity=1.5)

@@ -1,0 +1,68 @@
+"""The histogram by threshold as a term: the least threshold that keeps δ, to the last integer."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from attacklab.random_bits import SeededBits
+from mechanisms.partition_selection.exact import exact_partition_selection
+
+
+def reached(threshold: int, epsilon: Fraction) -> Any:
+    """P[1 + N ≥ T] by mpmath, to 60 digits."""
+    with mpmath.workdps(60):
+        rate = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        return mpmath.exp(-rate * (threshold - 1)) / (1 + mpmath.exp(-rate))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(3, 7), Fraction(5), Fraction(1, 1000)])
+@pytest.mark.parametrize("delta", [Fraction(1, 128), Fraction(49, 100), Fraction(1, 10**12)])
+def test_the_threshold_is_the_least_that_keeps_delta(epsilon: Fraction, delta: Fraction) -> None:
+    term = exact_partition_selection(epsilon=epsilon, delta=delta)
+    with mpmath.workdps(60):
+        most = mpmath.mpf(delta.numerator) / delta.denominator
+        assert reached(term.threshold, epsilon) <= most
+        assert term.threshold == 2 or reached(term.threshold - 1, epsilon) > most
+    assert term.claim.epsilon == epsilon  # type: ignore[union-attr]
+    assert term.claim.delta <= delta  # type: ignore[union-attr]
+
+
+def test_a_delta_just_below_what_a_threshold_gives_takes_the_next_one() -> None:
+    """The double nearest to e^(−5)/(1 + e^(−1)) lies below it, and the next one above."""
+    near = float(reached(6, Fraction(1)))
+    doubles = sorted([near, math.nextafter(near, 1), math.nextafter(near, 0)])
+    thresholds = [exact_partition_selection(epsilon=1, delta=delta).threshold for delta in doubles]
+    assert thresholds == [7 if delta < reached(6, Fraction(1)) else 6 for delta in doubles]
+    assert set(thresholds) == {6, 7}
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0, 0.1), (-1, 0.1), (1, 0), (1, 0.5), (1, math.nan), (2.0**-70, 0.1)])
+def test_parameters_out_of_range_are_refused(epsilon: float, delta: float) -> None:
+    with pytest.raises(ValueError, match=r"epsilon|delta"):
+        exact_partition_selection(epsilon=epsilon, delta=delta)
+
+
+def test_what_is_released_does_not_depend_on_the_order_of_the_people_nor_on_how_keys_are_written() -> None:
+    term = exact_partition_selection(epsilon=1, delta=0.25)
+    released = {
+        repr(term.many(written, 20, SeededBits(5)))
+        for people in set(permutations(["b", "c", "a", "a", "a"]))
+        for written in (list(people), tuple(people), np.array(people), np.array(people, dtype=object))
+    }
+    assert len(released) == 1
+
+
+def test_keys_that_look_alike_are_two_and_nobody_and_no_trials_are_released_as_they_are() -> None:
+    term = exact_partition_selection(epsilon=50, delta=0.25)
+    keys = ["é", "e\u0301", "", "\ud800"]
+    assert [key for key, _ in term.release(keys * 5, SeededBits(6))] == ["", "e\u0301", "é", "\ud800"]
+    assert term.release([], SeededBits(6)) == ()
+    assert term.many([], 3, SeededBits(6)) == [(), (), ()]
+    assert term.many(["a"], 0, SeededBits(6)) == []
