@@ -57,7 +57,7 @@ def run(chosen: Sequence[Mutant], sources: Mapping[str, str], is_whole: bool = T
         for name in PRELOADED:
             import_module(name)
         options = _OPTIONS if is_whole else (*_OPTIONS, "--collect-only")  # either leaves compiled files behind
-        stages = {mutant.module: _stages(mutant.module) for mutant in chosen}
+        stages = {mutant.module: _stages(mutant.module, sources) for mutant in chosen}
         files = sorted({file for each in stages.values() for some in each for file in some})
         if _forked(tree, lambda: int(pytest.main([*options, *files]))):
             raise RuntimeError(f"tests must pass before mutants are tried; run pytest {' '.join(files)}")
@@ -76,15 +76,27 @@ def run(chosen: Sequence[Mutant], sources: Mapping[str, str], is_whole: bool = T
             yield row
 
 
-def _stages(module: str) -> list[list[str]]:
-    """Return the files of tests that are named after a module, and then the others that name it, as far as any."""
-    paths = sorted((ROOT / TESTS / "core").glob("test_*.py"))
-    own = [path for path in paths if path.stem.startswith(f"test_{module}")]
+def _stages(module: str, sources: Mapping[str, str]) -> list[list[str]]:
+    """Return the files of tests that are named after a module, those that name it, and those of what imports it.
+
+    They run one after the other. Where there is none, those of mechanisms that name it do.
+    """
+    texts = {path: path.read_text("utf-8") for path in sorted((ROOT / TESTS).rglob("test_*.py"))}
+    core = {path: text for path, text in texts.items() if path.parent.name == "core"}
     named = f"mechanisms.core.{module} "
-    naming = [path for path in paths if path not in own and named in path.read_text("utf-8")]
-    if not own and not naming:  # what no test of the constructors names, those of a mechanism do
-        naming = [path for path in sorted((ROOT / TESTS).rglob("test_*.py")) if named in path.read_text("utf-8")]
-    return [[str(path.relative_to(ROOT)) for path in files] for files in (own, naming) if files]
+    importing = [f"test_{other}.py" for other, text in sources.items() if named in text]
+    stages = [
+        [path for path in core if path.stem.startswith(f"test_{module}")],
+        [path for path, text in core.items() if named in text],
+        [path for path in core if path.name in importing],
+    ]
+    if not any(stages):
+        stages = [[path for path, text in texts.items() if named in text]]
+    fresh = [
+        [path for path in paths if not any(path in earlier for earlier in stages[:place])]
+        for place, paths in enumerate(stages)
+    ]
+    return [[str(path.relative_to(ROOT)) for path in paths] for paths in fresh if paths]
 
 
 class Limit:
