@@ -26,7 +26,7 @@ from mechanisms.core.restated import Restated
 from mechanisms.core.sample import FixedSample, PoissonSample
 from mechanisms.core.scores import Utilities, utilities
 from mechanisms.core.select import Select
-from mechanisms.core.select_dyadic import MOST_BITS, SelectBase2, SelectFixedWork
+from mechanisms.core.select_dyadic import SelectBase2, SelectFixedWork
 from mechanisms.core.smooth import smooth
 from mechanisms.core.snapped import Snapped
 from mechanisms.core.table import Table
@@ -131,7 +131,7 @@ def test_what_is_left_out_is_the_least_that_is_promised() -> None:
         lambda beyond: RankScores(HALF, ONE, Fraction(2 - beyond), WHOLE),
         lambda beyond: Distances(ONE, ONE, Fraction((1 << 20) + beyond), WHOLE),
         lambda beyond: Distances(ONE, ONE, Fraction(2 - beyond), WHOLE),
-        lambda beyond: SelectBase2(utilities(utility_range=(0, MOST_BITS + beyond)), HALF),
+        lambda beyond: SelectBase2(utilities(utility_range=(0, (1 << 30) + beyond)), HALF),
         lambda beyond: SelectFixedWork(RANGE, HALF, spare=2 - beyond),
         lambda beyond: Kernel(Answer(ONE, WHOLE), (1 << 53) - 2 + beyond, ((1, 1, 2), (1, 1, 2))),
         lambda beyond: Kernel(Answer(ONE, WHOLE), -(1 << 53) - beyond, ((1, 1), (1, 1))),
