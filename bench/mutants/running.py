@@ -22,7 +22,7 @@ import pytest
 from bench.mutants.operators import Mutant
 
 ROOT = Path(__file__).parents[2]
-CORE, TESTS = "mechanisms/core", "tests/mechanisms/core"
+CORE, TESTS = "mechanisms/core", "tests/mechanisms"
 COPIED = ("attacklab", "mechanisms", "tests", "checker", "experiments", "pyproject.toml")
 PRELOADED = ("hypothesis", "mpmath", "scipy.special", "z3", "attacklab.elsewhere", "attacklab.laws.net")
 """What tests import that knows no mechanism, so that a fork for each mutant need not."""
@@ -57,8 +57,10 @@ def run(chosen: Sequence[Mutant], sources: Mapping[str, str], is_whole: bool = T
         for name in PRELOADED:
             import_module(name)
         options = _OPTIONS if is_whole else (*_OPTIONS, "--collect-only")  # either leaves compiled files behind
-        if _forked(tree, lambda: int(pytest.main([*options, TESTS]))):
-            raise RuntimeError(f"the tests must pass before mutants are tried; run pytest {TESTS} and see which fails")
+        stages = {mutant.module: _stages(mutant.module, sources) for mutant in chosen}
+        files = sorted({file for each in stages.values() for some in each for file in some})
+        if _forked(tree, lambda: int(pytest.main([*options, *files]))):
+            raise RuntimeError(f"tests must pass before mutants are tried; run pytest {' '.join(files)}")
         for mutant in chosen:
             row = {"key": mutant.key, "module": mutant.module, "line": mutant.line, "seconds": 0.0}
             if mutant.key in reasons:
@@ -66,7 +68,7 @@ def run(chosen: Sequence[Mutant], sources: Mapping[str, str], is_whole: bool = T
                 continue
             started = time.monotonic()
             with _edited(tree / CORE / f"{mutant.module}.py", mutant.text):
-                outcome = next((it for files in _stages(tree, mutant.module) if (it := _tried(tree, files))), SURVIVED)
+                outcome = next((it for files in stages[mutant.module] if (it := _tried(tree, files))), SURVIVED)
             row |= {"outcome": outcome, "seconds": round(time.monotonic() - started, 1)}
             if outcome == SURVIVED:
                 before, after = sources[mutant.module].splitlines(), mutant.text.splitlines()
@@ -74,13 +76,27 @@ def run(chosen: Sequence[Mutant], sources: Mapping[str, str], is_whole: bool = T
             yield row
 
 
-def _stages(tree: Path, module: str) -> list[list[str]]:
-    """Return the files of tests that are named after a module, those that name it, and all others, as far as any."""
-    paths = sorted((tree / TESTS).glob("test_*.py"))
-    own = [path for path in paths if path.stem.startswith(f"test_{module}")]
-    naming = [path for path in paths if path not in own and f"mechanisms.core.{module} " in path.read_text("utf-8")]
-    others = [path for path in paths if path not in (*own, *naming)]
-    return [list(map(str, files)) for files in (own, naming, others) if files]
+def _stages(module: str, sources: Mapping[str, str]) -> list[list[str]]:
+    """Return the files of tests that are named after a module, those that name it, and those of what imports it.
+
+    They run one after the other. Where there is none, those of mechanisms that name it do.
+    """
+    texts = {path: path.read_text("utf-8") for path in sorted((ROOT / TESTS).rglob("test_*.py"))}
+    core = {path: text for path, text in texts.items() if path.parent.name == "core"}
+    named = f"mechanisms.core.{module} "
+    importing = [f"test_{other}.py" for other, text in sources.items() if named in text]
+    stages = [
+        [path for path in core if path.stem.startswith(f"test_{module}")],
+        [path for path, text in core.items() if named in text],
+        [path for path in core if path.name in importing],
+    ]
+    if not any(stages):
+        stages = [[path for path, text in texts.items() if named in text]]
+    fresh = [
+        [path for path in paths if not any(path in earlier for earlier in stages[:place])]
+        for place, paths in enumerate(stages)
+    ]
+    return [[str(path.relative_to(ROOT)) for path in paths] for paths in fresh if paths]
 
 
 class Limit:

@@ -30,7 +30,7 @@ def fraction(number: mpfr | mpq) -> Fraction:
 
 
 def log_above(number: Fraction) -> Fraction:
-    """Return a rational that is at least ln(number), and more by at most a part of 2^−120."""
+    """Return a rational that is at least ln(number), and more by at most a part of 2^−120, or 2^−127 if it is small."""
     _, up = rounding(_CLAIM_BITS)
     with up:
         return fraction(gmpy2.log(mpfr(mpq(number))))

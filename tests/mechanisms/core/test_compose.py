@@ -16,7 +16,7 @@ from mechanisms.core.compose import Both, Mapped, Session, Size
 from mechanisms.core.flip import RationalResponse
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
-from mechanisms.core.maps import Quotient, Within, WithOrigins
+from mechanisms.core.maps import Quotient, Share, Within, WithOrigins, ratio
 from mechanisms.core.noisy import Noisy, noisy
 from mechanisms.core.records import Answer, Count, Total
 from mechanisms.core.term import encoded
@@ -78,6 +78,14 @@ def test_the_public_maps_are_their_formulas_on_numbers_and_arrays() -> None:
     assert [float(quotient(pair)) for pair in zip(totals, counts, strict=True)] == expected
     assert WithOrigins(1.5)((np.array([0.25, 1.0]), 4)).tolist() == [6.25, 7.0]
     assert Within(0.0, 4.0)(np.array([-3.0, 2.0, 9.0])).tolist() == [0.0, 2.0, 4.0]
+    assert Share(4, -1.0)(np.array([6.0, -2.0])).tolist() == [0.5, -1.5]
+    assert ratio(TOTAL, COUNT, -1, 10, 2).function == quotient
+    assert type(Mapped(TOTAL, Within(0.0, 1.0)).release([1], SeededBits(0))) is float
+
+
+def test_a_ratio_is_of_a_total_and_a_count_in_this_order() -> None:
+    total, count = (noisy(query, DiscreteLaplace, 640) for query in (Total(0, 10, Grid(0)), Count()))
+    assert ratio(total, count, 0, 10).release([9, 9, 9], SeededBits(1)) == 9.0
 
 
 def test_the_number_of_records_is_free_where_it_is_public_and_nowhere_else() -> None:
@@ -150,8 +158,9 @@ def test_answers_of_two_sensitivities_have_two_sets_of_neighbours() -> None:
     assert Both((near, Mapped(near, abs))).claim == ApproximateDP(Fraction(2))
     with pytest.raises(ValueError, match="answers of one sensitivity"):
         Both((near, Mapped(far, abs)))
-    with pytest.raises(ValueError, match="a session is about records or a bit"):
-        Session(Asking(), Fraction(1), "answers")
+    for neighbours in ("answers", "utilities"):
+        with pytest.raises(ValueError, match="a session is about records or a bit"):
+            Session(Asking(), Fraction(1), neighbours)  # type: ignore[arg-type]
 
 
 def test_a_class_of_somebody_else_is_not_taken_for_one_of_ours() -> None:

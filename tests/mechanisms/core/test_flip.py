@@ -11,7 +11,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.random_bits import SeededBits, TapedBits
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse, delta_of_shuffled, enclose_logistic
 from tests.mechanisms.enumeration import law_of
@@ -26,6 +26,14 @@ def test_the_truth_has_its_probability(epsilon: Any) -> None:
         assert 0 <= ideal - gmpy2.mpq(law[truth]) < gmpy2.mpq(1, 2**90)
         assert 0 <= 1 - ideal - gmpy2.mpq(law[not truth]) < gmpy2.mpq(1, 2**90)
     assert Response(epsilon).claim == ApproximateDP(Fraction(epsilon))
+
+
+@pytest.mark.parametrize(("bits", "tells_the_truth"), [("0", True), ("100", True), ("11", False)])
+def test_no_more_bits_are_taken_than_decide(bits: str, tells_the_truth: bool) -> None:
+    """The truth has the probability 0.731."""
+    tape = TapedBits(int(bits, 2), len(bits))
+    assert Response(Fraction(1)).release(True, tape) is tells_the_truth
+    assert tape.left == 0
 
 
 @pytest.mark.parametrize("gamma", [Fraction(1, 10**9), Fraction(1), Fraction(64), Fraction(65), Fraction(10**6)])

@@ -98,6 +98,13 @@ def test_a_vector_is_a_list_of_numbers(numbers: Any) -> None:
         vector("x", numbers)
 
 
+def test_an_empty_list_is_a_list_of_exact_numbers() -> None:
+    assert vector("x", []) == []
+    assert isinstance(vector("x", ()), list)
+    assert isinstance(vector("x", [1.0, np.float64(2)]), np.ndarray)
+    assert vector("x", [1.0, 2]) == [Fraction(1), Fraction(2)]
+
+
 def test_a_matrix_in_a_subclass_is_read_as_a_plain_array() -> None:
     masked = np.ma.masked_array([1.0, 2.0], mask=[True, False])
     assert type(vector("x", masked)) is np.ndarray

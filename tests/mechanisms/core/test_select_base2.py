@@ -186,6 +186,12 @@ def test_no_utility_of_the_database_raises() -> None:
         assert term.release([first, second], bits) in (0, 1)
 
 
+@pytest.mark.parametrize("outcomes", [2**8 + 1, 2**15 + 1, 2**16 + 1])
+def test_the_last_of_many_outcomes_is_selected_if_it_is_the_best_by_far(outcomes: int) -> None:
+    term = exact_exponential_base2(eta=HALF, utility_range=(0, 200))
+    assert term.many([*[0] * (outcomes - 1), 200], 3, SeededBits(1)).tolist() == [outcomes - 1] * 3
+
+
 def test_one_outcome_is_always_selected() -> None:
     assert exact_exponential_base2(eta=HALF, utility_range=(-5, 5)).release([-3.7], SystemBits()) == 0
     assert exact_exponential_base2(eta=HALF, utility_range=(3, 3)).release(np.array([3]), TapedBits(0, 0)) == 0

@@ -126,6 +126,24 @@ def test_many_outcomes_of_few_levels_come_near_to_the_claim() -> None:
     assert Fraction(9, 10) * 4 < Fraction(up, down) <= ratio_of(term.claim)
 
 
+@pytest.mark.parametrize("monotone", [False, True])
+@pytest.mark.parametrize("spare", [2, 3, 10])
+def test_the_claim_is_its_formula_rounded_up_by_next_to_nothing(spare: int, monotone: bool) -> None:
+    term = SelectFixedWork(utilities(utility_range=(0, 3), monotone=monotone), THREE_QUARTERS, 3, 8, spare)
+    growth = Fraction(4, 3) ** (3 if monotone else 6)
+    formula = (growth * 2**spare + 2) / (2**spare - 2)
+    assert formula <= ratio_of(term.claim) <= formula * (1 + Fraction(1, 2**100))
+
+
+def test_units_below_all_doubles_are_counted_exactly() -> None:
+    tiny = Fraction(1, 2**1040)
+    term = SelectFixedWork(Utilities(tiny, Fraction(0), 3 * tiny), HALF, precision=4, spare=4)
+    shallow = SelectFixedWork(Utilities(Fraction(1), Fraction(0), Fraction(3)), HALF, precision=4, spare=4)
+    for tape in range(1 << tickets_of(term, 2).bits):
+        bits, same = (TapedBits(tape, tickets_of(term, 2).bits) for _ in range(2))
+        assert term.release(np.array([0.0, 2 * float(tiny)]), bits) == shallow.release(np.array([0.0, 2.0]), same)
+
+
 def test_weights_rounded_to_nearest_break_the_claim() -> None:
     """Some then fall by more than the ratio."""
     term = fixed(SEVEN_EIGHTHS, precision=2, spare=30)

@@ -56,6 +56,7 @@ def test_many_draws_have_the_law() -> None:
     """20,000 draws stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding); the seed is fixed."""
     outputs = SMALL.many(0.3, 20_000, SeededBits(1))
     assert isinstance(outputs, np.ndarray)
+    assert outputs.dtype == np.float64
     seen = Counter(outputs.tolist())
     assert all(abs(seen[value] / 20_000 - probability) < 0.025 for value, probability in ideal(0.3).items())
 

@@ -1,0 +1,164 @@
+"""What constructors say of themselves: neighbours, stabilities, grids, defaults, and the limits of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from mechanisms.core.chunks import ChunkTotal, Numbered
+from mechanisms.core.column import Column
+from mechanisms.core.compose import Both, Mapped, Session, Size
+from mechanisms.core.distances import Distances
+from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
+from mechanisms.core.grid import Grid
+from mechanisms.core.kernel import Kernel
+from mechanisms.core.laws import DiscreteLaplace, Geometric
+from mechanisms.core.local import Mean
+from mechanisms.core.maps import PointAt, ratio
+from mechanisms.core.noisy import noisy
+from mechanisms.core.noisy_max import NoisyMax, PermuteAndFlip
+from mechanisms.core.ranks import RankScores
+from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram, Total
+from mechanisms.core.restated import Restated
+from mechanisms.core.sample import FixedSample, PoissonSample
+from mechanisms.core.scores import Utilities, utilities
+from mechanisms.core.select import Select
+from mechanisms.core.select_dyadic import SelectBase2, SelectFixedWork
+from mechanisms.core.smooth import smooth
+from mechanisms.core.snapped import Snapped
+from mechanisms.core.table import Table
+from mechanisms.core.term import encoded
+from mechanisms.core.tested import propose_test_release
+from mechanisms.core.threshold import AboveThreshold, KeysAbove
+
+EITHER = "add-remove or substitute"
+ONE, HALF = Fraction(1), Fraction(1, 2)
+WHOLE = Grid(0)
+UNIT = DiscreteLaplace(ONE)
+ANSWER = Answer(ONE, Grid(-2))
+RANGE = utilities(utility_range=(0, 3))
+MEAN = Mean(Fraction(0), Fraction(8), WHOLE)
+CHUNKS = ChunkTotal(max, 2, b"", Fraction(0), Fraction(2), Grid(-1))
+STREAM = AboveThreshold(ANSWER, ONE, 1, UNIT, UNIT)
+SUBSTITUTED = noisy(CountFrom(ONE, "substitute"), DiscreteLaplace, 1)
+COUNTED = noisy(Count(), DiscreteLaplace, 1)
+
+QUERIES = [
+    (ANSWER, "answers", 4, Grid(-2)),
+    (Total(-1, 3, Grid(-2)), "add-remove", 12, Grid(-2)),
+    (Total(-1, 3, Grid(-2), "substitute"), "substitute", 16, Grid(-2)),
+    (Count(), "add-remove", 1, WHOLE),
+    (CountFrom(), "add-remove", 1, WHOLE),
+    (CountFrom(ONE, EITHER), EITHER, 1, WHOLE),
+    (Histogram(("a",)), "add-remove", 1, WHOLE),
+    (Histogram(("a",), EITHER), EITHER, 2, WHOLE),
+    (Counts(), "answers", 1, WHOLE),
+    (MEAN, "add-remove", 8, WHOLE),
+    (CHUNKS, "add-remove", 4, Grid(-1)),
+    (Numbered(CHUNKS), "add-remove", 4, Grid(-1)),
+    (Column(Total(0, 3, Grid(-1), EITHER), abs), EITHER, 6, Grid(-1)),
+    (RANGE, "utilities", 1, None),
+    (RankScores(HALF, Fraction(0), Fraction(3), WHOLE), "add-remove", 1, WHOLE),
+    (Distances(ONE, Fraction(0), Fraction(3), WHOLE), "answers", 1, WHOLE),
+]
+
+
+@pytest.mark.parametrize(("query", "relation", "stability", "grid"), QUERIES, ids=lambda item: type(item).__name__)
+def test_queries_say_who_are_neighbours_and_how_far_they_move(
+    query: Any, relation: str, stability: int, grid: Grid | None
+) -> None:
+    assert (query.relation, query.stability) == (relation, stability)
+    assert grid is None or query.grid == grid
+
+
+MECHANISMS = [
+    (noisy(ANSWER, DiscreteLaplace, 1), "answers"),
+    (SUBSTITUTED, "substitute"),
+    (Restated(SUBSTITUTED, SUBSTITUTED.claim), "substitute"),
+    (Kernel(Answer(ONE, WHOLE), 0, ((1, 1), (1, 1))), "answers"),
+    (Snapped(ONE, ONE, ONE), "answers"),
+    (Select(RANGE, ONE), "utilities"),
+    (SelectBase2(RANGE, HALF), "utilities"),
+    (SelectFixedWork(RANGE, HALF), "utilities"),
+    (PermuteAndFlip(RANGE, ONE), "utilities"),
+    (NoisyMax(RANGE, ONE), "utilities"),
+    (Response(ONE), "bit"),
+    (RationalResponse(HALF), "bit"),
+    (ShuffledResponse(HALF, 2, ONE), "substitute"),
+    (PoissonSample(COUNTED, HALF), "add-remove"),
+    (FixedSample(SUBSTITUTED, 1, 2), "substitute"),
+    (STREAM, "answers"),
+    (KeysAbove(UNIT, 5), "add-remove"),
+    (smooth(MEAN, 1, 0.1), "add-remove"),
+    (propose_test_release(MEAN, 2, 1, 0.1), "add-remove"),
+    (Both((COUNTED, COUNTED)), "add-remove"),
+    (Mapped(SUBSTITUTED, abs), "substitute"),
+    (Size(), "substitute"),
+    (Session(lambda *_: None, ONE, "substitute"), "substitute"),
+]
+
+
+@pytest.mark.parametrize(("term", "relation"), MECHANISMS, ids=lambda item: type(item).__name__)
+def test_mechanisms_say_who_are_neighbours(term: Any, relation: str) -> None:
+    assert term.relation == relation
+
+
+def test_what_is_left_out_is_the_least_that_is_promised() -> None:
+    assert encoded(Utilities()) == encoded(utilities()) == {
+        "is": "Utilities",
+        "sensitivity": {"rational": "1"},
+        "lower": {"rational": str(-(2**1022))},
+        "upper": {"rational": str(2**1022)},
+        "monotone": False,
+    }  # fmt: skip
+    fixed = SelectFixedWork(RANGE, HALF)
+    assert (fixed.steps, fixed.precision, fixed.spare) == (1, 64, 64)
+    assert CountFrom().bound == 1
+    assert not Select(RANGE, ONE).concentrated
+    assert not Total(0, 1, WHOLE).above_lower
+    assert ratio(COUNTED, COUNTED, 0, 1).function == ratio(COUNTED, COUNTED, 0, 1, 0).function
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda beyond: RankScores(HALF, ONE, Fraction((1 << 24) + beyond), WHOLE),
+        lambda beyond: RankScores(Fraction(1, (1 << 20) + beyond), ONE, Fraction(3), WHOLE),
+        lambda beyond: RankScores(Fraction((1 << 20) - 1 + 2 * beyond, 1 << 20), ONE, Fraction(3), WHOLE),
+        lambda beyond: RankScores(HALF, ONE, Fraction(2 - beyond), WHOLE),
+        lambda beyond: Distances(ONE, ONE, Fraction((1 << 20) + beyond), WHOLE),
+        lambda beyond: Distances(ONE, ONE, Fraction(2 - beyond), WHOLE),
+        lambda beyond: SelectBase2(utilities(utility_range=(0, (1 << 30) + beyond)), HALF),
+        lambda beyond: SelectFixedWork(RANGE, HALF, spare=2 - beyond),
+        lambda beyond: Kernel(Answer(ONE, WHOLE), (1 << 53) - 2 + beyond, ((1, 1, 2), (1, 1, 2))),
+        lambda beyond: Kernel(Answer(ONE, WHOLE), -(1 << 53) - beyond, ((1, 1), (1, 1))),
+        lambda beyond: Kernel(Answer(ONE, WHOLE), 0, ((1, 1 - beyond),)),
+        lambda beyond: Snapped(ONE, ONE, Fraction(2**53 + 2 * beyond)),
+        lambda beyond: utilities(utility_range=(-(2**1022) - beyond, 2**1022)),
+        lambda beyond: utilities(utility_range=(0, 2**1022 + beyond)),
+        lambda beyond: Select(utilities(Fraction(1, 2**901)), ONE + beyond * Fraction(1, 2**1000)),
+        lambda beyond: Select(utilities(Fraction(2**899)), ONE - beyond * Fraction(1, 2**1000)),
+        lambda beyond: Geometric(1 - Fraction(1 - beyond, 10)),
+        lambda beyond: RationalResponse(HALF + beyond * Fraction(1, 2**99)),
+        lambda beyond: PoissonSample(COUNTED, ONE + beyond * Fraction(1, 2**99)),
+        lambda beyond: FixedSample(SUBSTITUTED, 2 + beyond, 2),
+        lambda beyond: KeysAbove(UNIT, 2 - beyond),
+        lambda beyond: Grid(970 + beyond),
+        lambda beyond: Grid(-1022 - beyond),
+        lambda beyond: noisy(Answer(ONE, Grid(-46)), DiscreteLaplace, 1 - beyond * Fraction(1, 2**60)),
+        lambda beyond: Table(UNIT) if not beyond else Table(DiscreteLaplace(Fraction(1 << 62))),
+        lambda beyond: ChunkTotal(max, 2, b"k" * (64 + beyond), Fraction(0), ONE, WHOLE),
+        lambda beyond: WHOLE.steps_of("point", 2**53 + beyond),
+    ],
+)  # fmt: skip
+def test_the_last_parameter_in_range_is_accepted_and_the_next_one_refused(make: Callable[[int], Any]) -> None:
+    make(0)
+    with pytest.raises(ValueError, match=r".+"):
+        make(1)
+
+
+def test_points_are_counted_from_the_first_one() -> None:
+    assert PointAt(-3, Grid(-1))(5) == 1.0
