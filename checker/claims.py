@@ -14,6 +14,7 @@ Losses of what is released in turn, each of which may depend on what was release
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import MAX_EMAX, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -233,9 +234,14 @@ def _renyi(loss: Loss, alpha: Fraction) -> Fraction | None:
     return bound
 
 
-def shown(value: Fraction) -> str:
-    """Write a number: short ones and doubles as they are, others with seven digits."""
+def shown(value: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """Write a number: a short one as it is, another with seven digits, rounded up so that no promise looks smaller."""
     text = str(value)
     if len(text) <= 8:
         return text
-    return repr(float(value)) if Fraction(float(value)) == value else f"{float(value):.7g}"
+    return str(Context(7, rounding, Emin=-MAX_EMAX, Emax=MAX_EMAX).divide(Decimal(value.numerator), value.denominator))
+
+
+def shown_below(value: Fraction) -> str:
+    """Write how far neighbours are apart: the same, rounded down."""
+    return shown(value, ROUND_FLOOR)

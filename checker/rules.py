@@ -48,10 +48,12 @@ class Neighbours:
     Args:
         relation: the certificate's word for it.
         words: the same for people.
+        distance: how far neighbouring answers or utilities are apart at most.
     """
 
     relation: str
     words: str
+    distance: Fraction | None = None
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def _records(fields: Fields) -> Neighbours:
 
 
 def _answers(sensitivity: Fraction) -> Neighbours:
-    return Neighbours("answers", f"answers at most {claims.shown(sensitivity)} apart")
+    return Neighbours("answers", f"answers at most {claims.shown_below(sensitivity)} apart", sensitivity)
 
 
 # Queries
@@ -227,8 +229,10 @@ def utilities(fields: Fields) -> Scores:
     monotone: bool = fields.take("monotone", bool)
     if not lower <= upper or max(-lower, upper) > Fraction(2) ** 1022:
         raise Refused("the range of utilities must end above its start and lie within ±2^1022")
-    words = f"utilities, each at most {claims.shown(sensitivity)} apart{', all in one direction' if monotone else ''}"
-    return Scores(Neighbours("utilities", words), sensitivity, lower, upper, monotone)
+    words = (
+        f"utilities, each at most {claims.shown_below(sensitivity)} apart{', all in one direction' if monotone else ''}"
+    )
+    return Scores(Neighbours("utilities", words, sensitivity), sensitivity, lower, upper, monotone)
 
 
 def rank_scores(fields: Fields) -> Scores:
@@ -271,7 +275,7 @@ def chunk_total(fields: Fields) -> Query:
     key = Fields(fields.take("key"), "key")
     key.take("bytes", str)
     key.done()
-    neighbours = Neighbours("add-remove", "people with all their records, one added or removed")
+    neighbours = Neighbours("people", "people with all their records, one added or removed")
     return Query(neighbours, (_width(fields, lower_is_on_grid=False),))
 
 
@@ -382,7 +386,7 @@ def above_threshold(fields: Fields) -> Release:
     theorems 2 and 4). These laws lose as much by c shifts as by one that is c times as far.
     """
     answers = fields.take("answer", dict)
-    (d,), words = query(answers).moves, query(answers).neighbours.words
+    (d,), each = query(answers).moves, query(answers).neighbours
     if answers["is"] != "Answer":
         raise Refused("a sparse vector looks at queries' answers")
     fields.rational("threshold")
@@ -399,7 +403,7 @@ def above_threshold(fields: Fields) -> Release:
             raise Refused("the laws of a sparse vector must be of pure DP")
         losses += _cost(law, moves)
         used.add(law)
-    return Release(Neighbours("answers", f"lists of {words} each"), losses, frozenset(used))
+    return Release(Neighbours("answers", f"lists of {each.words} each", each.distance), losses, frozenset(used))
 
 
 def keys_above(fields: Fields) -> Release:

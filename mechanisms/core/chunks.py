@@ -56,7 +56,7 @@ class ChunkTotal(Query[int]):
     grid: Grid
 
     def __post_init__(self) -> None:
-        count("chunks", self.chunks)
+        object.__setattr__(self, "chunks", count("chunks", self.chunks))
         if len(self.key) > hashlib.blake2b.MAX_KEY_SIZE:
             raise ValueError(f"key must have at most {hashlib.blake2b.MAX_KEY_SIZE} bytes, not {len(self.key)}")
         object.__setattr__(self, "lower", rational("lower", self.lower))
@@ -70,7 +70,7 @@ class ChunkTotal(Query[int]):
     @property
     def relation(self) -> Relation:
         """One person comes or goes, with all their records."""
-        return "add-remove"
+        return "people"
 
     @property
     def stability(self) -> int:

@@ -69,6 +69,8 @@ class Column(Query[int]):
         try:
             number = self.number(record)
             exact("number", number)
-        except Exception:  # whatever the function raises tells of the record
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever the function raises tells of the record
             return math.nan
         return number

@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 
 from mechanisms.core.claims import NOTHING, ApproximateDP, Claim, together
+from mechanisms.core.distances import Distances
 from mechanisms.core.numbers import positive
 from mechanisms.core.records import Answer
+from mechanisms.core.scores import Utilities
+from mechanisms.core.snapped import Snapped
 from mechanisms.core.term import Mechanism, OneByOne, Prepared, Relation
 from mechanisms.randomness import RandomBits
 
@@ -118,7 +121,12 @@ class PreparedMap:
 
     def many(self, trials: int, bits: RandomBits) -> Any:
         """Draw several independent outputs."""
-        return self._mapped(self.inner.many(trials, bits))
+        released = self.inner.many(trials, bits)
+        if isinstance(released, list):
+            return [self._mapped(output) for output in released]
+        if isinstance(released, tuple) and any(isinstance(part, list) for part in released):
+            return [self._mapped(output) for output in zip(*released, strict=True)]
+        return self._mapped(released)
 
     def _mapped(self, released: Any) -> Any:
         """Apply the map, whose arithmetic raises and warns of nothing, whatever the caller's numpy does."""
@@ -228,5 +236,5 @@ def sensitivities_of(term: Any) -> frozenset[Fraction]:
     parts = term if isinstance(term, tuple) else ()
     if is_dataclass(term) and not isinstance(term, type):
         parts = tuple(getattr(term, field.name) for field in fields(term))
-    own = frozenset([term.sensitivity]) if isinstance(term, Answer) else frozenset()
+    own = frozenset([term.sensitivity]) if isinstance(term, Answer | Snapped | Utilities | Distances) else frozenset()
     return own.union(*map(sensitivities_of, parts))

@@ -55,7 +55,7 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
             raise TypeError(f"{name} must be a list or an array of numbers, not {type(numbers).__name__}")
         listed = list(numbers)
         if listed and set(map(type, listed)) <= set(_FLOATS):
-            return np.array(listed, dtype=np.float64)
+            return _quiet(np.array(listed, dtype=np.float64))
         return [exact(name, number) for number in listed]
     if numbers.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {numbers.ndim}")
@@ -63,9 +63,15 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
     if plain.dtype.type not in (*_FLOATS, *_INTEGERS):
         raise TypeError(f"{name} must be an array of integers or of doubles, not of {plain.dtype}")
     wide = {"f": np.float64, "u": np.uint64}.get(plain.dtype.kind, np.int64)
-    read = plain.astype(wide, copy=False).view()
+    read = _quiet(plain.astype(wide, copy=False)).view()
     read.flags.writeable = False
     return read
+
+
+def _quiet(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Replace signalling NaNs, such as R's NA, of which `np.fmax` and `np.fmin` may return either argument."""
+    missing = np.isnan(numbers)
+    return np.where(missing, np.nan, numbers) if missing.any() else numbers
 
 
 def clamped(number: Fraction | float, lower: Fraction, upper: Fraction, *, missing: Fraction) -> Fraction:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,6 +24,7 @@ from mechanisms.core.numbers import clamped, positive, rational, vector
 from mechanisms.core.term import Query, Relation
 
 _LOW_BITS = 26
+_CELL_TYPES = (str, int, bool, float, Fraction, np.str_, np.bool_, np.int64, np.float64)
 
 
 @dataclass(frozen=True)
@@ -232,8 +233,17 @@ class Histogram(Query[NDArray[np.int64]]):
         return 1 if self.relation == "add-remove" else 2
 
     def of(self, data: Any) -> NDArray[np.int64]:
-        """Return the count of each cell, shape (cells,)."""
-        counts = Counter(data)
+        """Return the count of each cell, shape (cells,).
+
+        Raises:
+            TypeError: the records are a mapping, or one is not a string or a number, by its type.
+        """
+        if isinstance(data, Mapping):
+            raise TypeError("records must be a list or an array, one entry a record, not a mapping")
+        records = data.tolist() if isinstance(data, np.ndarray) else list(data)
+        if wrong := {type(record).__name__ for record in records if type(record) not in _CELL_TYPES}:
+            raise TypeError(f"a record of a histogram must be a string or a number, not {sorted(wrong)[0]}")
+        counts = Counter(records)
         return np.array([counts[cell] for cell in self.cells], dtype=np.int64)
 
 
@@ -274,9 +284,16 @@ def require_records(relation: str) -> None:
 def _within(
     numbers: NDArray[Any] | list[Fraction | float], lower: Fraction, upper: Fraction, origin: Fraction
 ) -> NDArray[Any] | list[Fraction]:
-    """Clamp each number to the bounds, a NaN to the lower one, and take the origin away, each by itself."""
+    """Clamp each number to the bounds, a NaN to the lower one, and take the origin away, each by itself.
+
+    What is above an origin is that of the nearest double, in binary64, whatever type the other records have: rounding
+    is monotone, and the bounds are doubles.
+    """
     if isinstance(numbers, list) or numbers.dtype != np.float64:
         values = numbers if isinstance(numbers, list) else [Fraction(number) for number in numbers.tolist()]
-        return [clamped(number, lower, upper, missing=lower) - origin for number in values]
+        within = [clamped(number, lower, upper, missing=lower) for number in values]
+        if not origin:
+            return within
+        numbers = np.array([float(number) for number in within], dtype=np.float64)
     kept: NDArray[np.float64] = np.fmin(np.fmax(numbers, float(lower)), float(upper))
     return kept - float(origin)

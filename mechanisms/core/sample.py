@@ -56,7 +56,7 @@ class PoissonSample(Mechanism):
     def prepared(self, data: Any) -> OneByOne:
         """Hold the records, all of which the mechanism has to accept; see `Mechanism.prepared`."""
         records = list(data)
-        self.mechanism.prepared(records)  # what is refused must not tell who is in the sample
+        self.mechanism.prepared(records)  # what is refused at once must not tell who is in the sample
         return OneByOne(lambda bits: self._sampled(records, bits))
 
     def _sampled(self, records: list[Any], bits: RandomBits) -> Any:
@@ -85,7 +85,9 @@ class FixedSample(Mechanism):
     records: int
 
     def __post_init__(self) -> None:
-        if count("size", self.size) > count("records", self.records):
+        for name in ("size", "records"):
+            object.__setattr__(self, name, count(name, getattr(self, name)))
+        if self.size > self.records:
             raise ValueError(f"size must be at most the {self.records} records, not {self.size}")
         _require(self.mechanism, "substitute")
 

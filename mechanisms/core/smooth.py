@@ -54,7 +54,8 @@ class Smooth(Mechanism):
     def __post_init__(self) -> None:
         require_local(self.query)
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-        if count("smoothing", self.smoothing) < 2 / self.epsilon:
+        object.__setattr__(self, "smoothing", count("smoothing", self.smoothing))
+        if self.smoothing < 2 / self.epsilon:
             raise ValueError(f"smoothing must be at least 2/epsilon, not {self.smoothing}")
         self._noisy(Fraction(self.query.stability))  # the most noise that there can be
 

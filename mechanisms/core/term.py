@@ -8,7 +8,7 @@ their fields: what is proved is what runs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -16,9 +16,10 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from mechanisms.core.claims import Claim
 from mechanisms.randomness import RandomBits
 
-Relation = Literal["answers", "utilities", "bit", "add-remove", "substitute", "add-remove or substitute"]
+Relation = Literal["answers", "utilities", "bit", "add-remove", "substitute", "add-remove or substitute", "people"]
 """Which inputs are neighbours: answers, each of them at most its sensitivity apart; utilities, likewise; any two bits;
-records of which one is added or removed, or replaced by another one, or either."""
+records of which one is added or removed, or replaced by another one, or either; people with all their records, of
+whom one is added or removed."""
 
 Value = TypeVar("Value")
 
@@ -74,12 +75,21 @@ class Mechanism(ABC):
         Args:
             data: what the term's queries look at.
             bits: the source of randomness.
+
+        Raises:
+            TypeError: the data are an iterator.
         """
-        return self.prepared(data).one(bits)
+        return self.prepared(_lasting(data)).one(bits)
 
     def many(self, data: Any, trials: int, bits: RandomBits) -> Any:
         """Draw several independent outputs for the same data, in an array or a list; each costs the claim anew."""
-        return self.prepared(data).many(trials, bits)
+        return self.prepared(_lasting(data)).many(trials, bits)
+
+
+def _lasting(data: Any) -> Any:
+    if isinstance(data, Iterator):
+        raise TypeError("data must be a list or an array, not an iterator, of which a second part would see nothing")
+    return data
 
 
 @dataclass(frozen=True)

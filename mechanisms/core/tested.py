@@ -57,9 +57,10 @@ class Tested(Mechanism):
 
     def __post_init__(self) -> None:
         require_local(self.query)
-        if count("bound", self.bound) >= self.query.stability:
+        for name in ("bound", "threshold"):
+            object.__setattr__(self, name, count(name, getattr(self, name)))
+        if self.bound >= self.query.stability:
             raise ValueError(f"bound must be less than the query's stability {self.query.stability}, not {self.bound}")
-        count("threshold", self.threshold)
         self._answer, self._test  # noqa: B018 # checks that both noises fit
         self.claim  # noqa: B018 # there is one
 

@@ -67,7 +67,7 @@ class AboveThreshold(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", rational("threshold", self.threshold))
-        count("positives", self.positives)
+        object.__setattr__(self, "positives", count("positives", self.positives))
         self.answer.grid.steps_of("threshold", self.threshold)
         if not isinstance(self.claim, ApproximateDP) or self.claim.delta:
             raise ValueError("the laws of a sparse vector must be of pure DP, such as DiscreteLaplace")
@@ -161,7 +161,7 @@ class KeysAbove(Mechanism):
     threshold: int
 
     def __post_init__(self) -> None:
-        count("threshold", self.threshold, least=2)
+        object.__setattr__(self, "threshold", count("threshold", self.threshold, least=2))
         self._noise  # noqa: B018 # checks its spread
 
     @property

@@ -231,6 +231,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "amplification by sampling taken for a factor, which it is for small ε only",
         NeighbouringPair.records(np.array([1]), np.array([], dtype=np.int64), Relation.ADD_REMOVE),
         lambda output: output >= 1,
+        trials=20_000,
     ),
     broken(
         "sample_without_replacement",

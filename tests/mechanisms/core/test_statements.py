@@ -57,7 +57,7 @@ QUERIES = [
     (Histogram(("a",), EITHER), EITHER, 2, WHOLE),
     (Counts(), "answers", 1, WHOLE),
     (MEAN, "add-remove", 8, WHOLE),
-    (CHUNKS, "add-remove", 4, Grid(-1)),
+    (CHUNKS, "people", 4, Grid(-1)),
     (Numbered(CHUNKS), "add-remove", 4, Grid(-1)),
     (Column(Total(0, 3, Grid(-1), EITHER), abs), EITHER, 6, Grid(-1)),
     (RANGE, "utilities", 1, None),

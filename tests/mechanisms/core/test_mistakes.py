@@ -1,0 +1,154 @@
+"""Mistakes that a review made or found: what one record, one type or one reading does to all the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.random_bits import SeededBits
+from checker.check import check
+from checker.forms import Refused
+from mechanisms.core import records
+from mechanisms.core.certificate import certificate
+from mechanisms.core.chunks import ChunkTotal
+from mechanisms.core.column import Column
+from mechanisms.core.compose import Both, Mapped
+from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.local import Mean
+from mechanisms.core.noisy import Noisy, noisy
+from mechanisms.core.noisy_max import PermuteAndFlip
+from mechanisms.core.ranks import RankScores
+from mechanisms.core.records import Answer, CountFrom, Histogram, Total
+from mechanisms.core.sample import FixedSample, PoissonSample
+from mechanisms.core.scores import Utilities
+from mechanisms.core.smooth import Smooth
+from mechanisms.core.snapped import Snapped
+from mechanisms.core.term import Mechanism
+
+ONE = Fraction(1)
+WHOLE = Grid(0)
+PEOPLE = noisy(ChunkTotal(np.max, 1, b"key", Fraction(0), ONE, WHOLE), DiscreteLaplace, 1)
+
+
+def not_available(number: int) -> Any:
+    """R's NA, a signalling NaN, so often."""
+    return np.full(number, 0x7FF00000000007A2, np.uint64).view(np.float64)
+
+
+@pytest.mark.parametrize("written", [lambda na: na, list, lambda na: [*na, 0]])
+@pytest.mark.parametrize("number", range(1, 20))
+def test_a_signalling_nan_is_any_nan_wherever_it_stands(number: int, written: Callable[[Any], Any]) -> None:
+    given = written(not_available(number))
+    assert Total(Fraction(0), Fraction(100), WHOLE).of(given) == 0
+    scores = RankScores(Fraction(1, 2), Fraction(0), Fraction(9), WHOLE)
+    assert scores.of(given).tolist() == scores.of([0.0] * len(given)).tolist()
+
+
+def test_the_type_of_one_record_changes_no_other_above_a_bound() -> None:
+    total = Total(Fraction(-3, 2), Fraction(3, 2), WHOLE, above_lower=True)
+    near = 0.3 - 0.1 - 0.2
+    one = total.of([near])
+    assert total.of([near] * 1000) == 1000 * one
+    for last in (0, 0.0, Fraction(0), np.float64(0), True):
+        assert total.of([near] * 999 + [last]) - 999 * one == total.of([last])
+
+
+@pytest.mark.parametrize("error", [SystemExit, GeneratorExit, KeyError, ArithmeticError])
+def test_whatever_the_function_of_a_column_raises_stays_inside(error: type[BaseException]) -> None:
+    def number(record: float) -> float:
+        if record > 5:
+            raise error
+        return record
+
+    assert Column(Total(Fraction(0), Fraction(10), WHOLE), number).of([1, 7]) == 1
+
+
+def test_who_stops_the_program_stops_a_column() -> None:
+    def number(_: float) -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Column(CountFrom(), number).of([1])
+
+
+def test_rows_of_people_are_not_sampled() -> None:
+    with pytest.raises(ValueError, match="not 'people'"):
+        PoissonSample(PEOPLE, Fraction(1, 100))
+    written = certificate("sampled", PoissonSample(noisy(CountFrom(), DiscreteLaplace, 1), Fraction(1, 100)))
+    written["term"]["mechanism"] = certificate("people", PEOPLE)["term"]
+    with pytest.raises(Refused, match="add-remove"):
+        check(written)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (Noisy(Answer(Fraction(16777219), WHOLE), DiscreteLaplace(ONE)), Snapped(Fraction(16777220), ONE, 2.0**40)),
+        (Noisy(Answer(ONE + Fraction(1, 10**30), WHOLE), DiscreteLaplace(ONE)), Snapped(ONE, ONE, 1000.0)),
+        (PEOPLE, noisy(CountFrom(), DiscreteLaplace, 1)),
+    ],
+)
+def test_parts_of_other_neighbours_are_refused_by_the_term_and_by_the_checker(parts: tuple[Mechanism, ...]) -> None:
+    with pytest.raises(ValueError, match="parts must be"):
+        Both(parts)
+    written = certificate("both", Both((parts[0], parts[0])))
+    written["term"]["parts"][1] = certificate("second", parts[1])["term"]
+    written["tables"] += certificate("second", parts[1])["tables"]
+    with pytest.raises(Refused, match="different neighbours"):
+        check(written)
+
+
+def test_a_statement_never_promises_more_than_the_claim() -> None:
+    wide = Fraction(2**24) - Fraction(1, 3)
+    assert check(certificate("wide", Noisy(Answer(wide, Grid(24)), DiscreteLaplace(ONE)))).statement == (
+        "1-DP for every pair of answers at most 1.677721E+7 apart"
+    )
+    scale = 1 / (1 + Fraction(1, 10**9))
+    narrow = check(certificate("narrow", Noisy(Answer(ONE, WHOLE), DiscreteLaplace(scale)))).statement
+    assert narrow == "1.000001-DP for every pair of answers at most 1 apart"
+    huge = Noisy(Answer(Fraction(10) ** 400, Grid(970)), DiscreteLaplace(ONE))
+    assert check(certificate("huge", huge)).statement.endswith("at most 1.000000E+400 apart")
+
+
+@pytest.mark.parametrize("given", [{17: 85}, [("x", [1])], [None], [17, b"a"]])
+def test_a_histogram_refuses_what_is_no_list_of_words_or_numbers_by_its_type(given: Any) -> None:
+    with pytest.raises(TypeError, match="record"):
+        Histogram((17, 18)).of(given)
+
+
+def test_a_map_sees_one_output_at_a_time_where_outputs_come_in_lists() -> None:
+    def doubled(output: Any) -> Any:
+        return 2 * output
+
+    first = PermuteAndFlip(Utilities(ONE, Fraction(-9), Fraction(9)), Fraction(1000))
+    bits = SeededBits(np.random.default_rng(0))
+    assert Mapped(first, doubled).many([0, 9], 3, bits) == [2, 2, 2]
+    pairs = Mapped(Both((first, first)), lambda pair: pair[0] + pair[1])
+    assert pairs.many([0, 9], 3, bits) == [2, 2, 2]
+
+
+def test_data_that_can_be_read_once_are_refused() -> None:
+    term = Both((noisy(CountFrom(), DiscreteLaplace, 1),) * 2)
+    bits = SeededBits(np.random.default_rng(0))
+    for release in (term.release, lambda data, bits: term.many(data, 2, bits)):
+        with pytest.raises(TypeError, match="not an iterator"):
+            release(iter([1.0]), bits)
+
+
+def test_counts_of_numpy_become_plain_integers() -> None:
+    terms = [
+        Smooth(Mean(Fraction(0), Fraction(200), WHOLE), ONE, np.uint8(100)),
+        FixedSample(noisy(CountFrom(ONE, "substitute"), DiscreteLaplace, 1), np.int8(2), np.int8(5)),
+    ]
+    assert type(terms[0].smoothing) is int  # type: ignore[attr-defined]
+    assert {type(terms[1].size), type(terms[1].records)} == {int}  # type: ignore[attr-defined]
+
+
+def test_neither_half_of_a_sum_leaves_64_bits_for_fewer_than_2_to_the_36_records() -> None:
+    assert (1 << records._LOW_BITS) * 2**36 < 2**63
+    assert (2**54 >> records._LOW_BITS) * 2**34 < 2**63
