@@ -242,17 +242,14 @@ def test_the_law_found_on_all_bits_is_the_ideal_one_and_the_stated_one(mechanism
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("precision", [64, 128])
-def test_the_stated_law_encloses_the_ideal_one_closely(precision: int) -> None:
-    utilities = [k / 7 for k in range(40)]
+def test_the_stated_law_encloses_the_ideal_one_closely() -> None:
+    """Two outcomes at a time: so little is lost by the sum that a quotient rounded the wrong way is seen."""
     with mpmath.workdps(80):
-        weights = [mpmath.exp(mpf(u) / 2) for u in utilities]
-        for (lower, upper), weight in zip(term().law(utilities, precision), weights, strict=True):
-            ends, ideal = (
-                [mpf(gmpy2.mpq(end).numerator) / gmpy2.mpq(end).denominator for end in (lower, upper)],
-                weight / sum(weights),
-            )
-            assert ends[0] < ideal < ends[1] < ends[0] * (1 + mpf(2) ** (10 - precision))
+        for k in range(200):
+            weights = [mpf(1), mpmath.exp(-mpf(k) / 64)]
+            for enclosure, weight in zip(term().law([0.0, -k / 32], 64), weights, strict=True):
+                lower, upper = (mpf(gmpy2.mpq(end).numerator) / gmpy2.mpq(end).denominator for end in enclosure)
+                assert lower <= weight / sum(weights) <= upper <= lower * (1 + mpf(2) ** -58)
 
 
 def test_an_outcome_far_below_has_its_ideal_probability() -> None:
