@@ -79,7 +79,7 @@ def run(chosen: Sequence[Mutant], sources: Mapping[str, str], is_whole: bool = T
 def _stages(module: str, sources: Mapping[str, str]) -> list[list[str]]:
     """Return the files of tests that are named after a module, those that name it, and those of what imports it.
 
-    They run one after the other. Where there is none, those of mechanisms that name it do.
+    They run one after the other; at last, for a module without a file of its own, those of mechanisms that name it.
     """
     texts = {path: path.read_text("utf-8") for path in sorted((ROOT / TESTS).rglob("test_*.py"))}
     core = {path: text for path, text in texts.items() if path.parent.name == "core"}
@@ -90,8 +90,8 @@ def _stages(module: str, sources: Mapping[str, str]) -> list[list[str]]:
         [path for path, text in core.items() if named in text],
         [path for path in core if path.name in importing],
     ]
-    if not any(stages):
-        stages = [[path for path, text in texts.items() if named in text]]
+    if not stages[0]:
+        stages.append([path for path, text in texts.items() if named in text])
     fresh = [
         [path for path in paths if not any(path in earlier for earlier in stages[:place])]
         for place, paths in enumerate(stages)

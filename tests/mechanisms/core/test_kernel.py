@@ -64,7 +64,7 @@ def test_arrays_have_the_laws_of_their_rows(bits: int) -> None:
     rows = tuple(tuple(words << bits - 3 for words in row) for row in THREE)
     term, source = Kernel(STEP, -1, rows), SeededBits(1)
     answers = np.repeat([[-5.0, 0.2], [0.9, math.nan]], 20_000, axis=1)
-    assert len(term.each([-5.0, 0, Fraction(1, 3)], source)) == 3
+    assert len(term.each([-5.0, 0, Fraction(1, 3), 9], source)) == 4
     released = term.each(answers, source)
     assert released.shape == answers.shape
     parts = {0: released[0, :20_000], 1: released[0, 20_000:], 2: term.many(1, 20_000, source)}

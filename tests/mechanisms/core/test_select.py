@@ -242,6 +242,16 @@ def test_the_law_found_on_all_bits_is_the_ideal_one_and_the_stated_one(mechanism
 
 
 @pytest.mark.ci
+def test_the_stated_law_encloses_the_ideal_one_closely() -> None:
+    """Two outcomes at a time: so little is lost by the sum that a quotient rounded the wrong way is seen."""
+    with mpmath.workdps(80):
+        for k in range(200):
+            weights = [mpf(1), mpmath.exp(-mpf(k) / 64)]
+            for enclosure, weight in zip(term().law([0.0, -k / 32], 64), weights, strict=True):
+                lower, upper = (mpf(gmpy2.mpq(end).numerator) / gmpy2.mpq(end).denominator for end in enclosure)
+                assert lower <= weight / sum(weights) <= upper <= lower * (1 + mpf(2) ** -58)
+
+
 def test_an_outcome_far_below_has_its_ideal_probability() -> None:
     """e^−50 and e^−250, where the lower bound of a weight is 0 from e^−22 on."""
     utilities = [0.0, 100.0, -400.0]

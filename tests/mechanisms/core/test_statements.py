@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from attacklab.random_bits import SeededBits
 from mechanisms.core.chunks import ChunkTotal, Numbered
 from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Mapped, Session, Size
@@ -15,7 +16,7 @@ from mechanisms.core.distances import Distances
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
-from mechanisms.core.laws import DiscreteLaplace, Geometric
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, RoundedGaussian, RoundedLaplace
 from mechanisms.core.local import Mean
 from mechanisms.core.maps import PointAt, ratio
 from mechanisms.core.noisy import noisy
@@ -162,3 +163,66 @@ def test_the_last_parameter_in_range_is_accepted_and_the_next_one_refused(make: 
 
 def test_points_are_counted_from_the_first_one() -> None:
     assert PointAt(-3, Grid(-1))(5) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("term", "names"),
+    [
+        (Answer(0.5, WHOLE), ("sensitivity",)),
+        (Total(0.5, 1, Grid(-1)), ("lower", "upper")),
+        (CountFrom(0.5), ("bound",)),
+        (Mean(0, 8.0, WHOLE), ("lower", "upper")),
+        (ChunkTotal(max, 2, b"", 0, 2.0, WHOLE), ("lower", "upper")),
+        (Utilities(0.5, 0, 1.5), ("sensitivity", "lower", "upper")),
+        (RankScores(0.5, 0, 3.0, WHOLE), ("quantile", "first", "last", "sensitivity", "lower", "upper")),
+        (Distances(0.5, 0, 3.0, WHOLE), ("sensitivity", "first", "last", "lower", "upper")),
+        (DiscreteLaplace(0.5), ("scale",)),
+        (RoundedLaplace(0.5), ("scale",)),
+        (Geometric(0.5), ("ratio",)),
+        (DiscreteGaussian(0.5), ("variance",)),
+        (RoundedGaussian(0.5), ("variance",)),
+        (Kernel(Answer(1, WHOLE), 0, ((1, 1), (1, 1)), 0.5), ("epsilon",)),
+        (Snapped(0.5, 1.5, 1), ("sensitivity", "epsilon", "bound")),
+        (Select(RANGE, 0.5), ("epsilon",)),
+        (SelectBase2(RANGE, 0.5), ("ratio",)),
+        (SelectFixedWork(RANGE, 0.5), ("ratio",)),
+        (PermuteAndFlip(RANGE, 0.5), ("epsilon",)),
+        (NoisyMax(RANGE, 0.5), ("epsilon",)),
+        (Response(0.5), ("epsilon",)),
+        (RationalResponse(0.5), ("flip",)),
+        (ShuffledResponse(0.5, 2, 0.5), ("flip", "epsilon")),
+        (PoissonSample(COUNTED, 0.5), ("rate",)),
+        (AboveThreshold(ANSWER, 0.5, 1, UNIT, UNIT), ("threshold",)),
+        (smooth(MEAN, 0.5, 0.1), ("epsilon",)),
+        (Session(lambda *_: None, 0.5, "bit"), ("budget",)),
+    ],
+    ids=lambda item: type(item).__name__,
+)
+def test_parameters_are_kept_as_the_rationals_that_they_are(term: Any, names: tuple[str, ...]) -> None:
+    for name in names:
+        assert type(getattr(term, name)) is Fraction
+
+
+@pytest.mark.parametrize("name", ["lower", "upper", "monotone"])
+def test_what_is_derived_is_not_a_parameter(name: str) -> None:
+    for kind in (RankScores, Distances):
+        with pytest.raises(TypeError, match=name):
+            kind(ONE, ONE, 3 * ONE, WHOLE, **{name: ONE})
+
+
+@pytest.mark.parametrize(
+    ("term", "data"),
+    [
+        (noisy(ANSWER, DiscreteLaplace, 1), 0),
+        (Kernel(Answer(ONE, WHOLE), 0, ((1, 1), (1, 1))), 0),
+        (Snapped(ONE, ONE, ONE), 0),
+        (Select(RANGE, ONE), [0, 1]),
+        (SelectBase2(RANGE, HALF), [0, 1]),
+        (NoisyMax(RANGE, ONE), [0, 1]),
+    ],
+    ids=lambda item: type(item).__name__,
+)
+def test_no_trials_are_no_outputs_and_fewer_are_refused(term: Any, data: Any) -> None:
+    assert len(term.many(data, 0, SeededBits(0))) == 0
+    with pytest.raises(ValueError, match="trials must be at least 0, not -1"):
+        term.many(data, -1, SeededBits(0))
