@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.neighbours import NeighbouringPair
-from attacklab.random_bits import SeededBits
+from attacklab.random_bits import RandomBits, SeededBits
 from attacklab.targets import Target
 from mechanisms.core.certificate import certificate
 from mechanisms.core.grid import Grid
@@ -56,7 +56,13 @@ def of_term(make: Callable[..., Target], term: Mechanism, **claim: Any) -> Targe
         term: the exact mechanism.
         **claim: what else the constructor takes.
     """
-    return make(OfTerm(term), **claim).exact(term.release)
+    return make(OfTerm(term), **claim).exact(partial(_released, term))
+
+
+def _released(term: Mechanism, data: Any, bits: RandomBits) -> Any:
+    """Release one output, a vector as the tuple of its numbers, for laws are those of plain values."""
+    output = term.release(data, bits)
+    return tuple(output.tolist()) if isinstance(output, np.ndarray) else output
 
 
 @dataclass(frozen=True)
