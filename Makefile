@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 
-lab: $(READY)  ## run every experiment, in some ten minutes; prints the page to open
+lab: $(READY)  ## run every experiment, in a quarter of an hour; prints the page to open
 	$(BIN)/attacklab run --browse
 
 quick: $(READY)  ## the same with small budgets, in a little over a minute

@@ -178,7 +178,7 @@ def _mean_bits(joint: Law) -> list[float]:
     mass = [0.0] * (GREATEST_NOISE + 1)
     bits = [0.0] * (GREATEST_NOISE + 1)
     for (output, work), probability in _pairs(joint):
-        noise = output - ANSWERS[0]
+        noise = int(output - ANSWERS[0])
         if 0 <= noise <= GREATEST_NOISE:
             mass[noise] += float(probability)
             bits[noise] += work * float(probability)
