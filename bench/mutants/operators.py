@@ -67,7 +67,7 @@ def mutants(module: str, source: str) -> list[Mutant]:
         edit = ast.unparse(substitute) if is_plain else f"({ast.unparse(substitute)})"
         text = (data[:start] + edit.encode() + data[end:]).decode()
         try:
-            if ast.dump(ast.parse(text)) == ast.dump(tree):
+            if ast.dump(substitute) == ast.dump(node) or not ast.parse(text):
                 continue
         except SyntaxError:
             continue

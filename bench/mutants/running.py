@@ -31,7 +31,7 @@ KILLED, SURVIVED, TIMED_OUT, EQUIVALENT = "killed", "survived", "timed out", "eq
 _SECONDS = 30
 """Of the processor's time for one test, or to load a module: some five times as long as any of them takes."""
 
-_MOST_BYTES = 8 << 30
+_MOST_BYTES = 4 << 30
 _OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--tb=no", "-o", "addopts=", "-m", "not slow and not browser")
 
 
