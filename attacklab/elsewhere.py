@@ -441,7 +441,7 @@ class _Zygote:
                 raise
 
     def _called(self, header: bytes, payload: bytes, seconds: float) -> tuple[str, bytes]:
-        if self._process is None or self._process.poll() is not None:
+        if self._socket is None or self._process is None or self._process.poll() is not None:
             self._close()
             self._start()
         assert self._socket is not None  # noqa: S101 - for mypy
@@ -472,17 +472,17 @@ class _Zygote:
             self._close()
 
     def _close(self) -> None:
-        process, self._process = self._process, None
         if self._socket is not None:
             self._socket.close()
             self._socket = None
-        if process is None:
+        if self._process is None:
             return
         try:
-            process.wait(5)  # it has nothing to do but to kill a call
+            self._process.wait(5)  # it has nothing to do but to kill a call
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            self._process.kill()
+            self._process.wait()
+        self._process = None  # not before: an alarm may end the wait, and then the next call waits again
 
     def forget(self) -> None:
         """In a fork of this process: leave the zygote to the process that started it."""

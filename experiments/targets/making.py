@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.neighbours import NeighbouringPair
-from attacklab.random_bits import RandomBits, SeededBits
+from attacklab.random_bits import SeededBits
 from attacklab.targets import Target
 from mechanisms.core.certificate import certificate
 from mechanisms.core.grid import Grid
@@ -118,66 +118,3 @@ class OneByOne:
         bits = SeededBits(rng)
         outputs = [self.sampler(input_, bits) for _ in range(trials)]
         return outputs if outputs and isinstance(outputs[0], tuple) else np.array(outputs)
-
-
-@dataclass(frozen=True)
-class Taking:
-    """A sampler that gets its input as an equal value of the one type that it takes.
-
-    Attributes:
-        kind: the type.
-        sampler: `sampler(input, bits)`.
-    """
-
-    kind: type
-    sampler: Callable[..., Any]
-
-    def __call__(self, input_: Any, bits: RandomBits) -> Any:
-        """Draw one output.
-
-        Raises:
-            ValueError: no value of the type equals the input; rounding it could move neighbours apart.
-        """
-        value = self.kind(input_)
-        if value != input_ and input_ == input_:
-            raise ValueError(f"the input must equal a {self.kind.__name__}, unlike {input_!r}")
-        return self.sampler(value, bits)
-
-
-@dataclass(frozen=True)
-class Giving:
-    """A sampler whose outputs are turned into another type, which is post-processing.
-
-    Attributes:
-        kind: the type.
-        sampler: `sampler(input, bits)`.
-    """
-
-    kind: type
-    sampler: Callable[..., Any]
-
-    def __call__(self, input_: Any, bits: RandomBits) -> Any:
-        """Draw one output."""
-        return self.kind(self.sampler(input_, bits))
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """An exact mechanism that looks at its input once, and then draws outputs.
-
-    Attributes:
-        prepare: `prepare(input, **parameters)`, which returns an object that draws one output or many.
-        parameters: of the mechanism.
-    """
-
-    prepare: Callable[..., Any]
-    parameters: Mapping[str, Any]
-
-    def release(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
-        """Draw outputs."""
-        released: NDArray[Any] | list[Any] = self.prepare(input_, **self.parameters).many(trials, SeededBits(rng))
-        return released
-
-    def sampler(self, input_: Any, bits: Any) -> Any:
-        """Draw one output."""
-        return self.prepare(input_, **self.parameters).one(bits)

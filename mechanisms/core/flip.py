@@ -14,7 +14,7 @@ from gmpy2 import mpq
 
 from mechanisms.coins import bernoulli, uniform_below
 from mechanisms.core.claims import ApproximateDP, Claim
-from mechanisms.core.numbers import count, positive, rational, vector
+from mechanisms.core.numbers import count, exact, positive, rational, vector
 from mechanisms.core.rounding import exp_above, log_above, rounding
 from mechanisms.core.term import Mechanism, OneByOne, Relation
 from mechanisms.randomness import RandomBits
@@ -53,8 +53,8 @@ class Response(Mechanism):
         return ApproximateDP(self.epsilon)
 
     def prepared(self, data: Any) -> OneByOne:
-        """Look at the bit, any value by its truth; see `Mechanism.prepared`."""
-        truth = bool(data)
+        """Look at the bit, a number that is 0 or not; see `Mechanism.prepared`."""
+        truth = exact("the bit", data) != 0
         return OneByOne(lambda bits: truth == bits.call(logistic_coin, self.epsilon))
 
 
@@ -86,8 +86,8 @@ class RationalResponse(Mechanism):
         return ApproximateDP(log_above((1 - self.flip) / self.flip))
 
     def prepared(self, data: Any) -> OneByOne:
-        """Look at the bit, any value by its truth; see `Mechanism.prepared`."""
-        truth = bool(data)
+        """Look at the bit, a number that is 0 or not; see `Mechanism.prepared`."""
+        truth = exact("the bit", data) != 0
         return OneByOne(lambda bits: truth != bits.call(bernoulli, self.flip))
 
 

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from attacklab.attacks import ALL_ATTACKS
-from attacklab.errors import TargetError
 from attacklab.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Reach, Scope, Verdict
 from attacklab.laws import LawError
 from attacklab.loading import targets_of
@@ -231,9 +229,3 @@ def test_the_last_outcome_drawn_is_the_last_whose_weight_a_double_sum_still_sees
 def test_a_mechanism_of_more_than_one_uniform_number_has_no_such_law() -> None:
     with pytest.raises(LawError):
         matrix.last_drawn(targets.naive_gumbel_noisy_max(1.0))
-
-
-def test_targets_of_bits_refuse_what_is_not_a_bit() -> None:
-    for answer in (2, 0.5):
-        with pytest.raises(TargetError, match="the input must equal a bool"):
-            targets.exact_randomized_response(1.0).outputs(answer, 1, np.random.default_rng(0))
