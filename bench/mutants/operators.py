@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 _COMPARED: dict[type, type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -15,14 +13,13 @@ _CALCULATED: dict[type, type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
     ast.BitAnd: ast.BitOr,
 }  # fmt: skip
-_NAMES = {
+_PAIRS = (
+    "min max", "minimum maximum", "fmin fmax", "any all", "bisect_left bisect_right", "RoundDown RoundUp", "down up",
+    "lower upper", "numerator denominator", "below above", "first last", "low high",
+)  # fmt: skip
+_NAMES = {name: (other,) for pair in map(str.split, _PAIRS) for name, other in (pair, reversed(pair))} | {
     "int64": ("int32", "int16"), "uint64": ("uint32",), "float64": ("float32",), "floor": ("rint", "ceil"),
-    "ceil": ("floor",), "min": ("max",), "max": ("min",), "minimum": ("maximum",), "maximum": ("minimum",),
-    "fmin": ("fmax", "minimum"), "fmax": ("fmin", "maximum"), "any": ("all",), "all": ("any",),
-    "bisect_left": ("bisect_right",), "bisect_right": ("bisect_left",), "RoundDown": ("RoundUp",),
-    "RoundUp": ("RoundDown",), "down": ("up",), "up": ("down",), "lower": ("upper",), "upper": ("lower",),
-    "numerator": ("denominator",), "denominator": ("numerator",), "below": ("above",), "above": ("below",),
-    "first": ("last",), "last": ("first",), "low": ("high",), "high": ("low",),
+    "ceil": ("floor",),
 }  # fmt: skip
 _STRINGS = {
     "add-remove": ("substitute",), "substitute": ("add-remove",), "answers": ("utilities",), "utilities": ("answers",),
@@ -30,29 +27,16 @@ _STRINGS = {
 }  # fmt: skip
 _BUILT_IN = {"min", "max", "any", "all"}
 _CLAMPS = ("min", "max", "minimum", "maximum", "fmin", "fmax", "clip", "floor", "ceil", "round", "abs", "sorted")
-_LIKE_A_WORD = ("call", "repeat", "map", "isinstance", "getattr", "ldexp", "zip")
-"""Calls whose arguments nobody swaps: they are of different types, and the first run says so."""
+_NEVER_SWAPPED = ("call", "repeat", "map", "isinstance", "getattr", "ldexp", "zip")
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A file with one edit.
-
-    Attributes:
-        module: the file's name, without its ending.
-        line: the number of the first line that is edited.
-        key: the class and function, the lines that are edited and what they become; so it is known when it moves.
-        text: the whole file.
-    """
+class Mutant(NamedTuple):
+    """A module's text with one edit from a line on; its key names what is edited, wherever that moves."""
 
     module: str
     line: int
     key: str
     text: str
-
-    def rank(self, seed: int) -> str:
-        """Say where it stands in the order of a seed."""
-        return hashlib.sha256(f"{seed} {self.key}".encode()).hexdigest()
 
 
 def mutants(module: str, source: str) -> list[Mutant]:
@@ -67,7 +51,7 @@ def mutants(module: str, source: str) -> list[Mutant]:
         edit = ast.unparse(substitute) if is_plain else f"({ast.unparse(substitute)})"
         text = (data[:start] + edit.encode() + data[end:]).decode()
         try:
-            if ast.dump(ast.parse(text)) == ast.dump(tree):
+            if ast.dump(substitute) == ast.dump(node) or not ast.parse(text):
                 continue
         except SyntaxError:
             continue
@@ -135,13 +119,11 @@ def _substitutes(node: ast.AST, names: set[str]) -> Iterator[ast.AST]:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args, keywords=keywords):
             if name in _CLAMPS and not any(keyword.arg == "out" for keyword in keywords):
                 yield from (each for each in args if not isinstance(each, ast.Starred | ast.GeneratorExp))
-            elif len(args) > 1 and name not in _LIKE_A_WORD and not any(map(_is_text, args[:2])):
+            elif len(args) > 1 and name not in _NEVER_SWAPPED and not any(map(_is_text, args[:2])):
                 yield ast.Call(node.func, [args[1], args[0], *args[2:]], keywords)
         case ast.Expr(value=value) if not isinstance(value, ast.Constant):
             yield ast.Pass()
-        case ast.AugAssign() | ast.Continue() | ast.Break():
-            yield ast.Pass()
-        case ast.If(body=[ast.Raise() | ast.Return() | ast.Continue() | ast.Break()], orelse=[]):
+        case ast.AugAssign() | ast.If(body=[ast.Raise() | ast.Return() | ast.Continue() | ast.Break()], orelse=[]):
             yield ast.Pass()
 
 

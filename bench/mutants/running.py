@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import json
 import os
@@ -23,25 +22,18 @@ from bench.mutants.operators import Mutant
 
 ROOT = Path(__file__).parents[2]
 CORE, TESTS = "mechanisms/core", "tests/mechanisms"
-COPIED = ("attacklab", "mechanisms", "tests", "checker", "experiments", "pyproject.toml")
+COPIED = ("attacklab", "checker", "experiments", "mechanisms", "tests")
 PRELOADED = ("hypothesis", "mpmath", "scipy.special", "z3", "attacklab.elsewhere", "attacklab.laws.net")
 """What tests import that knows no mechanism, so that a fork for each mutant need not."""
 
 KILLED, SURVIVED, TIMED_OUT, EQUIVALENT = "killed", "survived", "timed out", "equivalent"
-_SECONDS = 30
-"""Of the processor's time for one test, or to load a module: some five times as long as any of them takes."""
-
-_MOST_BYTES = 8 << 30
+_SECONDS = 30  # of the processor's time for one test, or to load it: some five times as long as any takes
+_MOST_BYTES = 4 << 30
 _OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--tb=no", "-o", "addopts=", "-m", "not slow and not browser")
 
 
-def run(chosen: Sequence[Mutant], sources: Mapping[str, str], is_whole: bool = True) -> Iterator[dict[str, Any]]:
+def run(chosen: Sequence[Mutant], sources: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Run the tests on each mutant, and yield its line of the record.
-
-    Args:
-        chosen: the mutants.
-        sources: the text of each module.
-        is_whole: whether to run the tests on the tree as it is, too; else they are only loaded.
 
     Raises:
         RuntimeError: the tests fail on the tree as it is.
@@ -51,29 +43,30 @@ def run(chosen: Sequence[Mutant], sources: Mapping[str, str], is_whole: bool = T
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree = Path(folder)
+        shutil.copy2(ROOT / "pyproject.toml", tree)
         for name in COPIED:
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
-            copy(ROOT / name, tree / name)
+            shutil.copytree(ROOT / name, tree / name)
         for name in PRELOADED:
             import_module(name)
-        options = _OPTIONS if is_whole else (*_OPTIONS, "--collect-only")  # either leaves compiled files behind
-        stages = {mutant.module: _stages(mutant.module, sources) for mutant in chosen}
+        stages = {mutant.module: _stages(mutant.module, sources) for mutant in chosen if mutant.key not in reasons}
         files = sorted({file for each in stages.values() for some in each for file in some})
-        if _forked(tree, lambda: int(pytest.main([*options, *files]))):
+        if files and _forked(tree, lambda: int(pytest.main([*_OPTIONS, *files]))):  # it leaves compiled files behind
             raise RuntimeError(f"tests must pass before mutants are tried; run pytest {' '.join(files)}")
         for mutant in chosen:
             row = {"key": mutant.key, "module": mutant.module, "line": mutant.line, "seconds": 0.0}
             if mutant.key in reasons:
                 yield row | {"outcome": EQUIVALENT, "reason": reasons[mutant.key]}
                 continue
-            started = time.monotonic()
-            with _edited(tree / CORE / f"{mutant.module}.py", mutant.text):
-                outcome = next((it for files in stages[mutant.module] if (it := _tried(tree, files))), SURVIVED)
-            row |= {"outcome": outcome, "seconds": round(time.monotonic() - started, 1)}
+            started, path, source = time.monotonic(), tree / CORE / f"{mutant.module}.py", sources[mutant.module]
+            stat = path.stat()
+            path.write_text(mutant.text, "utf-8")
+            outcome = next((it for files in stages[mutant.module] if (it := _tried(tree, files))), SURVIVED)
+            path.write_text(source, "utf-8")
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # what was compiled of it holds again
             if outcome == SURVIVED:
-                before, after = sources[mutant.module].splitlines(), mutant.text.splitlines()
-                row["diff"] = "\n".join(list(difflib.unified_diff(before, after, lineterm="", n=0))[2:])
-            yield row
+                diff = difflib.unified_diff(source.splitlines(), mutant.text.splitlines(), lineterm="", n=0)
+                row["diff"] = "\n".join(list(diff)[2:])
+            yield row | {"outcome": outcome, "seconds": round(time.monotonic() - started, 1)}
 
 
 def _stages(module: str, sources: Mapping[str, str]) -> list[list[str]]:
@@ -81,22 +74,16 @@ def _stages(module: str, sources: Mapping[str, str]) -> list[list[str]]:
 
     They run one after the other; at last, for a module without a file of its own, those of mechanisms that name it.
     """
-    texts = {path: path.read_text("utf-8") for path in sorted((ROOT / TESTS).rglob("test_*.py"))}
-    core = {path: text for path, text in texts.items() if path.parent.name == "core"}
     named = f"mechanisms.core.{module} "
-    importing = [f"test_{other}.py" for other, text in sources.items() if named in text]
-    stages = [
-        [path for path in core if path.stem.startswith(f"test_{module}")],
-        [path for path, text in core.items() if named in text],
-        [path for path in core if path.name in importing],
-    ]
-    if not stages[0]:
-        stages.append([path for path, text in texts.items() if named in text])
-    fresh = [
-        [path for path in paths if not any(path in earlier for earlier in stages[:place])]
-        for place, paths in enumerate(stages)
-    ]
-    return [[str(path.relative_to(ROOT)) for path in paths] for paths in fresh if paths]
+    importing = [f"test_{other}" for other, text in sources.items() if named in text]
+    stages: list[list[str]] = [[], [], [], []]
+    for path in sorted((ROOT / TESTS).rglob("test_*.py")):
+        is_core, is_naming = path.parent.name == "core", named in path.read_text("utf-8")
+        own = is_core and path.stem.startswith(f"test_{module}")
+        places = own, is_core and is_naming, is_core and path.stem in importing, is_naming and not stages[0]
+        if any(places):
+            stages[places.index(True)].append(str(path.relative_to(ROOT)))
+    return [stage for stage in stages if stage]
 
 
 class Limit:
@@ -116,21 +103,7 @@ def _tried(tree: Path, files: Sequence[str]) -> str | None:
         return int(pytest.main([*_OPTIONS, *files], plugins=[Limit()]))
 
     status = _forked(tree, limited)
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM:
-        return TIMED_OUT
-    return KILLED if status else None
-
-
-@contextlib.contextmanager
-def _edited(path: Path, text: str) -> Iterator[None]:
-    """Put a text into a file for a while; what was compiled of the file before holds again afterwards."""
-    stat, original = path.stat(), path.read_bytes()
-    path.write_text(text, "utf-8")
-    try:
-        yield
-    finally:
-        path.write_bytes(original)
-        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    return TIMED_OUT if status & 0x7F == signal.SIGVTALRM else KILLED if status else None
 
 
 def _forked(tree: Path, call: Callable[[], int]) -> int:
@@ -138,14 +111,13 @@ def _forked(tree: Path, call: Callable[[], int]) -> int:
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1]
-    status = 70
     try:
+        os.setsid()  # a test that ends its group's processes ends none of ours
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
         os.chdir(tree)
         sys.path.insert(0, str(tree))
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, 1)
-        os.dup2(nothing, 2)
-        status = call()
+        for stream in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+        os._exit(call())
     finally:
-        os._exit(status)
+        os._exit(70)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -11,9 +12,17 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits, TapedBits
+from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
+from mechanisms.core import flip
 from mechanisms.core.claims import ApproximateDP
-from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse, delta_of_shuffled, enclose_logistic
+from mechanisms.core.flip import (
+    RationalResponse,
+    Response,
+    ShuffledResponse,
+    delta_of_shuffled,
+    enclose_logistic,
+    logistic_coin,
+)
 from tests.mechanisms.enumeration import law_of
 
 
@@ -34,6 +43,22 @@ def test_no_more_bits_are_taken_than_decide(bits: str, tells_the_truth: bool) ->
     tape = TapedBits(int(bits, 2), len(bits))
     assert Response(Fraction(1)).release(True, tape) is tells_the_truth
     assert tape.left == 0
+
+
+def test_the_truth_has_its_probability_however_wide_the_enclosures_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some strings of 12 bits are not long enough then, and no other one decides wrongly."""
+    monkeypatch.setattr(flip, "enclose_logistic", lambda gamma, precision: enclose_logistic(gamma, precision // 16))
+    decided = Counter(decision_of(word) for word in range(1 << 12))
+    probability = 2**12 / (1 + math.exp(-1))
+    assert decided[True] <= probability <= decided[True] + decided[None]
+    assert decided[None] < 1 << 10
+
+
+def decision_of(word: int) -> bool | None:
+    try:
+        return logistic_coin(Fraction(1), TapedBits(word, 12))
+    except TapeEnded:
+        return None
 
 
 @pytest.mark.parametrize("gamma", [Fraction(1, 10**9), Fraction(1), Fraction(64), Fraction(65), Fraction(10**6)])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from attacklab.random_bits import SeededBits, TapedBits
+from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.records import Answer
@@ -91,6 +92,11 @@ def test_approximate_claims_are_the_greatest_excess() -> None:
         ideal = max(2.0, 5 - 2 * math.exp(epsilon)) / 8
         assert claim.epsilon == epsilon
         assert 0 <= float(claim.delta) - ideal < 1e-15
+
+
+def test_rows_that_are_alike_lose_nothing() -> None:
+    assert Kernel(STEP, -1, ((4, 4), (4, 4)), Fraction(1)).claim == ApproximateDP(Fraction(1))
+    assert Kernel(STEP, -1, ((4, 4), (4, 4))).claim == ApproximateDP(Fraction(0))
 
 
 @pytest.mark.parametrize(

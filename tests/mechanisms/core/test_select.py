@@ -241,7 +241,6 @@ def test_the_law_found_on_all_bits_is_the_ideal_one_and_the_stated_one(mechanism
         assert above - below < Fraction(1, 2**150)
 
 
-@pytest.mark.ci
 def test_the_stated_law_encloses_the_ideal_one_closely() -> None:
     """Two outcomes at a time: so little is lost by the sum that a quotient rounded the wrong way is seen."""
     with mpmath.workdps(80):
@@ -252,6 +251,7 @@ def test_the_stated_law_encloses_the_ideal_one_closely() -> None:
                 assert lower <= weight / sum(weights) <= upper <= lower * (1 + mpf(2) ** -58)
 
 
+@pytest.mark.ci
 def test_an_outcome_far_below_has_its_ideal_probability() -> None:
     """e^−50 and e^−250, where the lower bound of a weight is 0 from e^−22 on."""
     utilities = [0.0, 100.0, -400.0]

@@ -135,6 +135,10 @@ def test_the_claim_is_its_formula_rounded_up_by_next_to_nothing(spare: int, mono
     assert formula <= ratio_of(term.claim) <= formula * (1 + Fraction(1, 2**100))
 
 
+def test_the_table_reaches_the_end_of_a_range_that_is_no_whole_number_of_units() -> None:
+    assert len(fixed(HALF, 2, most=5).weights) == len(fixed(HALF, 2, most=6).weights) == 2 * 3 + 1
+
+
 def test_units_below_all_doubles_are_counted_exactly() -> None:
     tiny = Fraction(1, 2**1040)
     term = SelectFixedWork(Utilities(tiny, Fraction(0), 3 * tiny), HALF, precision=4, spare=4)

@@ -8,8 +8,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
+from gmpy2 import mpq
 
 from attacklab.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP
@@ -44,6 +46,19 @@ def test_the_law_is_that_of_ideal_noise(answer: float, counts_as: float) -> None
     assert set(law) == set(ideal(counts_as))
     for output, probability in ideal(counts_as).items():
         assert float(law[output]) - 1e-12 <= probability <= float(law[output]) + missing
+
+
+@pytest.mark.parametrize("precision", [64, 200])
+def test_tails_enclose_those_of_ideal_noise_closely(precision: int) -> None:
+    snap = SMALL.prepared(Fraction(1, 3))
+    with mpmath.workdps(80):
+        for outcome in range(-60, 61):
+            distance = (mpmath.mpf(2 * outcome - 1) - mpmath.mpf(1) / 3) / mpmath.mpf(3) * 2
+            ideal = mpmath.exp(-distance) / 2 if distance > 0 else 1 - mpmath.exp(distance) / 2
+            lower, upper = (
+                mpmath.mpf(mpq(end).numerator) / mpq(end).denominator for end in snap.tail(outcome, precision)
+            )
+            assert lower < ideal < upper < lower * (1 + mpmath.mpf(2) ** (8 - precision))
 
 
 def test_its_loss_is_reached_at_the_ends() -> None:
