@@ -234,7 +234,8 @@ class _Writer:
         self._imports |= {"import base64", "import zlib"}
         text = base64.b85encode(zlib.compress(np.ascontiguousarray(value).tobytes(), 9)).decode()
         lines = "".join(f'    "{line}"\n' for line in textwrap.wrap(text, WIDTH - 6))
-        return f"np.frombuffer(zlib.decompress(base64.b85decode(  # {value.size:,} numbers\n{lines})), {value.dtype.str!r})"
+        opening = f"np.frombuffer(zlib.decompress(base64.b85decode(  # {value.size:,} numbers\n"
+        return f"{opening}{lines})), {value.dtype.str!r})"
 
     def _of_instance(self, value: Any, hint: str) -> str:
         if callable(value) and hasattr(value, "__wrapped__"):
@@ -351,7 +352,7 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self, writer: _Writer, source: _Module, local: set[str]) -> None:
         self._writer, self._source, self._local = writer, source, local
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 - as `ast` calls it
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
         return self.generic_visit(node)
 
@@ -359,17 +360,17 @@ class _Rewriter(ast.NodeTransformer):
         node.annotation = None
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         node.body = [
             part for part in node.body if not isinstance(part, ast.FunctionDef) or self._writer.keeps(part.name)
         ]
         return self.generic_visit(node)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         node.annotation = ast.Name("object", ast.Load())  # a field of a dataclass needs one
         return self.generic_visit(node)
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if isinstance(node.value, ast.Name) and node.value.id not in self._local:
             module = getattr(self._source.module, node.value.id, None)
             if isinstance(module, ModuleType) and _is_copied(module.__name__):
@@ -377,7 +378,7 @@ class _Rewriter(ast.NodeTransformer):
         self._writer.attributes.add(node.attr)
         return self.generic_visit(node)
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self._local or not isinstance(node.ctx, ast.Load):
             return node
         where = self._source.module.__name__
