@@ -22,7 +22,6 @@ using Classifiers', for maximising a lower bound on ε. The rounds are ours.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,17 +34,11 @@ from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import LabFault, Refused, TargetError
-from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample
+from attacklab.execution.batches import REFUSES, Bench, Outline, Role
 from attacklab.execution.runners import Here
 from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.floats import default_errors, require_ieee_arithmetic
-from attacklab.referee import (
-    DEFAULT_ALPHA,
-    DEFAULT_TRIALS,
-    Advance,
-    Judge,
-    require_settings,
-)
+from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, Advance, Judge, bounds_of, require_settings
 from attacklab.statistics.choosing import SHARE
 from attacklab.statistics.inference import assess
 from attacklab.statistics.ratio import Reading, readings
@@ -173,11 +166,12 @@ class _Search:
         return bets, findings
 
     def _round(self, claimed: Target, *, first: bool) -> Iterator[_Bet | Finding]:
-        runner = Here(Bench(claimed, self.attacks, self.seed))
+        bench = Bench(claimed, self.attacks, self.seed)
+        runner = Here(bench)
         for place, attack in enumerate(self.attacks):
             if isinstance(attack, BlackBox) and not first:
                 continue
-            judge = Judge(claimed, attack, place, runner, seed=self.seed)
+            judge = Judge(claimed, attack, bench, runner, place=place, spend_all=True, report=self.report)
             plan = judge.plan()
             if not plan.outlines:
                 yield replace(judge, target=self.target).finding(plan.verdict, plan.reason)
@@ -229,32 +223,12 @@ class _Search:
         one_by_one: bool = False,
     ) -> tuple[list[Counts], bool]:
         """The counts of the events, and whether they are of outputs drawn one a call: so are all after a refusal."""
-        outline = outlines[number]
-        sample = Sample(
-            judge.place,
-            number,
-            outline.digest(),
-            role,
-            events,
-            outline.answers,
-            trials,
-            spend_all=True,
-            one_by_one=one_by_one,
-        )
+        sample = judge.sample(outlines, number, role, events, trials, one_by_one=one_by_one)
         try:
-            return self._drawn(judge, outlines, sample), one_by_one
+            (counts,) = judge.looks(sample, len(outlines))
         except Refused:
-            return self._drawn(judge, outlines, replace(sample, one_by_one=True)), True
-
-    def _drawn(self, judge: Judge, outlines: Sequence[Outline], sample: Sample) -> list[Counts]:
-        number, events, role, trials = sample.scenario, sample.events, sample.role, sample.trials
-        counts = [Counts(0, 0, 0)] * len(events)
-        with contextlib.closing(judge.runner.counts(sample, sample.batches())) as results:
-            for batch, drawn in zip(sample.batches(), results, strict=True):
-                counts = [before + new for before, new in zip(counts, drawn, strict=True)]
-                choosing = role is Role.CHOOSE
-                self.report(Advance(judge.attack.name, number + 1, len(outlines), choosing, batch.done, trials))
-        return counts
+            (counts,), one_by_one = judge.looks(replace(sample, one_by_one=True), len(outlines)), True
+        return counts, one_by_one
 
     def judged(self, bet: _Bet) -> Finding:
         """What a fresh sample shows of a bet."""
@@ -282,10 +256,7 @@ class _Search:
             judged_at=None if judged == claim else judged,
             event=event,
             counts=counts,
-            first=found.first,
-            second=found.second,
-            advantage=found.advantage,
-            ceiling=claim.ceiling,
+            **bounds_of(found),
             epsilon_lower=epsilon,
             delta_lower=found.delta_lower if violated else 0.0,
             alpha=self.alpha,

@@ -23,7 +23,7 @@ from attacklab.errors import UsageError, UsageTypeError, passes_through
 from attacklab.libraries import adapter_module, near_library
 from attacklab.random_bits import SeededBits
 from attacklab.releases import as_release, member, require_no_class
-from attacklab.targets import Kind, Sampler, Target, described, in_one_line
+from attacklab.targets import Declared, Kind, Sampler, Target, described, in_one_line
 
 CLAIM_PARAMETERS = ("rho", "mu", "rdp")
 """What claims other than (ε, δ)-DP are called in options, in markers, and in calls of functions that make targets."""
@@ -148,7 +148,7 @@ def made_target(
     if takes_bits(release):
         return _from_sampler(kind, release, epsilon=epsilon, claim=claim, **parameters)
     constructor = getattr(Target, kind.value)
-    taken = inspect.signature(constructor).parameters
+    taken = inspect.signature(constructor).parameters.keys() | Declared.__annotations__
     unknown = [name for name in parameters if name not in taken]
     if unknown:
         raise UsageError(f"a {kind} target takes no {' or '.join(unknown)}")

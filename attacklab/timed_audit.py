@@ -128,17 +128,7 @@ def timed_audit(
 
     def judging(attack: Attack) -> Judge:
         bench = Bench(target, [attack], seed)
-        return Judge(
-            target,
-            attack,
-            0,
-            where(bench),
-            seed=seed,
-            spend_all=spend_all,
-            spec=spec,
-            report=report,
-            replays=functools.partial(bench.replays, 0),
-        )
+        return Judge(target, attack, bench, where(bench), spend_all=spend_all, spec=spec, report=report)
 
     turns = [
         _Turn(attack, judging, share, meter)
@@ -354,7 +344,7 @@ class _Turn:
 
     def _timed(self, number: int, outline: Outline, enough: float, *, one_by_one: bool = False) -> _Cost:
         """The cost of one scenario, from ever longer samples until one took `enough` seconds."""
-        seconds = functools.partial(self._seconds, number, outline, one_by_one)
+        seconds = functools.partial(self._seconds, number, one_by_one)
         # A first call takes longer, and any may be held up.
         shortest = taken = min(seconds(1) for _ in range(2))
         trials = 1
@@ -369,17 +359,9 @@ class _Turn:
         trial = max((taken - shortest) / (trials - 1), taken / trials / MISJUDGED)
         return _Cost(trial, max(0.0, taken - trial * trials), outline.answers)
 
-    def _seconds(self, number: int, outline: Outline, one_by_one: bool, trials: int) -> float:
-        sample = Sample(
-            0,
-            number,
-            outline.digest(),
-            Role.CHOOSE,
-            (0,),
-            outline.answers,
-            trials,
-            spend_all=True,
-            one_by_one=one_by_one,
+    def _seconds(self, number: int, one_by_one: bool, trials: int) -> float:
+        sample = self._judge.sample(
+            self._plan.outlines, number, Role.CHOOSE, (0,), trials, spend_all=True, one_by_one=one_by_one
         )
         started = time.perf_counter()
         for _ in self._judge.runner.counts(sample, sample.batches()):
