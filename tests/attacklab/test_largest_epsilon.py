@@ -90,18 +90,6 @@ def test_many_answers_that_each_show_little_are_shown_to_lose_it_together() -> N
     assert 0.75 * 1.5 < found <= 1.5
 
 
-def many_laplace_answers(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
-    """Twelve times the record, each with noise of scale 8: ε is 12/8, and no answer by itself shows more than 1/8."""
-    return np.asarray(records[0] + np.round(rng.laplace(0.0, 8.0, (trials, 12)) * 256) / 256)
-
-
-@pytest.mark.ci
-def test_many_continuous_answers_are_shown_to_lose_more_than_any_of_them_does() -> None:
-    """A tail of the exact log likelihood ratio, of probability 0.02, shows 1.05; of that, sampling leaves 0.8."""
-    found = epsilon_of(largest_epsilon(of_dataset(many_laplace_answers), [LEARNS], trials=100_000, alpha=1e-9))
-    assert 0.65 < found <= 1.5
-
-
 def sparse_vector(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
     """Above a noisy threshold or not, for eight queries up to the first above it: ε = 1/4 + 1/2 at sensitivity 1."""
     queries = np.where(np.arange(8) < 4, 1 - records[0], records[0])

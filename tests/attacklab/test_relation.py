@@ -19,7 +19,6 @@ from attacklab.loading import load_target
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.proof import default_pair, prove
 from attacklab.referee import audit
-from attacklab.strategies import drawn, neighbouring_pairs
 from attacklab.targets import Kind, Target
 
 ZEROS = np.zeros(3)
@@ -75,15 +74,6 @@ def test_a_claim_without_a_relation_is_judged_on_pairs_of_any() -> None:
     findings = audit(Target.dataset(largest, epsilon=1.0), [Each()], trials=2_000)
     assert relations(findings) == {"add-remove", "substitute", None}
     assert {finding.relation for finding in findings} == {None}
-
-
-def test_where_no_pair_is_of_the_claims_relation_the_attack_does_not_apply() -> None:
-    (finding,) = audit(
-        Target.dataset(largest, epsilon=1.0, relation="edge"),
-        [BlackBox(pairs=(NeighbouringPair.records(ZEROS, ZEROS[1:], Relation.ADD_REMOVE),))],
-        trials=10,
-    )
-    assert finding.verdict is Verdict.NOT_APPLICABLE
 
 
 def test_the_relation_is_part_of_a_findings_record() -> None:
@@ -166,12 +156,6 @@ def test_the_relation_is_the_same_in_this_process_and_in_another(
         target.release.close()
 
 
-@pytest.mark.parametrize("load", [load_target, isolated])
-def test_a_described_relation_that_is_none_is_refused(tmp_path: Path, load: Any) -> None:
-    with pytest.raises(ValueError, match=r"relation must be one of .*, not 'twin'"):
-        load(f"{described_target(tmp_path)}:noisy", relation="twin")
-
-
 def test_a_proof_is_of_pairs_that_the_claim_covers() -> None:
     target = Target.sum(largest, epsilon=1.0, bounds=BOUNDS, relation="substitute").exact(lambda *_: 0)
     assert default_pair(target).relation is Relation.SUBSTITUTE
@@ -181,8 +165,3 @@ def test_a_proof_is_of_pairs_that_the_claim_covers() -> None:
     )
     with pytest.raises(ValueError, match=f"^{told}; give another pair$"):
         prove(target, added)
-
-
-def test_drawn_pairs_are_neighbours_as_the_claim_means_it() -> None:
-    target = Target.sum(largest, epsilon=1.0, bounds=BOUNDS, relation="substitute")
-    assert {pair.relation for pair in drawn(neighbouring_pairs(target), 5, seed=0)} == {Relation.SUBSTITUTE}

@@ -51,12 +51,6 @@ def test_outputs_are_handed_on_without_altering_a_bit() -> None:
     assert noise(halves).outputs(0.0, 5, RNG).dtype == np.float16
 
 
-def test_lists_may_hold_failures() -> None:
-    outputs = selection([0, None, 1]).outputs(np.zeros(2), 3, RNG)
-    assert outputs.tolist() == [0, None, 1]
-    assert selection([None, None]).outputs(np.zeros(2), 2, RNG).tolist() == [None, None]
-
-
 def test_an_array_of_a_class_of_its_own_is_judged_as_a_plain_one() -> None:
     class Unequal(np.ndarray[Any, Any]):
         def __eq__(self, other: object) -> Any:
@@ -65,11 +59,6 @@ def test_an_array_of_a_class_of_its_own_is_judged_as_a_plain_one() -> None:
     outputs = noise(np.array([1.0, -0.0, 5e-324]).view(Unequal)).outputs(0.0, 3, RNG)
     assert type(outputs) is np.ndarray
     assert outputs.tobytes() == np.array([1.0, -0.0, 5e-324]).tobytes()
-
-
-def test_datasets_may_be_answered_by_anything_one_a_trial() -> None:
-    target = Target.dataset(constant([[1, 2], [3, 4]]), epsilon=1.0)
-    assert target.outputs("database", 2, RNG).tolist() == [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize(
@@ -104,6 +93,8 @@ ROWS = np.arange(6.0).reshape(3, 2)
     ("released", "numbers"),
     [
         (np.arange(3.0), True),
+        ((1.0, 2.0, 3.0), True),
+        ([0, None, 1], True),
         ([1.0, np.float32(2.5), np.array(3.0)], True),
         ([1, 2, 1 << 70], True),
         ([None, Fraction(1, 3), Decimal(2)], True),
@@ -149,8 +140,8 @@ def test_attacks_on_numbers_leave_other_outputs_to_those_on_whole_outputs() -> N
     assert {finding.verdict for finding in findings if finding.attack in judged} == {Verdict.NOT_DETECTED}
 
 
-@pytest.mark.parametrize("error", [ValueError("two\nlines"), KeyError("k"), ZeroDivisionError(), MemoryError("much")])
-def test_a_release_that_raises_is_told_in_one_line(error: Exception) -> None:
+@pytest.mark.parametrize("error", [ValueError("two\nlines"), ZeroDivisionError(), SystemExit(0)])
+def test_a_release_that_raises_or_exits_is_told_in_one_line(error: BaseException) -> None:
     def release(*_: object) -> None:
         raise error
 
@@ -158,14 +149,6 @@ def test_a_release_that_raises_is_told_in_one_line(error: Exception) -> None:
     with pytest.raises(TargetError, match=f"^release raised {type(error).__name__}") as raised:
         target.outputs(0.0, 1, RNG)
     assert "\n" not in str(raised.value)
-
-
-def test_a_release_that_exits_does_not_take_the_audit_with_it() -> None:
-    def release(*_: object) -> None:
-        sys.exit(0)
-
-    with pytest.raises(TargetError, match="release raised SystemExit: 0"):
-        Target.noise(release, epsilon=1.0).outputs(0.0, 1, RNG)
 
 
 class Silent(Exception):
@@ -219,13 +202,6 @@ def test_what_ends_the_run_or_the_test_goes_through(error: type[BaseException]) 
         Target.noise(release, epsilon=1.0).outputs(0.0, 1, RNG)
 
 
-@pytest.mark.parametrize("released", [(1.0, 2.0, 3.0), iter([1.0, 2.0, 3.0]), (float(one) for one in (1, 2, 3))])
-def test_tuples_and_what_gives_one_output_after_another_are_outputs(released: Any) -> None:
-    outputs = noise(released).outputs(0.0, 3, RNG)
-    assert outputs.dtype == np.float64
-    assert outputs.tolist() == [1.0, 2.0, 3.0]
-
-
 def test_a_release_that_works_in_place_spoils_no_later_call() -> None:
     seen = []
 
@@ -266,45 +242,25 @@ def test_each_kind_is_made_by_its_constructor_and_named_after_its_release() -> N
     assert made[Kind.SUM].bounds == made[Kind.MEAN].bounds == bounds
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
-def test_bad_epsilon_is_refused(epsilon: float) -> None:
-    with pytest.raises(ValueError, match="epsilon must be"):
-        Target.noise(constant(1), epsilon=epsilon)
+BAD = (
+    ({"epsilon": [0.0, -1.0, math.nan, math.inf]}, "epsilon must be"),
+    ({"delta": [-0.1, 1.0, math.nan]}, r"delta must lie in \[0, 1\)"),
+    ({"sensitivity": [0.0, -1.0, math.nan, math.inf]}, "sensitivity must be finite and greater than 0"),
+    ({"noise_scale": [0.0, -1.0, math.nan, math.inf]}, "noise_scale must be finite and greater than 0"),
+    ({"noise_scale": [True, "1"]}, "noise_scale must be a number"),
+    ({"bounds": [(1.0, 1.0), (2.0, 1.0), (math.nan, 1.0), (0.0, math.inf)]}, "bounds must be finite and lower < upper"),
+    ({"bounds": [3, None, (1.0,), (1.0, 2.0, 3.0), ("low", "high")]}, "^bounds must be two numbers, lower and upper"),
+    ({"release": [5]}, r"release must be callable as release\(input, trials, rng\), not 5"),
+    ({"surprise": [1]}, "takes no surprise"),
+)
 
 
-@pytest.mark.parametrize("delta", [-0.1, 1.0, math.nan])
-def test_bad_delta_is_refused(delta: float) -> None:
-    with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\)"):
-        Target.noise(constant(1), epsilon=1.0, delta=delta)
-
-
-@pytest.mark.parametrize("sensitivity", [0.0, -1.0, math.nan, math.inf])
-def test_bad_sensitivity_is_refused(sensitivity: float) -> None:
-    with pytest.raises(ValueError, match="sensitivity must be finite and greater than 0"):
-        Target.selection(constant(1), epsilon=1.0, sensitivity=sensitivity)
-
-
-@pytest.mark.parametrize("noise_scale", [0.0, -1.0, math.nan, math.inf])
-def test_bad_noise_scale_is_refused(noise_scale: float) -> None:
-    with pytest.raises(ValueError, match="noise_scale must be finite and greater than 0"):
-        Target.noise(constant(1), epsilon=1.0, noise_scale=noise_scale)
-
-
-@pytest.mark.parametrize("bounds", [(1.0, 1.0), (2.0, 1.0), (math.nan, 1.0), (0.0, math.inf)])
-def test_bad_bounds_are_refused(bounds: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match="bounds must be finite and lower < upper"):
-        Target.mean(constant(1), epsilon=1.0, bounds=bounds)
-
-
-@pytest.mark.parametrize("bounds", [3, None, (1.0,), (1.0, 2.0, 3.0), ("low", "high")])
-def test_bounds_that_are_not_two_numbers_are_refused(bounds: Any) -> None:
-    with pytest.raises(TypeError, match=r"^bounds must be two numbers, lower and upper, not "):
-        Target.sum(constant(1), epsilon=1.0, bounds=bounds)
-
-
-def test_a_release_that_cannot_be_called_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"release must be callable as release\(input, trials, rng\), not 5"):
-        Target.noise(5, epsilon=1.0)  # type: ignore[arg-type] # deliberately wrong
+def test_parameters_out_of_range_are_refused_by_name() -> None:
+    for wrong, message in BAD:
+        for name, value in ((name, value) for name, values in wrong.items() for value in values):
+            made: Any = Target.sum if name == "bounds" else Target.noise
+            with pytest.raises((ValueError, TypeError), match=message):
+                made(**{"release": constant(1), "epsilon": 1.0, name: value})
 
 
 def test_integer_bounds_become_floats_so_that_no_record_loses_its_fraction() -> None:
@@ -371,10 +327,7 @@ def test_nan_that_depends_on_the_data_refutes_the_claim() -> None:
     ("first", "second"),
     [
         ([[1, 2], [3]], [[1, 2]]),
-        (((1,), (2, 3)), ((1,),)),
         ([1, [2, 3]], [1]),
-        ([[], [1]], [[]]),
-        ([[[1], [2, 3]], [[4]]], [[[1], [2, 3]]]),
         ([np.zeros(2), np.zeros(3)], [np.zeros(2)]),
         ([None, [1]], [None]),
     ],
