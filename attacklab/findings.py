@@ -346,6 +346,7 @@ class Finding:
             values["scope"] = {"reach": Reach.PAIR}
         try:
             values["verdict"] = Verdict(data["verdict"])
+            values["claim"] = claim_from_json(data["claim"])
             for name, read in _READERS.items():
                 if values.get(name) is not None:
                     values[name] = read(values[name])
@@ -355,7 +356,6 @@ class Finding:
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "claim": claim_from_json,
     "severity": Severity,
     "relation": Relation,
     "judged_at": lambda data: PrivacyClaim(**data),

@@ -173,11 +173,12 @@ class _Search:
                 continue
             judge = Judge(claimed, attack, bench, runner, place=place, spend_all=True, report=self.report)
             plan = judge.plan()
-            if not plan.outlines:
-                yield replace(judge, target=self.target).finding(plan.verdict, plan.reason)
-            for number, outline in enumerate(plan.outlines):
+            if isinstance(plan, Finding):
+                yield plan
+                continue
+            for number, outline in enumerate(plan):
                 if outline.severity is Severity.CLAIM:
-                    yield self._chosen(judge, plan.outlines, number, max(1, self.trials // SHARE))
+                    yield self._chosen(judge, plan, number, max(1, self.trials // SHARE))
 
     def again(self, bet: _Bet) -> _Bet | Finding:
         """The best bet of a scenario on more trials."""

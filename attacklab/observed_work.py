@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from operator import index
 from typing import Any
@@ -90,7 +90,7 @@ def with_time(target: Target) -> Target:
     return _observed(target, "time", observe)
 
 
-def bits_between(before: dict[str, Any], after: dict[str, Any]) -> int:
+def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
     """How many bits a PCG64 generator produced between two of its states, fewer than 2^128 words apart.
 
     Args:
@@ -108,7 +108,7 @@ def bits_between(before: dict[str, Any], after: dict[str, Any]) -> int:
         raise UsageError("before and after must be states of one generator")
     # Either state may hold half a word, left over from a draw of 32 bits.
     halves: int = before["has_uint32"] - after["has_uint32"]
-    return _WORD * words_between(before, after) + _WORD // 2 * halves
+    return _WORD * words_between(dict(before), dict(after)) + _WORD // 2 * halves
 
 
 def interleaved(

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -170,7 +170,7 @@ def audit(
             for place, attack in enumerate(attacks)
         ]
         plans = [judge.plan() for judge in judges]
-        parts = shares(attacks, [bool(plan.outlines) for plan in plans], alpha)
+        parts = shares(attacks, [isinstance(plan, tuple) for plan in plans], alpha)
         for judge, plan, share in zip(judges, plans, parts, strict=True):
             findings += judge.findings(plan, trials, share)
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
@@ -255,21 +255,8 @@ def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> d
     }
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The scenarios that an attack wants judged, or what is found instead where there are none.
-
-    Attributes:
-        outlines: the scenarios.
-        seconds: how long it took to find them.
-        verdict: of the one finding where there are none.
-        reason: of that finding.
-    """
-
-    outlines: tuple[Outline, ...]
-    seconds: float = 0.0
-    verdict: Verdict = Verdict.NOT_APPLICABLE
-    reason: str = ""
+Plan: TypeAlias = tuple[Outline, ...] | Finding
+"""The scenarios that an attack wants judged, or what is found instead where there are none."""
 
 
 class _Decision(NamedTuple):
@@ -313,13 +300,17 @@ class Judge:
         started = time.perf_counter()
         try:
             if not applies(self.attack, self.target):
-                return Plan((), reason=f"{self.attack.name} does not apply to a {self.target.kind} target")
+                reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
+                return self.finding(Verdict.NOT_APPLICABLE, reason)
             outlines = self.runner.outlines(self.place)
         except (TargetError, LabFault) as error:
-            verdict = Verdict.INCONCLUSIVE if isinstance(error, OutOfTime) else Verdict.ERROR
-            return Plan((), time.perf_counter() - started, verdict, str(error))
-        reason = f"{self.attack.name} found nothing to try on this target"
-        return Plan(outlines, time.perf_counter() - started, reason=reason)
+            seconds = time.perf_counter() - started
+            if isinstance(error, OutOfTime):  # more trials could decide
+                return self.finding(Verdict.INCONCLUSIVE, str(error), seconds=seconds, counts=Counts(0, 0, 0))
+            return self.finding(Verdict.ERROR, str(error), seconds=seconds)
+        return outlines or self.finding(
+            Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target"
+        )
 
     def findings(self, plan: Plan, trials: int, alpha: float) -> list[Finding]:
         """Judge all that was planned.
@@ -333,14 +324,13 @@ class Judge:
             One finding a scenario, or one that says why there is none.
         """
         replay = functools.partial(self._replay, alpha=alpha)
-        if not plan.outlines:
-            drawn = Counts(0, 0, 0) if plan.verdict is Verdict.INCONCLUSIVE else None  # more trials could decide
-            return [self.finding(plan.verdict, plan.reason, seconds=plan.seconds, counts=drawn, replay=replay(trials))]
-        share, findings = share_of_alpha(alpha, len(plan.outlines)), []
-        for number, outline in enumerate(plan.outlines):
+        if isinstance(plan, Finding):
+            return [replace(plan, replay=replay(trials))]
+        share, findings = share_of_alpha(alpha, len(plan)), []
+        for number, outline in enumerate(plan):
             most = trials if outline.trials is None else min(trials, outline.trials)
             started = time.perf_counter()
-            finding = self._judged(plan.outlines, number, most, share)
+            finding = self._judged(plan, number, most, share)
             if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, number):
                 finding = replace(finding, replay=replay(most))
             else:

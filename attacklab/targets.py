@@ -18,22 +18,21 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab import raised
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.domains import Domain
 from attacklab.errors import (
-    LabError,
     LabFault,
     OutsideDomain,
     Refused,
     TargetError,
     UsageError,
     UsageTypeError,
+    in_one_line,
     passes_through,
+    text_of,
 )
-from attacklab.gathering import gathered
 from attacklab.neighbours import NeighbouringPair, Relation, as_array
-from attacklab.releases import Forked, in_one_process, misfit, require_no_class
+from attacklab.releases import gathered, in_one_process, misfit, require_no_class
 
 Outputs: TypeAlias = NDArray[Any]
 """One output a trial along the first axis; dtype object where outputs may be failures (None)."""
@@ -403,18 +402,16 @@ class Target:
             except _Raised as failure:
                 cause = failure.__cause__
                 assert cause is not None  # noqa: S101 - it is raised from one
-                outputs[trial] = Failure(type(cause).__name__, raised.text_of(cause))
+                outputs[trial] = Failure(type(cause).__name__, text_of(cause))
             else:
                 outputs[trial] = self._checked(released, input_, 1)[0]
         return outputs
 
     def _released(self, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
         try:
-            with in_one_process(self.release), np.errstate(all="ignore"):
+            with in_one_process(), np.errstate(all="ignore"):
                 released = self.release(copy.deepcopy(input_), trials, rng)
                 outputs: Outputs | None = gathered(released, trials)
-        except Forked as error:
-            raise TargetError(f"{self.name}: {error}") from None
         except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
             raise TargetError(f"{self.name}: {error}") from error
         except LabFault:
@@ -540,11 +537,6 @@ def _as_vector(values: list[Any]) -> NDArray[Any]:
         return np.array(values)
     except ValueError:  # sequences of different lengths
         return np.fromiter(values, dtype=object, count=len(values))
-
-
-def in_one_line(error: BaseException) -> str:
-    """An exception in one line: its type and message, or the message alone of one that this package raises."""
-    return " ".join(str(error).split()) if isinstance(error, LabError) else raised.in_one_line(error)
 
 
 def described(value: object) -> str:

@@ -267,6 +267,10 @@ class _Turn:
             return self._judge.plan()
 
     @property
+    def _outlines(self) -> tuple[Outline, ...]:
+        return self._plan if isinstance(self._plan, tuple) else ()
+
+    @property
     def goes_on(self) -> bool:
         """Whether there is anything to judge, and the short round was not cut."""
         return self.trials == SHORT_ROUND and any(finding.pair is not None for finding in self._findings)
@@ -320,7 +324,7 @@ class _Turn:
     def _rehearsed(self, seconds: float) -> list[_Cost]:
         """What the scenarios cost."""
         costs: list[_Cost] = []
-        outlines = [(number, one) for number, one in enumerate(self._plan.outlines) if self._draws(one)]
+        outlines = [(number, one) for number, one in enumerate(self._outlines) if self._draws(one)]
         with contextlib.suppress(TargetError, LabFault):  # the referee reports it
             for place, (number, outline) in enumerate(outlines, start=1):
                 started = time.perf_counter()
@@ -361,7 +365,7 @@ class _Turn:
 
     def _seconds(self, number: int, one_by_one: bool, trials: int) -> float:
         sample = self._judge.sample(
-            self._plan.outlines, number, Role.CHOOSE, (0,), trials, spend_all=True, one_by_one=one_by_one
+            self._outlines, number, Role.CHOOSE, (0,), trials, spend_all=True, one_by_one=one_by_one
         )
         started = time.perf_counter()
         for _ in self._judge.runner.counts(sample, sample.batches()):

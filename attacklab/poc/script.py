@@ -16,10 +16,10 @@ import numpy as np
 
 from attacklab.errors import UsageError
 from attacklab.findings import EventCode, Finding, Severity, recovered_pair
-from attacklab.gathering import gathered
 from attacklab.plain_text import escaped
 from attacklab.poc.calls import Call
 from attacklab.poc.choice import ALPHA, Direction, bound, direction_and_trials
+from attacklab.releases import gathered
 from attacklab.reporting.wording import claim_text, flaw_of
 from attacklab.self_contained import self_contained
 

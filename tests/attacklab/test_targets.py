@@ -93,7 +93,6 @@ ROWS = np.arange(6.0).reshape(3, 2)
     ("released", "numbers"),
     [
         (np.arange(3.0), True),
-        ((1.0, 2.0, 3.0), True),
         ([0, None, 1], True),
         ([1.0, np.float32(2.5), np.array(3.0)], True),
         ([1, 2, 1 << 70], True),
@@ -122,6 +121,8 @@ def test_what_knows_how_to_be_an_array_is_one() -> None:
             return ROWS
 
     assert noise(Tensor()).outputs(0.0, 3, RNG).tolist() == ROWS.tolist()
+    for released in ((1.0, 2.0, 3.0), iter([1.0, 2.0, 3.0])):
+        assert noise(released).outputs(0.0, 3, RNG).tolist() == [1.0, 2.0, 3.0]
 
 
 def test_attacks_on_numbers_leave_other_outputs_to_those_on_whole_outputs() -> None:
@@ -344,32 +345,21 @@ def test_inputs_whose_parts_are_of_different_lengths_are_tried(first: Any, secon
 
 FORKING = """
 import os
-from attacklab import Target, audit
+import numpy as np
+from attacklab import Target
 
 def release(answer, trials, rng):
     child = os.fork()
-    if {ends} and not child:
-        os._exit(0)
     if child:
         os.waitpid(child, 0)
-    elif {raises}:
-        raise ValueError("in the copy")
     return answer + rng.laplace(size=trials)
 
-findings = audit(Target.noise(release, epsilon=1.0, name="stub"), trials=100)
-print(*sorted({{f"{{finding.verdict}}: {{finding.reason[:17]}}" for finding in findings if finding.counts is None}}))
+Target.noise(release, epsilon=1.0).outputs(0.0, 3, np.random.default_rng(1))
+print("once")
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize("raises", [False, True])
-def test_a_copy_that_a_release_forks_is_ended_and_told(raises: bool) -> None:
-    """A copy that went on would print a line of its own."""
-    forks, keeps_to_itself = (_printed(FORKING.format(ends=ends, raises=raises)).splitlines() for ends in (False, True))
-    assert len(forks) == len(keeps_to_itself) == 1
-    assert "error: stub: it forked, " in forks[0]
-    assert "error" not in keeps_to_itself[0]
-
-
-def _printed(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603
+def test_a_copy_that_a_release_forks_does_not_come_back_from_the_call() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout == "once\n"
