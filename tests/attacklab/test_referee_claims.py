@@ -47,7 +47,7 @@ def audited(claim: Claim, sigma: float, trials: int = 20_000, seed: int = 0, **o
 @pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
 def test_half_the_noise_that_is_claimed_is_refuted_under_every_kind_of_claim(claim: Claim) -> None:
     """Each takes some 700 trials at the most, and has 20 000."""
-    for seed in range(3):
+    for seed in range(2):
         finding = audited(claim, 0.5, seed=seed)
         assert finding.verdict is Verdict.VIOLATED
         assert finding.trials_needed is not None
@@ -79,11 +79,10 @@ def test_an_event_is_judged_at_a_point_of_the_profile_by_the_fresh_sample(claim:
 
 def test_a_seed_gives_the_same_finding_whatever_the_number_of_workers() -> None:
     claim = CLAIMS[2]
-    here = audited(claim, 0.8, trials=5_000, seed=7)
+    here = audited(claim, 0.8, trials=2_000, seed=7)
     with ThreadPoolExecutor(2) as threads:
-        for count in (1, 3):
-            assert audited(claim, 0.8, trials=5_000, seed=7, where=Workers(threads, count).runner) == here
-    assert audited(claim, 0.8, trials=5_000, seed=8) != here
+        assert audited(claim, 0.8, trials=2_000, seed=7, where=Workers(threads, 3).runner) == here
+    assert audited(claim, 0.8, trials=2_000, seed=8) != here
 
 
 @pytest.mark.parametrize("claim", [CLAIMS[0], CLAIMS[2]], ids=[KINDS[0], KINDS[2]])
