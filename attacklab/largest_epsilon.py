@@ -38,7 +38,15 @@ from attacklab.execution.batches import REFUSES, Bench, Outline, Role
 from attacklab.execution.runners import Here
 from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.floats import default_errors, require_ieee_arithmetic
-from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, Advance, Judge, bounds_of, require_settings
+from attacklab.referee import (
+    DEFAULT_ALPHA,
+    DEFAULT_TRIALS,
+    Advance,
+    Judge,
+    bounds_of,
+    promises_nothing,
+    require_settings,
+)
 from attacklab.statistics.choosing import SHARE
 from attacklab.statistics.inference import assess
 from attacklab.statistics.ratio import Reading, readings
@@ -186,17 +194,15 @@ class _Search:
 
     def _chosen(self, judge: Judge, outlines: tuple[Outline, ...], number: int, trials: int) -> _Bet | Finding:
         """The best bet of a scenario, or why there is none."""
-        outline, found = outlines[number], replace(judge, target=self.target).finding
-        try:
-            claim = self._judged_at(outline)
-        except ValueError:
-            reason = f"the claim promises nothing of {outline.answers} answers together"
-            return found(Verdict.UNTESTABLE, reason, pair=outline.pair)
+        outline, claiming = outlines[number], replace(judge, target=self.target)
+        if claiming.claim_of(outline) is None:
+            return claiming.finding(Verdict.UNTESTABLE, promises_nothing(outline), pair=outline.pair)
+        claim = self._judged_at(outline)
         try:
             events = tuple(range(len(outline.events) + 1))
             seen, one_by_one = self._counted(judge, outlines, number, Role.CHOOSE, events, trials)
         except (TargetError, LabFault) as error:
-            return found(Verdict.ERROR, str(error), pair=outline.pair)
+            return claiming.finding(Verdict.ERROR, str(error), pair=outline.pair)
         shown = {
             (event, reading): self._shown(reading, counts, claim.delta, Role.CHOOSE) / outline.answers
             for event, counts in enumerate(seen)

@@ -360,6 +360,13 @@ class Judge:
             **rest,
         )
 
+    def claim_of(self, outline: Outline) -> Claim | None:
+        """What is claimed of one trial of a scenario; None if nothing is claimed of so many answers together."""
+        try:
+            return self.target.claim.composed(outline.answers)
+        except ValueError:
+            return None
+
     def sample(
         self, outlines: Sequence[Outline], number: int, role: Role, events: tuple[int, ...], trials: int, **rest: Any
     ) -> Sample:
@@ -396,11 +403,9 @@ class Judge:
         """What is found of one scenario; the seconds and the line that replays it are not in it."""
         outline = outlines[number]
         here = {"pair": outline.pair, "severity": outline.severity}
-        try:
-            claim = self.target.claim.composed(outline.answers)
-        except ValueError:
-            reason = f"the claim promises nothing of {outline.answers} answers together"
-            return self.finding(Verdict.UNTESTABLE, reason, **here)
+        claim = self.claim_of(outline)
+        if claim is None:
+            return self.finding(Verdict.UNTESTABLE, promises_nothing(outline), **here)
         if not is_testable(claim, trials, alpha):
             reason = _untestable(claim, alpha)
             return self.finding(Verdict.UNTESTABLE, reason, **here, answers=outline.answers, claim=claim, alpha=alpha)
@@ -510,6 +515,11 @@ class Judge:
 def bounds_of(assessment: Assessment) -> dict[str, Estimate]:
     """The bounds of an assessment on the two probabilities and the advantage, by their names in a finding."""
     return {"first": assessment.first, "second": assessment.second, "advantage": assessment.advantage}
+
+
+def promises_nothing(outline: Outline) -> str:
+    """Why a scenario has no claim to judge."""
+    return f"the claim promises nothing of {outline.answers} answers together"
 
 
 @functools.lru_cache(maxsize=64)

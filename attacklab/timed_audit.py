@@ -324,7 +324,11 @@ class _Turn:
     def _rehearsed(self, seconds: float) -> list[_Cost]:
         """What the scenarios cost."""
         costs: list[_Cost] = []
-        outlines = [(number, one) for number, one in enumerate(self._outlines) if self._draws(one)]
+        outlines = [
+            (number, outline)
+            for number, outline in enumerate(self._outlines)
+            if (claim := self._judge.claim_of(outline)) and is_testable(claim, STEPS[-1], self._alpha)
+        ]
         with contextlib.suppress(TargetError, LabFault):  # the referee reports it
             for place, (number, outline) in enumerate(outlines, start=1):
                 started = time.perf_counter()
@@ -337,14 +341,6 @@ class _Turn:
                 if time.perf_counter() - started > seconds / SLOW_SHARE:
                     return costs + [replace(costs[-1], answers=one.answers) for _, one in outlines[place:]]
         return costs
-
-    def _draws(self, outline: Outline) -> bool:
-        """Whether the referee draws anything for a scenario: not where its claim is untestable."""
-        try:
-            claim = self._judge.target.claim.composed(outline.answers)
-        except ValueError:
-            return False
-        return is_testable(claim, STEPS[-1], self._alpha)
 
     def _timed(self, number: int, outline: Outline, enough: float, *, one_by_one: bool = False) -> _Cost:
         """The cost of one scenario, from ever longer samples until one took `enough` seconds."""
