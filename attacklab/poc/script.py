@@ -65,7 +65,9 @@ def proof_of_concept(finding: Finding, call: Call) -> str:
             call.source(),
             _title("Draws, counts and the test"),
             *([self_contained(gathered, "gathered"), AS_ARRAY] if finding.code.of_many else []),
-            DRAWS.format(rows=_rows(finding), array=_ARRAY if finding.code.of_many else ""),
+            DRAWS.format(
+                rows=_rows(finding), array="as_array(outputs, count, alone)" if finding.code.of_many else "outputs"
+            ),
             self_contained(bound, "bound"),
             TEST,
         ],
@@ -158,11 +160,13 @@ def _assembled(introduction: str, parts: Sequence[str]) -> str:
     for part in parts:
         tree = ast.parse(part)
         lines = part.split("\n")
-        for node in tree.body:
+        for node in reversed(tree.body):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 imports.add(ast.unparse(node))
-                for line in range(node.lineno - 1, node.end_lineno or node.lineno):
-                    lines[line] = ""
+                first, end = node.lineno - 1, node.end_lineno or node.lineno
+                while end < len(lines) and not lines[end]:
+                    end += 1
+                del lines[first:end]
         used |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         bodies.append("\n".join(lines).strip("\n"))
     imports |= {f"import {module}" for name, module in MODULES.items() if name in used}
@@ -197,9 +201,6 @@ class Failure:
     def __float__(self):
         return math.nan'''
 
-_ARRAY = """
-    return as_array(outputs, count, alone)"""
-
 AS_ARRAY = '''def as_array(outputs, count, alone):
     """Outputs as one array: of numbers, or of rows of numbers, if that is what they are; else of objects."""
     if alone:
@@ -229,8 +230,8 @@ def drawn(release, value, count, rng, alone):
                 outputs.append(Failure(type(error).__name__, str(error)))
         FAILED.extend(output.kind for output in outputs if isinstance(output, Failure))
     if len(outputs) != count:
-        raise ValueError(f"{{len(outputs)}} outputs came where {{count}} were asked for"){array}
-    return outputs
+        raise ValueError(f"{{len(outputs)}} outputs came where {{count}} were asked for")
+    return {array}
 
 
 FAILED = []  # the types of all exceptions of single calls

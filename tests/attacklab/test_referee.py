@@ -355,16 +355,6 @@ def test_several_answers_a_trial_are_judged_against_their_composition_as_rows() 
     assert finding.counts.first / trials == pytest.approx(8 / 27, abs=0.03)
 
 
-def test_too_few_trials_are_inconclusive_and_enough_say_their_power() -> None:
-    attack = Bets((Scenario(PAIR, (ZERO,)),))
-    few, enough = (audit(target_of(randomized_response(2.0)), [attack], trials=trials)[0] for trials in (5, 5_000))
-    assert few.verdict is Verdict.INCONCLUSIVE
-    assert few.smallest_detectable is None
-    assert enough.verdict is Verdict.NOT_DETECTED
-    assert enough.smallest_detectable is not None
-    assert f"{enough.smallest_detectable:.3g}" in enough.reason
-
-
 @pytest.mark.parametrize("event", [NEVER, Event("always", lambda outputs: np.ones(len(outputs), dtype=bool))])
 def test_an_event_and_its_complement_have_the_same_power(event: Event) -> None:
     (finding,) = audit(target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (event,)),))], trials=5_000)
@@ -428,23 +418,6 @@ def refusing(rates: tuple[float, float], ratio: float = 2.0) -> Callable[..., np
         return randomized_response(ratio)(records, trials, rng)
 
     return release
-
-
-@pytest.mark.parametrize("rates", [(1e-3, 1e-3), (0.2, 0.2)])
-def test_refusals_that_do_not_depend_on_the_data_are_outputs_like_others(rates: tuple[float, float]) -> None:
-    (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000, seed=3)
-    assert finding.verdict is Verdict.NOT_DETECTED, finding.reason
-    assert finding.counts is not None
-    assert finding.counts.trials == 4_000
-
-
-@pytest.mark.parametrize("rates", [(1e-2, 0.0), (0.0, 1.0), (0.3, 0.01)])
-def test_refusals_that_depend_on_the_data_refute_the_claim(rates: tuple[float, float]) -> None:
-    (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=20_000, seed=3)
-    assert finding.verdict is Verdict.VIOLATED, finding.reason
-    assert finding.event == "the target fails"
-    assert finding.flaw == FAILURE
-    assert finding.reason.startswith("the target failed in ")
 
 
 def test_an_attack_on_another_flaw_says_that_the_target_fails_where_that_is_what_shows() -> None:

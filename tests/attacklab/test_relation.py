@@ -76,12 +76,6 @@ def test_a_claim_without_a_relation_is_judged_on_pairs_of_any() -> None:
     assert {finding.relation for finding in findings} == {None}
 
 
-def test_the_relation_is_part_of_a_findings_record() -> None:
-    (finding, _) = audit(Target.dataset(largest, epsilon=1.0, relation="substitute"), [Each()], trials=10)
-    assert finding.to_json()["relation"] == "substitute"
-    assert Finding.from_json(finding.to_json()).relation is Relation.SUBSTITUTE
-
-
 def test_a_checkpoint_belongs_to_the_claim_of_one_relation(tmp_path: Path) -> None:
     checkpoint = tmp_path / "kept.jsonl"
     audit(Target.dataset(largest, epsilon=1.0), [Each()], trials=10, checkpoint=checkpoint)
