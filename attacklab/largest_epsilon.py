@@ -31,10 +31,9 @@ import numpy as np
 
 from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
-from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import LabFault, Refused, TargetError
-from attacklab.execution.batches import REFUSES, Bench, Outline, Role
+from attacklab.execution.batches import Bench, Outline, Role
 from attacklab.execution.runners import Here
 from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.floats import default_errors, require_ieee_arithmetic
@@ -43,7 +42,6 @@ from attacklab.referee import (
     DEFAULT_TRIALS,
     Advance,
     Judge,
-    bounds_of,
     promises_nothing,
     require_settings,
 )
@@ -163,10 +161,11 @@ class _Search:
         """The best bet of each scenario of each round, and what the first round found in place of bets."""
         bets, findings, claimed, shown = [], [], self.target, -math.inf
         for turn in range(ROUNDS):
-            found = list(self._round(claimed, first=turn == 0))
-            bets += [bet for bet in found if isinstance(bet, _Bet)]
-            findings += [one for one in found if isinstance(one, Finding) and turn == 0]
-            best = max((bet.epsilon for bet in found if isinstance(bet, _Bet)), default=0.0)
+            outcomes = list(self._round(claimed, first=turn == 0))
+            fresh = [outcome for outcome in outcomes if isinstance(outcome, _Bet)]
+            bets += fresh
+            findings += [outcome for outcome in outcomes if isinstance(outcome, Finding) and turn == 0]
+            best = max((bet.epsilon for bet in fresh), default=0.0)
             if best <= shown + RISE:
                 break
             nominal, shown = self.target.claim.nominal, best
@@ -248,24 +247,17 @@ class _Search:
             )
         except (TargetError, LabFault) as error:
             return judge.finding(Verdict.ERROR, str(error), **here)
-        found = assess(judged, counts, self.alpha)
+        assessment = assess(judged, counts, self.alpha)
         epsilon = self._shown(bet.reading, counts, judged.delta, Role.JUDGE)
         violated = epsilon > judged.epsilon
         claim = self.target.claim.composed(outline.answers)
-        event = (*outline.events, REFUSES.description)[bet.event]
-        fails = event == FAILS.description
+        shown = judge.shown(outline, bet.event, claim, judged, counts, assessment)
         return judge.finding(
             Verdict.VIOLATED if violated else self._undecided(judged),
-            _reason(counts, epsilon, judged, self.alpha, fails=fails),
-            **here,
-            flaw=FAILURE if fails else judge.attack.flaw,
-            claim=claim,
-            judged_at=None if judged == claim else judged,
-            event=event,
-            counts=counts,
-            **bounds_of(found),
+            _reason(counts, epsilon, judged, self.alpha, fails=shown["flaw"] == FAILURE),
+            **shown,
             epsilon_lower=epsilon,
-            delta_lower=found.delta_lower if violated else 0.0,
+            delta_lower=assessment.delta_lower if violated else 0.0,
             alpha=self.alpha,
             trials=2 * outline.answers * (max(1, self.trials // SHARE) + self.trials // AGAIN + self.trials),
         )
@@ -273,7 +265,7 @@ class _Search:
     def _undecided(self, claim: PrivacyClaim) -> Verdict:
         """Whether any counts could have refuted the claim."""
         clearest = Counts(self.trials, 0, self.trials)
-        could = max(self._shown(one, clearest, claim.delta, Role.JUDGE) for one in readings(claim.delta))
+        could = max(self._shown(reading, clearest, claim.delta, Role.JUDGE) for reading in readings(claim.delta))
         return Verdict.NOT_DETECTED if could > claim.epsilon else Verdict.INCONCLUSIVE
 
 

@@ -35,7 +35,6 @@ from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import (
     FAILURE,
     Counts,
-    Estimate,
     EventCode,
     Finding,
     Severity,
@@ -416,34 +415,72 @@ class Judge:
                 decision = self._decided(outlines, number, claim, trials, alpha, one_by_one=True)
         except (TargetError, LabFault) as error:
             return self.finding(Verdict.ERROR, str(error), **here)
-        event, judged_at, seen, needed, counts, assessment = decision
-        description = (*outline.events, REFUSES.description)[event]
-        fails = description == FAILS.description
+        return self._decided_finding(outlines, number, claim, decision, trials, alpha)
+
+    def _decided_finding(
+        self,
+        outlines: Sequence[Outline],
+        number: int,
+        claim: Claim,
+        decision: _Decision,
+        trials: int,
+        alpha: float,
+    ) -> Finding:
+        outline, assessment, counts = outlines[number], decision.assessment, decision.counts
+        shown = self.shown(outline, decision.event, claim, decision.judged_at, counts, assessment)
         detectable = None
         if not assessment.violated:
-            detectable = smallest_detectable_advantage(judged_at, counts.trials, alpha, _base_rate(counts))
-        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=fails)
+            base_rate = _base_rate(counts)
+            detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
+        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
         if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
             reason += BEYOND
         return self.finding(
             verdict,
             reason,
-            **here,
-            answers=outline.answers,
-            flaw=FAILURE if fails else self.attack.flaw,
-            claim=claim,
-            judged_at=None if judged_at == claim else judged_at,
-            event=description,
-            code=self._code(outline, number, event) if verdict is Verdict.VIOLATED else None,
-            counts=counts,
-            **bounds_of(assessment),
+            **shown,
+            code=self._code(outline, number, decision.event) if verdict is Verdict.VIOLATED else None,
             epsilon_lower=assessment.epsilon_lower,
             delta_lower=assessment.delta_lower,
             smallest_detectable=detectable,
-            trials_needed=needed,
+            trials_needed=decision.needed,
             alpha=alpha,
-            trials=2 * (seen.trials + counts.trials) * outline.answers,
+            trials=2 * (decision.seen.trials + counts.trials) * outline.answers,
         )
+
+    def shown(
+        self,
+        outline: Outline,
+        event: int,
+        claim: Claim,
+        judged_at: PrivacyClaim,
+        counts: Counts,
+        assessment: Assessment,
+    ) -> dict[str, Any]:
+        """What a finding says of an event that was judged, by the names of its fields.
+
+        Args:
+            outline: the scenario.
+            event: the place of the event among those of the scenario; the place after the last: that the target fails.
+            claim: what is claimed of one trial.
+            judged_at: the point of that at which the event was judged.
+            counts: how often it happened.
+            assessment: what they say.
+        """
+        description = (*outline.events, REFUSES.description)[event]
+        return {
+            "pair": outline.pair,
+            "severity": outline.severity,
+            "answers": outline.answers,
+            "flaw": FAILURE if description == FAILS.description else self.attack.flaw,
+            "claim": claim,
+            "judged_at": None if judged_at == claim else judged_at,
+            "event": description,
+            "counts": counts,
+            "first": assessment.first,
+            "second": assessment.second,
+            "advantage": assessment.advantage,
+        }
 
     def _code(self, outline: Outline, number: int, event: int) -> EventCode | None:
         """The event as Python source, for a target that a command line can name."""
@@ -497,7 +534,7 @@ class Judge:
                 counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
                 if largest_excess(points, counts, CHOOSING_ALPHA) > 0:
                     break
-        first, second = [one.first for one in counts], [one.second for one in counts]
+        first, second = [event.first for event in counts], [event.second for event in counts]
         promised = promised_evidence(points, first, second, counts[0].trials)
         best, place = np.unravel_index(int(promised.argmax()), promised.shape)
         return int(best), claim.at(points[place].epsilon), counts[best]
@@ -510,11 +547,6 @@ class Judge:
         settings = f"--trials {trials} --alpha {alpha!r} --seed {self.bench.seed}"
         settings += " --spend-all" if self.spend_all else ""
         return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
-
-
-def bounds_of(assessment: Assessment) -> dict[str, Estimate]:
-    """The bounds of an assessment on the two probabilities and the advantage, by their names in a finding."""
-    return {"first": assessment.first, "second": assessment.second, "advantage": assessment.advantage}
 
 
 def promises_nothing(outline: Outline) -> str:

@@ -432,16 +432,16 @@ def _bound_in(node: Any) -> set[str]:
 def _node_of(function: types.FunctionType, source: _Module) -> Any:
     """The syntax of a function inside another one, or of a lambda."""
     code = function.__code__
-    found: list[Any] = []
+    matches: list[Any] = []
     for node in ast.walk(source.tree):
         if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
             first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-            found += [node] * (first == code.co_firstlineno)
+            matches += [node] * (first == code.co_firstlineno)
         elif isinstance(node, ast.Lambda) and function.__name__ == "<lambda>" and node.lineno == code.co_firstlineno:
-            found += [node] * _holds(node.body, code)  # there may be several in a line
-    if not found:
+            matches += [node] * _holds(node.body, code)  # there may be several in a line
+    if not matches:
         raise NotSelfContained(f"the source of {function.__qualname__} was not found in {source.module.__name__}")
-    return found[-1]
+    return matches[-1]
 
 
 def _holds(body: ast.expr, code: types.CodeType) -> bool:
