@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacklab.bisection import first, least, steepest_step
@@ -53,6 +53,7 @@ def test_doubling_finds_the_first_number_where_one_that_is_tried_is_large_enough
 
 
 @given(values=st.lists(st.booleans(), min_size=64, max_size=64))
+@settings(max_examples=30)
 def test_doubling_over_a_condition_that_changes_often_finds_one_of_its_beginnings(values: list[bool]) -> None:
     values[0] = False
     tried = [1 << power for power in range(6)]
