@@ -27,10 +27,10 @@ from attacklab.errors import (
     TargetError,
     UsageError,
     UsageTypeError,
-    in_one_line,
     passes_through,
     text_of,
 )
+from attacklab.errors import in_one_line as in_one_line  # for whoever tells what a target raised
 from attacklab.neighbours import NeighbouringPair, Relation, as_array
 from attacklab.releases import gathered, in_one_process, misfit, require_no_class
 

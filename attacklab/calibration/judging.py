@@ -8,10 +8,10 @@ from numbers import Real
 
 from attacklab.calibration.findings import CalibrationFinding, deviation
 from attacklab.calibration.quantities import Arguments, Quantity, Unsafe, quantity
-from attacklab.errors import LabFault, in_one_line
+from attacklab.errors import LabFault
 from attacklab.findings import Verdict
 from attacklab.intervals import Interval
-from attacklab.targets import described
+from attacklab.targets import described, in_one_line
 
 
 def calibrate(

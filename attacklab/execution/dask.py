@@ -7,10 +7,11 @@ import warnings
 from concurrent.futures import CancelledError, Future, wait
 from typing import Any
 
-from attacklab.errors import UsageError, WorkersGone, in_one_line
+from attacklab.errors import UsageError, WorkersGone
 from attacklab.execution.runners import Say
 from attacklab.execution.worker_process import Call, Died
 from attacklab.execution.workers import Load, Workers
+from attacklab.targets import in_one_line
 
 CONNECTING_SECONDS = 10.0
 """How long a scheduler may take to answer."""

@@ -20,10 +20,11 @@ from multiprocessing import Pipe, spawn
 from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
 
-from attacklab.errors import Refused, TargetError, UsageError, in_one_line
+from attacklab.errors import Refused, TargetError, UsageError
 from attacklab.execution.batches import Bench
 from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.isolation.guard import GuardedProcess, signal_name
+from attacklab.targets import in_one_line
 
 Call: TypeAlias = Callable[[Bench], Any]
 

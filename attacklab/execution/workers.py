@@ -18,12 +18,12 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from functools import partial
 from typing import Any, TypeAlias
 
-from attacklab.errors import Refused, TargetError, UsageError, WorkersGone, in_one_line
+from attacklab.errors import Refused, TargetError, UsageError, WorkersGone
 from attacklab.execution.batches import Batch, Bench, Outline, Sample
 from attacklab.execution.runners import Here, Results, Runner, Say
 from attacklab.execution.worker_process import Call, Died, Failed, run_in_worker_process
 from attacklab.findings import EventCode
-from attacklab.targets import Target
+from attacklab.targets import Target, in_one_line
 
 Load: TypeAlias = Callable[[], Target]
 

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.errors import UsageError, in_one_line, passes_through
+from attacklab.errors import UsageError, passes_through
 from attacklab.files import Made, require_writable, write_whole
 from attacklab.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
 from attacklab.laws import Deadline, OutOfTime
 from attacklab.proof.pairs import SECONDS
-from attacklab.targets import Kind, Target, described
+from attacklab.targets import Kind, Target, described, in_one_line
 
 CHECKER = Path("checker", "check.py")
 ACCEPTED = re.compile(r"ACCEPTED +\S+: (?P<statement>.+)\n +checked (?P<checked>.+); readings (?P<readings>.+)\n?")
