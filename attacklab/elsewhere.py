@@ -39,8 +39,7 @@ from typing import Any, NoReturn, TypeVar
 import cloudpickle
 import numpy as np
 
-from attacklab.errors import LabError, LabFault, TargetError
-from attacklab.raised import in_one_line
+from attacklab.errors import LabError, LabFault, TargetError, in_one_line
 
 Result = TypeVar("Result")
 

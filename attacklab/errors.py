@@ -7,6 +7,9 @@
   that does not blame the target.
 
 Any other exception is a bug, and ends in a traceback.
+
+The child of an isolated target loads this as a plain file in an interpreter that may be as old as Python 3.8: so it
+imports nothing of the package and uses no newer syntax.
 """
 
 from __future__ import annotations
@@ -54,6 +57,20 @@ class OutOfTime(LabFault):
 
 class WorkersGone(LabFault):
     """No worker is left to run anything; no checkpoint keeps this."""
+
+
+def text_of(error: BaseException) -> str:
+    """The message of an exception; empty if it cannot be had, because its class has a faulty `__str__`."""
+    try:
+        return str(error)
+    except Exception:  # whatever somebody's class raises
+        return ""
+
+
+def in_one_line(error: BaseException) -> str:
+    """An exception in one line: its type and message, or the message alone of one that this package raises."""
+    told = text_of(error) if isinstance(error, LabError) else f"{type(error).__name__}: {text_of(error)}"
+    return " ".join(told.split())
 
 
 def passes_through(error: BaseException) -> bool:

@@ -139,15 +139,6 @@ class Scope:
             return f"every pair of neighbours among {self.inputs:,} inputs ({pairs})"
         return f"{self.reach} ({self.neighbours})" if self.neighbours else str(self.reach)
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Scope:
-        """Read a scope.
-
-        Raises:
-            TypeError, ValueError: it is malformed.
-        """
-        return cls(**{**data, "reach": Reach(data["reach"])})
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -351,35 +342,32 @@ class Finding:
         if unknown:
             raise UsageError(f"not a finding: unknown fields {', '.join(unknown)}")
         values = dict(data)
+        if "scope" not in data and data.get("attack") == EXACT_LAW:  # from before proofs said their scope
+            values["scope"] = {"reach": Reach.PAIR}
         try:
             values["verdict"] = Verdict(data["verdict"])
-            values["severity"] = Severity(data.get("severity", Severity.CLAIM))
             values["claim"] = claim_from_json(data["claim"])
-            if data.get("judged_at") is not None:
-                values["judged_at"] = PrivacyClaim(**data["judged_at"])
-            if data.get("relation") is not None:
-                values["relation"] = Relation(data["relation"])
-            if data.get("counts") is not None:
-                values["counts"] = Counts(**data["counts"])
-            if data.get("laws") is not None:
-                values["laws"] = tuple(data["laws"])
-            if data.get("scope") is not None:
-                values["scope"] = Scope.from_json(data["scope"])
-            elif "scope" not in data and data["attack"] == EXACT_LAW:  # a record from before proofs said their scope
-                values["scope"] = Scope()
-            if data.get("certificate") is not None:
-                certificate = data["certificate"]
-                values["certificate"] = CheckedCertificate(**{**certificate, "lemmas": tuple(certificate["lemmas"])})
-            if data.get("code") is not None:
-                values["code"] = EventCode(**data["code"])
-            if data.get("epsilon_lower") == INFINITE:
-                values["epsilon_lower"] = math.inf
-            for name in ("first", "second", "advantage"):
-                if data.get(name) is not None:
-                    values[name] = Estimate(**data[name])
+            for name, read in _READERS.items():
+                if values.get(name) is not None:
+                    values[name] = read(values[name])
             return cls(**values)
         except (TypeError, KeyError, ValueError) as error:
             raise UsageError(f"not a finding: {error}") from error
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "severity": Severity,
+    "relation": Relation,
+    "judged_at": lambda data: PrivacyClaim(**data),
+    "counts": lambda data: Counts(**data),
+    "laws": tuple,
+    "scope": lambda data: Scope(**{**data, "reach": Reach(data["reach"])}),
+    "certificate": lambda data: CheckedCertificate(**{**data, "lemmas": tuple(data["lemmas"])}),
+    "code": lambda data: EventCode(**data),
+    "epsilon_lower": lambda data: math.inf if data == INFINITE else data,
+    **dict.fromkeys(("first", "second", "advantage"), lambda data: Estimate(**data)),
+}
+"""What reads the fields of a finding in a record that are not plain JSON values."""
 
 
 def decisive(findings: Sequence[Finding]) -> list[Finding]:

@@ -22,7 +22,6 @@ using Classifiers', for maximising a lower bound on ε. The rounds are ours.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,10 +31,9 @@ import numpy as np
 
 from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
-from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import LabFault, Refused, TargetError
-from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample
+from attacklab.execution.batches import Bench, Outline, Role
 from attacklab.execution.runners import Here
 from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.floats import default_errors, require_ieee_arithmetic
@@ -44,6 +42,7 @@ from attacklab.referee import (
     DEFAULT_TRIALS,
     Advance,
     Judge,
+    promises_nothing,
     require_settings,
 )
 from attacklab.statistics.choosing import SHARE
@@ -162,10 +161,11 @@ class _Search:
         """The best bet of each scenario of each round, and what the first round found in place of bets."""
         bets, findings, claimed, shown = [], [], self.target, -math.inf
         for turn in range(ROUNDS):
-            found = list(self._round(claimed, first=turn == 0))
-            bets += [bet for bet in found if isinstance(bet, _Bet)]
-            findings += [one for one in found if isinstance(one, Finding) and turn == 0]
-            best = max((bet.epsilon for bet in found if isinstance(bet, _Bet)), default=0.0)
+            outcomes = list(self._round(claimed, first=turn == 0))
+            fresh = [outcome for outcome in outcomes if isinstance(outcome, _Bet)]
+            bets += fresh
+            findings += [outcome for outcome in outcomes if isinstance(outcome, Finding) and turn == 0]
+            best = max((bet.epsilon for bet in fresh), default=0.0)
             if best <= shown + RISE:
                 break
             nominal, shown = self.target.claim.nominal, best
@@ -173,17 +173,19 @@ class _Search:
         return bets, findings
 
     def _round(self, claimed: Target, *, first: bool) -> Iterator[_Bet | Finding]:
-        runner = Here(Bench(claimed, self.attacks, self.seed))
+        bench = Bench(claimed, self.attacks, self.seed)
+        runner = Here(bench)
         for place, attack in enumerate(self.attacks):
             if isinstance(attack, BlackBox) and not first:
                 continue
-            judge = Judge(claimed, attack, place, runner, seed=self.seed)
+            judge = Judge(claimed, attack, bench, runner, place=place, spend_all=True, report=self.report)
             plan = judge.plan()
-            if not plan.outlines:
-                yield replace(judge, target=self.target).finding(plan.verdict, plan.reason)
-            for number, outline in enumerate(plan.outlines):
+            if isinstance(plan, Finding):
+                yield plan
+                continue
+            for number, outline in enumerate(plan):
                 if outline.severity is Severity.CLAIM:
-                    yield self._chosen(judge, plan.outlines, number, max(1, self.trials // SHARE))
+                    yield self._chosen(judge, plan, number, max(1, self.trials // SHARE))
 
     def again(self, bet: _Bet) -> _Bet | Finding:
         """The best bet of a scenario on more trials."""
@@ -191,17 +193,15 @@ class _Search:
 
     def _chosen(self, judge: Judge, outlines: tuple[Outline, ...], number: int, trials: int) -> _Bet | Finding:
         """The best bet of a scenario, or why there is none."""
-        outline, found = outlines[number], replace(judge, target=self.target).finding
-        try:
-            claim = self._judged_at(outline)
-        except ValueError:
-            reason = f"the claim promises nothing of {outline.answers} answers together"
-            return found(Verdict.UNTESTABLE, reason, pair=outline.pair)
+        outline, claiming = outlines[number], replace(judge, target=self.target)
+        if claiming.claim_of(outline) is None:
+            return claiming.finding(Verdict.UNTESTABLE, promises_nothing(outline), pair=outline.pair)
+        claim = self._judged_at(outline)
         try:
             events = tuple(range(len(outline.events) + 1))
             seen, one_by_one = self._counted(judge, outlines, number, Role.CHOOSE, events, trials)
         except (TargetError, LabFault) as error:
-            return found(Verdict.ERROR, str(error), pair=outline.pair)
+            return claiming.finding(Verdict.ERROR, str(error), pair=outline.pair)
         shown = {
             (event, reading): self._shown(reading, counts, claim.delta, Role.CHOOSE) / outline.answers
             for event, counts in enumerate(seen)
@@ -229,32 +229,12 @@ class _Search:
         one_by_one: bool = False,
     ) -> tuple[list[Counts], bool]:
         """The counts of the events, and whether they are of outputs drawn one a call: so are all after a refusal."""
-        outline = outlines[number]
-        sample = Sample(
-            judge.place,
-            number,
-            outline.digest(),
-            role,
-            events,
-            outline.answers,
-            trials,
-            spend_all=True,
-            one_by_one=one_by_one,
-        )
+        sample = judge.sample(outlines, number, role, events, trials, one_by_one=one_by_one)
         try:
-            return self._drawn(judge, outlines, sample), one_by_one
+            (counts,) = judge.looks(sample, len(outlines))
         except Refused:
-            return self._drawn(judge, outlines, replace(sample, one_by_one=True)), True
-
-    def _drawn(self, judge: Judge, outlines: Sequence[Outline], sample: Sample) -> list[Counts]:
-        number, events, role, trials = sample.scenario, sample.events, sample.role, sample.trials
-        counts = [Counts(0, 0, 0)] * len(events)
-        with contextlib.closing(judge.runner.counts(sample, sample.batches())) as results:
-            for batch, drawn in zip(sample.batches(), results, strict=True):
-                counts = [before + new for before, new in zip(counts, drawn, strict=True)]
-                choosing = role is Role.CHOOSE
-                self.report(Advance(judge.attack.name, number + 1, len(outlines), choosing, batch.done, trials))
-        return counts
+            (counts,), one_by_one = judge.looks(replace(sample, one_by_one=True), len(outlines)), True
+        return counts, one_by_one
 
     def judged(self, bet: _Bet) -> Finding:
         """What a fresh sample shows of a bet."""
@@ -267,27 +247,17 @@ class _Search:
             )
         except (TargetError, LabFault) as error:
             return judge.finding(Verdict.ERROR, str(error), **here)
-        found = assess(judged, counts, self.alpha)
+        assessment = assess(judged, counts, self.alpha)
         epsilon = self._shown(bet.reading, counts, judged.delta, Role.JUDGE)
         violated = epsilon > judged.epsilon
         claim = self.target.claim.composed(outline.answers)
-        event = (*outline.events, REFUSES.description)[bet.event]
-        fails = event == FAILS.description
+        shown = judge.shown(outline, bet.event, claim, judged, counts, assessment)
         return judge.finding(
             Verdict.VIOLATED if violated else self._undecided(judged),
-            _reason(counts, epsilon, judged, self.alpha, fails=fails),
-            **here,
-            flaw=FAILURE if fails else judge.attack.flaw,
-            claim=claim,
-            judged_at=None if judged == claim else judged,
-            event=event,
-            counts=counts,
-            first=found.first,
-            second=found.second,
-            advantage=found.advantage,
-            ceiling=claim.ceiling,
+            _reason(counts, epsilon, judged, self.alpha, fails=shown["flaw"] == FAILURE),
+            **shown,
             epsilon_lower=epsilon,
-            delta_lower=found.delta_lower if violated else 0.0,
+            delta_lower=assessment.delta_lower if violated else 0.0,
             alpha=self.alpha,
             trials=2 * outline.answers * (max(1, self.trials // SHARE) + self.trials // AGAIN + self.trials),
         )
@@ -295,7 +265,7 @@ class _Search:
     def _undecided(self, claim: PrivacyClaim) -> Verdict:
         """Whether any counts could have refuted the claim."""
         clearest = Counts(self.trials, 0, self.trials)
-        could = max(self._shown(one, clearest, claim.delta, Role.JUDGE) for one in readings(claim.delta))
+        could = max(self._shown(reading, clearest, claim.delta, Role.JUDGE) for reading in readings(claim.delta))
         return Verdict.NOT_DETECTED if could > claim.epsilon else Verdict.INCONCLUSIVE
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -19,11 +20,11 @@ import numpy as np
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated, claim_from_json
 from attacklab.domains import Domain
-from attacklab.errors import UsageError, UsageTypeError, passes_through
+from attacklab.errors import UsageError, UsageTypeError, in_one_line, passes_through
 from attacklab.libraries import adapter_module, near_library
 from attacklab.random_bits import SeededBits
 from attacklab.releases import as_release, member, require_no_class
-from attacklab.targets import Kind, Sampler, Target, described, in_one_line
+from attacklab.targets import Declared, Kind, Sampler, Target, described
 
 CLAIM_PARAMETERS = ("rho", "mu", "rdp")
 """What claims other than (ε, δ)-DP are called in options, in markers, and in calls of functions that make targets."""
@@ -100,12 +101,19 @@ def load_function(spec: str) -> Callable[..., Any]:
 
 
 def _member(module: ModuleType, name: str, spec: str) -> Any:
-    try:
+    with _told(f"{spec} cannot be looked up: it raised "):  # a module or an object may compute its attributes
         return member(module, name)
-    except BaseException as error:  # of a module or an object that computes its attributes
+
+
+@contextlib.contextmanager
+def _told(what: str, hint: str = "") -> Iterator[None]:
+    """Tell in one line what somebody's code raised."""
+    try:
+        yield
+    except BaseException as error:
         if passes_through(error):
             raise
-        raise UsageError(f"{spec} cannot be looked up: it raised {in_one_line(error)}") from error
+        raise UsageError(f"{what}{in_one_line(error)}{hint}") from error
 
 
 def place_and_name(spec: str) -> tuple[str, str]:
@@ -148,7 +156,7 @@ def made_target(
     if takes_bits(release):
         return _from_sampler(kind, release, epsilon=epsilon, claim=claim, **parameters)
     constructor = getattr(Target, kind.value)
-    taken = inspect.signature(constructor).parameters
+    taken = inspect.signature(constructor).parameters.keys() | Declared.__annotations__
     unknown = [name for name in parameters if name not in taken]
     if unknown:
         raise UsageError(f"a {kind} target takes no {' or '.join(unknown)}")
@@ -287,13 +295,13 @@ def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) ->
             raise UsageError(f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
         raise UsageError(f"{needed} ({error})") from error
     try:
-        made = maker(**parameters)
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{spec} needs {error.name}, which is not installed in {sys.prefix}; install it") from error
-    except BaseException as error:
-        if passes_through(error):
-            raise
-        raise UsageError(f"{spec} raised {in_one_line(error)}") from error
+        with _told(f"{spec} raised "):
+            made = maker(**parameters)
+    except UsageError as error:
+        if isinstance(missing := error.__cause__, ModuleNotFoundError):
+            told = f"{spec} needs {missing.name}, which is not installed in {sys.prefix}; install it"
+            raise UsageError(told) from missing
+        raise
     if isinstance(made, dict):
         return _described(made, spec, maker.__name__)
     if not isinstance(made, Target):
@@ -329,25 +337,20 @@ def _module(place: str) -> ModuleType:
         for folder in (str(path.parent.resolve()), str(Path.cwd())):  # last, so that they hide no installed module
             if folder not in sys.path:
                 sys.path.append(folder)
-        try:
-            module_spec.loader.exec_module(module)
-        except BaseException as error:
-            if passes_through(error):
+        with _told(f"{place} cannot be loaded: "):
+            try:
+                module_spec.loader.exec_module(module)
+            except BaseException:
+                if sys.modules.get(path.stem) is module:
+                    del sys.modules[path.stem]
                 raise
-            if sys.modules.get(path.stem) is module:
-                del sys.modules[path.stem]
-            raise UsageError(f"{place} cannot be loaded: {in_one_line(error)}") from error
         return module
     if Path(place).is_file():
         raise UsageError(f"{place} is not a Python file: its name must end in .py")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
-    try:
+    with _told(f"module {place} cannot be imported: ", near_library(place)):
         return importlib.import_module(place)
-    except BaseException as error:
-        if passes_through(error):
-            raise
-        raise UsageError(f"module {place} cannot be imported: {in_one_line(error)}{near_library(place)}") from error
 
 
 def _targets_in(module: ModuleType) -> list[str]:

@@ -85,14 +85,12 @@ class NeighbouringPair:
         one, other = (
             [value.item() if isinstance(value, np.generic) else value for value in side.flat] for side in sides
         )
-        for number, (value, near) in enumerate(zip(one, other, strict=True)):
-            if any(not isinstance(side, int) or isinstance(side, bool) for side in (value, near)):
-                raise UsageError(f"integers of a pair must be integers, not {value!r} and {near!r} (number {number})")
-            if abs(value - near) > Fraction(sensitivity):
+        for number, values in enumerate(zip(one, other, strict=True)):
+            if any(not isinstance(value, int) or isinstance(value, bool) for value in values):
                 raise UsageError(
-                    f"not neighbouring: integers {value} and {near} (number {number}) are further apart than the "
-                    f"sensitivity {sensitivity}"
+                    f"integers of a pair must be integers, not {values[0]!r} and {values[1]!r} (number {number})"
                 )
+        _require_within(np.array(one, dtype=object), np.array(other, dtype=object), sensitivity, "integers")
         return cls(one[0], other[0], None) if sides[0].ndim == 0 else cls(sides[0], sides[1], None)
 
     @classmethod
@@ -170,23 +168,19 @@ def _finite(what: str, values: ArrayLike) -> NDArray[np.float64]:
     return vector
 
 
-def _require_within(one: NDArray[np.float64], other: NDArray[np.float64], sensitivity: float, what: str) -> None:
-    """Compare exactly: a difference that rounds to the sensitivity may in fact be larger."""
+def _require_within(one: NDArray[Any], other: NDArray[Any], sensitivity: float, what: str) -> None:
+    """Compare exactly: a difference that rounds to the sensitivity may in fact be larger, one below it may not."""
     if not (math.isfinite(sensitivity) and sensitivity > 0):
         raise UsageError(f"sensitivity must be finite and greater than 0, not {sensitivity}")
-    larger, smaller = np.maximum(one, other), np.minimum(one, other)
-    with np.errstate(over="ignore", invalid="ignore"):  # a difference that overflows is too large whatever its error
-        difference = larger - smaller
-        # Knuth's two-difference: difference + error is larger − smaller exactly.
-        moved = difference - larger
-        error = (larger - (difference - moved)) - (smaller + moved)
-    too_far = (difference > sensitivity) | ((difference == sensitivity) & (error > 0))
-    if too_far.any():
-        number = int(np.argmax(too_far))
-        raise UsageError(
-            f"not neighbouring: {what} {float(one[number])!r} and {float(other[number])!r} (number {number}) "
-            f"are further apart than the sensitivity {sensitivity}"
-        )
+    with np.errstate(over="ignore"):
+        numbers = np.flatnonzero(abs(one - other) >= sensitivity)[::-1]
+    sides = zip(one[numbers].tolist(), other[numbers].tolist(), strict=True)
+    for (value, near), number in dict(zip(sides, numbers.tolist(), strict=True)).items():  # most are alike
+        if abs(Fraction(value) - Fraction(near)) > Fraction(sensitivity):
+            raise UsageError(
+                f"not neighbouring: {what} {value!r} and {near!r} (number {number}) "
+                f"are further apart than the sensitivity {sensitivity}"
+            )
 
 
 def _is_one_deleted(longer: NDArray[Any], shorter: NDArray[Any]) -> bool:

@@ -8,8 +8,7 @@ Counted work depends only on the seed. Measured time depends on the machine, and
 pair after the other, so judge time on trials that take turns (`interleaved`).
 
 Sources: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
-Differential Privacy Systems'; Brown 1994, 'Random Number Generation with Arbitrary Strides' (many steps of a linear
-congruential generator at once); O'Neill 2014, 'PCG' (how far apart two states are).
+Differential Privacy Systems'. How far apart two states of a generator are is told in `execution.words`.
 """
 
 from __future__ import annotations
@@ -19,52 +18,36 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from operator import index
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.errors import UsageError
+from attacklab.execution.words import words_between
 from attacklab.neighbours import NeighbouringPair
-from attacklab.random_bits import RandomBits
+from attacklab.random_bits import RandomBits, SeededBits
 from attacklab.targets import Kind, Outputs, Target
 
-Outcome = TypeVar("Outcome")
 Observe = Callable[[Any, np.random.Generator], tuple[Any, int]]
 
-_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
-_MODULUS = 1 << 128
 _WORD = 64
-_POOL_BYTES = 128
 
 
-class CountedBits(RandomBits):
-    """A source of random bits that counts the bits taken; see `RandomBits`.
+class CountedBits(SeededBits):
+    """Reproducible bits that count the bits taken; see `SeededBits`."""
 
-    Args:
-        rng: where the bits come from.
-    """
+    words = RandomBits.words  # by `take`
 
     def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__(rng)
         self.taken = 0
-        self._rng = rng
-        self._pool = self._pooled = 0
 
     def take(self, count: int) -> int:
-        """Draw an integer of `count` bits.
-
-        Raises:
-            UsageError: `count` is negative.
-        """
+        """Draw an integer of `count` bits; see `SeededBits.take`."""
         count = index(count)  # 1 << count overflows for numpy integers
-        if count < 0:
-            raise UsageError(f"count must be at least 0, not {count}")
+        drawn = super().take(count)
         self.taken += count
-        while self._pooled < count:
-            self._pool = self._pool << 8 * _POOL_BYTES | int.from_bytes(self._rng.bytes(_POOL_BYTES), "big")
-            self._pooled += 8 * _POOL_BYTES
-        self._pooled -= count
-        drawn, self._pool = divmod(self._pool, 1 << self._pooled)
         return drawn
 
 
@@ -110,8 +93,6 @@ def with_time(target: Target) -> Target:
 def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
     """How many bits a PCG64 generator produced between two of its states, fewer than 2^128 words apart.
 
-    A step is s ← a·s + c mod 2^128, so bit i of the number of steps decides whether bit i of s comes out right.
-
     Args:
         before: the earlier `bit_generator.state`.
         after: the later one.
@@ -119,24 +100,15 @@ def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
     Raises:
         UsageError: a state is not one of PCG64, or the states are not of the same generator.
     """
-    if before["bit_generator"] != "PCG64" or after["bit_generator"] != "PCG64":
-        other = next(state["bit_generator"] for state in (before, after) if state["bit_generator"] != "PCG64")
-        raise UsageError(f"bits are counted for PCG64 only, not for {other}; use numpy.random.default_rng")
+    for state in (before, after):
+        if state["bit_generator"] != "PCG64":
+            kind = state["bit_generator"]
+            raise UsageError(f"bits are counted for PCG64 only, not for {kind}; use numpy.random.default_rng")
     if before["state"]["inc"] != after["state"]["inc"]:
         raise UsageError("before and after must be states of one generator")
-    state, goal = before["state"]["state"], after["state"]["state"]
-    factor, summand = _MULTIPLIER, before["state"]["inc"]
-    words, bit = 0, 1
-    while state != goal:
-        if (state ^ goal) & bit:
-            state = (state * factor + summand) % _MODULUS
-            words |= bit
-        summand = (factor + 1) * summand % _MODULUS
-        factor = factor * factor % _MODULUS
-        bit <<= 1
     # Either state may hold half a word, left over from a draw of 32 bits.
     halves: int = before["has_uint32"] - after["has_uint32"]
-    return _WORD * words + _WORD // 2 * halves
+    return _WORD * words_between(dict(before), dict(after)) + _WORD // 2 * halves
 
 
 def interleaved(

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.errors import LabFault, OutOfTime, Refused, TargetError, UsageError
-from attacklab.execution.batches import FIRST_LOOK, REFUSES, Bench, Outline, Role, Sample, applies
+from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.execution.checkpoint import Checkpoint, Recorded
 from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import (
@@ -165,21 +165,11 @@ def audit(
             except OSError as error:
                 say(_not_kept(error))
         judges = [
-            Judge(
-                target,
-                attack,
-                place,
-                runner,
-                seed=seed,
-                spend_all=spend_all,
-                spec=spec,
-                report=report,
-                replays=functools.partial(bench.replays, place),
-            )
+            Judge(target, attack, bench, runner, place=place, spend_all=spend_all, spec=spec, report=report)
             for place, attack in enumerate(attacks)
         ]
         plans = [judge.plan() for judge in judges]
-        parts = shares(attacks, [bool(plan.outlines) for plan in plans], alpha)
+        parts = shares(attacks, [isinstance(plan, tuple) for plan in plans], alpha)
         for judge, plan, share in zip(judges, plans, parts, strict=True):
             findings += judge.findings(plan, trials, share)
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
@@ -264,21 +254,19 @@ def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> d
     }
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The scenarios that an attack wants judged, or what is found instead where there are none.
+Plan: TypeAlias = tuple[Outline, ...] | Finding
+"""The scenarios that an attack wants judged, or what is found instead where there are none."""
 
-    Attributes:
-        outlines: the scenarios.
-        seconds: how long it took to find them.
-        verdict: of the one finding where there are none.
-        reason: of that finding.
-    """
 
-    outlines: tuple[Outline, ...]
-    seconds: float = 0.0
-    verdict: Verdict = Verdict.NOT_APPLICABLE
-    reason: str = ""
+class _Decision(NamedTuple):
+    """The event that was chosen, what was seen while choosing, and what judging it gave."""
+
+    event: int
+    judged_at: PrivacyClaim
+    seen: Counts
+    needed: int | None
+    counts: Counts
+    assessment: Assessment
 
 
 @dataclass(frozen=True)
@@ -288,38 +276,40 @@ class Judge:
     Attributes:
         target: the implementation.
         attack: the attack.
-        place: its place among those that the runner knows.
+        bench: what scenarios and counts derive from.
         runner: where trials run.
-        seed: what all randomness is derived from.
+        place: the attack's place among those that the runner knows.
         spend_all: whether to go on to the last trial whatever has been seen before.
         spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
         report: is told after every batch how far it is.
-        replays: whether a seed replays the target, by the number of a scenario.
     """
 
     target: Target
     attack: Attack
-    place: int
+    bench: Bench
     runner: Runner
     _: KW_ONLY
-    seed: int
+    place: int = 0
     spend_all: bool = False
     spec: str | None = None
     report: Callable[[Advance], object] = lambda _: None
-    replays: Callable[[int], bool] = lambda _: True
 
     def plan(self) -> Plan:
         """Look for the attack's scenarios on this target."""
         started = time.perf_counter()
         try:
             if not applies(self.attack, self.target):
-                return Plan((), reason=f"{self.attack.name} does not apply to a {self.target.kind} target")
+                reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
+                return self.finding(Verdict.NOT_APPLICABLE, reason)
             outlines = self.runner.outlines(self.place)
         except (TargetError, LabFault) as error:
-            verdict = Verdict.INCONCLUSIVE if isinstance(error, OutOfTime) else Verdict.ERROR
-            return Plan((), time.perf_counter() - started, verdict, str(error))
-        reason = f"{self.attack.name} found nothing to try on this target"
-        return Plan(outlines, time.perf_counter() - started, reason=reason)
+            seconds = time.perf_counter() - started
+            if isinstance(error, OutOfTime):  # more trials could decide
+                return self.finding(Verdict.INCONCLUSIVE, str(error), seconds=seconds, counts=Counts(0, 0, 0))
+            return self.finding(Verdict.ERROR, str(error), seconds=seconds)
+        return outlines or self.finding(
+            Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target"
+        )
 
     def findings(self, plan: Plan, trials: int, alpha: float) -> list[Finding]:
         """Judge all that was planned.
@@ -332,9 +322,22 @@ class Judge:
         Returns:
             One finding a scenario, or one that says why there is none.
         """
-        return _Trial(self, trials, alpha).findings(plan)
+        replay = functools.partial(self._replay, alpha=alpha)
+        if isinstance(plan, Finding):
+            return [replace(plan, replay=replay(trials))]
+        share, findings = share_of_alpha(alpha, len(plan)), []
+        for number, outline in enumerate(plan):
+            most = trials if outline.trials is None else min(trials, outline.trials)
+            started = time.perf_counter()
+            finding = self._judged(plan, number, most, share)
+            if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, number):
+                finding = replace(finding, replay=replay(most))
+            else:
+                finding = replace(finding, reason=finding.reason + NOT_REPLAYABLE)
+            findings.append(replace(finding, seconds=time.perf_counter() - started))
+        return findings
 
-    def finding(self, verdict: Verdict, reason: str, **rest: object) -> Finding:
+    def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
         """A finding of this attack on this target.
 
         Args:
@@ -342,208 +345,213 @@ class Judge:
             reason: why, in one line.
             rest: its other fields, by name.
         """
-        common: dict[str, object] = {
-            "target": self.target.name,
-            "target_version": self.target.version,
-            "attack": self.attack.name,
-            "verdict": verdict,
-            "reason": reason,
-            "claim": self.target.claim,
-            "relation": self.target.relation,
-            "ceiling": self.target.claim.ceiling,
-            "seed": self.seed,
-        }
-        return Finding(**{**common, **rest})  # type: ignore[arg-type] # checked by the dataclass's own field names
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """One attack judged on so many trials with its share of α, each output by a call of its own if `one_by_one`."""
-
-    judge: Judge
-    trials: int
-    alpha: float
-    one_by_one: bool = False
-
-    def findings(self, plan: Plan) -> list[Finding]:
-        if not plan.outlines:
-            drawn = Counts(0, 0, 0) if plan.verdict is Verdict.INCONCLUSIVE else None  # more trials could decide
-            return [self._finding(plan.verdict, plan.reason, seconds=plan.seconds, counts=drawn)]
-        alpha = share_of_alpha(self.alpha, len(plan.outlines))
-        return [self._of(outline)._judged(plan.outlines, place, alpha) for place, outline in enumerate(plan.outlines)]
-
-    def _of(self, outline: Outline) -> _Trial:
-        """This trial with as many trials as the scenario takes at the most."""
-        return self if outline.trials is None else replace(self, trials=min(self.trials, outline.trials))
-
-    def _judged(self, outlines: Sequence[Outline], number: int, alpha: float) -> Finding:
-        started = time.perf_counter()
-        outline = outlines[number]
-        here = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
-        try:
-            claim = self.judge.target.claim.composed(outline.answers)
-        except ValueError:
-            reason = f"the claim promises nothing of {outline.answers} answers together"
-            return self._finding(Verdict.UNTESTABLE, reason, **here | {"answers": 1})
-        if not is_testable(claim, self.trials, alpha):
-            return self._finding(
-                Verdict.UNTESTABLE, _untestable(claim, alpha), **here, claim=claim, ceiling=claim.ceiling, alpha=alpha
-            )
-        try:
-            try:
-                decision = self._decided(outlines, number, claim, alpha)
-            except Refused:  # as evidence takes half of α, another beginning leaves the verdict within α
-                decision = replace(self, one_by_one=True)._decided(outlines, number, claim, alpha)
-        except (TargetError, LabFault) as error:
-            seconds = time.perf_counter() - started
-            return self._finding(
-                Verdict.ERROR, str(error), pair=outline.pair, seconds=seconds, severity=outline.severity
-            )
-        event, judged, seen, needed, counts, assessment = decision
-        description = (*outline.events, REFUSES.description)[event]
-        fails = description == FAILS.description
-        detectable = None if assessment.violated else _detectable(judged, counts, alpha)
-        if assessment.violated:
-            verdict, reason = Verdict.VIOLATED, refuted_reason(judged, counts, alpha, fails=fails)
-        elif detectable is not None:
-            verdict, reason = Verdict.NOT_DETECTED, _not_refuted(detectable, claim.ceiling)
-        else:
-            verdict, reason = _undecided(judged, counts, alpha, max(self.trials, LARGEST_BUDGET))
-        if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
-            reason += BEYOND
-        replays = verdict is not Verdict.VIOLATED or self.judge.replays(number)
-        if verdict is Verdict.NOT_DETECTED and needed is not None and needed > self.trials:
-            reason += (
-                f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; raise --trials"
-            )
-        return self._finding(
-            verdict,
-            reason if replays else reason + NOT_REPLAYABLE,
-            **here | ({} if replays else {"replay": ""}),
-            flaw=FAILURE if fails else self.judge.attack.flaw,
+        claim = rest.pop("claim", self.target.claim)
+        return Finding(
+            target=self.target.name,
+            target_version=self.target.version,
+            attack=self.attack.name,
+            verdict=verdict,
+            reason=reason,
             claim=claim,
-            judged_at=None if judged == claim else judged,
-            event=description,
-            code=self._code(outline, number, event) if verdict is Verdict.VIOLATED else None,
-            counts=counts,
-            first=assessment.first,
-            second=assessment.second,
-            advantage=assessment.advantage,
+            relation=self.target.relation,
             ceiling=claim.ceiling,
-            epsilon_lower=assessment.epsilon_lower,
-            delta_lower=assessment.delta_lower,
-            smallest_detectable=detectable,
-            trials_needed=needed,
-            alpha=alpha,
-            trials=2 * (seen.trials + counts.trials) * outline.answers,
-            seconds=time.perf_counter() - started,
+            seed=self.bench.seed,
+            **rest,
         )
 
-    def _code(self, outline: Outline, number: int, event: int) -> EventCode | None:
-        """The event as Python source, for a target that a command line can name."""
-        if self.judge.spec is None:
-            return None
+    def claim_of(self, outline: Outline) -> Claim | None:
+        """What is claimed of one trial of a scenario; None if nothing is claimed of so many answers together."""
         try:
-            code = self.judge.runner.code(self.judge.place, number, event, outline.digest())
-        except (TargetError, LabFault):
+            return self.target.claim.composed(outline.answers)
+        except ValueError:
             return None
-        return code and replace(code, target=self.judge.spec)
 
-    def _decided(
-        self, outlines: Sequence[Outline], number: int, claim: Claim, alpha: float
-    ) -> tuple[int, PrivacyClaim, Counts, int | None, Counts, Assessment]:
-        """The event chosen, the point at which it is judged, what was seen while choosing, and what judging gave.
+    def sample(
+        self, outlines: Sequence[Outline], number: int, role: Role, events: tuple[int, ...], trials: int, **rest: Any
+    ) -> Sample:
+        """Trials to draw for one of some scenarios; `rest` are other fields of the sample."""
+        outline = outlines[number]
+        settings = {"spend_all": self.spend_all, **rest}
+        return Sample(self.place, number, outline.digest(), role, events, outline.answers, trials, **settings)
+
+    def looks(self, sample: Sample, scenarios: int, needed: int | None = None) -> Generator[list[Counts], None, None]:
+        """The counts of each event after ever more trials; only after all where all are to be spent.
+
+        Args:
+            sample: the trials.
+            scenarios: how many the attack has, for the report.
+            needed: how many trials will refute the claim, for the report.
 
         Raises:
             Refused: a call for many outputs raised.
         """
-        event, epsilon, seen = self._chosen(outlines, number, claim)
-        judged = claim.at(epsilon)
-        needed = trials_needed(judged, seen.first / seen.trials, seen.second / seen.trials, alpha)
-        return event, judged, seen, needed, *self._judged_event(outlines, number, event, judged, alpha, seen, needed)
-
-    def _chosen(self, outlines: Sequence[Outline], number: int, claim: Claim) -> tuple[int, float, Counts]:
-        """The place of the candidate that promises most, the ε at which it does, and what was seen of it."""
-        points = points_of(claim)
-        events = tuple(range(len(outlines[number].events) + 1))  # the last: that the target fails
-        most = choosing_trials(claim, self.trials)
-        with contextlib.closing(self._looks(outlines, number, Role.CHOOSE, events, most)) as looks:
-            for seen in looks:
-                counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
-                if largest_excess(points, counts, CHOOSING_ALPHA) > 0:
-                    break
-        first, second = [one.first for one in counts], [one.second for one in counts]
-        promised = promised_evidence(points, first, second, counts[0].trials)
-        best, place = np.unravel_index(int(promised.argmax()), promised.shape)
-        return int(best), points[place].epsilon, counts[best]
-
-    def _judged_event(
-        self,
-        outlines: Sequence[Outline],
-        number: int,
-        event: int,
-        claim: PrivacyClaim,
-        alpha: float,
-        seen: Counts,
-        needed: int | None,
-    ) -> tuple[Counts, Assessment]:
-        enough = seen.trials if is_settled(claim, seen, alpha) else self.trials
-        first = first_look(seen, needed)
-        with contextlib.closing(
-            self._looks(outlines, number, Role.JUDGE, (event,), self.trials, needed, first)
-        ) as looks:
-            for (counts,) in looks:
-                if evidence(claim, counts) >= math.log(2 / alpha) or counts.trials >= enough:
-                    break
-        return counts, judge(claim, counts, alpha)
-
-    def _looks(
-        self,
-        outlines: Sequence[Outline],
-        number: int,
-        role: Role,
-        events: tuple[int, ...],
-        most: int,
-        needed: int | None = None,
-        first: int = FIRST_LOOK,
-    ) -> Generator[list[Counts], None, None]:
-        """The counts of each event after ever more trials, up to `most`; only after all where all are to be spent."""
-        outline = outlines[number]
-        sample = Sample(
-            self.judge.place,
-            number,
-            outline.digest(),
-            role,
-            events,
-            outline.answers,
-            most,
-            spend_all=self.judge.spend_all,
-            output_bytes=outline.output_bytes,
-            first_look=first,
-            one_by_one=self.one_by_one,
-        )
-        counts = [Counts(0, 0, 0)] * len(events)
-        with contextlib.closing(self.judge.runner.counts(sample, sample.batches())) as results:
+        counts = [Counts(0, 0, 0)] * len(sample.events)
+        choosing = sample.role is Role.CHOOSE
+        with contextlib.closing(self.runner.counts(sample, sample.batches())) as results:
             for batch, drawn in zip(sample.batches(), results, strict=True):
                 counts = [before + new for before, new in zip(counts, drawn, strict=True)]
-                choosing = role is Role.CHOOSE
-                self.judge.report(
-                    Advance(self.judge.attack.name, number + 1, len(outlines), choosing, batch.done, most, needed)
+                self.report(
+                    Advance(
+                        self.attack.name, sample.scenario + 1, scenarios, choosing, batch.done, sample.trials, needed
+                    )
                 )
                 if batch.looked_at:
                     yield counts
 
-    def _finding(self, verdict: Verdict, reason: str, **rest: object) -> Finding:
-        return self.judge.finding(verdict, reason, **{"replay": self._replay(), **rest})
+    def _judged(self, outlines: Sequence[Outline], number: int, trials: int, alpha: float) -> Finding:
+        """What is found of one scenario; the seconds and the line that replays it are not in it."""
+        outline = outlines[number]
+        here = {"pair": outline.pair, "severity": outline.severity}
+        claim = self.claim_of(outline)
+        if claim is None:
+            return self.finding(Verdict.UNTESTABLE, promises_nothing(outline), **here)
+        if not is_testable(claim, trials, alpha):
+            reason = _untestable(claim, alpha)
+            return self.finding(Verdict.UNTESTABLE, reason, **here, answers=outline.answers, claim=claim, alpha=alpha)
+        try:
+            try:
+                decision = self._decided(outlines, number, claim, trials, alpha)
+            except Refused:  # as evidence takes half of α, another beginning leaves the verdict within α
+                decision = self._decided(outlines, number, claim, trials, alpha, one_by_one=True)
+        except (TargetError, LabFault) as error:
+            return self.finding(Verdict.ERROR, str(error), **here)
+        return self._decided_finding(outlines, number, claim, decision, trials, alpha)
 
-    def _replay(self) -> str:
-        if self.judge.spec is None:
-            settings = f"trials={self.trials}, alpha={self.alpha!r}, seed={self.judge.seed}"
-            settings += ", spend_all=True" if self.judge.spend_all else ""
-            return f"audit({self.judge.target.name}, [{self.judge.attack!r}], {settings})"
-        settings = f"--trials {self.trials} --alpha {self.alpha!r} --seed {self.judge.seed}"
-        settings += " --spend-all" if self.judge.spend_all else ""
-        return f"attacklab audit {self.judge.spec} --attack {self.judge.attack.name} {settings}"
+    def _decided_finding(
+        self,
+        outlines: Sequence[Outline],
+        number: int,
+        claim: Claim,
+        decision: _Decision,
+        trials: int,
+        alpha: float,
+    ) -> Finding:
+        outline, assessment, counts = outlines[number], decision.assessment, decision.counts
+        shown = self.shown(outline, decision.event, claim, decision.judged_at, counts, assessment)
+        detectable = None
+        if not assessment.violated:
+            base_rate = _base_rate(counts)
+            detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
+        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
+        if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
+            reason += BEYOND
+        return self.finding(
+            verdict,
+            reason,
+            **shown,
+            code=self._code(outline, number, decision.event) if verdict is Verdict.VIOLATED else None,
+            epsilon_lower=assessment.epsilon_lower,
+            delta_lower=assessment.delta_lower,
+            smallest_detectable=detectable,
+            trials_needed=decision.needed,
+            alpha=alpha,
+            trials=2 * (decision.seen.trials + counts.trials) * outline.answers,
+        )
+
+    def shown(
+        self,
+        outline: Outline,
+        event: int,
+        claim: Claim,
+        judged_at: PrivacyClaim,
+        counts: Counts,
+        assessment: Assessment,
+    ) -> dict[str, Any]:
+        """What a finding says of an event that was judged, by the names of its fields.
+
+        Args:
+            outline: the scenario.
+            event: the place of the event among those of the scenario; the place after the last: that the target fails.
+            claim: what is claimed of one trial.
+            judged_at: the point of that at which the event was judged.
+            counts: how often it happened.
+            assessment: what they say.
+        """
+        description = (*outline.events, REFUSES.description)[event]
+        return {
+            "pair": outline.pair,
+            "severity": outline.severity,
+            "answers": outline.answers,
+            "flaw": FAILURE if description == FAILS.description else self.attack.flaw,
+            "claim": claim,
+            "judged_at": None if judged_at == claim else judged_at,
+            "event": description,
+            "counts": counts,
+            "first": assessment.first,
+            "second": assessment.second,
+            "advantage": assessment.advantage,
+        }
+
+    def _code(self, outline: Outline, number: int, event: int) -> EventCode | None:
+        """The event as Python source, for a target that a command line can name."""
+        if self.spec is None:
+            return None
+        try:
+            code = self.runner.code(self.place, number, event, outline.digest())
+        except (TargetError, LabFault):
+            return None
+        return code and replace(code, target=self.spec)
+
+    def _decided(
+        self,
+        outlines: Sequence[Outline],
+        number: int,
+        claim: Claim,
+        trials: int,
+        alpha: float,
+        *,
+        one_by_one: bool = False,
+    ) -> _Decision:
+        """Choose the candidate that promises most on one sample, and judge it on a fresh one.
+
+        Raises:
+            Refused: a call for many outputs raised.
+        """
+        sampled = functools.partial(
+            self.sample,
+            outlines,
+            number,
+            output_bytes=outlines[number].output_bytes,
+            one_by_one=one_by_one,
+        )
+        events = tuple(range(len(outlines[number].events) + 1))  # the last: that the target fails
+        choosing = sampled(Role.CHOOSE, events, choosing_trials(claim, trials))
+        event, judged_at, seen = self._chosen(choosing, len(outlines), claim)
+        needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
+        enough = seen.trials if is_settled(judged_at, seen, alpha) else trials
+        judging = sampled(Role.JUDGE, (event,), trials, first_look=first_look(seen, needed))
+        with contextlib.closing(self.looks(judging, len(outlines), needed)) as looks:
+            for (counts,) in looks:
+                if evidence(judged_at, counts) >= math.log(2 / alpha) or counts.trials >= enough:
+                    break
+        return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha))
+
+    def _chosen(self, sample: Sample, scenarios: int, claim: Claim) -> tuple[int, PrivacyClaim, Counts]:
+        """The candidate that promises most, the point at which it does, and what was seen of it."""
+        points = points_of(claim)
+        with contextlib.closing(self.looks(sample, scenarios)) as looks:
+            for seen in looks:
+                counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
+                if largest_excess(points, counts, CHOOSING_ALPHA) > 0:
+                    break
+        first, second = [event.first for event in counts], [event.second for event in counts]
+        promised = promised_evidence(points, first, second, counts[0].trials)
+        best, place = np.unravel_index(int(promised.argmax()), promised.shape)
+        return int(best), claim.at(points[place].epsilon), counts[best]
+
+    def _replay(self, trials: int, alpha: float) -> str:
+        if self.spec is None:
+            settings = f"trials={trials}, alpha={alpha!r}, seed={self.bench.seed}"
+            settings += ", spend_all=True" if self.spend_all else ""
+            return f"audit({self.target.name}, [{self.attack!r}], {settings})"
+        settings = f"--trials {trials} --alpha {alpha!r} --seed {self.bench.seed}"
+        settings += " --spend-all" if self.spend_all else ""
+        return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
+
+
+def promises_nothing(outline: Outline) -> str:
+    """Why a scenario has no claim to judge."""
+    return f"the claim promises nothing of {outline.answers} answers together"
 
 
 @functools.lru_cache(maxsize=64)
@@ -564,20 +572,6 @@ def is_testable(claim: Claim, trials: int, alpha: float) -> bool:
         alpha: the probability of a false alarm.
     """
     return any(can_refute(point, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
-
-
-def _about(trials: int) -> str:
-    return f"{float(f'{trials:.2g}'):,.0f}"
-
-
-def _base_rate(counts: Counts) -> float:
-    # An event and its complement refute the same claims; the rarer of the two says how small an advantage shows.
-    rates = (counts.first / counts.trials, counts.second / counts.trials)
-    return min(*rates, *(1 - rate for rate in rates))
-
-
-def _detectable(claim: PrivacyClaim, counts: Counts, alpha: float) -> float | None:
-    return smallest_detectable_advantage(claim, counts.trials, alpha, _base_rate(counts))
 
 
 def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
@@ -605,17 +599,31 @@ def first_look(seen: Counts, needed: int | None) -> int:
     return seen.trials if needed is None else min(seen.trials, needed // EARLY)
 
 
-def _not_refuted(detectable: float, ceiling: float) -> str:
-    return (
-        f"not refuted; an advantage of {detectable:.3g} on this event would have been detected (power {POWER:.0%}); "
-        f"the claim allows {ceiling:.3g}"
-    )
+def _base_rate(counts: Counts) -> float:
+    # An event and its complement refute the same claims; the rarer of the two says how small an advantage shows.
+    rates = (counts.first / counts.trials, counts.second / counts.trials)
+    return min(*rates, *(1 - rate for rate in rates))
 
 
-def _undecided(claim: PrivacyClaim, counts: Counts, alpha: float, budget: int) -> tuple[Verdict, str]:
-    """What is said of an event that could not have refuted the claim on so few trials."""
-    fewest = trials_needed(claim, 1.0, _base_rate(counts), alpha)
-    if fewest is not None and fewest <= budget:
+def _ruling(
+    decision: _Decision, claim: Claim, trials: int, alpha: float, detectable: float | None, *, fails: bool
+) -> tuple[Verdict, str]:
+    """The verdict and its reason."""
+    judged_at, needed, counts = decision.judged_at, decision.needed, decision.counts
+    if decision.assessment.violated:
+        return Verdict.VIOLATED, refuted_reason(judged_at, counts, alpha, fails=fails)
+    if detectable is not None:
+        reason = (
+            f"not refuted; an advantage of {detectable:.3g} on this event would have been detected "
+            f"(power {POWER:.0%}); the claim allows {claim.ceiling:.3g}"
+        )
+        if needed is not None and needed > trials:
+            reason += (
+                f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; raise --trials"
+            )
+        return Verdict.NOT_DETECTED, reason
+    fewest = trials_needed(judged_at, 1.0, _base_rate(counts), alpha)
+    if fewest is not None and fewest <= max(trials, LARGEST_BUDGET):
         return Verdict.INCONCLUSIVE, (
             "with so few trials no advantage on this event can refute the claim; "
             f"it takes at least {_about(fewest)}; raise --trials"
@@ -627,9 +635,13 @@ def _undecided(claim: PrivacyClaim, counts: Counts, alpha: float, budget: int) -
 def _untestable(claim: Claim, alpha: float) -> str:
     """Why no event at all can refute a claim by sampling."""
     counts = [fewest_trials(point, alpha) for point in points_of(claim)]
-    known = min((count for count in counts if count is not None), default=None)
-    takes = "no number of trials that can be drawn" if known is None else f"no fewer than {_about(known)} trials"
+    fewest = min((count for count in counts if count is not None), default=None)
+    takes = "no number of trials that can be drawn" if fewest is None else f"no fewer than {_about(fewest)} trials"
     return (
         f"{takes} could refute {claim}, even by an event that one input always shows and the other never; "
         "prove it instead (attacklab prove)"
     )
+
+
+def _about(trials: int) -> str:
+    return f"{float(f'{trials:.2g}'):,.0f}"

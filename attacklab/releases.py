@@ -1,4 +1,4 @@
-"""Releases made of what libraries have: functions and methods that take one value and return one noisy output.
+"""Releases made of functions of one value, and what a release returned as one array of outputs.
 
 The child of an isolated target loads this as a plain file in an interpreter that may have nothing but numpy, and may be
 as old as Python 3.8: so it imports nothing of the package and uses no newer syntax.
@@ -9,47 +9,29 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
-import mmap
+import itertools
 import os
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 CALL = "release(input, trials, rng)"
 """How the lab calls a release."""
 
-
-class Forked(Exception):
-    """A release forked, and the copy of the process came back from the call too."""
+PLAIN = {float: np.float64, int: np.int64, bool: np.bool_}
+"""Python's numbers, and numpy's type of the same values."""
 
 
 @contextlib.contextmanager
-def in_one_process(release: Any) -> Iterator[None]:
-    """End every copy of this process that comes back from a call of a release, lest it run the rest of an audit too.
-
-    Raises:
-        Forked: in this process, if one has, in this call or in one before it.
-    """
-    global _last
+def in_one_process() -> Iterator[None]:
+    """End every copy of this process that comes back from a call of a release, lest it run the rest of an audit too."""
     caller = os.getpid()
-    if _last[0] != caller or _last[1] is not release:
-        _last = (caller, release, mmap.mmap(-1, 1))
-    copies = _last[2]  # memory that this process shares with its copies
     try:
         yield
     finally:
         if os.getpid() != caller:
-            copies[0] = 1
             os._exit(1)
-    if copies[0]:
-        _last = (0, None, None)
-        raise Forked(
-            "it forked, and the copy of this process came back from the call as well; the copy was ended; "
-            "end it in the release, by os._exit, before it returns"
-        )
-
-
-_last: Any = (0, None, None)
-"""The process that called a release last, the release, and a byte that says whether a copy came back."""
 
 
 class OneByOne:
@@ -146,6 +128,38 @@ def member(module: Any, name: str) -> Any:
 def name_of(function: Any) -> str:
     """What a function is called."""
     return str(getattr(function, "__name__", type(function).__name__))
+
+
+def gathered(released: Any, trials: int) -> Any:
+    """An array of outputs, one a trial along the first axis, no bit of them altered.
+
+    Args:
+        released: a list or tuple, whatever gives one output after another, or whatever has `__array__`.
+        trials: how many outputs there should be; of an iterator one more is taken at the most.
+
+    Returns:
+        The array, of dtype object unless all outputs are numbers of one type; None if this is neither.
+    """
+    if isinstance(released, Iterator):
+        released = list(itertools.islice(released, trials + 1))
+    if isinstance(released, (list, tuple)):
+        return as_outputs(released)
+    if not hasattr(released, "__array__") or isinstance(released, (np.generic, np.ma.MaskedArray)):
+        return None
+    outputs = np.asarray(released)  # a subclass may compare in a way of its own
+    return outputs if outputs.ndim else None
+
+
+def as_outputs(values: Any) -> Any:
+    """An array of the values of a list, whatever they are; of numpy's type if all are numbers of one type."""
+    types = set(map(type, values))
+    kind = types.pop() if len(types) == 1 else object
+    if kind in PLAIN or issubclass(kind, (np.number, np.bool_)):
+        try:
+            return np.array(values, dtype=PLAIN.get(kind, kind))
+        except OverflowError:  # an integer of more than 64 bits
+            pass
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _takes(function: Any, count: int) -> Any:

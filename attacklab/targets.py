@@ -13,16 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Integral, Rational, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab import raised
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.domains import Domain
 from attacklab.errors import (
-    LabError,
     LabFault,
     OutsideDomain,
     Refused,
@@ -30,10 +28,11 @@ from attacklab.errors import (
     UsageError,
     UsageTypeError,
     passes_through,
+    text_of,
 )
-from attacklab.gathering import gathered
+from attacklab.errors import in_one_line as in_one_line  # for whoever tells what a target raised
 from attacklab.neighbours import NeighbouringPair, Relation, as_array
-from attacklab.releases import Forked, in_one_process, misfit, require_no_class
+from attacklab.releases import gathered, in_one_process, misfit, require_no_class
 
 Outputs: TypeAlias = NDArray[Any]
 """One output a trial along the first axis; dtype object where outputs may be failures (None)."""
@@ -77,6 +76,26 @@ class Failure:
 
     def __float__(self) -> float:
         return math.nan
+
+
+class Declared(TypedDict, total=False):
+    """What is declared of a target of any kind.
+
+    Attributes:
+        epsilon: the claimed ε, greater than 0.
+        delta: the claimed δ, in [0, 1).
+        claim: instead of those two, a claim of any other kind.
+        name: how to call it; the release's own name by default.
+        domain: the inputs for which the claim holds; all that its kind takes by default.
+        pairs: neighbouring pairs to try besides those that attacks find.
+    """
+
+    epsilon: float | None
+    delta: float
+    claim: Claim | None
+    name: str | None
+    domain: Domain | None
+    pairs: Sequence[NeighbouringPair]
 
 
 class _Raised(Exception):
@@ -129,18 +148,15 @@ class Target:
             raise UsageTypeError(str(error)) from None
         if isinstance(self.claim, PrivacyClaim) and self.claim.epsilon <= 0:
             raise UsageError(f"epsilon must be greater than 0, not {self.claim.epsilon}")
-        scale = 1.0 if self.noise_scale is None else self.noise_scale
-        for name, value in (("sensitivity", self.sensitivity), ("noise_scale", scale)):
+        for name, value in (("sensitivity", self.sensitivity), ("noise_scale", self.noise_scale)):
+            if value is None and name == "noise_scale":
+                continue
             if not isinstance(value, Real) or isinstance(value, bool):
                 raise UsageTypeError(f"{name} must be a number, not {value!r}")
-        if not (math.isfinite(self.sensitivity) and self.sensitivity > 0):
-            raise UsageError(f"sensitivity must be finite and greater than 0, not {self.sensitivity}")
-        if self.bounds is not None and not (
-            math.isfinite(self.bounds[0]) and math.isfinite(self.bounds[1]) and self.bounds[0] < self.bounds[1]
-        ):
+            if not (math.isfinite(value) and value > 0):
+                raise UsageError(f"{name} must be finite and greater than 0, not {value}")
+        if self.bounds is not None and not (all(map(math.isfinite, self.bounds)) and self.bounds[0] < self.bounds[1]):
             raise UsageError(f"bounds must be finite and lower < upper, not {self.bounds}")
-        if self.noise_scale is not None and not (math.isfinite(self.noise_scale) and self.noise_scale > 0):
-            raise UsageError(f"noise_scale must be finite and greater than 0, not {self.noise_scale}")
         if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
             raise UsageError(f"a {self.kind} target needs the bounds of a record")
         if self.relation is not None:
@@ -201,70 +217,33 @@ class Target:
         cls,
         release: Release,
         *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        claim: Claim | None = None,
         sensitivity: float = 1.0,
         noise_scale: float | None = None,
-        name: str | None = None,
-        domain: Domain | None = None,
-        pairs: Sequence[NeighbouringPair] = (),
+        **declared: Unpack[Declared],
     ) -> Target:
         """An additive-noise mechanism: the input is the true answer, the output that answer with noise.
 
         Args:
             release: `release(answer, trials, rng)`, `trials` floats (or integers).
-            epsilon: the claimed ε, greater than 0.
-            delta: the claimed δ, in [0, 1).
-            claim: instead of those two, a claim of any other kind.
             sensitivity: the most that the answer moves between neighbours, in its own unit.
             noise_scale: λ of Laplace or σ of Gaussian noise, which need not be secret; needed where it is not Δ/ε or
                 Δ·√(2·ln(1.25/δ))/ε, for attacks on the noise's low bits.
-            name: how to call it; the release's own name by default.
-            domain: the answers for which the claim holds; all numbers by default.
-            pairs: neighbouring pairs to try besides those that attacks find.
+            **declared: the claim and whatever else every kind takes: `epsilon`, `delta`, `claim`, `name`, `domain`,
+                `pairs`; see `Declared`.
 
         Raises:
             TypeError: `release` is not callable.
             ValueError: a parameter is out of range.
         """
-        return cls._made(
-            release,
-            Kind.NOISE,
-            claimed(epsilon, delta, claim),
-            name,
-            sensitivity=sensitivity,
-            noise_scale=noise_scale,
-            domain=domain,
-            pairs=tuple(pairs),
-        )
+        return cls._made(release, Kind.NOISE, declared, sensitivity=sensitivity, noise_scale=noise_scale)
 
     @classmethod
-    def selection(
-        cls,
-        release: Release,
-        *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        claim: Claim | None = None,
-        sensitivity: float = 1.0,
-        name: str | None = None,
-        domain: Domain | None = None,
-        pairs: Sequence[NeighbouringPair] = (),
-    ) -> Target:
+    def selection(cls, release: Release, *, sensitivity: float = 1.0, **declared: Unpack[Declared]) -> Target:
         """A selection mechanism: the input is a vector of utilities, the output the index of one of them.
 
         `sensitivity` is the most that any utility moves between neighbours; the rest as in `Target.noise`.
         """
-        return cls._made(
-            release,
-            Kind.SELECTION,
-            claimed(epsilon, delta, claim),
-            name,
-            sensitivity=sensitivity,
-            domain=domain,
-            pairs=tuple(pairs),
-        )
+        return cls._made(release, Kind.SELECTION, declared, sensitivity=sensitivity)
 
     @classmethod
     def sum(
@@ -272,29 +251,15 @@ class Target:
         release: Release,
         *,
         bounds: tuple[float, float],
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        claim: Claim | None = None,
         relation: Relation | str | None = None,
-        name: str | None = None,
-        domain: Domain | None = None,
-        pairs: Sequence[NeighbouringPair] = (),
+        **declared: Unpack[Declared],
     ) -> Target:
         """A noisy sum: the input is a vector of records, clipped to `bounds`.
 
         `relation` is that of the datasets that the claim calls neighbours, add-remove or substitute; by default the
         claim is taken to hold for both. The rest as in `Target.noise`.
         """
-        return cls._made(
-            release,
-            Kind.SUM,
-            claimed(epsilon, delta, claim),
-            name,
-            bounds=as_bounds(bounds),
-            relation=relation,
-            domain=domain,
-            pairs=tuple(pairs),
-        )
+        return cls._made(release, Kind.SUM, declared, bounds=as_bounds(bounds), relation=relation)
 
     @classmethod
     def mean(
@@ -302,59 +267,35 @@ class Target:
         release: Release,
         *,
         bounds: tuple[float, float],
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        claim: Claim | None = None,
         relation: Relation | str | None = None,
-        name: str | None = None,
-        domain: Domain | None = None,
-        pairs: Sequence[NeighbouringPair] = (),
+        **declared: Unpack[Declared],
     ) -> Target:
         """A noisy mean: the input is a vector of records, clipped to `bounds`; the rest as in `Target.sum`.
 
         A mean that takes the number of records as public claims something of substitute neighbours only.
         """
-        return cls._made(
-            release,
-            Kind.MEAN,
-            claimed(epsilon, delta, claim),
-            name,
-            bounds=as_bounds(bounds),
-            relation=relation,
-            domain=domain,
-            pairs=tuple(pairs),
-        )
+        return cls._made(release, Kind.MEAN, declared, bounds=as_bounds(bounds), relation=relation)
 
     @classmethod
     def dataset(
-        cls,
-        release: Release,
-        *,
-        epsilon: float | None = None,
-        delta: float = 0.0,
-        claim: Claim | None = None,
-        relation: Relation | str | None = None,
-        name: str | None = None,
-        domain: Domain | None = None,
-        pairs: Sequence[NeighbouringPair] = (),
+        cls, release: Release, *, relation: Relation | str | None = None, **declared: Unpack[Declared]
     ) -> Target:
         """Any other mechanism: the input is whatever a neighbouring pair holds; the rest as in `Target.sum`.
 
         Only what is declared can be tried: a `domain` with a shape, or `pairs`.
         """
-        return cls._made(
-            release,
-            Kind.DATASET,
-            claimed(epsilon, delta, claim),
-            name,
-            relation=relation,
-            domain=domain,
-            pairs=tuple(pairs),
-        )
+        return cls._made(release, Kind.DATASET, declared, relation=relation)
 
     @classmethod
-    def _made(cls, release: Release, kind: Kind, claim: Claim, name: str | None, **rest: Any) -> Target:
-        return cls(name=name or _name_of(release), kind=kind, claim=claim, release=release, **rest)
+    def _made(cls, release: Release, kind: Kind, declared: Declared, **rest: Any) -> Target:
+        unknown = sorted(set(declared) - set(Declared.__annotations__))
+        if unknown:
+            raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}")
+        claim = claimed(declared.get("epsilon"), declared.get("delta", 0.0), declared.get("claim"))
+        name, pairs = declared.get("name") or _name_of(release), tuple(declared.get("pairs", ()))
+        return cls(
+            name=name, kind=kind, claim=claim, release=release, domain=declared.get("domain"), pairs=pairs, **rest
+        )
 
     def exact(self, sampler: Sampler, *, numpy_as_python: bool = False) -> Target:
         """The same target with a sampler, so that it can be proved.
@@ -461,18 +402,16 @@ class Target:
             except _Raised as failure:
                 cause = failure.__cause__
                 assert cause is not None  # noqa: S101 - it is raised from one
-                outputs[trial] = Failure(type(cause).__name__, raised.text_of(cause))
+                outputs[trial] = Failure(type(cause).__name__, text_of(cause))
             else:
                 outputs[trial] = self._checked(released, input_, 1)[0]
         return outputs
 
     def _released(self, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
         try:
-            with in_one_process(self.release), np.errstate(all="ignore"):
+            with in_one_process(), np.errstate(all="ignore"):
                 released = self.release(copy.deepcopy(input_), trials, rng)
                 outputs: Outputs | None = gathered(released, trials)
-        except Forked as error:
-            raise TargetError(f"{self.name}: {error}") from None
         except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
             raise TargetError(f"{self.name}: {error}") from error
         except LabFault:
@@ -598,11 +537,6 @@ def _as_vector(values: list[Any]) -> NDArray[Any]:
         return np.array(values)
     except ValueError:  # sequences of different lengths
         return np.fromiter(values, dtype=object, count=len(values))
-
-
-def in_one_line(error: BaseException) -> str:
-    """An exception in one line: its type and message, or the message alone of one that this package raises."""
-    return " ".join(str(error).split()) if isinstance(error, LabError) else raised.in_one_line(error)
 
 
 def described(value: object) -> str:

@@ -128,17 +128,7 @@ def timed_audit(
 
     def judging(attack: Attack) -> Judge:
         bench = Bench(target, [attack], seed)
-        return Judge(
-            target,
-            attack,
-            0,
-            where(bench),
-            seed=seed,
-            spend_all=spend_all,
-            spec=spec,
-            report=report,
-            replays=functools.partial(bench.replays, 0),
-        )
+        return Judge(target, attack, bench, where(bench), spend_all=spend_all, spec=spec, report=report)
 
     turns = [
         _Turn(attack, judging, share, meter)
@@ -277,6 +267,10 @@ class _Turn:
             return self._judge.plan()
 
     @property
+    def _outlines(self) -> tuple[Outline, ...]:
+        return self._plan if isinstance(self._plan, tuple) else ()
+
+    @property
     def goes_on(self) -> bool:
         """Whether there is anything to judge, and the short round was not cut."""
         return self.trials == SHORT_ROUND and any(finding.pair is not None for finding in self._findings)
@@ -330,7 +324,11 @@ class _Turn:
     def _rehearsed(self, seconds: float) -> list[_Cost]:
         """What the scenarios cost."""
         costs: list[_Cost] = []
-        outlines = [(number, one) for number, one in enumerate(self._plan.outlines) if self._draws(one)]
+        outlines = [
+            (number, outline)
+            for number, outline in enumerate(self._outlines)
+            if (claim := self._judge.claim_of(outline)) and is_testable(claim, STEPS[-1], self._alpha)
+        ]
         with contextlib.suppress(TargetError, LabFault):  # the referee reports it
             for place, (number, outline) in enumerate(outlines, start=1):
                 started = time.perf_counter()
@@ -344,17 +342,9 @@ class _Turn:
                     return costs + [replace(costs[-1], answers=one.answers) for _, one in outlines[place:]]
         return costs
 
-    def _draws(self, outline: Outline) -> bool:
-        """Whether the referee draws anything for a scenario: not where its claim is untestable."""
-        try:
-            claim = self._judge.target.claim.composed(outline.answers)
-        except ValueError:
-            return False
-        return is_testable(claim, STEPS[-1], self._alpha)
-
     def _timed(self, number: int, outline: Outline, enough: float, *, one_by_one: bool = False) -> _Cost:
         """The cost of one scenario, from ever longer samples until one took `enough` seconds."""
-        seconds = functools.partial(self._seconds, number, outline, one_by_one)
+        seconds = functools.partial(self._seconds, number, one_by_one)
         # A first call takes longer, and any may be held up.
         shortest = taken = min(seconds(1) for _ in range(2))
         trials = 1
@@ -369,17 +359,9 @@ class _Turn:
         trial = max((taken - shortest) / (trials - 1), taken / trials / MISJUDGED)
         return _Cost(trial, max(0.0, taken - trial * trials), outline.answers)
 
-    def _seconds(self, number: int, outline: Outline, one_by_one: bool, trials: int) -> float:
-        sample = Sample(
-            0,
-            number,
-            outline.digest(),
-            Role.CHOOSE,
-            (0,),
-            outline.answers,
-            trials,
-            spend_all=True,
-            one_by_one=one_by_one,
+    def _seconds(self, number: int, one_by_one: bool, trials: int) -> float:
+        sample = self._judge.sample(
+            self._outlines, number, Role.CHOOSE, (0,), trials, spend_all=True, one_by_one=one_by_one
         )
         started = time.perf_counter()
         for _ in self._judge.runner.counts(sample, sample.batches()):

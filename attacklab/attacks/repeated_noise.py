@@ -48,8 +48,8 @@ from attacklab.attacks.features import NotUnderstood, hashes, numbers
 from attacklab.bisection import first
 from attacklab.errors import OutsideDomain, TargetError
 from attacklab.floats import power_of_two_within
-from attacklab.gathering import gathered
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.releases import gathered
 from attacklab.statistics.expected import expected_evidence
 from attacklab.targets import Kind, Outputs, Target, are_numbers
 

@@ -48,7 +48,7 @@ def _from_file(path: str, name: str) -> tuple[ModuleType, Any]:
 
 
 if TYPE_CHECKING:
-    from attacklab import gathering, loaded_code, raised, releases
+    from attacklab import errors, loaded_code, releases
     from attacklab.isolation import codec
 else:
     # Under no name in `sys.modules`: there a target could find them, or take them for modules of its own.
@@ -61,7 +61,7 @@ else:
         loader.exec_module(module)
         return module
 
-    gathering, loaded_code, raised, releases = map(_ours, ("gathering", "loaded_code", "raised", "releases"))
+    errors, loaded_code, releases = map(_ours, ("errors", "loaded_code", "releases"))
 
 
 def arithmetic_fault() -> str | None:
@@ -84,7 +84,7 @@ def main() -> None:
     try:
         release, greeting = _loaded(spec, settings)
     except BaseException as error:  # a panic is not an Exception
-        message = str(error) if isinstance(error, _Fault) else f"{spec}: {raised.in_one_line(error)}"
+        message = str(error) if isinstance(error, _Fault) else f"{spec}: {errors.in_one_line(error)}"
         _send(answers, {"error": message, "failure": LOADING})
         return
     _send(answers, {**greeting, "code": loaded_code.loaded_modules()[0]})
@@ -98,9 +98,9 @@ def main() -> None:
         except _Fault as fault:
             head, frame = {"error": str(fault), "failure": fault.failure}, b""
         except MemoryError as error:
-            head, frame = {"error": raised.in_one_line(error), "failure": "memory limit"}, b""
+            head, frame = {"error": errors.in_one_line(error), "failure": "memory limit"}, b""
         except BaseException as error:  # a panic is not an Exception
-            head, frame = {"error": raised.in_one_line(error)}, b""
+            head, frame = {"error": errors.in_one_line(error)}, b""
         _send(answers, head, frame)
 
 
@@ -266,12 +266,9 @@ def _outputs(release: Any, request: dict[str, Any]) -> Any:
     seed, trials = request["seed"], request["trials"]
     random.seed(seed)
     np.random.seed([seed >> 32, seed & 0xFFFFFFFF])
-    try:
-        with releases.in_one_process(release), np.errstate(all="ignore"):
-            released = release(_input(request), trials, np.random.default_rng(seed))
-            outputs = gathering.gathered(released, trials)
-    except releases.Forked as error:
-        raise _Fault("garbage", str(error)) from None
+    with releases.in_one_process(), np.errstate(all="ignore"):
+        released = release(_input(request), trials, np.random.default_rng(seed))
+        outputs = releases.gathered(released, trials)
     fault = arithmetic_fault()
     if fault is not None:
         raise _Fault("arithmetic mode", f"{fault} after a call")

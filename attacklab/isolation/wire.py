@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.errors import TargetError
-from attacklab.gathering import one_by_one
 from attacklab.isolation.codec import BINARY_CODES, Reader, binary_code, encoded, frame_size, framed, unframed, written
 from attacklab.isolation.failures import ChildError, ChildFailure, ReleaseError
+from attacklab.releases import as_outputs
 
 LONGEST_LINE = 1 << 28
 """The most bytes in the line of an answer; longer outputs go into a binary frame."""
@@ -202,7 +202,7 @@ def _values(items: list[Any]) -> NDArray[Any]:
         except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError, AttributeError) as error:
             told = f"the output of trial {trial} {error}"
             raise ChildError(ChildFailure.GARBAGE, " ".join(told.split())) from None
-    outputs: NDArray[Any] = one_by_one(values)
+    outputs: NDArray[Any] = as_outputs(values)
     return outputs
 
 

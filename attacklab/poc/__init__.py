@@ -1,7 +1,7 @@
 """Proofs of concept: a finding as one Python script, for a maintainer who has never seen this lab.
 
 The script imports numpy and the target, and nothing of this package. What it says, what it draws and how it judges is
-in `script`; how it calls the target is in `calls`; how it writes the pair is in `inputs`.
+in `script`; how it calls the target is in `calls`.
 """
 
 from attacklab.poc.calls import Call

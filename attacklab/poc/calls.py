@@ -7,11 +7,10 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from attacklab.claims import Claim
@@ -58,28 +57,11 @@ class Call:
         library = adapter_module(place)
         if library is not None:
             return _of_library(library, name, arguments)
-        source = _OF_PYTHON.format(target=str(self.target))
-        if self.kind is None:
-            source += _MADE.format(arguments=arguments)
-        else:
-            source += _BARE
-        return source + (_WITH_BITS if _mentions_bits(place) else _WITHOUT_BITS)
+        load = _BARE if self.kind is not None else _MADE.format(arguments=arguments)
+        return _OF_PYTHON.format(target=str(self.target)) + load + _AS_RELEASE
 
     def _arguments(self) -> dict[str, Any]:
         return {**({} if self.claim is None else parameters_of(self.claim)), **(self.parameters or {})}
-
-
-def _mentions_bits(place: str) -> bool:
-    """Whether a module may hold samplers, `sampler(input, bits)`."""
-    try:
-        if place.endswith(".py"):
-            file: str | None = place
-        else:
-            found = importlib.util.find_spec(place)
-            file = None if found is None else found.origin
-        return file is not None and "bits" in Path(file).read_text(encoding="utf-8")
-    except (OSError, ValueError, ImportError):
-        return True
 
 
 def _of_library(module_name: str, name: str, arguments: str) -> str:
@@ -132,17 +114,7 @@ def load():
 
 '''
 
-_WITHOUT_BITS = '''
-def as_release(function):
-    """A function of (input, trials, rng) as it is; one of one value is called once a trial."""
-    try:
-        inspect.signature(function).bind(None, None, None)
-    except TypeError:
-        return lambda value, trials, rng: [function(copy.deepcopy(value)) for _ in range(trials)]
-    return function
-'''
-
-_WITH_BITS = '''
+_AS_RELEASE = '''
 class Bits:
     """The random bits of a sampler that is called as sampler(input, bits)."""
 

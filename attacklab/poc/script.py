@@ -10,14 +10,16 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from attacklab.errors import UsageError
 from attacklab.findings import EventCode, Finding, Severity, recovered_pair
-from attacklab.gathering import gathered
 from attacklab.plain_text import escaped
 from attacklab.poc.calls import Call
-from attacklab.poc.inputs import as_source, readable
-from attacklab.poc.trials import ALPHA, Direction, direction_of, enough_trials
+from attacklab.poc.choice import ALPHA, Direction, bound, direction_and_trials
+from attacklab.releases import gathered
 from attacklab.reporting.wording import claim_text, flaw_of
 from attacklab.self_contained import self_contained
 
@@ -46,16 +48,16 @@ def proof_of_concept(finding: Finding, call: Call) -> str:
     """
     if finding.code is None or finding.pair is None:
         raise UsageError(f"the finding of {finding.attack} holds no event or no pair that could be shown")
-    direction = direction_of(finding)
+    direction, trials = direction_and_trials(finding)
     pair = recovered_pair(finding.pair)
     sides = (pair.first, pair.second) if direction.of_first else (pair.second, pair.first)
     return _assembled(
         _introduction(finding, call),
         [
             _claim(finding),
-            f"# The input on which E is too likely: {readable(sides[0])}\nINPUT = {as_source(sides[0])}",
-            f"# Its neighbour: {readable(sides[1])}\nOTHER = {as_source(sides[1])}",
-            _settings(finding, enough_trials(finding, direction, ALPHA)),
+            _input("INPUT", sides[0], "The input on which E is too likely"),
+            _input("OTHER", sides[1], "Its neighbour"),
+            _settings(finding, trials),
             _title("E, the set of outputs"),
             FAILURE,
             _event(finding.code, direction),
@@ -63,7 +65,10 @@ def proof_of_concept(finding: Finding, call: Call) -> str:
             call.source(),
             _title("Draws, counts and the test"),
             *([self_contained(gathered, "gathered"), AS_ARRAY] if finding.code.of_many else []),
-            DRAWS.format(rows=_rows(finding), array=_ARRAY if finding.code.of_many else ""),
+            DRAWS.format(
+                rows=_rows(finding), array="as_array(outputs, count, alone)" if finding.code.of_many else "outputs"
+            ),
+            self_contained(bound, "bound"),
             TEST,
         ],
     )
@@ -99,6 +104,12 @@ def _claim(finding: Finding) -> str:
     judged = finding.judged
     implied = "" if finding.judged_at is None else f"  # implied by {finding.claim}"
     return f"EPSILON = {judged.epsilon!r}{implied}\nDELTA = {judged.delta!r}"
+
+
+def _input(name: str, value: Any, what: str) -> str:
+    shown = np.array2string(value, threshold=8, separator=", ") if isinstance(value, np.ndarray) else repr(value)
+    text = textwrap.shorten(" ".join(shown.split()), 90, placeholder=" …")
+    return self_contained(value, name).replace(f"{name} = ", f"# {what}: {text}\n{name} = ", 1)
 
 
 def _settings(finding: Finding, trials: int) -> str:
@@ -149,11 +160,13 @@ def _assembled(introduction: str, parts: Sequence[str]) -> str:
     for part in parts:
         tree = ast.parse(part)
         lines = part.split("\n")
-        for node in tree.body:
+        for node in reversed(tree.body):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 imports.add(ast.unparse(node))
-                for line in range(node.lineno - 1, node.end_lineno or node.lineno):
-                    lines[line] = ""
+                first, end = node.lineno - 1, node.end_lineno or node.lineno
+                while end < len(lines) and not lines[end]:
+                    end += 1
+                del lines[first:end]
         used |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         bodies.append("\n".join(lines).strip("\n"))
     imports |= {f"import {module}" for name, module in MODULES.items() if name in used}
@@ -188,9 +201,6 @@ class Failure:
     def __float__(self):
         return math.nan'''
 
-_ARRAY = """
-    return as_array(outputs, count, alone)"""
-
 AS_ARRAY = '''def as_array(outputs, count, alone):
     """Outputs as one array: of numbers, or of rows of numbers, if that is what they are; else of objects."""
     if alone:
@@ -220,8 +230,8 @@ def drawn(release, value, count, rng, alone):
                 outputs.append(Failure(type(error).__name__, str(error)))
         FAILED.extend(output.kind for output in outputs if isinstance(output, Failure))
     if len(outputs) != count:
-        raise ValueError(f"{{len(outputs)}} outputs came where {{count}} were asked for"){array}
-    return outputs
+        raise ValueError(f"{{len(outputs)}} outputs came where {{count}} were asked for")
+    return {array}
 
 
 FAILED = []  # the types of all exceptions of single calls
@@ -236,30 +246,7 @@ def hits(release, value, rng, alone):
         done += trials
     return found'''
 
-TEST = '''ALPHA = 1e-9  # the probability of a false alarm, were the claim true
-NOT_CALLED = ("ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "TypeError")
-
-
-def bound(happened, trials, above):
-    """A lower or upper bound on the probability of what happened in so many of so many trials.
-
-    By Chernoff's inequality it is wrong with a probability of at most ALPHA / 2.
-    """
-    rate = happened / trials
-    inside, outside = rate, float(above)
-    for _ in range(60):  # bisection
-        middle = (inside + outside) / 2
-        if trials * relative_entropy(rate, middle) <= math.log(2 / ALPHA):
-            inside = middle
-        else:
-            outside = middle
-    return outside
-
-
-def relative_entropy(p, q):
-    """How far a coin of probability p is from one of probability q, in nats."""
-    parts = ((p, q), (1 - p, 1 - q))
-    return sum(one * math.log(one / other) if other else math.inf for one, other in parts if one)
+TEST = '''NOT_CALLED = ("ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "TypeError")
 
 
 def cannot(reason):

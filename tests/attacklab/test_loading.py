@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -251,19 +250,3 @@ def test_rdp_is_orders_with_their_bounds(rdp: Any) -> None:
     with pytest.raises(UsageTypeError, match=r"^rdp must be \{alpha: epsilon\} or pairs \(alpha, epsilon\), not "):
         claim_of("rdp", rdp)
     assert claim_of("rdp", {3: 1.0}) == claim_of("rdp", [(3, 1.0)]) == Renyi(3, 1.0)
-
-
-def test_a_file_that_names_a_distribution_which_is_not_installed_is_told_in_one_line(tmp_path: Path) -> None:
-    file = tmp_path / "adapter.py"
-    file.write_text(f"{SOURCE}DISTRIBUTION = 'no-such-distribution'\n")
-    with pytest.raises(
-        ValueError, match=f"^no-such-distribution is not installed in {re.escape(sys.prefix)}; install it$"
-    ):
-        load_target(f"{file}:made")
-
-
-def test_a_loaded_target_runs(place: str) -> None:
-    target = load_target(f"{place}:target")
-    assert isinstance(target, Target)
-    assert callable(target.release)
-    assert target.name == "noisy"

@@ -135,10 +135,6 @@ def test_a_tape_is_read_from_its_most_significant_bit_to_its_end() -> None:
             TapedBits(value, length)
 
 
-def test_words_of_a_tape_are_its_bits_in_order() -> None:
-    assert TapedBits((3 << 64) | 9, 128).words(2).tolist() == [3, 9]
-
-
 def test_a_round_is_drawn_until_it_returns_something_and_false_and_zero_are_something() -> None:
     def even(bits: RandomBits) -> int | None:
         drawn = bits.take(2)

@@ -23,7 +23,6 @@ from attacklab import cli, referee
 from attacklab.attacks import ATTACKS, BlackBox, MissingClip
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
-from attacklab.errors import ArithmeticModeError
 from attacklab.execution.batches import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 from attacklab.findings import FAILURE, Counts, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -151,6 +150,8 @@ def test_an_event_seen_to_keep_the_claim_is_judged_on_few_trials_and_the_power_i
     rates = (finding.counts.first / judged, finding.counts.second / judged)
     power = smallest_detectable_advantage(PrivacyClaim(2.0), judged, DEFAULT_ALPHA, min(rates[1], 1 - rates[0]))
     assert finding.smallest_detectable == power
+    assert finding.trials_needed is None
+    assert "trials would" not in finding.reason
     (whole,) = audit(target, [attack], trials=10_000, spend_all=True)
     assert whole.counts is not None
     assert whole.counts.trials == 10_000
@@ -261,24 +262,6 @@ def test_too_few_trials_for_what_was_seen_are_told_with_the_number_that_would_do
     assert float(said.replace(",", "")) == float(f"{finding.trials_needed:.2g}")
 
 
-def test_rates_that_keep_the_claim_need_no_number_of_trials() -> None:
-    target = target_of(randomized_response(math.exp(0.5)), epsilon=1.0)
-    (finding,) = audit(target, [Bets((Scenario(PAIR, (ZERO,)),))], trials=10_000)
-    assert (finding.verdict, finding.trials_needed) == (Verdict.NOT_DETECTED, None)
-    assert "trials would" not in finding.reason
-
-
-def test_the_event_that_refutes_best_is_chosen_and_its_trials_counted() -> None:
-    attack = Bets((Scenario(PAIR, (NEVER, ZERO)),))
-    target = target_of(randomized_response(9.0), epsilon=0.1)
-    (finding,) = audit(target, [attack], trials=10_000, spend_all=True)
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.event == "a zero"
-    assert finding.trials == 2 * (10_000 + 1_000)
-    assert finding.counts is not None
-    assert finding.counts.trials == 10_000
-
-
 def test_counts_are_those_of_the_outputs() -> None:
     """A binomial deviates by 7 standard deviations, 0.035, with probability below 1e-11."""
     target, attack = target_of(randomized_response(3.0), epsilon=0.1), Bets((Scenario(PAIR, (ZERO,)),))
@@ -372,16 +355,6 @@ def test_several_answers_a_trial_are_judged_against_their_composition_as_rows() 
     assert finding.counts.first / trials == pytest.approx(8 / 27, abs=0.03)
 
 
-def test_too_few_trials_are_inconclusive_and_enough_say_their_power() -> None:
-    attack = Bets((Scenario(PAIR, (ZERO,)),))
-    few, enough = (audit(target_of(randomized_response(2.0)), [attack], trials=trials)[0] for trials in (5, 5_000))
-    assert few.verdict is Verdict.INCONCLUSIVE
-    assert few.smallest_detectable is None
-    assert enough.verdict is Verdict.NOT_DETECTED
-    assert enough.smallest_detectable is not None
-    assert f"{enough.smallest_detectable:.3g}" in enough.reason
-
-
 @pytest.mark.parametrize("event", [NEVER, Event("always", lambda outputs: np.ones(len(outputs), dtype=bool))])
 def test_an_event_and_its_complement_have_the_same_power(event: Event) -> None:
     (finding,) = audit(target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (event,)),))], trials=5_000)
@@ -390,30 +363,12 @@ def test_an_event_and_its_complement_have_the_same_power(event: Event) -> None:
     assert finding.smallest_detectable == complement.smallest_detectable
 
 
-@pytest.mark.parametrize(
-    ("released", "message"),
-    [
-        (lambda trials: np.zeros(trials - 1), "stub returned 63 outputs for 64 trials"),
-        (lambda trials: [0.0] * (trials + 1), "stub returned 65 outputs for 64 trials"),
-        (lambda _trials: 0.5, "stub returned a float"),
-        (lambda _trials: 1 / 0, "stub raised ZeroDivisionError"),
-    ],
-)
-def test_a_target_that_misbehaves_becomes_an_error_finding(released: Callable[[int], Any], message: str) -> None:
-    target = Target.noise(lambda _answer, trials, _rng: released(trials), epsilon=1.0, name="stub")
-    seeing = ("special_values", "black_box")  # failures are outputs like others to these
-    blind = [attack for attack in ATTACKS if attack.name not in seeing]
-    failed = [one for one in audit(target, blind, trials=1_000) if one.verdict is not Verdict.NOT_APPLICABLE]
+def test_a_target_that_misbehaves_becomes_an_error_finding() -> None:
+    target = Target.noise(lambda _answer, trials, _rng: np.zeros(trials - 1), epsilon=1.0, name="stub")
+    failed = [one for one in audit(target, ATTACKS, trials=1_000) if one.verdict is not Verdict.NOT_APPLICABLE]
     assert failed
     assert {finding.verdict for finding in failed} == {Verdict.ERROR}
-    assert any(message in finding.reason for finding in failed)
-
-
-def test_wrong_indices_become_an_error_finding() -> None:
-    target = Target.selection(lambda u, trials, _rng: np.full(trials, len(u)), epsilon=1.0, name="stub")
-    findings = [one for one in audit(target, ATTACKS, trials=100) if one.verdict is not Verdict.NOT_APPLICABLE]
-    assert {finding.verdict for finding in findings} == {Verdict.ERROR}
-    assert any("indices from 100 to 100 of 100 outcomes" in finding.reason for finding in findings)
+    assert any("stub returned 63 outputs for 64 trials" in finding.reason for finding in failed)
 
 
 def test_a_target_that_fails_while_it_is_judged_spoils_no_other_scenario() -> None:
@@ -427,15 +382,6 @@ def test_a_target_that_fails_while_it_is_judged_spoils_no_other_scenario() -> No
     failed, fine = audit(target_of(release), [attack], trials=500)
     assert (failed.verdict, failed.reason) == (Verdict.ERROR, "stub returned 51 outputs for 50 trials")
     assert fine.verdict is Verdict.NOT_DETECTED
-
-
-def test_a_target_that_fails_while_it_is_probed_is_an_error() -> None:
-    def release(*_: object) -> None:
-        raise ValueError("no")
-
-    attack = Bets((Scenario(PAIR, (ZERO,)),), probes=1)
-    (finding,) = audit(target_of(release), [attack])
-    assert (finding.verdict, finding.pair) == (Verdict.ERROR, None)
 
 
 def test_outputs_that_are_failures_are_counted_as_outside_or_inside_like_any_other() -> None:
@@ -472,23 +418,6 @@ def refusing(rates: tuple[float, float], ratio: float = 2.0) -> Callable[..., np
         return randomized_response(ratio)(records, trials, rng)
 
     return release
-
-
-@pytest.mark.parametrize("rates", [(1e-3, 1e-3), (0.2, 0.2), (1e-5, 1e-5)])
-def test_refusals_that_do_not_depend_on_the_data_are_outputs_like_others(rates: tuple[float, float]) -> None:
-    (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000, seed=3)
-    assert finding.verdict is Verdict.NOT_DETECTED, finding.reason
-    assert finding.counts is not None
-    assert finding.counts.trials == 4_000
-
-
-@pytest.mark.parametrize("rates", [(1e-2, 0.0), (0.0, 1.0), (0.3, 0.01)])
-def test_refusals_that_depend_on_the_data_refute_the_claim(rates: tuple[float, float]) -> None:
-    (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=20_000, seed=3)
-    assert finding.verdict is Verdict.VIOLATED, finding.reason
-    assert finding.event == "the target fails"
-    assert finding.flaw == FAILURE
-    assert finding.reason.startswith("the target failed in ")
 
 
 def test_an_attack_on_another_flaw_says_that_the_target_fails_where_that_is_what_shows() -> None:
@@ -539,13 +468,6 @@ def test_a_target_that_answers_one_trial_a_call_only_is_judged_so() -> None:
     (kept,) = audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000)
     (broken,) = audit(target_of(release, epsilon=0.1), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000)
     assert (kept.verdict, broken.verdict, broken.event) == (Verdict.NOT_DETECTED, Verdict.VIOLATED, "a zero")
-
-
-def test_the_findings_of_a_refusing_target_are_the_same_twice() -> None:
-    first, second = (
-        audit(target_of(refusing((1e-2, 1e-2))), [Bets((Scenario(PAIR, (ZERO,)),))], trials=1_000) for _ in range(2)
-    )
-    assert timeless(first) == timeless(second)
 
 
 @pytest.mark.parametrize(
@@ -668,15 +590,6 @@ def test_the_arithmetic_is_probed_before_and_after_the_target_ran(monkeypatch: p
     assert events == ["probe", *["release"] * 6, "probe"]
 
 
-def test_findings_of_a_process_with_broken_arithmetic_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> None:
-        raise ArithmeticModeError("flushed to zero")
-
-    monkeypatch.setattr(referee, "require_ieee_arithmetic", broken)
-    with pytest.raises(ArithmeticModeError, match="flushed to zero"):
-        audit(target_of(randomized_response(2.0)), [])
-
-
 def test_memory_does_not_grow_with_the_number_of_trials() -> None:
     target, attack = target_of(randomized_response(2.0)), Bets((Scenario(PAIR, (ZERO,)),))
 
@@ -692,26 +605,13 @@ def test_memory_does_not_grow_with_the_number_of_trials() -> None:
 
 
 TARGET_FILE = """
-import numpy as np
-from attacklab.targets import Target
-
 def noisy(answer, trials, rng):
     return answer + rng.laplace(0.0, 2.0, trials)
-
-def selected(utilities, trials, rng):
-    return rng.integers(0, len(utilities), trials)
-
-target = Target.noise(noisy, epsilon=0.5)
 """
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    "arguments",
-    ["{path}:target", "{path}:noisy --kind noise --epsilon 0.5", "{path}:selected --kind selection --epsilon 1"],
-)
 def test_the_replay_line_of_a_finding_gives_the_finding_again(
-    arguments: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "with space.py"
     path.write_text(TARGET_FILE)
@@ -723,7 +623,7 @@ def test_the_replay_line_of_a_finding_gives_the_finding_again(
         found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["findings"]
         return [{**finding, "seconds": 0} for finding in found if finding["verdict"] != "not applicable"]
 
-    words = shlex.split(arguments.replace("{path}", shlex.quote(str(path))))
+    words = [f"{path}:noisy", "--kind", "noise", "--epsilon", "0.5"]
     findings = run(["audit", *words, "--trials", "3000", "--alpha", "0.0012345678", "--seed", "17"])
     assert findings
     for attack in dict.fromkeys(finding["attack"] for finding in findings):

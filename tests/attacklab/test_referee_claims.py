@@ -30,13 +30,6 @@ CLAIMS: list[Claim] = [
 """What noise of σ = Δ = 1 keeps."""
 
 KINDS = [type(claim).__name__ for claim in CLAIMS]
-FEW = pytest.mark.parametrize(
-    "claim",
-    [
-        pytest.param(claim, id=kind, marks=[] if kind in ("PrivacyClaim", "Renyi") else [pytest.mark.slow])
-        for claim, kind in zip(CLAIMS, KINDS, strict=True)
-    ],
-)
 ATTACK = HalfLines((-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0))
 ALPHA = 1e-6
 
@@ -54,7 +47,7 @@ def audited(claim: Claim, sigma: float, trials: int = 20_000, seed: int = 0, **o
 @pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
 def test_half_the_noise_that_is_claimed_is_refuted_under_every_kind_of_claim(claim: Claim) -> None:
     """Each takes some 700 trials at the most, and has 20 000."""
-    for seed in range(3):
+    for seed in range(2):
         finding = audited(claim, 0.5, seed=seed)
         assert finding.verdict is Verdict.VIOLATED
         assert finding.trials_needed is not None
@@ -84,30 +77,15 @@ def test_an_event_is_judged_at_a_point_of_the_profile_by_the_fresh_sample(claim:
     assert decided_by_evidence == (finding.verdict is Verdict.VIOLATED)
 
 
-@pytest.mark.few(1)
-@FEW
-def test_a_seed_gives_the_same_finding_whatever_the_number_of_workers(claim: Claim) -> None:
-    here = audited(claim, 0.8, trials=5_000, seed=7)
+def test_a_seed_gives_the_same_finding_whatever_the_number_of_workers() -> None:
+    claim = CLAIMS[2]
+    here = audited(claim, 0.8, trials=2_000, seed=7)
     with ThreadPoolExecutor(2) as threads:
-        for count in (1, 3):
-            assert audited(claim, 0.8, trials=5_000, seed=7, where=Workers(threads, count).runner) == here
-    assert audited(claim, 0.8, trials=5_000, seed=8) != here
+        assert audited(claim, 0.8, trials=2_000, seed=7, where=Workers(threads, 3).runner) == here
+    assert audited(claim, 0.8, trials=2_000, seed=8) != here
 
 
-def test_a_claim_with_one_point_is_judged_as_the_epsilon_and_delta_that_it_is() -> None:
-    """The same outputs, the same event, the same bounds; only the claim has another name."""
-    plain = CLAIMS[0]
-    assert isinstance(plain, PrivacyClaim)
-    profile = Profile(((plain.epsilon, plain.delta),), "one point")
-    for sigma in (0.5, 0.9, 1.0):
-        one, other = audited(plain, sigma, seed=3), audited(profile, sigma, seed=3)
-        assert other.judged_at == plain
-        assert other.ceiling == pytest.approx(one.ceiling)
-        same = partial(replace, claim=plain, judged_at=None, ceiling=one.ceiling, reason="")
-        assert same(one) == same(other)
-
-
-@FEW
+@pytest.mark.parametrize("claim", [CLAIMS[0], CLAIMS[2]], ids=[KINDS[0], KINDS[2]])
 def test_false_alarms_at_the_edge_keep_within_alpha_and_pairs_beyond_it_are_refuted(claim: Claim) -> None:
     """If each audit were a false alarm with probability 0.01, 2,000 would give more with probability below 1e-9."""
     p, q = edge(claim, 1.0)

@@ -20,34 +20,6 @@ from attacklab.targets import Target
 from mechanisms.laplace.naive import naive_laplace_numpy
 
 BOUNDS = (-1.0, 100.0)
-LEAST_NORMAL = 2.0**-1022
-
-
-@pytest.fixture(scope="module")
-def many() -> list[float]:
-    return strategies.drawn(strategies.floats(), 10_000, seed=1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "is_awkward",
-    [
-        pytest.param(lambda y: y == 0 and math.copysign(1, y) < 0, id="negative zero"),
-        pytest.param(lambda y: 0 < abs(y) < LEAST_NORMAL, id="subnormal"),
-        pytest.param(lambda y: y > 16 and math.frexp(y)[0] == 0.5, id="power of two"),
-        pytest.param(lambda y: y > 16 and math.frexp(math.nextafter(y, math.inf))[0] == 0.5, id="next below one"),
-        pytest.param(lambda y: y > 16 and math.frexp(math.nextafter(y, 0.0))[0] == 0.5, id="next above one"),
-        pytest.param(lambda y: abs(y) > 1e300, id="huge"),
-        pytest.param(lambda y: y in range(1, 17), id="small whole number"),
-    ],
-)
-def test_awkward_floats_are_drawn(is_awkward: Any, many: list[float]) -> None:
-    """Hypothesis also draws constants that it finds in loaded modules, so that a seed alone does not fix what comes.
-
-    The rarest kind, negative zero, comes first after 440 draws on average (14 seeds): it is missing among 10 000 with
-    probability about 1e-10.
-    """
-    assert any(is_awkward(value) for value in many)
 
 
 @given(st.data(), st.sampled_from([(0.0, 0.0), (-3.5, 7.25), (5e-324, 1e-300), (1e308, sys.float_info.max)]))
@@ -118,20 +90,6 @@ def test_the_pairs_of_a_target_fit_its_kind(target: Target, relation: Relation |
     pairs = strategies.drawn(strategies.neighbouring_pairs(target), 20, seed=0)
     assert len(pairs) == 20
     assert {pair.relation for pair in pairs} == {relation}
-
-
-def test_the_relation_of_records_can_be_chosen() -> None:
-    target = Target.sum(naive_laplace_numpy, bounds=BOUNDS, epsilon=1.0)
-    (pair, *_) = strategies.drawn(strategies.neighbouring_pairs(target, Relation.SUBSTITUTE), 5, seed=0)
-    assert pair.relation is Relation.SUBSTITUTE
-
-
-def test_the_same_seed_draws_the_same_values() -> None:
-    def seen(seed: int) -> list[str]:
-        return [repr(pair) for pair in strategies.drawn(strategies.pairs_of_utilities(), 10, seed=seed)]
-
-    assert seen(4) == seen(4)
-    assert seen(4) != seen(5)
 
 
 def test_failures_shrink_to_the_simplest_pair() -> None:

@@ -51,12 +51,6 @@ def test_outputs_are_handed_on_without_altering_a_bit() -> None:
     assert noise(halves).outputs(0.0, 5, RNG).dtype == np.float16
 
 
-def test_lists_may_hold_failures() -> None:
-    outputs = selection([0, None, 1]).outputs(np.zeros(2), 3, RNG)
-    assert outputs.tolist() == [0, None, 1]
-    assert selection([None, None]).outputs(np.zeros(2), 2, RNG).tolist() == [None, None]
-
-
 def test_an_array_of_a_class_of_its_own_is_judged_as_a_plain_one() -> None:
     class Unequal(np.ndarray[Any, Any]):
         def __eq__(self, other: object) -> Any:
@@ -65,11 +59,6 @@ def test_an_array_of_a_class_of_its_own_is_judged_as_a_plain_one() -> None:
     outputs = noise(np.array([1.0, -0.0, 5e-324]).view(Unequal)).outputs(0.0, 3, RNG)
     assert type(outputs) is np.ndarray
     assert outputs.tobytes() == np.array([1.0, -0.0, 5e-324]).tobytes()
-
-
-def test_datasets_may_be_answered_by_anything_one_a_trial() -> None:
-    target = Target.dataset(constant([[1, 2], [3, 4]]), epsilon=1.0)
-    assert target.outputs("database", 2, RNG).tolist() == [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize(
@@ -104,6 +93,7 @@ ROWS = np.arange(6.0).reshape(3, 2)
     ("released", "numbers"),
     [
         (np.arange(3.0), True),
+        ([0, None, 1], True),
         ([1.0, np.float32(2.5), np.array(3.0)], True),
         ([1, 2, 1 << 70], True),
         ([None, Fraction(1, 3), Decimal(2)], True),
@@ -131,6 +121,8 @@ def test_what_knows_how_to_be_an_array_is_one() -> None:
             return ROWS
 
     assert noise(Tensor()).outputs(0.0, 3, RNG).tolist() == ROWS.tolist()
+    for released in ((1.0, 2.0, 3.0), iter([1.0, 2.0, 3.0])):
+        assert noise(released).outputs(0.0, 3, RNG).tolist() == [1.0, 2.0, 3.0]
 
 
 def test_attacks_on_numbers_leave_other_outputs_to_those_on_whole_outputs() -> None:
@@ -149,8 +141,8 @@ def test_attacks_on_numbers_leave_other_outputs_to_those_on_whole_outputs() -> N
     assert {finding.verdict for finding in findings if finding.attack in judged} == {Verdict.NOT_DETECTED}
 
 
-@pytest.mark.parametrize("error", [ValueError("two\nlines"), KeyError("k"), ZeroDivisionError(), MemoryError("much")])
-def test_a_release_that_raises_is_told_in_one_line(error: Exception) -> None:
+@pytest.mark.parametrize("error", [ValueError("two\nlines"), ZeroDivisionError(), SystemExit(0)])
+def test_a_release_that_raises_or_exits_is_told_in_one_line(error: BaseException) -> None:
     def release(*_: object) -> None:
         raise error
 
@@ -158,14 +150,6 @@ def test_a_release_that_raises_is_told_in_one_line(error: Exception) -> None:
     with pytest.raises(TargetError, match=f"^release raised {type(error).__name__}") as raised:
         target.outputs(0.0, 1, RNG)
     assert "\n" not in str(raised.value)
-
-
-def test_a_release_that_exits_does_not_take_the_audit_with_it() -> None:
-    def release(*_: object) -> None:
-        sys.exit(0)
-
-    with pytest.raises(TargetError, match="release raised SystemExit: 0"):
-        Target.noise(release, epsilon=1.0).outputs(0.0, 1, RNG)
 
 
 class Silent(Exception):
@@ -219,13 +203,6 @@ def test_what_ends_the_run_or_the_test_goes_through(error: type[BaseException]) 
         Target.noise(release, epsilon=1.0).outputs(0.0, 1, RNG)
 
 
-@pytest.mark.parametrize("released", [(1.0, 2.0, 3.0), iter([1.0, 2.0, 3.0]), (float(one) for one in (1, 2, 3))])
-def test_tuples_and_what_gives_one_output_after_another_are_outputs(released: Any) -> None:
-    outputs = noise(released).outputs(0.0, 3, RNG)
-    assert outputs.dtype == np.float64
-    assert outputs.tolist() == [1.0, 2.0, 3.0]
-
-
 def test_a_release_that_works_in_place_spoils_no_later_call() -> None:
     seen = []
 
@@ -266,45 +243,25 @@ def test_each_kind_is_made_by_its_constructor_and_named_after_its_release() -> N
     assert made[Kind.SUM].bounds == made[Kind.MEAN].bounds == bounds
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
-def test_bad_epsilon_is_refused(epsilon: float) -> None:
-    with pytest.raises(ValueError, match="epsilon must be"):
-        Target.noise(constant(1), epsilon=epsilon)
+BAD = (
+    ({"epsilon": [0.0, -1.0, math.nan, math.inf]}, "epsilon must be"),
+    ({"delta": [-0.1, 1.0, math.nan]}, r"delta must lie in \[0, 1\)"),
+    ({"sensitivity": [0.0, -1.0, math.nan, math.inf]}, "sensitivity must be finite and greater than 0"),
+    ({"noise_scale": [0.0, -1.0, math.nan, math.inf]}, "noise_scale must be finite and greater than 0"),
+    ({"noise_scale": [True, "1"]}, "noise_scale must be a number"),
+    ({"bounds": [(1.0, 1.0), (2.0, 1.0), (math.nan, 1.0), (0.0, math.inf)]}, "bounds must be finite and lower < upper"),
+    ({"bounds": [3, None, (1.0,), (1.0, 2.0, 3.0), ("low", "high")]}, "^bounds must be two numbers, lower and upper"),
+    ({"release": [5]}, r"release must be callable as release\(input, trials, rng\), not 5"),
+    ({"surprise": [1]}, "takes no surprise"),
+)
 
 
-@pytest.mark.parametrize("delta", [-0.1, 1.0, math.nan])
-def test_bad_delta_is_refused(delta: float) -> None:
-    with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\)"):
-        Target.noise(constant(1), epsilon=1.0, delta=delta)
-
-
-@pytest.mark.parametrize("sensitivity", [0.0, -1.0, math.nan, math.inf])
-def test_bad_sensitivity_is_refused(sensitivity: float) -> None:
-    with pytest.raises(ValueError, match="sensitivity must be finite and greater than 0"):
-        Target.selection(constant(1), epsilon=1.0, sensitivity=sensitivity)
-
-
-@pytest.mark.parametrize("noise_scale", [0.0, -1.0, math.nan, math.inf])
-def test_bad_noise_scale_is_refused(noise_scale: float) -> None:
-    with pytest.raises(ValueError, match="noise_scale must be finite and greater than 0"):
-        Target.noise(constant(1), epsilon=1.0, noise_scale=noise_scale)
-
-
-@pytest.mark.parametrize("bounds", [(1.0, 1.0), (2.0, 1.0), (math.nan, 1.0), (0.0, math.inf)])
-def test_bad_bounds_are_refused(bounds: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match="bounds must be finite and lower < upper"):
-        Target.mean(constant(1), epsilon=1.0, bounds=bounds)
-
-
-@pytest.mark.parametrize("bounds", [3, None, (1.0,), (1.0, 2.0, 3.0), ("low", "high")])
-def test_bounds_that_are_not_two_numbers_are_refused(bounds: Any) -> None:
-    with pytest.raises(TypeError, match=r"^bounds must be two numbers, lower and upper, not "):
-        Target.sum(constant(1), epsilon=1.0, bounds=bounds)
-
-
-def test_a_release_that_cannot_be_called_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"release must be callable as release\(input, trials, rng\), not 5"):
-        Target.noise(5, epsilon=1.0)  # type: ignore[arg-type] # deliberately wrong
+def test_parameters_out_of_range_are_refused_by_name() -> None:
+    for wrong, message in BAD:
+        for name, value in ((name, value) for name, values in wrong.items() for value in values):
+            made: Any = Target.sum if name == "bounds" else Target.noise
+            with pytest.raises((ValueError, TypeError), match=message):
+                made(**{"release": constant(1), "epsilon": 1.0, name: value})
 
 
 def test_integer_bounds_become_floats_so_that_no_record_loses_its_fraction() -> None:
@@ -319,44 +276,29 @@ def test_a_class_in_place_of_an_object_of_it_is_refused() -> None:
             made(Fraction, **({"epsilon": 1.0} if made is not one_by_one else {}))
 
 
-NUMBERS = {
-    "NaN": np.array([math.nan]),
-    "half NaN": np.array([math.nan, 0.0, math.nan, 1.0]),
-    "rarely NaN": np.append(np.zeros(99), math.nan),
-    "infinities": np.array([math.inf, -math.inf, math.nan, 1.0]),
-    "a negative zero": np.array([0.0, -0.0]),
-    "the ends": np.array([1.7e308, -1.7e308, 5e-324, math.nan]),
-}
-FORMS: dict[str, Callable[[NDArray[np.float64]], Any]] = {
-    "float64": lambda values: values,
-    "float16": lambda values: values.astype(np.float16),
-    "a list": lambda values: values.tolist(),
-    "None": lambda values: [None if math.isnan(value) else value for value in values.tolist()],
-    "integers": lambda values: [int(value) if math.isfinite(value) else value for value in values.tolist()],
-    "decimals": lambda values: list(map(Decimal, values.tolist())),
-}
-KINDS = {
-    "noise": functools.partial(Target.noise),
-    "noise with a delta": functools.partial(Target.noise, delta=1e-6),
-    "sum": functools.partial(Target.sum, bounds=(0.0, 1.0)),
-    "mean": functools.partial(Target.mean, bounds=(0.0, 1.0)),
-    "dataset": functools.partial(Target.dataset, domain=Domain(shape=Records(), bounds=(0, 1))),
-}
+RECORDS = Domain(shape=Records(), bounds=(0, 1))
+ODD = (
+    (Target.noise, {}, np.array([math.nan])),
+    (Target.noise, {"delta": 1e-6}, np.array([math.inf, -math.inf, math.nan, 1.0], dtype=np.float16)),
+    (Target.noise, {}, [None, 0.0, None, 1.0]),
+    (Target.sum, {"bounds": (0.0, 1.0)}, np.append(np.zeros(99), math.nan)),
+    (Target.mean, {"bounds": (0.0, 1.0)}, [1.7e308, -1.7e308, 5e-324, math.nan]),
+    (Target.mean, {"bounds": (0.0, 1.0)}, [0, math.inf, 1]),
+    (Target.dataset, {"domain": RECORDS}, [Decimal("NaN"), Decimal(1), Decimal("-0")]),
+)
 
 
 @np.errstate(all="ignore")
-@pytest.mark.few(8)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("numbers", NUMBERS)
-def test_no_attack_fails_on_an_output_that_is_nan_or_infinite(numbers: str, form: str, kind: str) -> None:
+def test_no_attack_fails_on_an_output_that_is_nan_or_infinite() -> None:
     """They are drawn whatever the input, so no claim is broken either."""
+    for make, settings, numbers in ODD:
 
-    def release(_input: Any, trials: int, rng: np.random.Generator) -> Any:
-        return FORMS[form](rng.choice(NUMBERS[numbers], trials))
+        def release(_input: Any, trials: int, rng: np.random.Generator, numbers: Any = numbers) -> Any:
+            chosen = rng.integers(0, len(numbers), trials)
+            return numbers[chosen] if isinstance(numbers, np.ndarray) else [numbers[place] for place in chosen]
 
-    findings = audit(KINDS[kind](release, epsilon=1.0, name="stub"), trials=200)
-    assert not [one for one in findings if one.verdict in (Verdict.ERROR, Verdict.VIOLATED)]
+        findings = audit(make(release, epsilon=1.0, name="stub", **settings), trials=200)
+        assert not [one for one in findings if one.verdict in (Verdict.ERROR, Verdict.VIOLATED)], numbers
 
 
 def test_nan_that_depends_on_the_data_refutes_the_claim() -> None:
@@ -371,10 +313,7 @@ def test_nan_that_depends_on_the_data_refutes_the_claim() -> None:
     ("first", "second"),
     [
         ([[1, 2], [3]], [[1, 2]]),
-        (((1,), (2, 3)), ((1,),)),
         ([1, [2, 3]], [1]),
-        ([[], [1]], [[]]),
-        ([[[1], [2, 3]], [[4]]], [[[1], [2, 3]]]),
         ([np.zeros(2), np.zeros(3)], [np.zeros(2)]),
         ([None, [1]], [None]),
     ],
@@ -391,32 +330,21 @@ def test_inputs_whose_parts_are_of_different_lengths_are_tried(first: Any, secon
 
 FORKING = """
 import os
-from attacklab import Target, audit
+import numpy as np
+from attacklab import Target
 
 def release(answer, trials, rng):
     child = os.fork()
-    if {ends} and not child:
-        os._exit(0)
     if child:
         os.waitpid(child, 0)
-    elif {raises}:
-        raise ValueError("in the copy")
     return answer + rng.laplace(size=trials)
 
-findings = audit(Target.noise(release, epsilon=1.0, name="stub"), trials=100)
-print(*sorted({{f"{{finding.verdict}}: {{finding.reason[:17]}}" for finding in findings if finding.counts is None}}))
+Target.noise(release, epsilon=1.0).outputs(0.0, 3, np.random.default_rng(1))
+print("once")
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize("raises", [False, True])
-def test_a_copy_that_a_release_forks_is_ended_and_told(raises: bool) -> None:
-    """A copy that went on would print a line of its own."""
-    forks, keeps_to_itself = (_printed(FORKING.format(ends=ends, raises=raises)).splitlines() for ends in (False, True))
-    assert len(forks) == len(keeps_to_itself) == 1
-    assert "error: stub: it forked, " in forks[0]
-    assert "error" not in keeps_to_itself[0]
-
-
-def _printed(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603
+def test_a_copy_that_a_release_forks_does_not_come_back_from_the_call() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout == "once\n"

@@ -138,13 +138,6 @@ def too_few(answer: float, trials: int, rng: Rng) -> list[float]:
     return sound(answer, trials, rng).tolist()[1:]
 
 
-def forks(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-    return sound(answer, trials, rng)
-
-
 def nothing(answer: float, trials: int, rng: Rng) -> None:  # noqa: ARG001
     return None
 

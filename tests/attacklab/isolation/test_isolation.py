@@ -166,7 +166,6 @@ def test_what_a_python_target_prints_or_reads_does_not_disturb(misbehaving: Made
         ("too_many", ChildFailure.COUNT, "wrong number of outputs: 4 outputs for 3 trials"),
         ("too_few", ChildFailure.COUNT, "wrong number of outputs: 2 outputs for 3 trials"),
         ("nothing", ChildFailure.GARBAGE, "garbage: it returned NoneType, not an array or a list of outputs"),
-        ("forks", ChildFailure.GARBAGE, "garbage: it forked, and the copy of this process came back from the call"),
         ("code", ChildFailure.GARBAGE, "garbage: its outputs: values of type function cannot be sent"),
     ],
 )

@@ -45,17 +45,6 @@ QUICK = (
     ("lattice_bias", FILE, "naive_lattice", "exact_lattice", 4_000),
     ("repeated_noise", FILE, "naive_one", "exact_one", 4_000),
 )
-SLOW = (
-    ("low_bit_gaussian", LAB, "naive_gaussian_ziggurat", "exact_rounded_gaussian", 4_000),
-    ("generator_seed", LAB, "naive_laplace_clock_seeded", "exact_discrete_laplace", 4_000),
-    ("generator_state", LAB, "naive_histogram", "exact_histogram", 4_000),
-    ("local_sensitivity", LAB, "naive_local_sensitivity_mean", "exact_smooth_mean", 100_000),
-    ("position_chunks", LAB, "naive_sample_aggregate", "exact_sample_aggregate", 20_000),
-    ("double_budget", LAB, "naive_sum_over_count", "exact_sum_over_count", 100_000),
-    ("failing_size", LAB, "naive_smooth_mean", "exact_smooth_mean", 4_000),
-    ("truncated_addition", LAB, "naive_exponential_bfloat16", "exact_exponential", 4_000),
-    ("black_box", LAB, "naive_partition_selection", "exact_partition_selection", 20_000),
-)
 """An attack, where its targets are, the naive and the exact one, and how many trials an audit takes to refute it."""
 
 
@@ -88,7 +77,11 @@ def imported(script: str) -> set[str]:
     }
 
 
-def leaks_on_the_naive_twin_alone(attack: str, place: str, naive: str, exact: str, trials: int) -> None:
+@pytest.mark.few(7)
+@pytest.mark.parametrize(("attack", "place", "naive", "exact", "trials"), QUICK)
+def test_a_script_leaks_on_the_naive_twin_and_not_on_the_exact_one(
+    attack: str, place: str, naive: str, exact: str, trials: int
+) -> None:
     finding = found(attack, place, naive, trials)
     script = proof_of_concept(finding, call_of(finding))
     assert imported(script) <= {*sys.stdlib_module_names, "numpy"}
@@ -96,22 +89,6 @@ def leaks_on_the_naive_twin_alone(attack: str, place: str, naive: str, exact: st
     assert (status, "BROKEN" in said) == (1, True), said
     status, said = run(script, f"{place}:{exact}")
     assert (status, "do not show" in said) == (0, True), said
-
-
-@pytest.mark.few(7)
-@pytest.mark.parametrize(("attack", "place", "naive", "exact", "trials"), QUICK)
-def test_a_script_leaks_on_the_naive_twin_and_not_on_the_exact_one(
-    attack: str, place: str, naive: str, exact: str, trials: int
-) -> None:
-    leaks_on_the_naive_twin_alone(attack, place, naive, exact, trials)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("attack", "place", "naive", "exact", "trials"), SLOW)
-def test_a_script_that_takes_many_outputs_does_the_same(
-    attack: str, place: str, naive: str, exact: str, trials: int
-) -> None:
-    leaks_on_the_naive_twin_alone(attack, place, naive, exact, trials)
 
 
 def test_the_outcomes_of_an_exact_law_leak_on_the_naive_sampler_alone() -> None:
