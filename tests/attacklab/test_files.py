@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from attacklab import files
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
 from attacklab.files import Made, read_regular, require_writable, write_whole
@@ -85,6 +86,15 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     assert [found.name for found in tmp_path.iterdir()] == ["file.txt"]
 
 
+def test_a_text_that_cannot_be_encoded_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    write_whole(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(path, "\udcff")
+    assert path.read_text() == "old"
+    assert [found.name for found in tmp_path.iterdir()] == ["file.txt"]
+
+
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
 def test_a_new_file_has_the_mode_that_the_umask_leaves(mask: int, mode: int, tmp_path: Path) -> None:
     with umask(mask):
@@ -138,6 +148,14 @@ def test_a_pipe_is_written_in_place(tmp_path: Path) -> None:
     reader.join(10)
     assert read == ["text" * 100_000]
     assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_a_pipe_that_nobody_reads_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "READER_SECONDS", 0.2)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="nobody reads this pipe"):
+        write_whole(path, "text")
 
 
 def test_only_a_file_with_an_end_is_read(tmp_path: Path) -> None:
