@@ -46,7 +46,7 @@ FOLDER, BENCH = "experiments", "bench"
 MARKER = "pyproject.toml"
 """In a checkout of the lab its table `[tool.attacklab]` names the package of experiments."""
 
-LARGEST_INDENTED = 100_000
+LARGEST_INDENTED = 30_000
 """A record of more characters is written compactly."""
 
 DATA, MEASURED, FIGURES = "data", "measured", "figures"

@@ -59,6 +59,7 @@ MOST_MARKERS = 14
 STYLE: Any = {
     "figure.dpi": 150,
     "font.size": 10,
+    "font.sans-serif": ["DejaVu Sans"],  # the name of each other one would stand at every text of an SVG
     "xtick.labelsize": 9,
     "ytick.labelsize": 9,
     "axes.titlesize": 11,
@@ -80,6 +81,7 @@ NOT_SAID = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 """What the same drawing would not have twice, or nobody asks for."""
 
 PLACES = re.compile(r'(\b(?:d|x|y|width|height|viewBox|points)="|translate\()([^")]*)')
+NOT_TURNED = re.compile(r' transform="rotate\(-?0 [^)]*\)"')
 LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 VERDICT_COLOURS: dict[Verdict | None, str] = {
@@ -165,7 +167,11 @@ def save(figure: Figure, folder: Path) -> Path:
 
 
 def _compact(svg: str) -> str:
-    """The drawing with places in hundredths of a point, which nobody can tell from finer ones, and no indentation."""
+    """The drawing with places in hundredths of a point, which nobody can tell from finer ones, and no indentation.
+
+    Where a reader has no DejaVu Sans, Verdana is as wide.
+    """
+    svg = NOT_TURNED.sub("", svg).replace("'DejaVu Sans'", "'DejaVu Sans', Verdana")
     rounded = PLACES.sub(
         lambda place: place[1] + LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", place[2]), svg
     )
