@@ -286,7 +286,8 @@ def replace_findings(experiment: Experiment, reports: Path, attack: str, finding
     from attacklab.reporting import plots  # here, as above
 
     record_path, measured_path = (reports / folder / f"{experiment.name}.json" for folder in (DATA, MEASURED))
-    seeded, timed = shown_data(record_path), shown_data(measured_path)
+    seeded, timed = shown_data(record_path), read_record(measured_path)
+    timed["findings"] = [finding.to_json() for finding in timed["findings"]]
     kept = [
         pair for pair in zip(seeded["findings"], timed["finding_seconds"], strict=True) if pair[0]["attack"] != attack
     ]

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.findings import Finding, Verdict
-from attacklab.reporting.experiment import load_experiments
+from attacklab.reporting.experiment import load_experiments, shown_data
 from attacklab.reporting.figures import Figure
 from attacklab.targets import Target
 from experiments import local_sensitivity
@@ -82,7 +82,7 @@ def test_the_bet_on_n_looks_at_nothing_but_the_answers() -> None:
 
 
 def test_a_pair_is_said_to_refute_a_claim_only_where_a_finding_does() -> None:
-    data = json.loads((ROOT / "reports/data/local_sensitivity.json").read_text("utf-8"))
+    data = shown_data(ROOT / "reports/data/local_sensitivity.json")
     assert "single answers refute ε = 1" in local_sensitivity.explain(data)
     for finding in data["findings"]:
         finding["verdict"] = Verdict.NOT_DETECTED
