@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from attacklab.claims import Claim
+from attacklab.cli.messages import words_of
 from attacklab.domains import domain_from_text, read_pairs
 from attacklab.errors import UsageError
 from attacklab.findings import recorded_pairs
@@ -224,10 +225,7 @@ class TargetOptions(ClaimOptions):
             raise UsageError(
                 "a program after --exec needs --kind and a claim; add --kind and one of --epsilon, --rho, --mu, --rdp"
             )
-        try:
-            return shlex.split(command)
-        except ValueError as error:
-            raise UsageError(f"--exec {command}: {str(error).lower()}; quote it as a shell would") from error
+        return words_of(command)
 
 
 _READ: Mapping[str, tuple[str, Callable[[str], Any]]] = {

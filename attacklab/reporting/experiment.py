@@ -94,18 +94,6 @@ class Collected:
     timed_findings: Sequence[Finding] = ()
 
 
-def _nothing_drawn(data: Data) -> list[Figure]:  # noqa: ARG001 - stands for a function of an experiment
-    return []
-
-
-def _nothing_said(data: Data) -> str:  # noqa: ARG001 - likewise
-    return ""
-
-
-def _no_rows(data: Data) -> list[list[str]]:  # noqa: ARG001 - likewise
-    return []
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """A loaded experiment module; in `package` of the checkout at `root`."""
@@ -115,11 +103,11 @@ class Experiment:
     collect: Callable[[Settings], Collected]
     package: str = FOLDER
     root: Path | None = None
-    figures: Callable[[Data], list[Figure]] = _nothing_drawn
-    explain: Callable[[Data], str] = _nothing_said
-    timing_figures: Callable[[Data], list[Figure]] = _nothing_drawn
-    explain_timings: Callable[[Data], str] = _nothing_said
-    timing_table: Callable[[Data], list[list[str]]] = _no_rows
+    figures: Callable[[Data], list[Figure]] = lambda _: []
+    explain: Callable[[Data], str] = lambda _: ""
+    timing_figures: Callable[[Data], list[Figure]] = lambda _: []
+    explain_timings: Callable[[Data], str] = lambda _: ""
+    timing_table: Callable[[Data], list[list[str]]] = lambda _: []
 
 
 OPTIONAL = ("figures", "explain", "timing_figures", "explain_timings", "timing_table")

@@ -451,7 +451,7 @@ MISTAKES = [
     ("audit nowhere.py:target --isolate", "there is no file nowhere.py"),
     ("audit --exec nowhere --kind noise --epsilon 1", "there is no program 'nowhere'"),
     ("audit --exec ./notes.txt --kind noise --epsilon 1", "'./notes.txt', or it is not executable"),
-    ("audit --exec 'nowhere --kind noise --epsilon 1", "--exec 'nowhere: no closing quotation"),
+    ('audit --exec "\'nowhere" --kind noise --epsilon 1', "--exec 'nowhere: no closing quotation"),
     ("audit --exec true --kind noise", "a program after --exec needs --kind and a claim; add --kind and one of"),
     ("audit --exec true --epsilon 1", "a program after --exec needs --kind and a claim; add --kind and one of"),
     ("audit --exec true --rho 1", "a program after --exec needs --kind and a claim; add --kind and one of"),
