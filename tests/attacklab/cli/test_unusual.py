@@ -300,7 +300,7 @@ VALUES: dict[str, Sequence[str]] = {
         "[" * 5000, "-5..5,finite", '{"shape": {}}', "5..5",
     ),
     "--pairs": READ, "--attack": ("", "x", "Precision", "\u202e"), "--in-env": ("", "nowhere", "folder", "/bin/true", "/dev/null"),
-    "--scheduler": ("", "x"), "--exec": ("", "true", "false", "'", "nowhere", "./targets.py", "folder", "cat", "echo {}", "\x1b[2J"),
+    "--exec": ("", "true", "false", "'", "nowhere", "./targets.py", "folder", "cat", "echo {}", "\x1b[2J"),
 }  # fmt: skip
 NAMES = (
     "", ":", "targets.py", "targets.py:", ":sound", "targets.py:nothing", "nowhere.py:x", "folder:x", "notes.txt:x", "os:path",

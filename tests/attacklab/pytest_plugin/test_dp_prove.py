@@ -111,9 +111,9 @@ def test_a_refuted_claim_fails_with_the_pair_the_event_and_the_bound(pytester: p
     [
         ("dp_prove(failing)", "failing could not be proved: it failed", "*RuntimeError*no entropy left*"),
         (
-            "dp_prove(endless, seconds=0.5)",
+            "dp_prove(endless, seconds=2.0)",
             "endless was not proved",
-            "*0.5 s were not enough *; one run of the sampler *",
+            "*2 s were not enough *; one run of the sampler *",
         ),
     ],
 )

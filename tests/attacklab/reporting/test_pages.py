@@ -130,11 +130,6 @@ def test_a_claim_of_another_kind_stands_in_the_table_with_the_point_at_which_it_
     assert "| μ-GDP with μ = 0.5, judged at ε = 0.464, δ = 0.059 |" in page_of(tmp_path, "one")
 
 
-def test_an_experiment_without_findings_has_no_table(tmp_path: Path) -> None:
-    written(tmp_path, "one", [])
-    assert "|---" not in page_of(tmp_path, "one")
-
-
 def test_what_was_timed_has_a_page_of_its_own(tmp_path: Path) -> None:
     written(tmp_path, "one", [FULL])
     measured(tmp_path, "one")
@@ -186,15 +181,6 @@ def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
         assert links
         for link in links:
             assert (page.parent / link).is_file(), link
-
-
-def test_the_same_records_give_the_same_pages(tmp_path: Path) -> None:
-    written(tmp_path, "one", [FULL])
-    measured(tmp_path, "one")
-    write_index(tmp_path)
-    first = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
-    write_index(tmp_path)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == first
 
 
 @pytest.mark.parametrize("folder", ["data", "measured"])
