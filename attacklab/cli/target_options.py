@@ -6,7 +6,7 @@ import contextlib
 import os
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,12 @@ class TargetOptions(ClaimOptions):
     pairs: Path | None = None
     folder: Path | None = None
     """The folder to load it in, in a process that was started elsewhere."""
+
+    @classmethod
+    def of_parameters(cls, values: Mapping[str, Any]) -> TargetOptions:
+        """The options among the parameters of a command; those of other names are left out."""
+        options = {field.name: values[field.name] for field in fields(cls) if field.name in values}
+        return cls(**{**options, "rdp": tuple(options["rdp"] or ())})
 
     @property
     def library(self) -> Library | None:
