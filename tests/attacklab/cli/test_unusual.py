@@ -267,10 +267,7 @@ FILES = {
     "broken.json": '{"schema": "attacklab/1", "findings": [', "record.json": '{"schema": "attacklab/1", "findings": []}\n',
     "pairs.json": '[{"first": 0, "second": 1, "relation": null}]\n', "folder/inside.txt": "mine\n",
 }  # fmt: skip
-NUMBERS = (
-    "0", "-0", "-1", "0.5", "5e-324", "1e308", "1e309", "inf", "-inf", "nan", "", " ", "x", "0x1p-3", "1_0", "१", "--", "1,5",
-    "9" * 400, "1e-400", "true", "65537",
-)  # fmt: skip
+NUMBERS = ("0", "-1", "5e-324", "1e308", "1e309", "-inf", "nan", "", "0x1p-3", "१", "--", "1,5", "9" * 400)
 INTEGERS = ("0", "-1", "2", "1.0", "1e3", "", "x", "9" * 30, str(2**63), str(2**64), "nan", "٣")
 WRITTEN = (
     "", ".", "folder", "folder/", "notes.txt", "mine.json", "list.json", "broken.json", "loop.json", "targets.py", "/dev/null",
@@ -366,7 +363,7 @@ def option_lines() -> list[list[str]]:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(16))
 def test_an_unusual_option_is_told_and_destroys_no_file(part: int, tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -375,7 +372,7 @@ def test_an_unusual_option_is_told_and_destroys_no_file(part: int, tmp_path: Pat
     found = []
     lines = option_lines()
     Random(5).shuffle(lines)
-    for words in lines[part::8]:
+    for words in lines[part::16]:
         done = run(tmp_path, *words)
         record = "--json" in words
         found += [
