@@ -14,8 +14,9 @@ import json
 import math
 import platform
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from importlib import metadata
 from pathlib import Path
@@ -31,6 +32,12 @@ from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.plain_text import escaped
 
 SCHEMA = "attacklab/1"
+SHARED, AT = "shared", "at"
+"""In a compact record: the list of what several findings have, and the key of an object that says which of it."""
+
+SHORTEST_SHARED = 24
+"""A value whose text is shorter stands in each finding."""
+
 INFINITE = "infinite"
 """Stands for an infinite ε, which JSON has no number for."""
 
@@ -435,6 +442,58 @@ def record(findings: Sequence[Finding], **rest: Any) -> dict[str, Any]:
     }
 
 
+def compact_text(data: Mapping[str, Any]) -> str:
+    """JSON text of a large record, without indentation, as `read_record` reads it.
+
+    Fields of findings that are at their default are left out. A long value that several findings have stands once, in
+    the list `shared`; `{"at": 3}` stands for the fourth of that list.
+    """
+    findings = [_without_defaults(finding) for finding in data["findings"]]
+    repeats = Counter(text for finding in findings for part in finding.values() for text in _texts(part))
+    shared: list[Any] = []
+    places: dict[str, int] = {}
+
+    def packed(value: Any) -> Any:
+        text = json.dumps(value)
+        if repeats[text] < 2 or len(text) < SHORTEST_SHARED:
+            return parts_packed(value)
+        if text not in places:
+            shared.append(parts_packed(value))
+            places[text] = len(shared) - 1
+        return {AT: places[text]}
+
+    def parts_packed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: packed(part) for name, part in value.items()}
+        return list(map(packed, value)) if isinstance(value, list) else value
+
+    rows = list(map(parts_packed, findings))
+    return to_text({**data, "findings": rows, SHARED: shared}, indent=None)
+
+
+def _without_defaults(finding: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {"scope"} if finding["attack"] == EXACT_LAW else set()  # without it, it would be a record from before scopes
+    left_out = {field.name: field.default for field in fields(Finding) if field.name not in kept}
+    return {name: value for name, value in finding.items() if left_out.get(name, MISSING) != value}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The JSON text of a value and of its parts."""
+    yield json.dumps(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in parts:
+        yield from _texts(part)
+
+
+def _expanded(value: Any, shared: Sequence[Any]) -> Any:
+    """The value with what is shared in its place; what is shared later cannot be named earlier."""
+    if isinstance(value, dict):
+        if value.keys() == {AT}:
+            return shared[value[AT]]
+        return {name: _expanded(part, shared) for name, part in value.items()}
+    return [_expanded(part, shared) for part in value] if isinstance(value, list) else value
+
+
 def read_record(path: Path) -> dict[str, Any]:
     """Read a record; its findings come as `Finding`.
 
@@ -449,17 +508,23 @@ def read_record(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise UsageError(f"{path} is not a record of schema {SCHEMA}")
     try:
-        return {**data, "findings": [Finding.from_json(finding) for finding in data["findings"]]}
-    except (KeyError, TypeError, ValueError) as error:
+        shared: list[Any] = []
+        for value in data.pop(SHARED, ()):
+            shared.append(_expanded(value, shared))
+        findings = [Finding.from_json(_expanded(finding, shared)) for finding in data["findings"]]
+        return {**data, "findings": findings}
+    except (IndexError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path} holds a malformed finding: {error}") from error
 
 
-def to_text(data: Mapping[str, Any]) -> str:
+def to_text(data: Mapping[str, Any], *, indent: int | None = 1) -> str:
     """JSON text of a record; refuses NaN and infinities, which JSON does not have.
 
     What does not print, and might steer a terminal that shows the file, stands as JSON escapes it.
     """
-    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+    between = None if indent else (",", ":")
+    text = json.dumps(data, indent=indent, separators=between, ensure_ascii=False, allow_nan=False, default=_plain)
+    text += "\n"
     return escaped(text, "\n", json.dumps)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from attacklab.claims import PrivacyClaim, claim_from_json
-from attacklab.findings import Verdict
+from attacklab.findings import Verdict, read_record
 from attacklab.loading import targets_of
 
 ROOT = Path(__file__).parent.parent
@@ -84,11 +84,11 @@ def test_the_figures_that_the_readme_quotes_are_those_of_the_record() -> None:
         r"At ε = 0\.01 the claim allows an advantage of ([\d.]+) .*? give ([\d.]+),", text
     )[0]
     assert float(ceiling) == round(PrivacyClaim(0.01).ceiling, 3)
-    data = json.loads((ROOT / "reports" / "data" / "low_bit_laplace.json").read_text("utf-8"))
+    findings = read_record(ROOT / "reports" / "data" / "low_bit_laplace.json")["findings"]
     naive = [
-        finding["advantage"]["estimate"]
-        for finding in data["findings"]
-        if finding["claim"]["epsilon"] == 0.01 and finding["target"].startswith("naive")
+        finding.advantage.estimate
+        for finding in findings
+        if finding.claim == PrivacyClaim(0.01) and finding.target.startswith("naive")
     ]
     assert naive
     assert {round(estimate, 1) for estimate in naive} == {float(advantage)}

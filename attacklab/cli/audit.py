@@ -64,26 +64,7 @@ def command(
     html: options.Html = None,
 ) -> None:
     """Run every attack that applies against a target."""
-    asked = TargetOptions(
-        target=target,
-        program=program,
-        isolate=isolate,
-        in_env=in_env,
-        seconds=seconds,
-        memory=memory,
-        kind=kind,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        mu=mu,
-        rdp=tuple(rdp or ()),
-        sensitivity=sensitivity,
-        lower=lower,
-        upper=upper,
-        relation=relation,
-        domain=domain,
-        pairs=pairs,
-    )
+    asked = TargetOptions.of_parameters(locals())
     chosen, files = _attacks(attack), Files(json, sarif, html)
     if maximise_epsilon and (workers, scheduler, resume) != (None, None, None):
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 
 import typer
@@ -12,7 +11,7 @@ from rich.text import Text
 
 from attacklab.calibration import QUANTITIES, CalibrationFinding, ProgramFormula, Quantity, calibrate, quantity, record
 from attacklab.cli import options
-from attacklab.cli.messages import say
+from attacklab.cli.messages import say, words_of
 from attacklab.cli.output import Files, console, only_findings_on_output
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
@@ -59,11 +58,7 @@ def _formula(
     if target is not None:
         yield load_function(target)
         return
-    try:
-        words = shlex.split(str(command))
-    except ValueError as error:
-        raise UsageError(f"--exec {command}: {str(error).lower()}; quote the command as a shell would") from error
-    program = ProgramFormula(words, about.name, Limits(seconds=seconds))
+    program = ProgramFormula(words_of(str(command)), about.name, Limits(seconds=seconds))
     try:
         yield program
     finally:

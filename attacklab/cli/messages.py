@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import shlex
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -19,6 +20,18 @@ def say(line: str) -> None:
     """Print one line on standard error, if somebody reads it."""
     with contextlib.suppress(OSError):
         typer.echo(f"attacklab: {plain(line)}", err=True)
+
+
+def words_of(command: str) -> list[str]:
+    """The words of the program after --exec.
+
+    Raises:
+        UsageError: a quotation in it does not end.
+    """
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--exec {command}: {str(error).lower()}; quote the command as a shell would") from error
 
 
 def by_name(name: str, known: Mapping[str, Named], what: str) -> Named:

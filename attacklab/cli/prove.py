@@ -59,22 +59,7 @@ def command(
         raise UsageError("--checker and --output go with --all; add it")
     files = Files(json, sarif)
     files.require_writable()
-    asked = TargetOptions(
-        target=target,
-        program=program,
-        kind=kind,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        mu=mu,
-        rdp=tuple(rdp or ()),
-        sensitivity=sensitivity,
-        lower=lower,
-        upper=upper,
-        relation=relation,
-        domain=domain,
-        pairs=pairs,
-    )
+    asked = TargetOptions.of_parameters({**locals(), "seconds": None})  # its seconds are those of the proof
     if asked.library is not None:
         raise UsageError(
             f"{target} draws its random numbers in another process, where a proof cannot replace them; "

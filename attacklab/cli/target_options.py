@@ -6,13 +6,14 @@ import contextlib
 import os
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from attacklab.claims import Claim
+from attacklab.cli.messages import words_of
 from attacklab.domains import domain_from_text, read_pairs
 from attacklab.errors import UsageError
 from attacklab.findings import recorded_pairs
@@ -100,6 +101,12 @@ class TargetOptions(ClaimOptions):
     pairs: Path | None = None
     folder: Path | None = None
     """The folder to load it in, in a process that was started elsewhere."""
+
+    @classmethod
+    def of_parameters(cls, values: Mapping[str, Any]) -> TargetOptions:
+        """The options among the parameters of a command; those of other names are left out."""
+        options = {field.name: values[field.name] for field in fields(cls) if field.name in values}
+        return cls(**{**options, "rdp": tuple(options["rdp"] or ())})
 
     @property
     def library(self) -> Library | None:
@@ -224,10 +231,7 @@ class TargetOptions(ClaimOptions):
             raise UsageError(
                 "a program after --exec needs --kind and a claim; add --kind and one of --epsilon, --rho, --mu, --rdp"
             )
-        try:
-            return shlex.split(command)
-        except ValueError as error:
-            raise UsageError(f"--exec {command}: {str(error).lower()}; quote it as a shell would") from error
+        return words_of(command)
 
 
 _READ: Mapping[str, tuple[str, Callable[[str], Any]]] = {

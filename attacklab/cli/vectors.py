@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from attacklab.cli import options
-from attacklab.cli.messages import say
+from attacklab.cli.messages import say, words_of
 from attacklab.cli.options import VectorsAction
+from attacklab.cli.output import Files
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
-from attacklab.files import require_writable, require_writable_folder, write_whole
+from attacklab.files import require_writable_folder, write_whole
 from attacklab.findings import Severity, Verdict, environment, to_text
 from attacklab.isolation.process import DEFAULT_SECONDS, Limits
 from attacklab.referee import DEFAULT_ALPHA
@@ -58,21 +58,15 @@ def command(
     if not chosen:
         raise UsageError(f"no files of vectors in {FOLDER}/; name some, or run this from a checkout of the lab")
     read = [read_file(one) for one in chosen]
-    file = None if json in (None, "-") else Path(str(json))
-    if file is not None:
-        require_writable(file)
-    asked = VectorProgram(_words(program), Limits(seconds=seconds))
+    written = Files(json)
+    written.require_writable()
+    asked = VectorProgram(words_of(program), Limits(seconds=seconds))
     try:
         findings = list(check(read, asked, Budget(trials, alpha, seed)))
     finally:
         asked.close()
     text = to_text({"schema": SCHEMA, "environment": environment(), "findings": [one.to_json() for one in findings]})
-    if file is not None:
-        write_whole(file, text)
-    if json == "-":
-        typer.echo(text, nl=False)
-    else:
-        _print(findings)
+    written.leave(text, lambda: _print(findings))
     cases = sum(one["cases"] for one in read)
     if left := cases - len(findings):
         say(f"gave up after {FAILURES_IN_A_ROW} errors in a row; {left} of {cases} cases were not checked")
@@ -86,13 +80,6 @@ def _write(folder: Path) -> None:
         path = folder / f"{name}.json"
         write_whole(path, make().to_bytes())
         typer.echo(f"written: {path}")
-
-
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError as error:
-        raise UsageError(f"--exec {command}: {str(error).lower()}; quote the command as a shell would") from error
 
 
 def _status(findings: Sequence[CaseFinding]) -> Status:

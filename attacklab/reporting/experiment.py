@@ -34,7 +34,7 @@ import numpy as np
 
 from attacklab.errors import UsageError
 from attacklab.files import write_whole
-from attacklab.findings import SCHEMA, Finding, environment, read_record, to_text
+from attacklab.findings import SCHEMA, Finding, Verdict, compact_text, environment, read_record, to_text
 from attacklab.reporting.figures import Figure
 from attacklab.reporting.sources import digests
 
@@ -45,6 +45,9 @@ FOLDER, BENCH = "experiments", "bench"
 
 MARKER = "pyproject.toml"
 """In a checkout of the lab its table `[tool.attacklab]` names the package of experiments."""
+
+LARGEST_INDENTED = 30_000
+"""A record of more characters is written compactly."""
 
 DATA, MEASURED, FIGURES = "data", "measured", "figures"
 """Folders of the reports: records that a seed determines, all that depends on the machine, and figures in either."""
@@ -91,18 +94,6 @@ class Collected:
     timed_findings: Sequence[Finding] = ()
 
 
-def _nothing_drawn(data: Data) -> list[Figure]:  # noqa: ARG001 - stands for a function of an experiment
-    return []
-
-
-def _nothing_said(data: Data) -> str:  # noqa: ARG001 - likewise
-    return ""
-
-
-def _no_rows(data: Data) -> list[list[str]]:  # noqa: ARG001 - likewise
-    return []
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """A loaded experiment module; in `package` of the checkout at `root`."""
@@ -112,11 +103,11 @@ class Experiment:
     collect: Callable[[Settings], Collected]
     package: str = FOLDER
     root: Path | None = None
-    figures: Callable[[Data], list[Figure]] = _nothing_drawn
-    explain: Callable[[Data], str] = _nothing_said
-    timing_figures: Callable[[Data], list[Figure]] = _nothing_drawn
-    explain_timings: Callable[[Data], str] = _nothing_said
-    timing_table: Callable[[Data], list[list[str]]] = _no_rows
+    figures: Callable[[Data], list[Figure]] = lambda _: []
+    explain: Callable[[Data], str] = lambda _: ""
+    timing_figures: Callable[[Data], list[Figure]] = lambda _: []
+    explain_timings: Callable[[Data], str] = lambda _: ""
+    timing_table: Callable[[Data], list[list[str]]] = lambda _: []
 
 
 OPTIONAL = ("figures", "explain", "timing_figures", "explain_timings", "timing_table")
@@ -263,8 +254,8 @@ def run_experiment(experiment: Experiment, settings: Settings, reports: Path) ->
     for figures, folder in ((drawn, reports / FIGURES), (timings_drawn, reports / MEASURED / FIGURES)):
         for figure in figures:
             plots.save(figure, folder)
-    write_whole(measured_path, to_text(timed))
-    write_whole(record_path, to_text(seeded))
+    _write_record(measured_path, timed)
+    _write_record(record_path, seeded)
     return {
         **seeded,
         "experiment": {**seeded["experiment"], "seconds": seconds},
@@ -283,28 +274,45 @@ def replace_findings(experiment: Experiment, reports: Path, attack: str, finding
     from attacklab.reporting import plots  # here, as above
 
     record_path, measured_path = (reports / folder / f"{experiment.name}.json" for folder in (DATA, MEASURED))
-    seeded, timed = (json.loads(path.read_text("utf-8")) for path in (record_path, measured_path))
+    seeded, timed = shown_data(record_path), read_record(measured_path)
+    timed["findings"] = [finding.to_json() for finding in timed["findings"]]
     kept = [
         pair for pair in zip(seeded["findings"], timed["finding_seconds"], strict=True) if pair[0]["attack"] != attack
     ]
     seeded["findings"] = [finding for finding, _ in kept]
-    for finding in findings:
-        new = finding.to_json()
-        del new["seconds"]
-        seeded["findings"].append(new)
+    seeded["findings"] += map(_shown_finding, findings)
     timed["finding_seconds"] = [seconds for _, seconds in kept] + [0.0] * len(findings)
     drawn = experiment.figures(_plain(seeded))
     seeded["experiment"] |= {"paragraph": experiment.explain(_plain(seeded)), "figures": _named(drawn)}
     for figure in drawn:
         plots.save(figure, reports / FIGURES)
-    write_whole(measured_path, to_text(timed))
-    write_whole(record_path, to_text(seeded))
+    _write_record(measured_path, timed)
+    _write_record(record_path, seeded)
+
+
+def shown_data(path: Path) -> Data:
+    """A written record as `figures` and `explain` are shown it, every field of its findings in place.
+
+    Raises:
+        ValueError: it is not a record.
+    """
+    data = read_record(path)
+    return _plain({**data, "findings": list(map(_shown_finding, data["findings"]))})
+
+
+def _shown_finding(finding: Finding) -> Data:
+    """A finding without its seconds, which are timings, its event's code, and a replay of what does not apply."""
+    shown = {name: value for name, value in finding.to_json().items() if name not in ("seconds", "code")}
+    return shown | {"replay": ""} if finding.verdict is Verdict.NOT_APPLICABLE else shown
+
+
+def _write_record(path: Path, data: Data) -> None:
+    """Write a record, a large one compactly."""
+    text = to_text(data)
+    write_whole(path, text if len(text) <= LARGEST_INDENTED else compact_text(data))
 
 
 def _seeded(experiment: Experiment, settings: Settings, collected: Collected, sources: Mapping[str, str]) -> Data:
-    findings = [finding.to_json() for finding in collected.findings]
-    for finding in findings:
-        del finding["seconds"]
     named = {
         "name": experiment.name,
         "question": experiment.question,
@@ -313,6 +321,7 @@ def _seeded(experiment: Experiment, settings: Settings, collected: Collected, so
         "quick": settings.quick,
         "sources": sources,
     }
+    findings = list(map(_shown_finding, collected.findings))
     return {"schema": SCHEMA, "findings": findings, "experiment": named, "measured": collected.measured}
 
 

@@ -1,13 +1,12 @@
-"""What a figure shows, as data: made by experiments, kept in their JSON, drawn by `plots`."""
+"""What a figure shows, as data: made by experiments, drawn by `plots`."""
 
 from __future__ import annotations
 
 import enum
-import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from attacklab.findings import Verdict
 
@@ -126,36 +125,6 @@ class Figure:
     name: str
     caption: str
     panels: Sequence[Panel | Matrix] = field(default_factory=tuple)
-
-    def to_json(self) -> dict[str, Any]:
-        """The figure as plain JSON values, ranges as lists."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self), default=list))
-        return plain
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Figure:
-        """Read a figure.
-
-        Raises:
-            ValueError: a field is missing, unknown or malformed.
-        """
-        try:
-            panels = [(_matrix if "cells" in panel else _panel)(panel) for panel in data["panels"]]
-            return cls(**{**data, "panels": panels})
-        except (TypeError, KeyError) as error:
-            raise ValueError(f"not a figure: {error}") from error
-
-
-def _panel(data: Mapping[str, Any]) -> Panel:
-    return Panel(**{**data, "series": [Series(**{**one, "role": Role(one["role"])}) for one in data["series"]]})
-
-
-def _matrix(data: Mapping[str, Any]) -> Matrix:
-    cells = [
-        [Cell(**{**cell, "verdict": cell["verdict"] and Verdict(cell["verdict"])}) for cell in row]
-        for row in data["cells"]
-    ]
-    return Matrix(**{**data, "cells": cells})
 
 
 def typeset(text: str) -> str:

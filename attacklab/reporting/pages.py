@@ -23,7 +23,6 @@ from attacklab.plain_text import plain
 from attacklab.reporting.experiment import BENCH, DATA, FIGURES, FOLDER, MEASURED
 from attacklab.reporting.proofs import PROOFS, index_line, proofs_page
 from attacklab.reporting.sources import digests
-from attacklab.reporting.thumbnails import write_thumbnail
 from attacklab.reporting.wording import claim_text, judged_text
 
 Rows: TypeAlias = Sequence[Sequence[str]]
@@ -35,7 +34,6 @@ LONGEST_TABLE = 40
 COLUMNS = 4
 """How many experiments stand side by side in the index."""
 
-THUMBNAILS = "thumbnails"
 INDEX_NAME = "index.md"
 HEADINGS = (("", False), ("## About the lab itself\n", True))
 """What stands above the experiments of the index, and above those of `bench`."""
@@ -85,9 +83,9 @@ OLDER = """\
 """
 FIGURE_LIST = """\
 {% for figure in entry.figures %}
-![{{ figure.caption }}](figures/{{ figure.name }}.png)
+![{{ figure.caption }}](figures/{{ figure.name }}.svg)
 
-{{ figure.caption }} ([SVG](figures/{{ figure.name }}.svg))
+{{ figure.caption }}
 {% endfor %}
 {%- if table %}
 {{ table }}
@@ -147,7 +145,7 @@ def require_index(reports: Path) -> None:
 
 
 def write_index(reports: Path, lab: Path | None = None) -> Path:
-    """Write `index.md`, the page of proofs and one for each experiment, with long tables and thumbnails, from records.
+    """Write `index.md`, the page of proofs and one for each experiment, with long tables, from records.
 
     Nothing is written unless every record can be read.
 
@@ -168,9 +166,6 @@ def write_index(reports: Path, lab: Path | None = None) -> Path:
             path.unlink(missing_ok=True)
         else:
             write_whole(path, text)
-    for record in records:
-        for figure in record.shown["figures"][:1]:
-            write_thumbnail(_figure(record, figure), record.thumbnail)
     return reports / INDEX_NAME
 
 
@@ -237,10 +232,6 @@ class _Record:
     @property
     def folder(self) -> Path:
         return self.reports if self.has_page else self.reports / MEASURED
-
-    @property
-    def thumbnail(self) -> Path:
-        return self.folder / THUMBNAILS / f"{self.name}.png"
 
 
 def _records(reports: Path, lab: Path | None) -> Iterator[_Record]:
@@ -346,20 +337,20 @@ def _pages(record: _Record) -> dict[Path, str | None]:
 
 
 def _index_entry(record: _Record) -> str:
-    """The cell of an experiment in the index: a thumbnail of its first figure, its name and its question."""
+    """The cell of an experiment in the index: its first figure, its name and its question."""
     name = record.name
     page = (record.folder / f"{name}.md").relative_to(record.reports).as_posix()
     entry = f"[**{name}**]({page}): {_cell(record.entry['question'])}"
     if record.made is not None:
         entry += " *(older)*"
     for figure in record.shown["figures"][:1]:
-        _figure(record, figure)
-        entry = f"[![{name}]({record.thumbnail.relative_to(record.reports).as_posix()})]({page})<br>{entry}"
+        picture = _figure(record, figure).relative_to(record.reports).as_posix()
+        entry = f"[![{name}]({picture})]({page})<br>{entry}"
     return entry
 
 
 def _figure(record: _Record, figure: Mapping[str, str]) -> Path:
-    path = record.folder / FIGURES / f"{figure['name']}.png"
+    path = record.folder / FIGURES / f"{figure['name']}.svg"
     if not path.is_file():
         raise UsageError(f"{path} is missing; run the experiment {record.name} again")
     return path

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +52,7 @@ class Note:
 
     def to_json(self) -> dict[str, Any]:
         """The note as files hold it."""
-        rest = {"cves": list(self.cves)} if self.cves else {}
-        return {
-            "bug_type": self.bug_type,
-            "description": self.description,
-            "effect": self.effect,
-            "links": list(self.links),
-            **rest,
-        }
+        return {name: value for name, value in asdict(self).items() if name != "cves" or value}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 from attacklab.claims import PrivacyClaim
-from attacklab.reporting.figures import Figure
 from bench import detection_rates as rates
 from bench import false_alarms
 from bench.detection import SPECIMENS, edge
@@ -26,7 +25,7 @@ def test_a_quick_run_finds_the_broken_specimens_accuses_no_sound_one_and_says_so
     assert [name for name, is_found in found.items() if is_found] == [row["name"] for row in rows if row["broken"]]
     assert {finding["target"] for finding in data["findings"]} == {name for name, is_found in found.items() if is_found}
     drawn = rates.figures(data)
-    assert len(Figure.from_json(json.loads(json.dumps(drawn[0].to_json()))).panels) == 2
+    assert len(drawn[0].panels) == 2
     paragraph = " ".join(rates.explain(data).split())
     assert not {"{", "}"} & set(paragraph)
     assert "find 1 of the 1 and accuse none of the 1; none end in an error" in paragraph
@@ -37,7 +36,7 @@ def test_a_quick_run_counts_false_alarms_and_says_how_many() -> None:
     data = quick_record(false_alarms)
     assert [rate["audits"] for rate in data["measured"]["edge"]] == [2, 2]
     (figure,) = false_alarms.figures(data)
-    assert len(Figure.from_json(json.loads(json.dumps(figure.to_json()))).panels) == 1
+    assert len(figure.panels) == 1
     assert "Of 4 whole default audits of 2 sound targets" in " ".join(false_alarms.explain(data).split())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.findings import Finding, Verdict
-from attacklab.reporting.experiment import load_experiments
-from attacklab.reporting.figures import Figure
+from attacklab.reporting.experiment import load_experiments, shown_data
 from attacklab.targets import Target
 from experiments import local_sensitivity
 from tests.experiments.records import Data, quick_record
@@ -40,7 +38,7 @@ def test_figures_and_paragraph_come_from_the_json_alone(name: str) -> None:
     experiment, data = EXPERIMENTS[name], recorded(name)
     drawn = experiment.figures(data)
     assert drawn
-    assert all(Figure.from_json(json.loads(json.dumps(figure.to_json()))).panels for figure in drawn)
+    assert all(figure.panels for figure in drawn)
     paragraph = experiment.explain(data)
     assert len(paragraph.split()) > 40
     assert not {"{", "}"} & set(paragraph)
@@ -82,7 +80,7 @@ def test_the_bet_on_n_looks_at_nothing_but_the_answers() -> None:
 
 
 def test_a_pair_is_said_to_refute_a_claim_only_where_a_finding_does() -> None:
-    data = json.loads((ROOT / "reports/data/local_sensitivity.json").read_text("utf-8"))
+    data = shown_data(ROOT / "reports/data/local_sensitivity.json")
     assert "single answers refute ε = 1" in local_sensitivity.explain(data)
     for finding in data["findings"]:
         finding["verdict"] = Verdict.NOT_DETECTED

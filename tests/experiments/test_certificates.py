@@ -16,7 +16,7 @@ from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
 from attacklab.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, read_record
 from attacklab.proof.certificates import TABLES, require_same_claim, write_certificate
-from attacklab.reporting.experiment import load_experiments, replace_findings
+from attacklab.reporting.experiment import load_experiments, replace_findings, shown_data
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES
 from attacklab.targets import Target
 from checker.check import check
@@ -160,5 +160,4 @@ def test_the_matrix_takes_over_certificates_and_keeps_all_else(tmp_path: Path, m
 
 
 def of(reports: Path) -> Mapping[str, Any]:
-    data: dict[str, Any] = json.loads((reports / "data" / "matrix.json").read_text("utf-8"))
-    return data
+    return shown_data(reports / "data" / "matrix.json")

@@ -75,7 +75,6 @@ def test_figures_and_paragraph_are_made_from_json_alone(name: str, collected: Co
             assert all(math.isfinite(v) for series in panel.series for v in [*series.x, *series.y])
             if panel.y_scale == "log":
                 assert all(y > 0 for series in panel.series for y in series.y)
-        json.dumps(figure.to_json())
     assert len(paragraph) > 200
     assert not {"{", "}", "nan"} & set(paragraph)
 

@@ -8,10 +8,10 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from attacklab import cli
 from attacklab.cli import COMMANDS, Command, options
 
 ROOT = Path(__file__).parents[3]
@@ -19,14 +19,11 @@ MAIN = [sys.executable, "-c", "from attacklab.cli import main; main()"]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_the_summary_of_a_command_is_the_first_line_of_its_help(command: Command) -> None:
+def test_a_command_is_summed_up_by_its_first_line_and_its_parameters_are_declared_among_the_options(
+    command: Command,
+) -> None:
     module = importlib.import_module(f"attacklab.cli.{command.module}")
     assert (inspect.getdoc(module.command) or "").splitlines()[0] == command.summary
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_parameter_of_a_command_is_declared_among_the_options(command: Command) -> None:
-    module = importlib.import_module(f"attacklab.cli.{command.module}")
     for parameter in inspect.signature(module.command).parameters.values():
         place, _, name = str(parameter.annotation).partition(".")
         assert place == "options"
@@ -50,14 +47,14 @@ finally:
     assert done.stderr.strip() == "[]"
 
 
-def test_the_version_is_that_of_the_distribution(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["attacklab", "--version"])
-    with pytest.raises(SystemExit) as raised:
-        cli.main()
-    assert raised.value.code == 0
-    assert capsys.readouterr().out == f"attacklab {metadata.version('attacklab')}\n"
+def test_the_version_is_that_of_the_distribution(attacklab: Any) -> None:
+    assert attacklab("--version") == (0, f"attacklab {metadata.version('attacklab')}\n", "")
+
+
+def test_a_mistyped_command_is_told_with_the_one_that_was_meant(attacklab: Any) -> None:
+    status, out, err = attacklab("audti")
+    assert (status, out) == (2, "")
+    assert "No such command 'audti'. Did you mean 'audit'?" in err
 
 
 def test_an_audit_does_not_import_what_only_others_need_or_what_takes_long() -> None:
@@ -66,12 +63,6 @@ def test_an_audit_does_not_import_what_only_others_need_or_what_takes_long() -> 
     code = f"import sys, attacklab.cli.audit, attacklab.cli.prove; print({{*{others}}} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
     assert (done.returncode, done.stdout.strip()) == (0, "set()")
-
-
-def test_a_mistyped_command_is_told_with_the_one_that_was_meant() -> None:
-    done = subprocess.run([*MAIN, "audti"], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "No such command 'audti'. Did you mean 'audit'?" in done.stderr
 
 
 def test_output_that_nobody_reads_does_not_end_in_the_status_of_a_refuted_claim(tmp_path: Path) -> None:

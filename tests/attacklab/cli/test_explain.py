@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
 
-from attacklab import cli
 from attacklab.flaws import catalogue
-
-
-@pytest.fixture
-def attacklab(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["attacklab", *words])
-        with pytest.raises(SystemExit) as raised:
-            cli.main()
-        return int(raised.value.code or 0), *capsys.readouterr()
-
-    return run
 
 
 @pytest.mark.parametrize("columns", ["80", ""])
 def test_each_page_has_all_its_parts(attacklab: Any, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     for flaw in catalogue().values():
-        status, out, err = attacklab("explain", flaw.name)
+        status, out, err = attacklab(f"explain {flaw.name}")
         lines = out.splitlines()
         assert (status, err, lines[0]) == (0, "", flaw.name)
         assert [line for line in lines[1:] if line and not line.startswith(" ")] == [
@@ -46,5 +33,5 @@ def test_each_page_has_all_its_parts(attacklab: Any, columns: str, monkeypatch: 
 
 def test_a_name_that_is_not_a_flaw_is_told_with_those_that_are(attacklab: Any) -> None:
     told = "attacklab: there is no flaw 'low_bits_laplace'; did you mean 'low_bit_laplace'?\n"
-    assert attacklab("explain", "low_bits_laplace") == (2, "", told)
-    assert "choose from zero_rounding, lost_weights" in attacklab("explain", "?")[2]
+    assert attacklab("explain low_bits_laplace") == (2, "", told)
+    assert "choose from zero_rounding, lost_weights" in attacklab("explain ?")[2]

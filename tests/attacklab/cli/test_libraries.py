@@ -10,25 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab import cli
 
-
-@pytest.fixture
-def attacklab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+@pytest.fixture(autouse=True)
+def known(attacklab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - it is run there
     (tmp_path / "environments").mkdir()
-    (tmp_path / "environments" / "opendp-0.16.0.txt").touch()
-    (tmp_path / "environments" / "read-me.txt").touch()
-    monkeypatch.chdir(tmp_path)
+    for name in ("opendp-0.16.0", "read-me"):
+        (tmp_path / "environments" / f"{name}.txt").touch()
     monkeypatch.setenv("COLUMNS", "200")
-
-    def run(line: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["attacklab", *line.split()])
-        with pytest.raises(SystemExit) as raised:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(raised.value.code or 0), out, err
-
-    return run
 
 
 def test_libraries_are_listed_with_where_they_are_and_how_to_build_those_that_are_not(attacklab: Any) -> None:

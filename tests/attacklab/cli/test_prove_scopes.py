@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attacklab import cli
 from attacklab.findings import read_record
 
 SAMPLERS = """
@@ -51,28 +49,15 @@ print("          checked 12 cells of tables; readings grid")
 REFUSES = "import sys; print('REFUSED   odd_name_1: a cell is missing'); sys.exit(1)"
 
 
-@pytest.fixture
-def attacklab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    (tmp_path / "s.py").write_text(SAMPLERS)
+@pytest.fixture(autouse=True)
+def samplers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("s", SAMPLERS), ("accepts", ACCEPTS), ("refuses", REFUSES)):
+        (tmp_path / f"{name}.py").write_text(text)
     (tmp_path / "deeper").mkdir()
-    (tmp_path / "accepts.py").write_text(ACCEPTS)
-    (tmp_path / "refuses.py").write_text(REFUSES)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist have it
-    monkeypatch.setattr(sys, "path", list(sys.path))
-
-    def run(line: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["attacklab", *shlex.split(line)])
-        monkeypatch.delitem(sys.modules, "s", raising=False)
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
+    monkeypatch.delitem(sys.modules, "s", raising=False)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("line", "scope"),
     [

@@ -16,7 +16,6 @@ MAIN = [sys.executable, "-c", "from attacklab.cli.supervised import main; main()
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="the parent is there where a system can fork")
 
 TARGETS = """
-import asyncio
 import os
 import signal
 import time
@@ -40,12 +39,6 @@ class PanicException(BaseException):
 
 def panics(answer, trials, rng):
     raise PanicException("index out of bounds")
-
-def cancelled(answer, trials, rng):
-    raise asyncio.CancelledError
-
-def closed(answer, trials, rng):
-    raise GeneratorExit
 """
 
 
@@ -77,34 +70,18 @@ def test_a_target_that_ends_the_process_is_noticed(tmp_path: Path, name: str, to
     )
 
 
-SLOW = pytest.mark.slow
-
-
-@pytest.mark.parametrize("name", ["panics", pytest.param("cancelled", marks=SLOW), pytest.param("closed", marks=SLOW)])
-@pytest.mark.parametrize("isolate", [(), pytest.param(("--isolate",), marks=SLOW)])
-def test_an_exception_that_is_not_an_exception_is_an_error_finding(
-    tmp_path: Path, name: str, isolate: tuple[str, ...]
-) -> None:
-    done = run(audited(tmp_path, name, "--trials", "100", "--json", "-", *isolate), tmp_path)
+def test_an_exception_that_is_not_an_exception_is_an_error_finding(tmp_path: Path) -> None:
+    done = run(audited(tmp_path, "panics", "--trials", "100", "--json", "-"), tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert '"verdict": "error"' in done.stdout
 
 
-@pytest.mark.parametrize(("words", "status"), [(("nonsense",), 2), pytest.param(("--help",), 0, marks=SLOW)])
-def test_the_status_of_a_command_is_handed_on(tmp_path: Path, words: tuple[str, ...], status: int) -> None:
-    assert run(command(tmp_path, *words), tmp_path).returncode == status
-
-
 @POSIX
-@pytest.mark.parametrize("group", [True, pytest.param(False, marks=SLOW)])
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
-    ("number", "status"),
-    [
-        (signal.SIGINT, 130),
-        pytest.param(signal.SIGTERM, -signal.SIGTERM, marks=SLOW),
-        pytest.param(signal.SIGKILL, -signal.SIGKILL, marks=SLOW),
-    ],
+    ("number", "status", "group"),
+    [(signal.SIGINT, 130, True), (signal.SIGTERM, -signal.SIGTERM, False), (signal.SIGKILL, -signal.SIGKILL, True)],
 )
 def test_a_signal_ends_the_command_and_the_process_that_works_for_it(
     tmp_path: Path, number: signal.Signals, status: int, group: bool

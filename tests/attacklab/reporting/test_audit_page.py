@@ -191,11 +191,6 @@ def test_where_nothing_could_decide_it_says_why(verdict: Verdict) -> None:
     assert "findings below" not in said
 
 
-def test_what_was_not_decided_is_told_beside_what_was() -> None:
-    few = replace(NOT_DETECTED, attack="precision", verdict=Verdict.INCONCLUSIVE, reason="it takes 60 trials")
-    assert "Not decided by precision: it takes 60 trials." in page(NOT_DETECTED, few).said
-
-
 def test_only_attacks_with_a_verdict_are_said_to_have_looked() -> None:
     failed = replace(NOT_DETECTED, attack="precision", verdict=Verdict.ERROR, smallest_detectable=None)
     said = page(NOT_DETECTED, failed).said
@@ -256,7 +251,3 @@ def test_it_needs_nothing_from_elsewhere() -> None:
     assert "default-src 'none'" in text
     assert not re.search(r"<(script|link|img|iframe|object)|@import|url\(", text)
     assert all(address.startswith("https://") for address in page(VIOLATED).addresses)
-
-
-def test_the_same_findings_make_the_same_page() -> None:
-    assert audit_page([VIOLATED], WHEN) == audit_page([VIOLATED], WHEN)

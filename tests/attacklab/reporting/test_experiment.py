@@ -14,9 +14,18 @@ from typing import Any
 
 import pytest
 
-from attacklab.findings import read_record
+from attacklab.errors import UsageError
+from attacklab.findings import EXACT_LAW, Verdict, read_record
 from attacklab.reporting import experiment as experiments
-from attacklab.reporting.experiment import Collected, Experiment, Settings, is_lab, load_experiments, run_experiment
+from attacklab.reporting.experiment import (
+    Collected,
+    Experiment,
+    Settings,
+    is_lab,
+    load_experiments,
+    run_experiment,
+    shown_data,
+)
 from attacklab.reporting.figures import Figure
 from attacklab.reporting.pages import write_index
 from tests.attacklab.reporting.test_figures import FIGURE
@@ -120,11 +129,11 @@ def experiment(measured: dict[str, Any], drawn: list[Figure] | None = None) -> E
 def test_a_run_writes_its_record_and_figures_and_returns_the_record(quick: bool, budget: int, tmp_path: Path) -> None:
     data = run_experiment(experiment({"x": 0.1}), Settings(seed=4, quick=quick), tmp_path)
     written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*"))
-    assert written == ["data/some.json", "figures/some_figure.png", "figures/some_figure.svg", "measured/some.json"]
+    assert written == ["data/some.json", "figures/some_figure.svg", "measured/some.json"]
     seconds = data["experiment"].pop("seconds")
     assert json.loads((tmp_path / "data" / "some.json").read_text(encoding="utf-8")) == data
     read = read_record(tmp_path / "data" / "some.json")
-    assert read["findings"] == [replace(finding, seconds=0.0) for finding in (FULL, BARE)]
+    assert read["findings"] == [replace(finding, seconds=0.0, code=None) for finding in (FULL, BARE)]
     assert read["measured"] == {"x": 0.1, "budget": budget}
     entry = read["experiment"]
     assert (entry["name"], entry["seed"], entry["quick"]) == ("some", 4, quick)
@@ -183,7 +192,7 @@ def test_another_machine_changes_only_measured_files(tmp_path: Path) -> None:
     assert here.keys() == there.keys()
     changed = {name for name in here if here[name] != there[name]}
     assert changed == {"measured/timed.json", "measured/timed.md", "measured/timed.csv", "measured/some.json"}
-    assert {"index.md", "timed.md", "data/timed.json", "figures/some_figure.png", "thumbnails/timed.png"} <= set(here)
+    assert {"index.md", "timed.md", "data/timed.json", "figures/some_figure.svg"} <= set(here)
     assert b"riscv64" in there["measured/timed.json"]
     assert b"It took 3.5 s." in there["measured/timed.md"]
     again = _run_on(tmp_path / "again", "x86_64", 0.25, "2026-01-01")
@@ -227,6 +236,25 @@ SILENT: dict[str, Any] = {
     "timing_figures": lambda _: [],
     "timing_table": lambda _: [],
 }
+
+
+def test_a_large_record_is_written_compactly_and_read_back_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proof = replace(BARE, attack=EXACT_LAW, verdict=Verdict.ERROR)
+    many = replace(experiment({"x": 0.1}), collect=lambda _: Collected([FULL, BARE, proof] * 20, {"x": 0.1}))
+    texts = []
+    for largest in (10**9, 1_000):
+        monkeypatch.setattr(experiments, "LARGEST_INDENTED", largest)
+        data = run_experiment(many, Settings(), tmp_path)
+        read = shown_data(tmp_path / "data" / "some.json")
+        assert read["findings"] == data["findings"]
+        texts.append((tmp_path / "data" / "some.json").read_text("utf-8"))
+    assert len(texts[1]) < len(texts[0]) / 3
+    shared_later = texts[1].replace('"shared":[', '"shared":[{"at":1},')
+    (tmp_path / "data" / "some.json").write_text(shared_later, "utf-8")
+    with pytest.raises(UsageError, match="malformed finding"):
+        shown_data(tmp_path / "data" / "some.json")
 
 
 def test_a_record_that_json_cannot_hold_is_refused_before_anything_is_written(tmp_path: Path) -> None:

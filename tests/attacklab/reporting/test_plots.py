@@ -1,8 +1,9 @@
-"""Drawing: both files are made whole, the same data gives the same bytes, and only `plots` pays for matplotlib."""
+"""Drawing: a figure is one file, the same data gives the same bytes, and only `plots` pays for matplotlib."""
 
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,23 +22,24 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from tests.attacklab.reporting.test_figures import FIGURE, MATRIX
 
 
-def test_svg_and_png_are_drawn_and_are_what_they_say(tmp_path: Path) -> None:
+def test_a_figure_is_one_svg_whose_text_is_text_and_whose_places_are_short(tmp_path: Path) -> None:
     written = plots.save(FIGURE, tmp_path / "new" / "folder")
-    assert [path.name for path in written] == ["some_figure.svg", "some_figure.png"]
-    assert ET.parse(written[0]).getroot().tag.endswith("svg")  # noqa: S314 - our own file
-    assert written[1].read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    assert len(list(written[0].parent.iterdir())) == 2
+    assert (written.name, list(written.parent.iterdir())) == ("some_figure.svg", [written])
+    svg = written.read_text("utf-8")
+    assert ET.fromstring(svg).tag.endswith("svg")  # noqa: S314 - our own file
+    assert ">advantage</text>" in svg
+    assert not re.search(r' (?:d|x|y)="[^"]*\d\.\d{3}', svg)
 
 
 @pytest.mark.ci
 def test_the_same_data_gives_the_same_bytes_and_other_data_others(tmp_path: Path) -> None:
     first = plots.save(FIGURE, tmp_path / "1")
-    again = plots.save(Figure.from_json(FIGURE.to_json()), tmp_path / "2")
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
+    again = plots.save(FIGURE, tmp_path / "2")
+    assert first.read_bytes() == again.read_bytes()
     panel = FIGURE.panels[0]
     moved = replace(panel, series=[replace(panel.series[0], y=[0.5, 0.71]), *panel.series[1:]])
     other = plots.save(replace(FIGURE, panels=[moved, FIGURE.panels[1]]), tmp_path / "3")
-    assert all(one.read_bytes() != two.read_bytes() for one, two in zip(first, other, strict=True))
+    assert first.read_bytes() != other.read_bytes()
 
 
 def test_what_is_drawn_has_the_labels_the_legend_and_the_bounds() -> None:
@@ -58,20 +60,19 @@ def test_what_is_drawn_has_the_labels_the_legend_and_the_bounds() -> None:
 def test_many_series_of_one_role_and_zero_on_a_symlog_axis_are_drawn(tmp_path: Path) -> None:
     series = [Series(label=str(k), role=Role.NAIVE, x=[1, 2, 3], y=[0.0, 0.0, 0.0]) for k in range(9)]
     panel = Panel(title="t", x_label="x", y_label="y", x_scale="log", y_scale="symlog", series=series)
-    assert len(plots.save(Figure(name="many", caption="", panels=[panel] * 3), tmp_path)) == 2
+    assert plots.save(Figure(name="many", caption="", panels=[panel] * 3), tmp_path).is_file()
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("heights", [[0.1 * k for k in range(11)], [1.0, 0.9], [0.0]])
 @pytest.mark.parametrize("y_scale", ["linear", "symlog"])
-@pytest.mark.parametrize("panels", [3, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 2))])
-def test_a_legend_lies_within_the_figure_and_outside_all_axes(heights: list[float], y_scale: Any, panels: int) -> None:
+def test_a_legend_lies_within_the_figure_and_outside_all_axes(heights: list[float], y_scale: Any) -> None:
     """Where it stands, and where the data are, is asked of matplotlib, once everything is laid out."""
     series = [
         Series(label=f"a line of some length, {y}", role=Role.NAIVE, x=[1, 2, 3], y=[y, y, y]) for y in heights * 2
     ]
     panel = Panel(title="t", x_label="x", y_label="y", y_scale=y_scale, series=series[:8])
-    canvas = plots.draw(Figure(name="f", caption="", panels=[panel] * panels))
+    canvas = plots.draw(Figure(name="f", caption="", panels=[panel] * 3))
     canvas.draw_without_rendering()
     for axes in canvas.axes:
         legend = axes.get_legend()
@@ -97,7 +98,7 @@ def test_a_legend_has_as_many_columns_as_fit() -> None:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("count", [1, 3, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 4, 5, 6, 8, 9))])
+@pytest.mark.parametrize("count", [3, 1, 6])
 def test_no_place_of_the_grid_stays_empty(count: int) -> None:
     panel = replace(FIGURE.panels[0], y_label="")
     canvas = plots.draw(Figure(name="f", caption="", panels=[panel] * count))
@@ -233,7 +234,7 @@ def test_a_matrix_is_drawn_with_its_names_texts_colours_and_a_key_of_the_verdict
     assert tuple(red) == to_rgb("#c1272d")
     assert tuple(blue) == to_rgb("#0b5fa5")
     assert {text.get_text() for text in axes.get_legend().get_texts()} == {*map(str, Verdict), "not run"}
-    assert len(plots.save(MATRIX, tmp_path)) == 2
+    assert plots.save(MATRIX, tmp_path).is_file()
 
 
 def test_every_verdict_has_a_colour_of_its_own() -> None:

@@ -51,13 +51,6 @@ def test_a_claim_of_another_kind_is_said_with_the_point_at_which_it_was_judged()
     assert result["properties"]["judged_at"] == {"epsilon": 0.464, "delta": 0.05891}
 
 
-def test_each_attack_is_one_rule_however_many_results_it_has() -> None:
-    other = replace(VIOLATED, attack="an_attack_of_ones_own")
-    (run,) = sarif_log([(VIOLATED, PLACE), (other, PLACE), (VIOLATED, PLACE)])["runs"]
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["precision", "an_attack_of_ones_own"]
-    assert [result["ruleIndex"] for result in run["results"]] == [0, 1, 0]
-
-
 def test_a_flaw_that_the_attack_did_not_look_for_is_a_rule_of_its_own() -> None:
     flaw = "some floats cannot be the sum of a true answer and any noise"
     looked_for, failing = (replace(VIOLATED, flaw=shown) for shown in (flaw, FAILURE))

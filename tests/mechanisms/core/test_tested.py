@@ -122,13 +122,6 @@ def test_bounds_in_steps_are_refused_alike(bound: int) -> None:
         tested.Tested(mean(100), bound, DiscreteLaplace(Fraction(10)), DiscreteLaplace(Fraction(3)), 20)
 
 
-@pytest.mark.parametrize("records", [[], [math.nan], [math.inf, -math.inf], [1e308] * 3, [-1e308, 5e-324]])
-def test_no_database_makes_it_fail(records: list[float]) -> None:
-    term = tested.propose_test_release(mean(100, Grid(-3)), 0.125, 1, 1e-30)
-    with np.errstate(all="raise"):
-        assert term.release(records, SeededBits(np.random.default_rng(1))) is None
-
-
 def test_what_cannot_be_is_refused_when_the_term_is_made() -> None:
     with pytest.raises(TypeError, match="Count has none"):
         tested.propose_test_release(Count(), 1, 1, 0.1)  # type: ignore[arg-type]

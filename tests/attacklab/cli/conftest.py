@@ -1,0 +1,33 @@
+"""The command line in the process of the tests, in a folder of its own."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from attacklab import cli
+
+Ran = tuple[int, str, str]
+
+
+@pytest.fixture
+def attacklab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], Ran]:
+    """Runs a line after `attacklab`; gives its exit status, and what it wrote to its output and its error output."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist have it
+
+    def run(line: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["attacklab", *shlex.split(line)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
