@@ -35,10 +35,10 @@ from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import LabFault, Refused, TargetError
-from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample
-from attacklab.execution.runners import Here
 from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.floats import default_errors, require_ieee_arithmetic
+from attacklab.processes.batches import REFUSES, Bench, Outline, Role, Sample
+from attacklab.processes.runners import Here
 from attacklab.referee import (
     DEFAULT_ALPHA,
     DEFAULT_TRIALS,

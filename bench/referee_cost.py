@@ -14,8 +14,8 @@ import numpy as np
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.attacks.samplers.laplace import MODELS, reachable
-from attacklab.execution.batches import BATCH_OUTPUTS
 from attacklab.neighbours import NeighbouringPair
+from attacklab.processes.batches import BATCH_OUTPUTS
 from attacklab.referee import DEFAULT_TRIALS, audit
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.attacks import LowBitLaplace
-from attacklab.execution.processes import ProcessWorkers, processors
-from attacklab.execution.workers import Workers
 from attacklab.loading import load_target
+from attacklab.processes.workers import ProcessWorkers, Workers, processors
 from attacklab.referee import audit
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.errors import UsageError
-from attacklab.isolation.failures import ChildError
-from attacklab.isolation.process import ChildProcess, Limits
+from attacklab.processes.failures import ChildError
+from attacklab.processes.lines import ChildProcess, Limits
 from challenges.catalogue import CHALLENGES, Challenge
 from challenges.child import packed, plain, unpacked
 from challenges.rules import parsed

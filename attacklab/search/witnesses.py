@@ -20,9 +20,9 @@ from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.black_box.screening import Sampler, screened
 from attacklab.errors import UsageError
-from attacklab.execution.batches import Prober
 from attacklab.findings import Finding
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.processes.batches import Prober
 from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.search.variations import changed, simplified
 from attacklab.statistics.betting import evidence

@@ -15,8 +15,8 @@ from attacklab import Target, one_by_one
 from attacklab.attacks import BlackBox
 from attacklab.errors import TargetError, UsageError, UsageTypeError
 from attacklab.findings import Verdict
-from attacklab.isolation import isolated
 from attacklab.loading import load_target, made_target
+from attacklab.processes.targets import isolated
 from attacklab.referee import audit
 from attacklab.releases import OneByOne, as_release
 from attacklab.targets import Kind
