@@ -192,7 +192,7 @@ def answer_once() -> None:
     answers = os.dup(1)
     os.dup2(2, 1)
     reply = answer(sys.stdin.buffer.read())
-    with open(answers, "wb") as file:
+    with os.fdopen(answers, "wb") as file:
         file.write(reply)
 
 

@@ -1,4 +1,4 @@
-"""Targets that other processes load by name, for the tests of execution and of checkpoints."""
+"""Targets that other processes load by name, for the tests of workers and of checkpoints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.findings import Finding
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Outputs, Target
 
@@ -22,6 +23,11 @@ Floats = NDArray[np.float64]
 
 PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
 DEADLY = NeighbouringPair.records([7], [8], Relation.SUBSTITUTE)
+
+
+def timeless(findings: list[Finding]) -> list[Finding]:
+    """The findings without their times."""
+    return [replace(finding, seconds=0.0) for finding in findings]
 
 
 class TwoPartError(Exception):
@@ -75,20 +81,9 @@ def refusing(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Fl
     return outputs
 
 
-def slow(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    time.sleep(0.02)
-    return noisy(records, trials, rng)
-
-
 def leaving(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
     if records[0] == 7:
         os._exit(3)
-    return noisy(records, trials, rng)
-
-
-def killed(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    if records[0] == 7:
-        os.kill(os.getpid(), signal.SIGKILL)
     return noisy(records, trials, rng)
 
 
@@ -166,4 +161,3 @@ def remembering(flag: str, release: Callable[..., Floats]) -> Target:
 
 sound = Target.dataset(noisy, epsilon=1.0)
 beyond = Target.dataset(noisy, epsilon=0.2)
-lagging = Target.dataset(slow, epsilon=1.0)
