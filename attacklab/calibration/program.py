@@ -13,13 +13,13 @@ import gmpy2
 
 from attacklab.calibration.findings import encoded
 from attacklab.calibration.quantities import Argument
-from attacklab.processes.lines import Limits, LineProgram
+from attacklab.processes.lines import Limits, Program
 
 _WIDEST = 4096
 """Bits in which an answered number is read, to tell whether it is a double."""
 
 
-class ProgramFormula(LineProgram):
+class ProgramFormula(Program):
     """A formula that a program computes.
 
     Args:
@@ -39,7 +39,7 @@ class ProgramFormula(LineProgram):
             ValueError: the program refused the arguments.
             TargetError: it did not answer as the protocol says.
         """
-        answer = self.ask({"quantity": self._quantity, "arguments": encoded(arguments)})
+        answer = self.ask_object({"quantity": self._quantity, "arguments": encoded(arguments)})
         if set(answer) == {"error"}:
             raise ValueError(" ".join(str(answer["error"]).split()))
         if set(answer) != {"value"}:

@@ -178,19 +178,12 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What was drawn of one input in a batch.
+    """What was drawn of one input in a batch."""
 
-    Attributes:
-        answered: the outputs of the trials in which no call raised, one row a trial.
-        raised: the trials in which one did.
-        failed: the trials in which one did, or gave NaN.
-        refused: what the first call said, where all raised.
-    """
-
-    answered: Outputs
+    answered: Outputs  # of the trials in which no call raised, one row a trial
     raised: NDArray[np.bool_]
-    failed: NDArray[np.bool_]
-    refused: str | None = None
+    failed: NDArray[np.bool_]  # the trials in which a call raised, or gave NaN
+    refused: str | None = None  # what the first call said, where all raised
 
 
 @contextlib.contextmanager
@@ -394,17 +387,12 @@ class _NotNumbers(Exception):
 
 
 class _OfNumbers:
-    """A probe for attacks that look at numbers."""
+    """A probe for attacks that look at numbers; it raises `_NotNumbers` if the outputs are something else."""
 
     def __init__(self, probe: Prober) -> None:
         self._probe = probe
 
     def __call__(self, input_: object, trials: int) -> Outputs:
-        """Outputs that are numbers.
-
-        Raises:
-            _NotNumbers: they are something else.
-        """
         outputs = self._probe(input_, trials)
         if not are_numbers(outputs):
             raise _NotNumbers

@@ -173,9 +173,9 @@ class Recorded:
     def outlines(self, attack: int) -> tuple[Outline, ...]:
         """As in `Runner`."""
         key = ["outlines", attack]
-        known = self._recalled(key)
-        if known is not None:
-            return tuple(_outline(one) for one in known)
+        kept = self._recalled(key)
+        if kept is not None:
+            return tuple(_outline(outline) for outline in kept)
         with self._failures_kept(key):
             outlines = self._runner.outlines(attack)
         self._checkpoint.keep(key, [asdict(outline) for outline in outlines])
@@ -184,11 +184,11 @@ class Recorded:
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         """As in `Runner`."""
         for batch in batches:
-            known = self._recalled(_key(sample, batch))
-            if known is None:
+            kept = self._recalled(_key(sample, batch))
+            if kept is None:
                 yield from self._drawn(sample, itertools.chain([batch], batches))
             else:
-                yield tuple(Counts(*one) for one in known)
+                yield tuple(Counts(*counts) for counts in kept)
 
     def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
         """As in `Runner`; it is made again where the results are read back."""
@@ -200,15 +200,15 @@ class Recorded:
             for batch in to_keep:
                 key = _key(sample, batch)
                 with self._failures_kept(key):
-                    counts = next(results)
-                self._checkpoint.keep(key, [astuple(one) for one in counts])
-                yield counts
+                    drawn = next(results)
+                self._checkpoint.keep(key, [astuple(counts) for counts in drawn])
+                yield drawn
 
     def _recalled(self, key: list[Any]) -> Any:
-        known = self._checkpoint.recalled(key)
-        if isinstance(known, dict):
-            raise (Refused if known["refused"] else TargetError)(known["failed"])
-        return known
+        kept = self._checkpoint.recalled(key)
+        if isinstance(kept, dict):
+            raise (Refused if kept["refused"] else TargetError)(kept["failed"])
+        return kept
 
     @contextlib.contextmanager
     def _failures_kept(self, key: list[Any]) -> Iterator[None]:
@@ -224,17 +224,8 @@ def _outline(kept: Mapping[str, Any]) -> Outline:
 
 
 def _key(sample: Sample, batch: Batch) -> list[Any]:
-    return [
-        "counts",
-        sample.attack,
-        sample.scenario,
-        sample.outline,
-        sample.role.name.lower(),
-        list(sample.events),
-        sample.one_by_one,
-        batch.number,
-        batch.rows,
-    ]
+    asked = [sample.attack, sample.scenario, sample.outline, sample.role.name.lower(), list(sample.events)]
+    return ["counts", *asked, sample.one_by_one, batch.number, batch.rows]
 
 
 def _line(before: str, content: str) -> tuple[bytes, str]:

@@ -29,6 +29,7 @@ except ImportError:
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
 
 LOADING = "cannot be loaded"
+NEEDS_CLAIM = "looks like a release function; add --kind and --epsilon, or name a Target"
 
 
 class _Fault(Exception):
@@ -94,14 +95,12 @@ def main() -> None:
             code, shape = request["input"]["binary"], request["input"]["shape"]
             request["frame"] = requests.read(codec.frame_size(code, math.prod(shape)))
         try:
-            head, frame = _answer(_outputs(release, request))
+            _send(answers, *_answer(_outputs(release, request)))
         except _Fault as fault:
-            head, frame = {"error": str(fault), "failure": fault.failure}, b""
-        except MemoryError as error:
-            head, frame = {"error": raised.in_one_line(error), "failure": "memory limit"}, b""
+            _send(answers, {"error": str(fault), "failure": fault.failure})
         except BaseException as error:  # a panic is not an Exception
-            head, frame = {"error": raised.in_one_line(error)}, b""
-        _send(answers, head, frame)
+            failure = {"failure": "memory limit"} if isinstance(error, MemoryError) else {}
+            _send(answers, {"error": raised.in_one_line(error), **failure})
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
@@ -121,73 +120,63 @@ def _send(answers: BinaryIO, head: dict[str, Any], frame: bytes = b"") -> None:
 
 
 def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The release that a command line names, and the greeting that describes it."""
     place, _, name = spec.rpartition(":")
     module = _module(place)
     found: Any = releases.member(module, name)
     if found is None:
         raise _Fault(LOADING, f"{place} has no {name!r}; check the name")
-    try:
-        releases.require_no_class(found)
-    except TypeError as error:
-        raise _Fault(LOADING, str(error)) from error
-    version = _version(module)
-    if settings["kind"] is not None:
-        if hasattr(found, "release"):
-            raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
-        if not callable(found):
-            raise _Fault(LOADING, f"{spec} is of type {type(found).__name__}, not a release function")
-        return _as_release(found), {"kind": settings["kind"], "version": version}
+    _checked(releases.require_no_class, found)
+    version, is_target, kind = _version(module), hasattr(found, "release"), settings["kind"]
     parameters = {
         key: tuple(codec.decoded(value)) if isinstance(value, list) else codec.decoded(value)
         for key, value in settings["parameters"].items()
     }
     if settings["relation"] is not None:
         parameters["relation"] = settings["relation"]
-    needed = f"{spec} looks like a release function; add --kind and --epsilon, or name a Target"
-    if not hasattr(found, "release"):
-        if not callable(found):
-            raise _Fault(LOADING, f"{spec} is of type {type(found).__name__}, neither a Target nor a function")
-        taken = inspect.signature(found)
-        try:
-            taken.bind(**parameters)
-        except TypeError as error:
-            unknown = [name for name in parameters if name not in taken.parameters]
-            if all(one.default is not one.empty for one in taken.parameters.values()):
-                raise _Fault(LOADING, f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
-            raise _Fault(LOADING, f"{needed} ({error})") from error
-        found = _from_description(found(**parameters), name)
-    elif parameters:
-        raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave the parameters out")
-    if not (hasattr(found, "release") and hasattr(found, "claim")):
-        raise _Fault(LOADING, needed)
-    return _as_release(found.release), {
-        "kind": str(found.kind),
-        "version": version if found.version == "unknown" else found.version,
-        "name": found.name,
-        "relation": found.relation,
-        "claim": codec.encoded_claim(_plain_claim(found.claim)),
-        "domain": _plain_domain(getattr(found, "domain", None)),
-        "target": {
-            key: codec.encoded(value)
-            for key, value in {
-                "sensitivity": found.sensitivity,
-                "bounds": found.bounds,
-                "noise_scale": found.noise_scale,
-            }.items()
-        },
+    if is_target and (kind is not None or parameters):
+        what = "the parameters" if kind is None else "the kind and the parameters"
+        raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave {what} out")
+    if not is_target and not callable(found):
+        wanted = "neither a Target nor a function" if kind is None else "not a release function"
+        raise _Fault(LOADING, f"{spec} is of type {type(found).__name__}, {wanted}")
+    if kind is not None:
+        return _checked(releases.as_release, found), {"kind": kind, "version": version}
+    target = found if is_target else _made(spec, name, found, parameters)
+    if not (hasattr(target, "release") and hasattr(target, "claim")):
+        raise _Fault(LOADING, f"{spec} {NEEDS_CLAIM}")
+    told = {key: codec.encoded(getattr(target, key)) for key in ("sensitivity", "bounds", "noise_scale")}
+    domain = getattr(target, "domain", None)
+    return _checked(releases.as_release, target.release), {
+        "kind": str(target.kind),
+        "version": version if target.version == "unknown" else target.version,
+        "name": target.name,
+        "relation": target.relation,
+        "claim": codec.encoded_claim(_plain_claim(target.claim)),
+        "domain": domain.to_json() if hasattr(domain, "to_json") else domain,
+        "target": told,
     }
 
 
-def _as_release(function: Any) -> Any:
+def _checked(check: Any, thing: Any) -> Any:
     try:
-        return releases.as_release(function)
+        return check(thing)
     except TypeError as error:
         raise _Fault(LOADING, str(error)) from error
 
 
-def _plain_domain(domain: Any) -> dict[str, Any] | None:
-    """A domain as a dict of plain values; it is one already in a description."""
-    return domain if domain is None or isinstance(domain, dict) else domain.to_json()
+def _made(spec: str, name: str, function: Any, parameters: dict[str, Any]) -> Any:
+    """The target that a function makes of the parameters."""
+    taken = inspect.signature(function)
+    try:
+        taken.bind(**parameters)
+    except TypeError as error:
+        unknown = [name for name in parameters if name not in taken.parameters]
+        if all(each.default is not each.empty for each in taken.parameters.values()):
+            raise _Fault(LOADING, f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
+        raise _Fault(LOADING, f"{spec} {NEEDS_CLAIM} ({error})") from error
+    made = function(**parameters)
+    return _from_description(made, name) if isinstance(made, dict) else made
 
 
 def _plain_claim(claim: Any) -> dict[str, Any]:
@@ -202,28 +191,19 @@ def _plain_claim(claim: Any) -> dict[str, Any]:
     return {"epsilon": claim.epsilon, "delta": claim.delta}
 
 
-def _from_description(made: Any, name: str) -> Any:
-    """What a function returned, with the attributes of a target: a dict describes one in plain values."""
-    if not isinstance(made, dict):
-        return made
+def _from_description(made: dict[str, Any], name: str) -> Any:
+    """A target of the plain values that describe it."""
     needed, claims = {"kind", "release"}, {"epsilon", "claim"}
-    optional = {"sensitivity", "bounds", "domain", "noise_scale", "relation"}
-    optional |= {"delta"} if "epsilon" in made else set()
-    if not needed <= set(made) <= needed | claims | optional or len(claims & set(made)) != 1:
+    optional = {"sensitivity": 1.0, "bounds": None, "noise_scale": None, "relation": None, "domain": None}
+    allowed = needed | claims | set(optional) | ({"delta"} if "epsilon" in made else set())
+    if not needed <= set(made) <= allowed or len(claims & set(made)) != 1:
         told = f"{name} returned a dict with {', '.join(map(str, made)) or 'no keys'}; it must have kind, release and "
         may = "bounds, domain, noise_scale, relation, sensitivity"
         raise _Fault(LOADING, f"{told}either epsilon (and delta) or claim, and may have {may}")
+    claim = made["claim"] if "claim" in made else {"epsilon": made["epsilon"], "delta": made.get("delta", 0.0)}
+    given = {**optional, **{key: made[key] for key in made if key in optional}}
     return SimpleNamespace(
-        kind=made["kind"],
-        name=name,
-        release=made["release"],
-        claim=made["claim"] if "claim" in made else {"epsilon": made["epsilon"], "delta": made.get("delta", 0.0)},
-        sensitivity=made.get("sensitivity", 1.0),
-        bounds=made.get("bounds"),
-        noise_scale=made.get("noise_scale"),
-        relation=made.get("relation"),
-        domain=made.get("domain"),
-        version="unknown",
+        kind=made["kind"], name=name, release=made["release"], claim=claim, version="unknown", **given
     )
 
 
@@ -260,9 +240,7 @@ def _version(module: ModuleType) -> str:
 
 def _outputs(release: Any, request: dict[str, Any]) -> Any:
     """Call the release once; the global generators are seeded too, so that a target that draws from them replays."""
-    fault = arithmetic_fault()
-    if fault is not None:
-        raise _Fault("arithmetic mode", f"{fault} before a call")
+    _require_arithmetic("before")
     seed, trials = request["seed"], request["trials"]
     random.seed(seed)
     np.random.seed([seed >> 32, seed & 0xFFFFFFFF])
@@ -272,12 +250,16 @@ def _outputs(release: Any, request: dict[str, Any]) -> Any:
             outputs = gathering.gathered(released, trials)
     except releases.Forked as error:
         raise _Fault("garbage", str(error)) from None
-    fault = arithmetic_fault()
-    if fault is not None:
-        raise _Fault("arithmetic mode", f"{fault} after a call")
+    _require_arithmetic("after")
     if outputs is None:
         raise _Fault("garbage", f"it returned {type(released).__name__}, not an array or a list of outputs")
     return outputs
+
+
+def _require_arithmetic(when: str) -> None:
+    fault = arithmetic_fault()
+    if fault is not None:
+        raise _Fault("arithmetic mode", f"{fault} {when} a call")
 
 
 def _input(request: dict[str, Any]) -> Any:

@@ -72,16 +72,12 @@ def _all_written(values: Any) -> list[Any]:
     return [written(value) for value in values]
 
 
-def _written_items(items: Any) -> list[Any]:
-    return [[written(key), written(value)] for key, value in items]
-
-
 def _written_array(value: Any) -> dict[str, Any]:
     form = value.dtype
     if isinstance(value, np.ma.MaskedArray):
         values, name = _all_written(value.ravel().tolist()), "O"  # None where it is masked
     elif form.names is not None:
-        values, name = [_written_record(row) for row in value.ravel()], "O"
+        values, name = [_named("record", [(name, row[name]) for name in form.names]) for row in value.ravel()], "O"
     else:
         if form.kind in "mM":
             value = value.astype(np.int64)
@@ -94,21 +90,18 @@ def _written_array(value: Any) -> dict[str, Any]:
     return {"array": name, "shape": value.shape, "values": values}
 
 
-def _written_record(row: Any) -> dict[str, Any]:
-    return {"object": "record", "parts": [[name, written(row[name])] for name in row.dtype.names]}
-
-
 def _written_object(value: Any) -> dict[str, Any]:
-    named = dict(getattr(value, "__dict__", {}))
-    for ancestor in type(value).__mro__:
-        slots = ancestor.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if hasattr(value, name) and not name.startswith("__"):
-                named[name] = getattr(value, name)
-    if isinstance(value, type) or (not named and " at 0x" in repr(value)):
+    slots = [ancestor.__dict__.get("__slots__", ()) for ancestor in type(value).__mro__]
+    names = [name for slot in slots for name in ((slot,) if isinstance(slot, str) else slot)]
+    parts = dict(getattr(value, "__dict__", {}))
+    parts.update({name: getattr(value, name) for name in names if hasattr(value, name) and not name.startswith("__")})
+    if isinstance(value, type) or (not parts and " at 0x" in repr(value)):
         raise TypeError(f"values of type {type(value).__name__} cannot be sent")
-    named = named or {"repr": repr(value)}
-    return {"object": type(value).__name__, "parts": [[name, written(part)] for name, part in named.items()]}
+    return _named(type(value).__name__, parts.items() if parts else [("repr", repr(value))])
+
+
+def _named(kind: str, parts: Any) -> dict[str, Any]:
+    return {"object": kind, "parts": [[name, written(part)] for name, part in parts]}
 
 
 _WRITERS: Any = (
@@ -120,7 +113,7 @@ _WRITERS: Any = (
     ((bytes, bytearray, memoryview), lambda value: {"bytes": bytes(value).hex()}),
     (list, _all_written),
     (tuple, lambda value: {"tuple": _all_written(value)}),
-    (Mapping, lambda value: {"dict": _written_items(value.items())}),
+    (Mapping, lambda value: {"dict": [_all_written(item) for item in value.items()]}),
     (Set, lambda value: {"set": _all_written(value)}),
     (Fraction, lambda value: {"fraction": [value.numerator, value.denominator]}),
     (Decimal, lambda value: {"decimal": str(value)}),
@@ -184,22 +177,12 @@ class Reader:
 
 
 def decoded(value: Any) -> Any:
-    """The value that `encoded` was given, tuples and arrays as lists, floats with every bit.
-
-    Only for text that the lab itself has written: it reads decimal text and rounds it.
-    """
-    if isinstance(value, str):
-        return float.fromhex(value)
-    if isinstance(value, list):
-        return [decoded(item) for item in value]
-    return value
+    """The value that `encoded` was given, tuples and arrays as lists, floats with every bit."""
+    return Reader().read(value)
 
 
 def encoded_claim(claim: Any) -> Any:
-    """A claim as plain JSON, numbers as `encoded` writes them.
-
-    Args:
-        claim: a dict, as `Claim.to_json` of the package gives it.
+    """A claim, a dict as `Claim.to_json` of the package gives it, as plain JSON with numbers as `encoded` writes them.
 
     Raises:
         TypeError: a value in it cannot be sent.

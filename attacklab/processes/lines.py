@@ -266,8 +266,8 @@ class ChildProcess:
         return ChildError(ChildFailure.TIME_LIMIT, f"still computing after {seconds:g} s")
 
 
-class LineProgram:
-    """A program that answers one line of JSON by one line; started when first asked, and again after it failed.
+class Program:
+    """A program that is started when first needed, and again after `close`; a fork of this process has one of its own.
 
     Args:
         command: the program and its arguments.
@@ -275,19 +275,33 @@ class LineProgram:
     """
 
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
-        self._command, self._limits = list(command), limits
-        self._process: ChildProcess | None = None
+        self._command, self._limits = tuple(command), limits
+        self._running: ChildProcess | None = None
 
-    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask once.
+    @property
+    def process(self) -> ChildProcess:
+        """The running process.
+
+        Raises:
+            ChildError: it started, and failed at once.
+            OSError: the system did not start it.
+        """
+        if self._running is None or self._running.owner != os.getpid():
+            self._running = ChildProcess(self._command, self._limits)
+            self._started()
+        return self._running
+
+    def _started(self) -> None:
+        """What a subclass does with a new process."""
+
+    def ask_object(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask by one line of JSON, which the program answers by one line.
 
         Raises:
             ChildError: the program did not answer with one JSON object without decimal numbers.
         """
-        if self._process is None:
-            self._process = ChildProcess(self._command, self._limits)
         try:
-            return read_object(self._process.ask_line(json.dumps(request).encode() + b"\n"))
+            return read_object(self.process.ask_line(json.dumps(request).encode() + b"\n"))
         except ChildError:
             self.close()
             raise
@@ -299,9 +313,9 @@ class LineProgram:
 
     def close(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
+        if self._running is not None:
+            self._running.close()
+            self._running = None
 
 
 def _processor_seconds(group: int) -> float:

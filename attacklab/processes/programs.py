@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,13 +11,13 @@ from attacklab.laws import Limits as SearchLimits
 from attacklab.laws.dialogue import Dialogue
 from attacklab.laws.partner import outcome
 from attacklab.processes.failures import ChildError, ChildFailure
-from attacklab.processes.lines import ChildProcess, Limits
+from attacklab.processes.lines import Limits, Program
 from attacklab.processes.wire import proof_request_line
 from attacklab.random_bits import RandomBits
 
 
-class Conversation:
-    """A partner of `attacklab.laws.dialogue`: a program, started when first needed and again after `renew`.
+class Conversation(Program):
+    """A partner of `attacklab.laws.dialogue`.
 
     Args:
         command: the program and its arguments.
@@ -27,24 +26,22 @@ class Conversation:
     """
 
     def __init__(self, command: Sequence[str], limits: Limits, kind: str) -> None:
-        self._command, self._limits, self._kind = tuple(command), limits, kind
-        self._running: ChildProcess | None = None
+        super().__init__(command, limits)
+        self._kind = kind
         self._lines: list[str] = []
 
     def begin(self, input_: Any, replies: Sequence[str]) -> None:
         """Ask for one run; see `attacklab.laws.partner.Partner`."""
         request = proof_request_line(self._kind, input_)
-        if self._running is None or self._running.owner != os.getpid():
-            self._running = ChildProcess(self._command, self._limits)
         if self._lines:
             raise ChildError(ChildFailure.GARBAGE, f"it wrote {self._lines[0]!r} after the output of a run")
-        self._running.require_nothing_left("before the request")
-        self._running.tell(request + _sent(replies))
+        self.process.require_nothing_left("before the request")
+        self.process.tell(request + _sent(replies))
 
     def lines(self, most: int) -> list[str]:
         """The next lines of the program."""
         if not self._lines:
-            text = self._process.lines(self._limits.seconds)
+            text = self.process.lines(self._limits.seconds)
             try:
                 self._lines = text.decode("ascii").split("\n")[:-1]
             except UnicodeDecodeError as error:
@@ -55,19 +52,12 @@ class Conversation:
 
     def send(self, replies: Sequence[str]) -> None:
         """Answer the program's next requests."""
-        self._process.tell(_sent(replies))
+        self.process.tell(_sent(replies))
 
     def renew(self) -> None:
         """End the process; a later run starts it again."""
-        if self._running is not None:
-            self._running.close()
-            self._running = None
+        self.close()
         self._lines = []
-
-    @property
-    def _process(self) -> ChildProcess:
-        assert self._running is not None  # noqa: S101 - a run has begun
-        return self._running
 
 
 def _sent(replies: Sequence[str]) -> bytes:

@@ -7,10 +7,10 @@ generator that the referee passes to the release, so findings are reproducible.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
-import os
 import shlex
 import shutil
 import sys
@@ -31,7 +31,7 @@ from attacklab.loading import made_target, parameters_of, place_and_name, read_c
 from attacklab.neighbours import Relation
 from attacklab.processes.codec import decoded, decoded_claim, encoded
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
-from attacklab.processes.lines import DEFAULT_SECONDS, ChildProcess, Limits
+from attacklab.processes.lines import DEFAULT_SECONDS, Limits, Program
 from attacklab.processes.programs import ProgramSampler
 from attacklab.processes.wire import announced_failure, read_object, request_line
 from attacklab.targets import Kind, Target, as_bounds
@@ -43,8 +43,8 @@ CHILD = str(Path(__file__).with_name("child.py"))
 """The program that runs a Python target; the interpreter that runs it need not have this package."""
 
 
-class ProcessRelease:
-    """A release whose outputs come from a child process, started when first needed and again after a failure.
+class ProcessRelease(Program):
+    """A release whose outputs come from a child process.
 
     Waiting for it once is enough: after a hang it is not asked again, and after a request that took too long it is not
     asked for as many outputs again.
@@ -59,8 +59,8 @@ class ProcessRelease:
     """
 
     def __init__(self, command: Sequence[str], limits: Limits, kind: Kind | None) -> None:
-        self._command, self._limits, self._kind = tuple(command), limits, kind
-        self._running: ChildProcess | None = None
+        super().__init__(command, limits)
+        self._kind = kind
         self._greeting: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._late: tuple[float, ChildError] = math.inf, ChildError(ChildFailure.TIME_LIMIT, "")
@@ -82,7 +82,7 @@ class ProcessRelease:
             if trials >= fewest:
                 raise ChildError(late.failure, f"{late.told}; it was not asked again")
             try:
-                process = self._started()
+                process = self.process
                 kind, ours = self._kind or self._greeting["kind"], self._kind is None
                 return process.ask(request_line(kind, input_, trials, seed, to_child=ours), trials)
             except ReleaseError:
@@ -90,7 +90,7 @@ class ProcessRelease:
             except BaseException as error:
                 if isinstance(error, ChildError) and error.failure in (ChildFailure.HANG, ChildFailure.TIME_LIMIT):
                     self._late = 0 if error.failure is ChildFailure.HANG else trials, error
-                self._close()
+                self.close()
                 raise
 
     def greeting(self) -> dict[str, Any]:
@@ -100,13 +100,8 @@ class ProcessRelease:
             ChildError: it could not be started.
         """
         with self._lock:
-            self._started()
+            self.process  # noqa: B018 - starts it
             return self._greeting
-
-    def close(self) -> None:
-        """End the process; a later call would start it again."""
-        with self._lock:
-            self._close()
 
     @property
     def code(self) -> dict[str, str]:
@@ -119,34 +114,23 @@ class ProcessRelease:
         """The id of the process, which is also that of its group; None if it is not running."""
         return None if self._running is None else self._running.pid
 
-    def _started(self) -> ChildProcess:
-        if self._running is None or self._running.owner != os.getpid():
-            self._running = ChildProcess(self._command, self._limits)
-            if self._kind is None:
-                self._greeting = self._read_greeting(self._running)
-        return self._running
-
-    def _read_greeting(self, process: ChildProcess) -> dict[str, Any]:
+    def _started(self) -> None:
+        """Read the greeting of a new process."""
+        if self._kind is not None or self._running is None:
+            return
         try:
-            line = process.line(max(self._limits.seconds, STARTING_SECONDS))
-            try:
-                greeting = read_object(line)
-            except ChildError:
-                greeting = {}
-            if "error" in greeting:
-                raise announced_failure(greeting)
-            if not {"kind", "version"} <= set(greeting):
+            line = self._running.line(max(self._limits.seconds, STARTING_SECONDS))
+            self._greeting = {}
+            with contextlib.suppress(ChildError):
+                self._greeting = read_object(line)
+            if "error" in self._greeting:
+                raise announced_failure(self._greeting)
+            if not {"kind", "version"} <= set(self._greeting):
                 told = f"{self._command[0]} did not start; is it a Python with numpy installed?"
                 raise ChildError(ChildFailure.LOADING, told)
         except BaseException:
-            self._close()
+            self.close()
             raise
-        return greeting
-
-    def _close(self) -> None:
-        if self._running is not None:
-            self._running.close()
-            self._running = None
 
 
 def isolated(
@@ -189,17 +173,14 @@ def isolated(
         require_claim(spec, epsilon, claim)
     elif claim is not None:
         given |= parameters_of(claim)
-    named: dict[str, Any] = {} if relation is None else {"relation": Relation(relation)}
-    settings = {
-        "kind": kind,
-        "parameters": {key: _parameter(key, value) for key, value in given.items()},
-        "relation": named.get("relation"),
-    }
+    neighbours = None if relation is None else Relation(relation)
+    sent = {key: _parameter(key, value) for key, value in given.items()}
+    settings = json.dumps({"kind": kind, "parameters": sent, "relation": neighbours})
     adapter = adapter_file(place)
     if adapter and name not in library(place).mechanisms:
         raise UsageError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
     loaded = f"{adapter}:{name}" if adapter else spec
-    release = ProcessRelease((python, CHILD, loaded, json.dumps(settings)), Limits(seconds, memory_bytes), kind=None)
+    release = ProcessRelease((python, CHILD, loaded, settings), Limits(seconds, memory_bytes), kind=None)
     try:
         greeting = release.greeting()
     except (ChildError, ReleaseError) as error:
@@ -208,17 +189,19 @@ def isolated(
             hint = "; see which environments have it: attacklab list"
         raise UsageError(str(error).replace(loaded, spec) + hint) from error
     if kind is not None:
-        made = made_target(kind, release, claim=claim, name=name, **given, **named)
+        if neighbours is not None:
+            given["relation"] = neighbours
+        made = made_target(kind, release, claim=claim, name=name, **given)
         return replace(made, version=greeting["version"])
-    found = {key: decoded(value) for key, value in greeting["target"].items()}
+    told = {key: decoded(value) for key, value in greeting["target"].items()}
     return Target(
         name=spec if adapter else greeting["name"],
         kind=Kind(greeting["kind"]),
         claim=read_claim(decoded_claim(greeting["claim"]), spec),
         release=release,
-        sensitivity=found["sensitivity"],
-        bounds=None if found["bounds"] is None else as_bounds(found["bounds"]),
-        noise_scale=found["noise_scale"],
+        sensitivity=told["sensitivity"],
+        bounds=None if told["bounds"] is None else as_bounds(told["bounds"]),
+        noise_scale=told["noise_scale"],
         relation=greeting["relation"],
         domain=None if greeting["domain"] is None else Domain.from_json(greeting["domain"]),
         version=greeting["version"],

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -41,7 +41,7 @@ _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | r
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A binary frame that the line of an answer announces: `count` outputs of little-endian numbers.
+    """A binary frame that the line of an answer announces: little-endian numbers.
 
     Attributes:
         code: numpy's type of the numbers.
@@ -78,15 +78,13 @@ def request_line(kind: str, input_: Any, trials: int, seed: int, *, to_child: bo
     Raises:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
     """
-    request = {"kind": str(kind), "input": input_, "trials": trials, "seed": seed}
-    if to_child and isinstance(input_, np.ndarray) and (code := binary_code(input_)):
-        request["input"] = {"binary": code, "shape": input_.shape}
-        return json.dumps(request).encode() + b"\n" + framed(input_)
-    if to_child:
-        request["input"] = _encoded_input(input_, written)
-        return json.dumps(request).encode() + b"\n"
-    request["input"] = _encoded_input(input_)
-    return json.dumps({**request, **_dtype_of(input_)}).encode() + b"\n"
+    asked = {"trials": trials, "seed": seed}
+    if not to_child:
+        return _line({"kind": str(kind), **_input(input_, encoded), **asked, **_dtype_of(input_)})
+    if isinstance(input_, np.ndarray) and (code := binary_code(input_)):
+        shape = {"binary": code, "shape": input_.shape}
+        return _line({"kind": str(kind), "input": shape, **asked}) + framed(input_)
+    return _line({"kind": str(kind), **_input(input_, written), **asked})
 
 
 def proof_request_line(kind: str, input_: Any) -> bytes:
@@ -99,18 +97,20 @@ def proof_request_line(kind: str, input_: Any) -> bytes:
     Raises:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
     """
-    request = {"prove": PROOF_VERSION, "kind": str(kind), "input": _encoded_input(input_)}
+    return _line({"prove": PROOF_VERSION, "kind": str(kind), **_input(input_, encoded), **_dtype_of(input_)})
+
+
+def _line(request: Mapping[str, Any]) -> bytes:
     try:
-        return json.dumps({**request, **_dtype_of(input_)}).encode() + b"\n"
+        return json.dumps(request).encode() + b"\n"
     except ValueError:  # the interpreter's limit on digits
-        raise TargetError(
-            "an input for another process has an integer of too many digits; send a smaller one"
-        ) from None
+        told = "an input for another process has an integer of too many digits; send a smaller one"
+        raise TargetError(told) from None
 
 
-def _encoded_input(input_: Any, as_json: Callable[[Any], Any] = encoded) -> Any:
+def _input(input_: Any, as_json: Callable[[Any], Any]) -> dict[str, Any]:
     try:
-        return as_json(input_)
+        return {"input": as_json(input_)}
     except TypeError as error:
         raise TargetError(f"an input for another process must consist of numbers: {error}") from error
 
@@ -139,19 +139,19 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
         raise announced_failure(answer)
     if {"binary", "count"} <= set(answer) <= {"binary", "count", "shape"}:
         if answer["binary"] not in BINARY_CODES:
-            raise ChildError(ChildFailure.GARBAGE, f"binary must be one of {', '.join(BINARY_CODES)}")
+            raise _garbage(f"binary must be one of {', '.join(BINARY_CODES)}")
         if type(answer["count"]) is not int:
-            raise ChildError(ChildFailure.GARBAGE, "count must be an integer")
+            raise _garbage("count must be an integer")
         _require_count(answer["count"], trials)
         shape = answer.get("shape", [])
         if not isinstance(shape, list) or not all(type(length) is int and 0 <= length < 1 << 31 for length in shape):
-            raise ChildError(ChildFailure.GARBAGE, "shape must be a list of integers, none of them negative")
+            raise _garbage("shape must be a list of integers, none of them negative")
         return Frame(answer["binary"], trials, tuple(shape))
     if set(answer) == {"values"} and isinstance(answer["values"], list):
         _require_count(len(answer["values"]), trials)
         return _values(answer["values"])
     if set(answer) != {"outputs"} or not isinstance(answer["outputs"], list):
-        raise ChildError(ChildFailure.GARBAGE, f"an answer must hold outputs, or binary and count, not {_short(line)}")
+        raise _garbage(f"an answer must hold outputs, or binary and count, not {_short(line)}")
     _require_count(len(answer["outputs"]), trials)
     return _as_array([_number(item, trial) for trial, item in enumerate(answer["outputs"])])
 
@@ -167,9 +167,9 @@ def read_object(line: bytes) -> dict[str, Any]:
     except ChildError:
         raise
     except (ValueError, RecursionError):
-        raise ChildError(ChildFailure.GARBAGE, f"not a line of JSON: {_short(line)}") from None
+        raise _garbage(f"not a line of JSON: {_short(line)}") from None
     if not isinstance(value, dict):
-        raise ChildError(ChildFailure.GARBAGE, f"not a JSON object: {_short(line)}")
+        raise _garbage(f"not a JSON object: {_short(line)}")
     return value
 
 
@@ -179,12 +179,12 @@ def announced_failure(answer: dict[str, Any]) -> ChildError | ReleaseError:
     if "failure" not in answer:
         return ReleaseError(message)
     if answer["failure"] not in list(ChildFailure):
-        return ChildError(ChildFailure.GARBAGE, f"failure must be one of {', '.join(ChildFailure)}")
+        return _garbage(f"failure must be one of {', '.join(ChildFailure)}")
     return ChildError(ChildFailure(answer["failure"]), message)
 
 
 def _refused(text: str) -> float:
-    raise ChildError(ChildFailure.GARBAGE, f"{text} is not exact: write floats as hex strings, such as '0x1.8p+1'")
+    raise _garbage(f"{text} is not exact: write floats as hex strings, such as '0x1.8p+1'")
 
 
 def _require_count(count: int, trials: int) -> None:
@@ -201,7 +201,7 @@ def _values(items: list[Any]) -> NDArray[Any]:
             raise
         except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError, AttributeError) as error:
             told = f"the output of trial {trial} {error}"
-            raise ChildError(ChildFailure.GARBAGE, " ".join(told.split())) from None
+            raise _garbage(" ".join(told.split())) from None
     outputs: NDArray[Any] = one_by_one(values)
     return outputs
 
@@ -210,7 +210,7 @@ def _number(item: Any, trial: int) -> Any:
     if isinstance(item, list):
         return [_number(part, trial) for part in item]
     if isinstance(item, dict):
-        raise ChildError(ChildFailure.GARBAGE, f"the output of trial {trial} is an object")
+        raise _garbage(f"the output of trial {trial} is an object")
     if not isinstance(item, str):
         return item
     match = _HEX_FLOAT.fullmatch(item)
@@ -220,28 +220,28 @@ def _number(item: Any, trial: int) -> Any:
         if _WHOLE.fullmatch(item):
             return int(item)
         told = f"the output of trial {trial} is not a hex float or a whole number: {item[:40]!r}"
-        raise ChildError(ChildFailure.GARBAGE, told)
+        raise _garbage(told)
     leading, digits, exponent = match.groups()
     wider = f"the output of trial {trial} is not a binary64 number: {item}"
     below_least = -(int(exponent) - 4 * len(digits) + 1074)
     if below_least > 0 and int(leading + digits, 16) & ((1 << below_least) - 1):
-        raise ChildError(ChildFailure.GARBAGE, wider)
+        raise _garbage(wider)
     try:
         return float.fromhex(item)
     except OverflowError:
-        raise ChildError(ChildFailure.GARBAGE, wider) from None
+        raise _garbage(wider) from None
 
 
 def _as_array(values: list[Any]) -> NDArray[Any] | list[Any]:
     types = _types(values)
     if types >= {int, float}:
-        raise ChildError(ChildFailure.GARBAGE, "outputs mix integers and floats; write all as floats")
+        raise _garbage("outputs mix integers and floats; write all as floats")
     if len(types) != 1 or type(None) in types:
         return values
     try:
         return np.array(values, dtype={float: np.float64, int: np.int64, bool: np.bool_}[types.pop()])
     except OverflowError:
-        raise ChildError(ChildFailure.GARBAGE, "an integer among the outputs does not fit in 64 bits") from None
+        raise _garbage("an integer among the outputs does not fit in 64 bits") from None
     except ValueError:  # rows of different lengths
         return values
 
@@ -252,6 +252,10 @@ def _types(values: list[Any]) -> set[type]:
         types.discard(list)
         types.update(*(_types(row) for row in values if isinstance(row, list)))
     return types
+
+
+def _garbage(message: str) -> ChildError:
+    return ChildError(ChildFailure.GARBAGE, message)
 
 
 def _short(line: bytes) -> str:

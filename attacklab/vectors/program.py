@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attacklab.processes.lines import LineProgram
+from attacklab.processes.lines import Program
 
 
 class Skipped(Exception):
@@ -20,7 +20,7 @@ class Failed(Exception):
     """The mechanism failed on this input; the message is the program's."""
 
 
-class VectorProgram(LineProgram):
+class VectorProgram(Program):
     """A program that answers requests about vectors."""
 
     def __call__(self, request: Mapping[str, Any], *forms: Sequence[str]) -> Mapping[str, Any]:
@@ -38,7 +38,7 @@ class VectorProgram(LineProgram):
             Failed: the mechanism failed.
             TargetError: the program did not answer as it must.
         """
-        answer = self.ask(request)
+        answer = self.ask_object(request)
         if answer == {"skip": True}:
             raise Skipped
         if set(answer) == {"error"}:
