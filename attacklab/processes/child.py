@@ -153,7 +153,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         "name": target.name,
         "relation": target.relation,
         "claim": codec.encoded_claim(_plain_claim(target.claim)),
-        "domain": domain.to_json() if hasattr(domain, "to_json") else domain,
+        "domain": domain if domain is None or isinstance(domain, dict) else domain.to_json(),
         "target": told,
     }
 

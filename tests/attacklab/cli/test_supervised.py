@@ -16,7 +16,6 @@ MAIN = [sys.executable, "-c", "from attacklab.cli.supervised import main; main()
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="the parent is there where a system can fork")
 
 TARGETS = """
-import asyncio
 import os
 import signal
 import time
@@ -40,23 +39,13 @@ class PanicException(BaseException):
 
 def panics(answer, trials, rng):
     raise PanicException("index out of bounds")
-
-def cancelled(answer, trials, rng):
-    raise asyncio.CancelledError
-
-def closed(answer, trials, rng):
-    raise GeneratorExit
 """
 
 
-def command(folder: Path, *words: str) -> list[str]:
-    (folder / "targets.py").write_text(TARGETS)
-    return [*MAIN, *words]
-
-
 def audited(folder: Path, name: str, *options: str) -> list[str]:
-    attack = ["--attack", "generator_seed"]
-    return command(folder, "audit", f"targets.py:{name}", "--kind", "noise", "--epsilon", "1", *attack, *options)
+    (folder / "targets.py").write_text(TARGETS)
+    claimed = ["--kind", "noise", "--epsilon", "1"]
+    return [*MAIN, "audit", f"targets.py:{name}", *claimed, "--attack", "generator_seed", *options]
 
 
 def run(line: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -64,10 +53,13 @@ def run(line: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
 
 
-@pytest.mark.few(1)
 @POSIX
 @pytest.mark.parametrize(
-    ("name", "told"), [("leaves", "was ended from within (status 0)"), ("crashes", "was killed by SIGSEGV")]
+    ("name", "told"),
+    [
+        ("leaves", "was ended from within (status 0)"),
+        pytest.param("crashes", "was killed by SIGSEGV", marks=pytest.mark.ci),
+    ],
 )
 def test_a_target_that_ends_the_process_is_noticed(tmp_path: Path, name: str, told: str) -> None:
     done = run(audited(tmp_path, name, "--trials", "100"), tmp_path)
@@ -77,33 +69,21 @@ def test_a_target_that_ends_the_process_is_noticed(tmp_path: Path, name: str, to
     )
 
 
-SLOW = pytest.mark.slow
-
-
-@pytest.mark.parametrize("name", ["panics", pytest.param("cancelled", marks=SLOW), pytest.param("closed", marks=SLOW)])
-@pytest.mark.parametrize("isolate", [(), pytest.param(("--isolate",), marks=SLOW)])
-def test_an_exception_that_is_not_an_exception_is_an_error_finding(
-    tmp_path: Path, name: str, isolate: tuple[str, ...]
-) -> None:
-    done = run(audited(tmp_path, name, "--trials", "100", "--json", "-", *isolate), tmp_path)
+def test_an_exception_that_is_not_an_exception_is_an_error_finding(tmp_path: Path) -> None:
+    done = run(audited(tmp_path, "panics", "--trials", "100", "--json", "-"), tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert '"verdict": "error"' in done.stdout
 
 
-@pytest.mark.parametrize(("words", "status"), [(("nonsense",), 2), pytest.param(("--help",), 0, marks=SLOW)])
-def test_the_status_of_a_command_is_handed_on(tmp_path: Path, words: tuple[str, ...], status: int) -> None:
-    assert run(command(tmp_path, *words), tmp_path).returncode == status
-
-
 @POSIX
-@pytest.mark.parametrize("group", [True, pytest.param(False, marks=SLOW)])
 @pytest.mark.parametrize(
-    ("number", "status"),
+    ("number", "status", "group"),
     [
-        (signal.SIGINT, 130),
-        pytest.param(signal.SIGTERM, -signal.SIGTERM, marks=SLOW),
-        pytest.param(signal.SIGKILL, -signal.SIGKILL, marks=SLOW),
+        (signal.SIGINT, 130, True),
+        pytest.param(signal.SIGINT, 130, False, marks=pytest.mark.ci),
+        pytest.param(signal.SIGTERM, -signal.SIGTERM, False, marks=pytest.mark.ci),
+        pytest.param(signal.SIGKILL, -signal.SIGKILL, False, marks=pytest.mark.ci),
     ],
 )
 def test_a_signal_ends_the_command_and_the_process_that_works_for_it(

@@ -61,10 +61,6 @@ def looks_at_its_process() -> None:
     each(lambda _: str(ask(f"coin 1 {os.getpid()}")))
 
 
-def looks_at_the_clock() -> None:
-    each(lambda _: str(ask(f"coin 1 {time.time_ns()}")))
-
-
 def draws_elsewhere() -> None:
     each(lambda _: str(ask("below 50") + random.getrandbits(40)))
 
@@ -112,10 +108,6 @@ def closes_its_output() -> None:
     for _ in inputs():
         os.close(1)
         time.sleep(60)
-
-
-def answers_once() -> None:
-    say(f"output {lied(next(inputs()))}")
 
 
 def hangs() -> None:

@@ -93,11 +93,6 @@ def seeded(records: Records, trials: int, rng: Rng) -> NDArray[np.int64]:  # noq
     return int(total(records)) + noise(np.random.default_rng(7), trials)
 
 
-def seeded_globally(records: Records, trials: int, rng: Rng) -> NDArray[np.int64]:  # noqa: ARG001
-    np.random.seed(7)
-    return int(total(records)) + noise(np.random, trials)
-
-
 def sound(records: Records, trials: int, rng: Rng) -> list[dict[str, int]]:
     return [{"count": int(total(records)) + int(one)} for one in noise(rng, trials)]
 

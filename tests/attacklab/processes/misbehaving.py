@@ -55,16 +55,6 @@ def legacy_sampler(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
     return answer + np.random.laplace(size=trials) + random.random()
 
 
-def seeds_numpy(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa: ARG001
-    np.random.seed(0)
-    return answer + np.random.laplace(size=trials)
-
-
-def seeds_random(answer: float, trials: int, rng: Rng) -> list[float]:  # noqa: ARG001
-    random.seed(0)
-    return [answer + random.random() for _ in range(trials)]
-
-
 def prints(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
     print('{"outputs": []}', flush=True)
     os.write(1, b"rubbish\n")

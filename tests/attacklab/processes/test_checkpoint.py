@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
@@ -20,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict
 from attacklab.loaded_code import loaded_code
 from attacklab.processes.checkpoint import SCHEMA, Checkpoint
@@ -27,6 +26,7 @@ from attacklab.processes.workers import Workers
 from attacklab.referee import audit
 from attacklab.targets import Target
 from tests.attacklab.processes import process_targets as own
+from tests.attacklab.processes.looking import wait_until
 from tests.attacklab.processes.process_targets import Bets
 
 ROOT = str(Path(__file__).parents[3])
@@ -68,9 +68,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run.jsonl"
 
 
-@pytest.mark.parametrize("cuts", [1, pytest.param(3, marks=pytest.mark.slow)])
-def test_a_run_goes_on_from_every_line_and_from_the_middle_of_every_line(path: Path, cuts: int) -> None:
-    """By default each line is cut in one of three ways in turn, and in all of them in the slow tests."""
+def test_a_run_goes_on_from_every_line_and_from_the_middle_of_every_line(path: Path) -> None:
     findings, calls, said = audited(path)
     assert findings == audited(None)[0]
     assert said == []
@@ -80,12 +78,12 @@ def test_a_run_goes_on_from_every_line_and_from_the_middle_of_every_line(path: P
     drawn = []
     for number in range(1, len(lines)):
         partials = (b"", lines[number][: 1 + number % len(lines[number])], lines[number][:-1])
-        for partial in (partials + partials)[number % 3 :][:cuts]:
-            path.write_bytes(b"".join(lines[:number]) + partial)
-            again, fewer, told = audited(path)
-            assert again == findings
-            assert path.read_bytes() == whole
-            assert len(told) == (number > 1 or partial != b"")
+        partial = partials[number % 3]
+        path.write_bytes(b"".join(lines[:number]) + partial)
+        again, fewer, told = audited(path)
+        assert again == findings
+        assert path.read_bytes() == whole
+        assert len(told) == (number > 1 or partial != b"")
         drawn.append(fewer)
     # Only what is missing is drawn: two calls a batch, besides the probes of attacks that still have batches to come.
     assert drawn[0] == calls
@@ -99,7 +97,7 @@ def test_a_run_of_a_target_that_refuses_goes_on_from_its_lines_too(path: Path) -
     whole = path.read_bytes()
     lines = whole.splitlines(keepends=True)
     assert sum(b'"refused": true' in line for line in lines) == 3
-    for number in range(1, len(lines), 7):
+    for number in range(1, len(lines), 29):
         path.write_bytes(b"".join(lines[:number]))
         assert audited(path, own.refusing)[0] == findings
         assert path.read_bytes() == whole
@@ -131,51 +129,44 @@ def test_every_line_is_json_and_says_what_it_holds(path: Path) -> None:
         assert entry["result"] == [[counts.first, counts.second, counts.trials, counts.both]]
 
 
-@pytest.mark.parametrize("damage", ["flipped", "missing", "swapped", "twice", "zeros"])
-def test_what_follows_damage_is_drawn_again(path: Path, damage: str) -> None:
+def test_what_follows_damage_is_drawn_again(path: Path) -> None:
     findings, _, _ = audited(path)
     whole = path.read_bytes()
     lines = whole.splitlines(keepends=True)
     middle = len(lines) // 2
-    damaged = list(lines)
-    if damage == "flipped":
-        damaged[middle] = lines[middle].replace(b"counts", b"Counts")
-    elif damage == "missing":
-        del damaged[middle]
-    elif damage == "swapped":
-        damaged[middle : middle + 2] = damaged[middle + 1], damaged[middle]
-    elif damage == "twice":
-        damaged.insert(middle, lines[middle - 1])
-    else:
-        damaged[middle:] = [b"\0" * 4096]
-    path.write_bytes(b"".join(damaged))
-    again, _, (said,) = audited(path)
-    assert again == findings
-    assert path.read_bytes() == whole
-    assert said == (
-        f"{path}: continuing after {middle - 1} results; line {middle + 1} is damaged, so the rest is drawn again"
-    )
+    before, after = lines[:middle], lines[middle + 1 :]
+    for damaged in (
+        [*before, lines[middle].replace(b"counts", b"Counts"), *after],
+        [*before, *after],
+        [*before, lines[middle + 1], lines[middle], *lines[middle + 2 :]],
+        [*before, lines[middle - 1], *lines[middle:]],
+        [*before, b"\0" * 4096],
+    ):
+        path.write_bytes(b"".join(damaged))
+        again, _, (said,) = audited(path)
+        assert again == findings
+        assert path.read_bytes() == whole
+        told = f"continuing after {middle - 1} results; line {middle + 1} is damaged, so the rest is drawn again"
+        assert said == f"{path}: {told}"
 
 
-@pytest.mark.parametrize(
-    ("settings", "difference"),
-    [
+def test_a_file_of_another_run_is_refused_and_left_alone(path: Path) -> None:
+    audited(path)
+    content = path.read_bytes()
+    others: list[tuple[dict[str, Any], str]] = [
         ({"seed": 4}, "seed 3 there, 4 here"),
         ({"trials": 2_001}, "trials 2000 there, 2001 here"),
         ({"alpha": 1e-3}, "alpha 1e-06 there, 0.001 here"),
         ({"spend_all": True}, "spend_all False there, True here"),
         ({"epsilon": 2.0}, "claim "),
         ({"attacks": ATTACKS[:1]}, "attacks "),
-    ],
-)
-def test_a_file_of_another_run_is_refused_and_left_alone(path: Path, settings: dict[str, Any], difference: str) -> None:
-    audited(path)
-    content = path.read_bytes()
-    with pytest.raises(ValueError, match=r"belongs to another run \(.*\); choose another file") as raised:
-        audited(path, **settings)
-    assert difference in str(raised.value)
-    assert "\n" not in str(raised.value)
-    assert path.read_bytes() == content
+    ]
+    for settings, difference in others:
+        with pytest.raises(UsageError, match=r"belongs to another run \(.*\); choose another file") as raised:
+            audited(path, **settings)
+        assert difference in str(raised.value)
+        assert "\n" not in str(raised.value)
+        assert path.read_bytes() == content
 
 
 def test_a_file_of_another_version_of_the_target_or_of_numpy_is_refused(
@@ -189,8 +180,8 @@ def test_a_file_of_another_version_of_the_target_or_of_numpy_is_refused(
         audit(replace(own.sound, version="1"), ATTACKS, trials=10, checkpoint=path)
 
 
-@pytest.mark.few(0)
-@pytest.mark.parametrize("isolate", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.ci
+@pytest.mark.parametrize("isolate", [False, True])
 def test_a_run_does_not_go_on_after_a_module_that_its_target_imports_has_changed(tmp_path: Path, isolate: bool) -> None:
     """In processes of their own, since a module is imported once."""
     (tmp_path / "mine").mkdir()
@@ -235,40 +226,21 @@ def test_the_code_that_is_loaded_is_hashed_and_packages_have_versions() -> None:
     assert not {"json", "numpy", "pytest"} & set(known)
 
 
-@pytest.mark.parametrize(
-    "content", [b"something else\n", b"\n", b"\xff\xfe\0", b"[1, 2]\n", b'["0123456789abcdef", {"schema": "x"}]\n']
-)
-def test_a_file_that_is_not_a_checkpoint_is_refused_and_left_alone(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="is not a checkpoint of an audit"):
-        audited(path)
-    assert path.read_bytes() == content
+def test_a_file_that_is_not_a_checkpoint_is_refused_and_left_alone(path: Path) -> None:
+    for content in (b"something else\n", b"\n", b"\xff\xfe\0", b"[1, 2]\n", b'["0123456789abcdef", {"schema": "x"}]\n'):
+        path.write_bytes(content)
+        with pytest.raises(UsageError, match="is not a checkpoint of an audit"):
+            audited(path)
+        assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "pipe", "folder"])
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such files there")
-def test_what_is_not_a_regular_file_is_refused_at_once(tmp_path: Path, name: str) -> None:
+def test_what_is_not_a_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ValueError, match="cannot keep results: it is not a regular file; choose another one"):
-        audited(tmp_path / name)
-
-
-def test_an_empty_file_is_a_run_that_has_not_begun(path: Path) -> None:
-    path.touch()
-    findings, _, said = audited(path)
-    assert (findings, said) == (audited(None)[0], [])
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
-def test_two_runs_cannot_write_the_same_file(path: Path) -> None:
-    said = list[str]()
-    with Checkpoint(path, RUN, said.append) as one:
-        one.keep([1], "a")
-        with pytest.raises(ValueError, match="another run is writing"):
-            Checkpoint(path, RUN, said.append)
-    with Checkpoint(path, RUN, said.append) as again:
-        assert again.recalled([1]) == "a"
+    for name in ("/dev/zero", "/dev/null", "pipe", "folder"):
+        with pytest.raises(UsageError, match="cannot keep results: it is not a regular file; choose another one"):
+            audited(tmp_path / name)
 
 
 def test_a_result_under_another_key_is_not_taken(path: Path) -> None:
@@ -283,7 +255,6 @@ def test_a_result_under_another_key_is_not_taken(path: Path) -> None:
         again.recalled(["counts", 1])
 
 
-@pytest.mark.ci
 def test_a_failure_is_kept_like_any_other_result(path: Path) -> None:
     def failing(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         if records[0] == 7:
@@ -297,16 +268,11 @@ def test_a_failure_is_kept_like_any_other_result(path: Path) -> None:
     path.write_bytes(b"".join(content.splitlines(keepends=True)[:-3]))
     assert audited(path, failing, trials=500)[0] == findings
     assert path.read_bytes() == content
-
-
-def test_a_failure_to_be_probed_is_kept_too(path: Path) -> None:
-    def failing(*_: object) -> None:
-        raise ValueError("no")
-
-    findings, calls, _ = audited(path, failing)
-    assert [finding.verdict for finding in findings] == [Verdict.ERROR] * 2
+    path.unlink()
+    unprobed, calls, _ = audited(path, lambda *_: 1 / 0)
+    assert [finding.verdict for finding in unprobed] == [Verdict.ERROR] * 2
+    assert audited(path, lambda *_: 1 / 0)[:2] == (unprobed, 0)
     assert calls == 2
-    assert audited(path, failing)[:2] == (findings, 0)
 
 
 def test_an_interrupted_run_keeps_what_it_has_drawn(path: Path) -> None:
@@ -349,29 +315,22 @@ def test_memory_does_not_grow_with_the_length_of_the_file(path: Path) -> None:
 
 SLOW_TARGET = """
 import time
-from attacklab import Domain
 from attacklab.targets import Target
 
 def noisy(answer, trials, rng):
     time.sleep(0.01)
     return int(answer) + rng.geometric(0.6, trials) - rng.geometric(0.6, trials)
 
-target = Target.noise(noisy, epsilon=1.0, domain=Domain(bounds=(-9, 9), integers=True))
+target = Target.noise(noisy, epsilon=1.0)
 """
-COMMAND = "audit slow.py:target --attack special_values --trials 150000 --seed 2"
 
 
-class CommandLine:
-    """The command line in a process of its own, in a folder with a slow target."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        (folder / "slow.py").write_text(SLOW_TARGET)
-
-    def start(self, line: str) -> subprocess.Popen[str]:
+@pytest.mark.ci
+def test_ctrl_c_leaves_a_run_that_the_printed_line_continues(tmp_path: Path) -> None:
+    def start(line: str) -> subprocess.Popen[str]:
         return subprocess.Popen(  # noqa: S603 - the project's own command line
             [sys.executable, "-c", "from attacklab.cli import main; main()", *line.split()],
-            cwd=self.folder,
+            cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": ROOT},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -379,81 +338,34 @@ class CommandLine:
             start_new_session=True,
         )
 
-    def timeless(self, name: str) -> str:
-        """The record of findings as it was written, but for the times."""
-        lines = (self.folder / name).read_text().splitlines()
-        return "\n".join(line for line in lines if '"seconds"' not in line)
+    def has_results() -> bool:
+        return kept.exists() and kept.read_bytes().count(b"\n") >= 5
 
-    def wait_for_results(self, name: str, count: int, process: subprocess.Popen[str]) -> None:
-        """Until the checkpoint has that many lines, or the process has ended."""
-        path = self.folder / name
-        while process.poll() is None:
-            if path.exists() and path.read_bytes().count(b"\n") >= count:
-                return
-            time.sleep(0.002)
-
-
-@pytest.fixture
-def command_line(tmp_path: Path) -> CommandLine:
-    return CommandLine(tmp_path)
-
-
-def require_a_killed_run_to_equal_one_that_was_not(command_line: CommandLine, kills: int, workers: str) -> None:
-    whole = command_line.start(f"{COMMAND} --workers 1 --resume whole.jsonl --json whole.json")
-    assert whole.communicate(timeout=120)[1] == ""
-    assert whole.returncode == 0
-    lines = (command_line.folder / "whole.jsonl").read_bytes().count(b"\n")
-    assert lines > kills
-    chosen = random.Random(1)
-    for number in sorted(chosen.sample(range(1, lines), kills)):
-        process = command_line.start(f"{COMMAND} {workers} --resume killed.jsonl --json killed.json")
-        command_line.wait_for_results("killed.jsonl", number, process)
-        time.sleep(chosen.uniform(0.0, 0.03))
-        process.kill()
-        process.communicate(timeout=60)
-    last = command_line.start(f"{COMMAND} {workers} --resume killed.jsonl --json killed.json")
-    last.communicate(timeout=120)
-    assert last.returncode == 0
-    assert command_line.timeless("killed.json") == command_line.timeless("whole.json")
-    assert (command_line.folder / "killed.jsonl").read_bytes() == (command_line.folder / "whole.jsonl").read_bytes()
-
-
-@pytest.mark.slow
-def test_a_run_that_was_killed_three_times_equals_one_that_was_not(command_line: CommandLine) -> None:
-    require_a_killed_run_to_equal_one_that_was_not(command_line, 3, "--workers 1")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", ["--workers 1", "--workers 2"])
-def test_a_run_that_was_killed_twenty_times_equals_one_that_was_not(command_line: CommandLine, workers: str) -> None:
-    require_a_killed_run_to_equal_one_that_was_not(command_line, 20, workers)
-
-
-@pytest.mark.ci
-def test_ctrl_c_leaves_a_run_that_the_printed_line_continues(command_line: CommandLine) -> None:
-    line = f"{COMMAND} --workers 2 --resume run.jsonl --json run.json"
-    process = command_line.start(line)
-    command_line.wait_for_results("run.jsonl", 5, process)
+    (tmp_path / "slow.py").write_text(SLOW_TARGET)
+    kept = tmp_path / "run.jsonl"
+    line = "audit slow.py:target --attack special_values --trials 100000 --seed 2 --workers 2 --resume run.jsonl"
+    process = start(f"{line} --json run.json")
+    assert wait_until(has_results, 60.0)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert err == f"attacklab: interrupted; continue with: attacklab {line}\n"
-    assert not (command_line.folder / "run.json").exists()
-    again = command_line.start(line.replace("--workers 2", "--workers 1"))
+    assert err == f"attacklab: interrupted; continue with: attacklab {line} --json run.json\n"
+    assert not (tmp_path / "run.json").exists()
+    again = start(line.replace("--workers 2", "--workers 1"))
     out, err = again.communicate(timeout=60)
     assert again.returncode == 0
     assert err.startswith("attacklab: run.jsonl: continuing after ")
     assert "special_values" in out
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_a_first_line_that_was_not_written_to_its_end_is_written_again(path: Path, share: float) -> None:
+def test_a_first_line_that_was_not_written_to_its_end_is_written_again(path: Path) -> None:
     findings, _, _ = audited(path)
     whole = path.read_bytes()
     first = whole.splitlines()[0]
-    path.write_bytes(first[: int(share * len(first))])
-    assert audited(path)[0] == findings
-    assert path.read_bytes() == whole
+    for share in (0.0, 0.3, 1.0):
+        path.write_bytes(first[: int(share * len(first))])
+        assert audited(path)[0] == findings
+        assert path.read_bytes() == whole
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
@@ -463,7 +375,7 @@ def test_of_two_runs_that_begin_the_same_file_at_once_one_writes_it(path: Path) 
 
     class Slow(Checkpoint):
         def _begin(self, first: bytes) -> None:
-            with pytest.raises(ValueError, match="another run is writing"):
+            with pytest.raises(UsageError, match="another run is writing"):
                 Checkpoint(path, {**RUN, "seed": 4}, lambda _: None)
             content.append(path.read_bytes())
             super()._begin(first)
