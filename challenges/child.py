@@ -6,11 +6,12 @@ It never learns which of its outputs belong to which input, nor what they are wa
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -47,21 +48,21 @@ class Counting(RandomBits):
         return drawn
 
 
-def packed(array: NDArray[Any]) -> dict[str, Any]:
-    """An array of numbers as JSON values, every bit of it kept."""
-    contiguous = np.ascontiguousarray(array)
-    data = base64.b64encode(contiguous.tobytes()).decode("ascii")
-    return {"type": contiguous.dtype.str, "shape": list(array.shape), "data": data}
+def packed(array: NDArray[Any]) -> str:
+    """An array of numbers as text, every bit of it kept."""
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return base64.b64encode(file.getvalue()).decode("ascii")
 
 
-def unpacked(message: Mapping[str, Any]) -> NDArray[Any]:
-    """The array that `packed` made into JSON values.
+def unpacked(message: str) -> NDArray[Any]:
+    """The array that `packed` made into text.
 
     Raises:
         ValueError: it did not.
     """
-    flat = np.frombuffer(base64.b64decode(message["data"]), dtype=np.dtype(message["type"]))
-    return flat.reshape(message["shape"]).copy()
+    array: NDArray[Any] = np.load(io.BytesIO(base64.b64decode(message)), allow_pickle=False)
+    return array
 
 
 def plain(given: Any) -> Any:
@@ -82,7 +83,7 @@ def draw(
     given = plain(given)
     seeds = np.random.SeedSequence(seed).generate_state(-(-size // BLOCK), np.uint64).tolist()
     began = time.perf_counter()
-    blocks = [_block(challenge, mechanism, given, np.random.default_rng(one)) for one in seeds]
+    blocks = [_block(challenge, mechanism, given, np.random.default_rng(block)) for block in seeds]
     seconds = time.perf_counter() - began
     outputs, taken = ([block[part] for block in blocks] for part in range(2))
     shapes = {(block.dtype, block.shape[1:]) for block in outputs}
@@ -138,18 +139,18 @@ class _Student:
         return {"parts": list(known), "plain": plain}
 
     def _pair(self) -> dict[str, Any]:
-        two = self._called("pair", self._module.pair)
-        if not isinstance(two, tuple | list) or len(two) != 2:
-            raise Spoiled("pair() must return two inputs")
-        return {"pair": [_plain(side) for side in two]}
+        told = "pair() must return two inputs"
+        pair = _sequence(self._called("pair", self._module.pair), told)
+        if len(pair) != 2:
+            raise Spoiled(told)
+        return {"pair": [_plain(side) for side in pair]}
 
     def _pairs(self) -> dict[str, Any]:
-        listed = self._called("pairs", self._module.pairs)
-        if not isinstance(listed, tuple | list) or any(not isinstance(two, tuple | list) for two in listed):
-            raise Spoiled("pairs() must return a list of pairs")
-        return {"pairs": [[_plain(side) for side in two] for two in listed]}
+        told = "pairs() must return a list of pairs"
+        pairs = _sequence(self._called("pairs", self._module.pairs), told)
+        return {"pairs": [[_plain(side) for side in _sequence(pair, told)] for pair in pairs]}
 
-    def _event(self, outputs: Mapping[str, Any]) -> dict[str, Any]:
+    def _event(self, outputs: str) -> dict[str, Any]:
         seen = unpacked(outputs)
         mask = np.asarray(self._called("event", self._module.event, seen))
         if mask.dtype != np.bool_ or mask.shape != (len(seen),):
@@ -183,13 +184,19 @@ class _Student:
             raise Spoiled(f"{what} raised {in_one_line(error)}") from error
 
 
+def _sequence(value: Any, told: str) -> Any:
+    if not isinstance(value, tuple | list):
+        raise Spoiled(told)
+    return value
+
+
 def _plain(value: Any) -> Any:
     """An input as JSON values."""
     value = plain(value)
     if isinstance(value, tuple | list):
         if len(value) > 100_000:
             raise Spoiled(f"an input has {len(value)} numbers; that is too many")
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Spoiled(f"inputs are made of numbers, not of {type(value).__name__}")
     if not abs(value) <= 1e15:
