@@ -36,6 +36,8 @@ from attacklab.processes.programs import ProgramSampler
 from attacklab.processes.wire import announced_failure, read_object, request_line
 from attacklab.targets import Kind, Target, as_bounds
 
+__all__ = ["external", "isolated"]
+
 STARTING_SECONDS = 60.0
 """An interpreter may take at least this long to start and to import a target with all its libraries."""
 
