@@ -1,13 +1,10 @@
 """Releases without any noise, one for each form of output, and sound ones: every way to run them gives one verdict.
 
-It imports numpy and the standard library alone, as a target in a foreign environment does. Run as a program, it answers
-the requests of the protocol with the release that its argument names.
+It imports numpy and the standard library alone, as a target in a foreign environment does.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -107,43 +104,3 @@ def of_any_form(records: Records, trials: int, rng: Rng) -> Any:
     if place >= len(OUTPUT_OF):
         return RELEASES[place - len(OUTPUT_OF)](records, trials, rng)
     return [OUTPUT_OF[FORMS[place]](total(records)) for _ in range(trials)]
-
-
-def tagged(value: Any) -> Any:
-    """An output as docs/reference/protocol.md says, written anew so that the lab's own code is not on both sides."""
-    if isinstance(value, Tensor):
-        return tagged(np.asarray(value))
-    if isinstance(value, np.ndarray):
-        values = [tagged(number) for number in value.ravel().tolist()]
-        return {"array": value.dtype.str[1:], "shape": value.shape, "values": values}
-    if isinstance(value, np.float32):
-        return {"array": "f4", "shape": [], "values": [float(value).hex()]}
-    if isinstance(value, np.int64):
-        return int(value)
-    if isinstance(value, float):
-        return value.hex()
-    if isinstance(value, complex):
-        return {"complex": [value.real.hex(), value.imag.hex()]}
-    if isinstance(value, str):
-        return {"text": value}
-    if isinstance(value, bytes):
-        return {"bytes": value.hex()}
-    if isinstance(value, dict):
-        return {"dict": [[tagged(name), tagged(part)] for name, part in value.items()]}
-    if isinstance(value, (tuple, set)):
-        return {type(value).__name__: [tagged(part) for part in value]}
-    return [tagged(part) for part in value] if isinstance(value, list) else value
-
-
-def main() -> None:
-    release = globals()[sys.argv[1]]
-    for line in sys.stdin:
-        request = json.loads(line)
-        records = np.array([float.fromhex(record) for record in request["input"]])
-        released = release(records, request["trials"], np.random.default_rng(request["seed"]))
-        outputs = np.asarray(released) if isinstance(released, Tensor) else released
-        print(json.dumps({"values": [tagged(output) for output in outputs]}), flush=True)
-
-
-if __name__ == "__main__":
-    main()
