@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -48,21 +48,27 @@ class Counting(RandomBits):
         return drawn
 
 
-def packed(array: NDArray[Any]) -> str:
-    """An array of numbers as text, every bit of it kept."""
+def dumped(message: Mapping[str, Any]) -> str:
+    """A message as JSON in one line, every bit of its arrays of numbers kept."""
+    return json.dumps(message, default=_packed)
+
+
+def loaded(line: str | bytes) -> dict[str, Any]:
+    """The message that `dumped` was given."""
+    message: dict[str, Any] = json.loads(line, object_hook=_unpacked)
+    return message
+
+
+def _packed(array: Any) -> Any:
+    if isinstance(array, np.generic):
+        return array.item()
     file = io.BytesIO()
     np.save(file, array, allow_pickle=False)
-    return base64.b64encode(file.getvalue()).decode("ascii")
+    return {"npy": base64.b64encode(file.getvalue()).decode("ascii")}
 
 
-def unpacked(message: str) -> NDArray[Any]:
-    """The array that `packed` made into text.
-
-    Raises:
-        ValueError: it did not.
-    """
-    array: NDArray[Any] = np.load(io.BytesIO(base64.b64decode(message)), allow_pickle=False)
-    return array
+def _unpacked(value: dict[str, Any]) -> Any:
+    return np.load(io.BytesIO(base64.b64decode(value["npy"])), allow_pickle=False) if "npy" in value else value
 
 
 def plain(given: Any) -> Any:
@@ -115,10 +121,10 @@ def main() -> None:
     student = _Student(Path(sys.argv[1]))
     for line in sys.stdin:
         try:
-            answer = student.answer(json.loads(line))
+            answer = student.answer(loaded(line))
         except Spoiled as error:
             answer = {"error": str(error)}
-        answers.write(json.dumps(answer) + "\n")
+        answers.write(dumped(answer) + "\n")
         answers.flush()
 
 
@@ -150,15 +156,14 @@ class _Student:
         pairs = _sequence(self._called("pairs", self._module.pairs), told)
         return {"pairs": [[_plain(side) for side in _sequence(pair, told)] for pair in pairs]}
 
-    def _event(self, outputs: str) -> dict[str, Any]:
-        seen = unpacked(outputs)
-        mask = np.asarray(self._called("event", self._module.event, seen))
-        if mask.dtype != np.bool_ or mask.shape != (len(seen),):
+    def _event(self, outputs: NDArray[Any]) -> dict[str, Any]:
+        mask = np.asarray(self._called("event", self._module.event, outputs))
+        if mask.dtype != np.bool_ or mask.shape != (len(outputs),):
             raise Spoiled(
-                f"event(outputs) must return one bool an output: {len(seen)} bools, "
+                f"event(outputs) must return one bool an output: {len(outputs)} bools, "
                 f"not an array of {mask.dtype} of shape {mask.shape}"
             )
-        return {"mask": packed(mask)}
+        return {"mask": mask}
 
     def _draw(self, number: int, given: Any, size: int, seed: int) -> dict[str, Any]:
         outputs, taken, seconds = self._called(
@@ -166,7 +171,7 @@ class _Student:
         )
         if outputs.dtype.kind not in "biuf":
             raise Spoiled(f"repair must return numbers, not {outputs.dtype}")
-        return {"outputs": packed(outputs), "taken": packed(taken), "seconds": seconds}
+        return {"outputs": outputs, "taken": taken, "seconds": seconds}
 
     def _prove(self, number: int, pairs: list[Any]) -> dict[str, Any]:
         claim = CHALLENGES[number - 1].claim

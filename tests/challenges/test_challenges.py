@@ -17,7 +17,7 @@ import pytest
 
 from attacklab.errors import UsageError
 from challenges import CHALLENGES, grade, listed
-from challenges.child import packed, unpacked
+from challenges.child import dumped, loaded
 from challenges.rules import parsed
 from challenges.texts import TEXTS
 from tests.challenges.files import SOLUTIONS, attack_of, handed_in
@@ -135,8 +135,9 @@ def test_every_solution_keeps_the_rules() -> None:
 
 def test_arrays_travel_with_every_bit() -> None:
     array = np.array([[0.0, -0.0], [np.nan, 5e-324], [1 / 3, -np.inf]])
-    assert unpacked(packed(array)).tobytes() == array.tobytes()
-    assert unpacked(packed(array)).shape == (3, 2)
+    read = loaded(dumped({"outputs": array}))["outputs"]
+    assert read.tobytes() == array.tobytes()
+    assert read.shape == (3, 2)
 
 
 def test_an_attack_that_passes_and_a_cheat_that_does_not(tmp_path: Path) -> None:
