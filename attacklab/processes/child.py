@@ -123,11 +123,11 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The release that a command line names, and the greeting that describes it."""
     place, _, name = spec.rpartition(":")
     module = _module(place)
-    found: Any = releases.member(module, name)
-    if found is None:
+    named: Any = releases.member(module, name)
+    if named is None:
         raise _Fault(LOADING, f"{place} has no {name!r}; check the name")
-    _checked(releases.require_no_class, found)
-    version, is_target, kind = _version(module), hasattr(found, "release"), settings["kind"]
+    _checked(releases.require_no_class, named)
+    version, is_target, kind = _version(module), hasattr(named, "release"), settings["kind"]
     parameters = {
         key: tuple(codec.decoded(value)) if isinstance(value, list) else codec.decoded(value)
         for key, value in settings["parameters"].items()
@@ -137,12 +137,12 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     if is_target and (kind is not None or parameters):
         what = "the parameters" if kind is None else "the kind and the parameters"
         raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave {what} out")
-    if not is_target and not callable(found):
+    if not is_target and not callable(named):
         wanted = "neither a Target nor a function" if kind is None else "not a release function"
-        raise _Fault(LOADING, f"{spec} is of type {type(found).__name__}, {wanted}")
+        raise _Fault(LOADING, f"{spec} is of type {type(named).__name__}, {wanted}")
     if kind is not None:
-        return _checked(releases.as_release, found), {"kind": kind, "version": version}
-    target = found if is_target else _made(spec, name, found, parameters)
+        return _checked(releases.as_release, named), {"kind": kind, "version": version}
+    target = named if is_target else _made(spec, name, named, parameters)
     if not (hasattr(target, "release") and hasattr(target, "claim")):
         raise _Fault(LOADING, f"{spec} {NEEDS_CLAIM}")
     told = {key: codec.encoded(getattr(target, key)) for key in ("sensitivity", "bounds", "noise_scale")}
@@ -201,9 +201,9 @@ def _from_description(made: dict[str, Any], name: str) -> Any:
         may = "bounds, domain, noise_scale, relation, sensitivity"
         raise _Fault(LOADING, f"{told}either epsilon (and delta) or claim, and may have {may}")
     claim = made["claim"] if "claim" in made else {"epsilon": made["epsilon"], "delta": made.get("delta", 0.0)}
-    given = {**optional, **{key: made[key] for key in made if key in optional}}
+    declared = {**optional, **{key: made[key] for key in made if key in optional}}
     return SimpleNamespace(
-        kind=made["kind"], name=name, release=made["release"], claim=claim, version="unknown", **given
+        kind=made["kind"], name=name, release=made["release"], claim=claim, version="unknown", **declared
     )
 
 

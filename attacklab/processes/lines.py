@@ -140,7 +140,7 @@ class ChildProcess:
             self._wait(lambda: len(self._answer) >= size, seconds, deadline)
             content, self._answer = self._answer, self._answer[size:]
             answer = answer.outputs(content)
-        self._require_nothing_left("after the answer")
+        self.require_nothing_left("after the answer")
         return answer
 
     def ask_line(self, request: bytes) -> bytes:
@@ -150,7 +150,7 @@ class ChildProcess:
             ChildError: the process did not answer with one line; the message says how.
         """
         line = self._answered(request, self._limits.seconds, time.monotonic() + self._limits.seconds)
-        self._require_nothing_left("after the answer")
+        self.require_nothing_left("after the answer")
         return line
 
     def tell(self, text: bytes) -> None:
@@ -170,12 +170,13 @@ class ChildProcess:
             ChildError: it has; the message says when.
         """
         self._read_answer()
-        self._require_nothing_left(when)
+        if self._answer:
+            shown = bytes(self._answer[:40])
+            raise ChildError(ChildFailure.GARBAGE, f"{len(self._answer)} bytes too many {when}, beginning {shown!r}")
 
     def _answered(self, request: bytes, seconds: float, deadline: float) -> bytes:
         self.require_nothing_left("before the request")
-        self._request = memoryview(request)
-        self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
+        self.tell(request)
         line = self._line(seconds, deadline)
         if self._request:
             raise ChildError(ChildFailure.GARBAGE, "it answered before it had read the request")
@@ -235,11 +236,6 @@ class ChildProcess:
             self._error_text = (self._error_text + read)[-KEPT_ERROR_TEXT:]
             if not read and self._stderr in self._selector.get_map():
                 self._selector.unregister(self._stderr)
-
-    def _require_nothing_left(self, when: str) -> None:
-        if self._answer:
-            shown = bytes(self._answer[:40])
-            raise ChildError(ChildFailure.GARBAGE, f"{len(self._answer)} bytes too many {when}, beginning {shown!r}")
 
     def _end_without_answer(self) -> ChildError:
         status = self._group.status()

@@ -138,9 +138,9 @@ def serve(answer: str, forks: str, imports: str) -> None:
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - nothing else of `Path` is needed
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
-    for other in filter(None, imports.split(",")):
+    for needed in filter(None, imports.split(",")):
         with contextlib.suppress(Exception):
-            importlib.import_module(other)
+            importlib.import_module(needed)
     with contextlib.suppress(EOFError, BrokenPipeError):  # nobody is asking any more
         answers.send_bytes(b"ready")
         while True:

@@ -103,7 +103,7 @@ class Workers:
                 "so it runs in this one; to use workers, let its release hold nothing that belongs to this process"
             )
             return Here(bench)
-        return _Elsewhere(bench.target.name, job, self)
+        return _InWorkers(bench.target.name, job, self)
 
     def submit(self, job: bytes, call: Call) -> Future[Any]:
         """Have a worker run a call; if the workers are gone, the future says so."""
@@ -180,7 +180,7 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-class _Elsewhere:
+class _InWorkers:
     """Runs a bench in workers, a bounded number of batches ahead."""
 
     def __init__(self, name: str, job: bytes, workers: Workers) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from attacklab import cli
 
-DRAWING = Path(__file__).parents[1] / "isolation" / "drawing.py"
+DRAWING = Path(__file__).parents[1] / "processes" / "drawing.py"
 
 Ran = tuple[int, Any, str]
 

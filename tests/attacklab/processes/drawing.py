@@ -110,6 +110,10 @@ def closes_its_output() -> None:
         time.sleep(60)
 
 
+def answers_once() -> None:
+    say(f"output {lied(next(inputs()))}")
+
+
 def hangs() -> None:
     each(lambda input_: str(time.sleep(60) if lied(input_) else 0))
 
