@@ -207,7 +207,7 @@ UNJUDGED = (
 def test_a_file_that_cannot_be_judged_is_refused_in_one_line(tmp_path: Path) -> None:
     for source, said in UNJUDGED:
         with pytest.raises(UsageError) as refused:
-            grade(handed_in(tmp_path, source), seed=7, seconds=5.0)
+            grade(handed_in(tmp_path, source), seed=7, seconds=10.0)
         assert said in str(refused.value)
         assert "\n" not in str(refused.value)
 
