@@ -53,45 +53,62 @@ class Specimen:
 
     Attributes:
         name: how it is called in tables.
-        group: its class.
         broken: whether its claim is false.
         make: makes the target.
         why: what breaks the claim, or why it is kept, one sentence.
         witness: of a broken one, what refutes the claim.
         computed: of a sound one, its law, where that is small enough to write down.
         needs: outputs of either input that are enough to refute the claim if one knows where to look.
+        group: its class, which is its module's.
     """
 
     name: str
-    group: str
     broken: bool
     make: Callable[[], Target]
     why: str
     witness: Witness | None = None
     computed: Computed | None = None
     needs: int = 100_000
+    group: str = ""
 
 
 def broken(
-    name: str,
-    group: str,
-    make: Callable[[], Target],
+    release: Callable[..., Any],
+    kind: Callable[..., Target],
     why: str,
     pair: NeighbouringPair,
     event: Callable[[Any], bool],
     *,
+    name: str | None = None,
     trials: int = 4_000,
+    **options: Any,
 ) -> Specimen:
-    """A specimen whose claim is false, with the pair and the event that show it."""
-    return Specimen(
-        name, group, True, _named(name, make), why, Witness(pair, event, trials), needs=max(trials, 100_000)
-    )
+    """A specimen whose claim is false, with the pair and the event that show it; options are the target's."""
+    name, make = _made(release, kind, name, options)
+    return Specimen(name, True, make, why, Witness(pair, event, trials), needs=max(trials, 100_000))
 
 
-def sound(name: str, group: str, make: Callable[[], Target], why: str, computed: Computed | None = None) -> Specimen:
-    """A specimen that keeps its claim, with its law where that can be computed."""
-    return Specimen(name, group, False, _named(name, make), why, computed=computed)
+def sound(
+    release: Callable[..., Any],
+    kind: Callable[..., Target],
+    why: str,
+    computed: Computed | None = None,
+    *,
+    name: str | None = None,
+    **options: Any,
+) -> Specimen:
+    """A specimen that keeps its claim, with its law where that can be computed; options are the target's."""
+    name, make = _made(release, kind, name, options)
+    return Specimen(name, False, make, why, computed=computed)
 
 
-def _named(name: str, make: Callable[[], Target]) -> Callable[[], Target]:
-    return lambda: replace(make(), name=name)
+def in_groups(*modules: Any) -> tuple[Specimen, ...]:
+    """The specimens of modules, each with its module's group."""
+    return tuple(replace(specimen, group=module.GROUP) for module in modules for specimen in module.SPECIMENS)
+
+
+def _made(
+    release: Callable[..., Any], kind: Callable[..., Target], name: str | None, options: Mapping[str, Any]
+) -> tuple[str, Callable[[], Target]]:
+    called = name or release.__name__.lstrip("_")
+    return called, lambda: replace(kind(release, **options), name=called)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench import base2_cost, law_cost
+from bench import base2_cost
 from experiments import (
     accuracy_of_selection,
     definition,
@@ -32,7 +32,6 @@ MODULES = {
         accuracy_of_selection,
         base2_cost,
         definition,
-        law_cost,
         noisy_max_laws,
         people_in_graphs,
         printed_samplers,
@@ -41,12 +40,6 @@ MODULES = {
     )
 }
 
-
-SCALE = 1
-"""The scale of the noise whose laws are timed; each is found twice, once with its memory traced."""
-
-OUTCOMES = 20
-"""How many outcomes the exponential mechanism has whose law is timed at several precisions."""
 
 MOST_ROUNDS = 8
 """As many as the work of Algorithm 4 needs to tell less than 0.001; laws double in length with each."""
@@ -62,8 +55,6 @@ class Collected(dict[str, Data]):
 @pytest.fixture(scope="module")
 def collected() -> Iterator[Collected]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(law_cost, "SCALE", SCALE)
-        patch.setattr(law_cost, "OUTCOMES", OUTCOMES)
         patch.setattr(printed_samplers, "MOST_ROUNDS", MOST_ROUNDS)
         yield Collected()
 
@@ -273,25 +264,3 @@ def test_loops_as_long_as_the_noise_exceed_the_ceiling_and_outputs_alone_do_not(
     for step in range(4):
         less, more = found["geometric"]["mean_bits"][step : step + 2]
         assert more - less == pytest.approx(8, abs=0.05)
-
-
-# Cost
-
-
-def test_laws_are_found_within_their_limits(collected: Collected) -> None:
-    measured, timings = collected["law_cost"]["measured"], collected["law_cost"]["timings"]
-    costs = [{**seeded, **timed} for seeded, timed in zip(measured["costs"], timings["costs"], strict=True)]
-    by_case = {(one["kind"], one["size"], one["precision"]): one for one in costs}
-    closed = by_case["weights", 87, 0]
-    assert closed["unresolved"] == 0
-    assert closed["outcomes"] == 87
-    assert closed["runs"] == 88 + 87, "a round has 87 outcomes and a rejection, the loop around it 87 outcomes"
-    assert closed["cpu_seconds"] < 0.5
-    for (kind, _, precision), one in by_case.items():
-        assert kind == "weights" or 0 < one["unresolved"] <= 2.0**-precision
-        assert 0 < one["megabytes"] < 100
-    for kind, size in (("laplace", SCALE), ("gaussian", SCALE), ("base_e", OUTCOMES)):
-        assert by_case[kind, size, 8]["runs"] < by_case[kind, size, 14]["runs"]
-    few, many = measured["open_tapes"]
-    assert many["tapes"] > 8 * few["tapes"] > 8_000
-    assert timings["open_tapes"][1]["megabytes"] < 1000 * many["tapes"] / 1e6

@@ -18,8 +18,8 @@ from tests.experiments.records import Data
 ROOT = Path(__file__).parent.parent.parent
 REPORTS = ROOT / "reports"
 EXPERIMENTS = load_experiments(ROOT)
-MEASURED_ONLY = {"base2_cost", "existing_code", "law_cost", "libraries", "referee_cost", "scaling", "speed"}
-MIXED = ("black_box", "evidence", "generator_state", "law_cost", "observed_work")
+MEASURED_ONLY = {"base2_cost", "existing_code", "libraries", "speed"}
+MIXED = ("black_box", "evidence", "generator_state", "observed_work")
 OF_A_MACHINE = re.compile("seconds|megabyte|_ns$|machine|system|environment|processor|^(date|python|numpy)$")
 
 

@@ -16,17 +16,17 @@ from bench.detection.held_out import (
     thresholds,
     whole_outputs,
 )
-from bench.detection.specimen import Specimen
+from bench.detection.specimen import Specimen, in_groups
 
-HELD_OUT: tuple[Specimen, ...] = (
-    *whole_outputs.SPECIMENS,
-    *few_values.SPECIMENS,
-    *hidden_formats.SPECIMENS,
-    *samplers.SPECIMENS,
-    *lattices.SPECIMENS,
-    *sensitivity.SPECIMENS,
-    *lost_weights.SPECIMENS,
-    *budgets.SPECIMENS,
-    *thresholds.SPECIMENS,
-    *streams.SPECIMENS,
+HELD_OUT: tuple[Specimen, ...] = in_groups(
+    whole_outputs,
+    few_values,
+    hidden_formats,
+    samplers,
+    lattices,
+    sensitivity,
+    lost_weights,
+    budgets,
+    thresholds,
+    streams,
 )

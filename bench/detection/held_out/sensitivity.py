@@ -1,3 +1,4 @@
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Noise for less than one person can change."""
 
 from __future__ import annotations
@@ -19,164 +20,114 @@ def _clipped(records: Any, low: float, high: float) -> NDArray[np.float64]:
     return np.clip(np.nan_to_num(np.asarray(records, dtype=np.float64), nan=low), low, high)
 
 
-def _clipped_after(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def clipped_after_the_sum(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     with np.errstate(all="ignore"):
         total = np.clip(np.nan_to_num(np.sum(records)), 0, len(records))
     return int(np.rint(total)) + noise(1.0, trials, rng)
 
 
-def _width_of_bounds(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def width_of_bounds_for_added_records(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return int(np.rint(_clipped(records, 5, 8)).sum()) + noise(0.5, trials, rng, sensitivity=3)
 
 
-def _larger_bound(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def larger_bound_for_substituted_records(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return int(np.rint(_clipped(records, -2, 2)).sum()) + noise(0.4, trials, rng, sensitivity=2)
 
 
-def _mean_of_present(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def mean_of_records_present(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     present = np.asarray(records)[~np.isnan(records)]
     mean = float(np.clip(present, 0, 1).mean()) if present.size else 0.0
     step = 1 / (100 * max(1, len(records)))
     return (round(mean / step) + noise(1.0, trials, rng, sensitivity=101)) * step
 
 
-def _equal_pairs(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def pairs_of_equal_records(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     _, repeats = np.unique(np.asarray(records), return_counts=True)
     return int((repeats * (repeats - 1) // 2).sum()) + noise(0.5, trials, rng)
 
 
-def _variance(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def variance_for_a_quarter(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return (round(float(np.var(records)) * 1000) + noise(1.0, trials, rng, sensitivity=26)) / 1000
 
 
-def _bounds_of_data(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def bounds_default_to_the_data(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     values = np.asarray(records, dtype=np.int64)
     width = int(values.max() - values.min()) if values.size else 0
     return int(values.sum()) + (noise(1.0, trials, rng, sensitivity=width) if width else np.zeros(trials, np.int64))
 
 
-def _ceiling_after_clip(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def ceiling_after_the_clip(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return (2 * int(np.ceil(_clipped(records, 0, 2.5)).sum()) + noise(2.0, trials, rng, sensitivity=5)) / 2
 
 
-def _width_under_substitution(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def width_of_bounds_for_substituted_records(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return int(np.rint(_clipped(records, 5, 8)).sum()) + noise(0.5, trials, rng, sensitivity=3)
 
 
-def _floor_after_clip(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def floor_after_the_clip(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return int(np.floor(_clipped(records, -3.5, 2)).sum()) + noise(1.0, trials, rng, sensitivity=4)
 
 
-def _mean_of_all(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def mean_with_public_size(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     total = int(np.rint(_clipped(records, 0, 1) * 100).sum())
     return (total + noise(0.8, trials, rng, sensitivity=100)) / (100 * max(1, len(records)))
 
 
 NAN = float("nan")
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "clipped_after_the_sum",
-        GROUP,
-        lambda: Target.sum(_clipped_after, bounds=(0, 1), epsilon=1.0),
-        "the sum is clipped to what clipped records could reach, the records are not",
-        added([0.0] * 20, 50.0),
-        lambda output: output > 10,
+        clipped_after_the_sum, Target.sum,
+        "the sum is clipped to what clipped records could reach, the records are not", added([0.0] * 20, 50.0),
+        lambda output: output > 10, bounds=(0, 1), epsilon=1.0
     ),
     broken(
-        "width_of_bounds_for_added_records",
-        GROUP,
-        lambda: Target.sum(_width_of_bounds, bounds=(5, 8), epsilon=0.5, relation=ADD_REMOVE),
+        width_of_bounds_for_added_records, Target.sum,
         "the noise is for the width of the bounds, 3, where a record that is added moves the sum by 8",
-        added([5.0], 8.0),
-        lambda output: output >= 9,
+        added([5.0], 8.0), lambda output: output >= 9, bounds=(5, 8), epsilon=0.5, relation=ADD_REMOVE
     ),
     broken(
-        "larger_bound_for_substituted_records",
-        GROUP,
-        lambda: Target.sum(_larger_bound, bounds=(-2, 2), epsilon=0.4, relation=SUBSTITUTE),
-        "the noise is for the larger bound, 2, where a substituted record moves the sum by 4",
-        replaced([2.0], [-2.0]),
-        lambda output: output >= 0,
-        trials=20_000,
+        larger_bound_for_substituted_records, Target.sum,
+        "the noise is for the larger bound, 2, where a substituted record moves the sum by 4", replaced([2.0], [-2.0]),
+        lambda output: output >= 0, trials=20_000, bounds=(-2, 2), epsilon=0.4, relation=SUBSTITUTE
     ),
     broken(
-        "mean_of_records_present",
-        GROUP,
-        lambda: Target.mean(_mean_of_present, bounds=(0, 1), epsilon=1.0, relation=SUBSTITUTE),
-        "missing records are left out of the mean but count for its noise",
-        replaced([NAN] * 8 + [0.0, 0.0], [NAN] * 8 + [0.0, 1.0]),
-        lambda output: output < 0.25,
+        mean_of_records_present, Target.mean, "missing records are left out of the mean but count for its noise",
+        replaced([NAN] * 8 + [0.0, 0.0], [NAN] * 8 + [0.0, 1.0]), lambda output: output < 0.25, bounds=(0, 1),
+        epsilon=1.0, relation=SUBSTITUTE
     ),
     broken(
-        "pairs_of_equal_records",
-        GROUP,
-        lambda: Target.dataset(
-            _equal_pairs,
-            epsilon=0.5,
-            relation=ADD_REMOVE,
-            domain=Domain(integers=True, bounds=(0, 9), shape=Records()),
-        ),
-        "a record forms as many pairs as there are equal ones",
-        added([4] * 10, 4),
-        lambda output: output > 50,
+        pairs_of_equal_records, Target.dataset, "a record forms as many pairs as there are equal ones",
+        added([4] * 10, 4), lambda output: output > 50, epsilon=0.5, relation=ADD_REMOVE,
+        domain=Domain(integers=True, bounds=(0, 9), shape=Records())
     ),
     broken(
-        "variance_for_a_quarter",
-        GROUP,
-        lambda: Target.dataset(
-            _variance, epsilon=1.0, relation=SUBSTITUTE, domain=Domain(bounds=(0, 1), shape=Records(least=10, most=10))
-        ),
-        "the variance of ten records moves by 0.09, the noise is for 0.025",
-        replaced([0.0] * 10, [0.0] * 9 + [1.0]),
-        lambda output: output < 0.045,
+        variance_for_a_quarter, Target.dataset, "the variance of ten records moves by 0.09, the noise is for 0.025",
+        replaced([0.0] * 10, [0.0] * 9 + [1.0]), lambda output: output < 0.045, epsilon=1.0, relation=SUBSTITUTE,
+        domain=Domain(bounds=(0, 1), shape=Records(least=10, most=10))
     ),
     broken(
-        "bounds_default_to_the_data",
-        GROUP,
-        lambda: Target.sum(_bounds_of_data, bounds=(0, 10), epsilon=1.0, domain=Domain(integers=True, bounds=(0, 10))),
-        "without bounds the noise is for the least and the largest record that there are",
-        added([1, 1, 1], 2),
-        lambda output: output == 3,
+        bounds_default_to_the_data, Target.sum,
+        "without bounds the noise is for the least and the largest record that there are", added([1, 1, 1], 2),
+        lambda output: output == 3, bounds=(0, 10), epsilon=1.0, domain=Domain(integers=True, bounds=(0, 10))
     ),
     broken(
-        "ceiling_after_the_clip",
-        GROUP,
-        lambda: Target.sum(_ceiling_after_clip, bounds=(0, 2.5), epsilon=2.0, relation=ADD_REMOVE),
-        "a record of 2.5 is rounded up to 3, the noise is for 2.5",
-        added([0.0], 2.5),
-        lambda output: output >= 3,
-        trials=20_000,
+        ceiling_after_the_clip, Target.sum, "a record of 2.5 is rounded up to 3, the noise is for 2.5",
+        added([0.0], 2.5), lambda output: output >= 3, trials=20_000, bounds=(0, 2.5), epsilon=2.0, relation=ADD_REMOVE
     ),
     sound(
-        "width_of_bounds_for_substituted_records",
-        GROUP,
-        lambda: Target.sum(
-            _width_under_substitution,
-            bounds=(5, 8),
-            epsilon=0.5,
-            relation=SUBSTITUTE,
-            pairs=[replaced([5.0, 5.0], [5.0, 8.0])],
-        ),
-        "records are integers from 5 to 8, of which one is substituted",
+        width_of_bounds_for_substituted_records, Target.sum,
+        "records are integers from 5 to 8, of which one is substituted", bounds=(5, 8), epsilon=0.5,
+        relation=SUBSTITUTE, pairs=[replaced([5.0, 5.0], [5.0, 8.0])]
     ),
     sound(
-        "floor_after_the_clip",
-        GROUP,
-        lambda: Target.sum(
-            _floor_after_clip, bounds=(-3.5, 2), epsilon=1.0, relation=ADD_REMOVE, pairs=[added([2.0], -3.5)]
-        ),
-        "records are integers from -4 to 2, the noise is for 4",
+        floor_after_the_clip, Target.sum, "records are integers from -4 to 2, the noise is for 4", bounds=(-3.5, 2),
+        epsilon=1.0, relation=ADD_REMOVE, pairs=[added([2.0], -3.5)]
     ),
     sound(
-        "mean_with_public_size",
-        GROUP,
-        lambda: Target.mean(
-            _mean_of_all,
-            bounds=(0, 1),
-            epsilon=0.8,
-            relation=SUBSTITUTE,
-            pairs=[replaced([0.0, 0.0], [0.0, 1.0])],
-        ),
-        "records are hundredths from 0 to 100, missing ones 0, and their number does not change",
+        mean_with_public_size, Target.mean,
+        "records are hundredths from 0 to 100, missing ones 0, and their number does not change", bounds=(0, 1),
+        epsilon=0.8, relation=SUBSTITUTE, pairs=[replaced([0.0, 0.0], [0.0, 1.0])]
     ),
 )
+# fmt: on

@@ -1,3 +1,4 @@
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Answers over time, and reports that people make themselves."""
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ def _one_hot(value: int, epsilon: float, trials: int, rng: Rng) -> list[str]:
     return ["".join("01"[bit] for bit in row) for row in reports.astype(int).tolist()]
 
 
-def _one_bit_counted(records: Any, trials: int, rng: Rng) -> list[str]:
+def one_hot_counted_as_one_bit(records: Any, trials: int, rng: Rng) -> list[str]:
     return _one_hot(int(records[0]), 1.0, trials, rng)
 
 
-def _two_bits_counted(records: Any, trials: int, rng: Rng) -> list[str]:
+def one_hot_counted_as_two_bits(records: Any, trials: int, rng: Rng) -> list[str]:
     return _one_hot(int(records[0]), 0.5, trials, rng)
 
 
@@ -42,35 +43,35 @@ def _answer_of(values: NDArray[Any], truth: Fraction, size: int, rng: Rng) -> ND
     return np.where(kept, values, other)
 
 
-def _off_by_one(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def number_of_answers_off_by_one(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return _answer_of(np.full(trials, int(records[0])), Fraction(float(np.exp(5) / (np.exp(5) + 2))), 4, rng)
 
 
-def _sorted_first(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def sorted_before_reporting(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     values = np.broadcast_to(np.sort(np.asarray(records)), (trials, len(records)))
     return _answer_of(values, truth_probability(2.0, 6), 6, rng)
 
 
-def _sorted_bits_first(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def bits_sorted_before_reporting(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return _flipped(np.sort(np.asarray(records)), truth_probability(1.5), trials, rng)
 
 
-def _unclipped_mean(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def report_of_a_mean_without_clip(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     slope = np.expm1(1.0) / (2 * np.exp(1.0) + 2)
     up = rng.random(trials) < 0.5 + float(records[0]) * slope
     return np.asarray(np.where(up, 0.5 / slope, -0.5 / slope))
 
 
-def _totals_at_one_price(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def totals_at_the_price_of_one(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return np.cumsum(np.asarray(values)) + noise(0.5, trials, rng, size=len(values))
 
 
-def _windows_at_one_price(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def windows_at_the_price_of_one(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
     sums = np.convolve(np.asarray(values, dtype=np.int64), np.ones(3, dtype=np.int64), mode="valid")
     return sums + noise(1.0, trials, rng, size=len(sums))
 
 
-def _only_when_changed(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def drawn_again_only_when_changed(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
     noisy = np.asarray(values) + noise(1.0, trials, rng, size=len(values))
     for step in range(1, len(values)):
         if values[step] == values[step - 1]:
@@ -78,7 +79,7 @@ def _only_when_changed(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return noisy
 
 
-def _totals_of_noisy_steps(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def totals_of_separate_steps(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return np.cumsum(np.asarray(values) + noise(0.5, trials, rng, size=len(values)), axis=1)
 
 
@@ -91,103 +92,62 @@ BITS = Domain(integers=True, bounds=(0, 1), shape=Records(least=5, most=5))
 STAR = np.zeros((4, 4), dtype=bool)
 ONE_EDGE = STAR.copy()
 ONE_EDGE[0, 1] = ONE_EDGE[1, 0] = True
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "one_hot_counted_as_one_bit",
-        GROUP,
-        lambda: Target.dataset(_one_bit_counted, epsilon=1.0, relation=SUBSTITUTE, domain=one_report(4)),
-        "two bits of a one-hot code differ, the budget is for one",
-        replaced([0], [3]),
-        lambda output: output[0] == "1" and output[3] == "0",
-        trials=10_000,
+        one_hot_counted_as_one_bit, Target.dataset, "two bits of a one-hot code differ, the budget is for one",
+        replaced([0], [3]), lambda output: output[0] == "1" and output[3] == "0", trials=10_000, epsilon=1.0,
+        relation=SUBSTITUTE, domain=one_report(4)
     ),
     broken(
-        "number_of_answers_off_by_one",
-        GROUP,
-        lambda: Target.dataset(_off_by_one, epsilon=5.0, relation=SUBSTITUTE, domain=one_report(4)),
-        "randomized response of four answers tells the truth as often as one of three might",
-        replaced([0], [1]),
-        lambda output: output == 0,
-        trials=100_000,
+        number_of_answers_off_by_one, Target.dataset,
+        "randomized response of four answers tells the truth as often as one of three might", replaced([0], [1]),
+        lambda output: output == 0, trials=100_000, epsilon=5.0, relation=SUBSTITUTE, domain=one_report(4)
     ),
     broken(
-        "sorted_before_reporting",
-        GROUP,
-        lambda: Target.dataset(
-            _sorted_first,
-            epsilon=2.0,
-            relation=SUBSTITUTE,
-            domain=Domain(integers=True, bounds=(0, 5), shape=Records(least=6, most=6)),
-        ),
+        sorted_before_reporting, Target.dataset,
         "reports stand in the order of the true values, which all move when one does",
-        replaced([0, 1, 2, 3, 4, 5], [5, 1, 2, 3, 4, 5]),
-        lambda output: int((output == np.arange(6)).sum()) >= 4,
+        replaced([0, 1, 2, 3, 4, 5], [5, 1, 2, 3, 4, 5]), lambda output: int((output == np.arange(6)).sum()) >= 4,
+        epsilon=2.0, relation=SUBSTITUTE, domain=Domain(integers=True, bounds=(0, 5), shape=Records(least=6, most=6))
     ),
     broken(
-        "report_of_a_mean_without_clip",
-        GROUP,
-        lambda: Target.dataset(
-            _unclipped_mean,
-            epsilon=1.0,
-            relation=SUBSTITUTE,
-            domain=Domain(bounds=(-2, 2), shape=Records(least=1, most=1)),
-        ),
-        "the two-valued report is for values from -1 to 1, which are not clipped to that",
-        replaced([-2.0], [2.0]),
-        lambda output: output > 0,
+        report_of_a_mean_without_clip, Target.dataset,
+        "the two-valued report is for values from -1 to 1, which are not clipped to that", replaced([-2.0], [2.0]),
+        lambda output: output > 0, epsilon=1.0, relation=SUBSTITUTE,
+        domain=Domain(bounds=(-2, 2), shape=Records(least=1, most=1))
     ),
     broken(
-        "totals_at_the_price_of_one",
-        GROUP,
-        lambda: Target.dataset(_totals_at_one_price, epsilon=0.5, relation=SUBSTITUTE, domain=integer_stream(8)),
-        "a step counts in every later total, each of which spends all of the budget",
-        replaced([0] * 8, [1] + [0] * 7),
-        lambda output: int((output >= 1).sum()) >= 6,
+        totals_at_the_price_of_one, Target.dataset,
+        "a step counts in every later total, each of which spends all of the budget", replaced([0] * 8, [1] + [0] * 7),
+        lambda output: int((output >= 1).sum()) >= 6, epsilon=0.5, relation=SUBSTITUTE, domain=integer_stream(8)
     ),
     broken(
-        "windows_at_the_price_of_one",
-        GROUP,
-        lambda: Target.dataset(_windows_at_one_price, epsilon=1.0, relation=SUBSTITUTE, domain=integer_stream(6)),
-        "a step counts in three windows, each of which spends all of the budget",
-        replaced([0] * 6, [0, 0, 1, 0, 0, 0]),
-        lambda output: bool((output[:3] >= 1).all()),
-        trials=10_000,
+        windows_at_the_price_of_one, Target.dataset,
+        "a step counts in three windows, each of which spends all of the budget", replaced([0] * 6, [0, 0, 1, 0, 0, 0]),
+        lambda output: bool((output[:3] >= 1).all()), trials=10_000, epsilon=1.0, relation=SUBSTITUTE,
+        domain=integer_stream(6)
     ),
     broken(
-        "drawn_again_only_when_changed",
-        GROUP,
-        lambda: Target.dataset(_only_when_changed, epsilon=1.0, relation=SUBSTITUTE, domain=integer_stream(5, 9)),
-        "an answer that has not changed is repeated with its noise",
-        replaced([3, 3, 3, 3, 3], [3, 3, 3, 3, 4]),
-        lambda output: output[3] == output[4],
+        drawn_again_only_when_changed, Target.dataset, "an answer that has not changed is repeated with its noise",
+        replaced([3, 3, 3, 3, 3], [3, 3, 3, 3, 4]), lambda output: output[3] == output[4], epsilon=1.0,
+        relation=SUBSTITUTE, domain=integer_stream(5, 9)
     ),
     broken(
-        "degrees_as_one_answer",
-        GROUP,
-        lambda: Target.dataset(
-            _degrees_as_one_answer, epsilon=0.75, relation=Relation.EDGE, domain=Domain(shape=Graphs(nodes=4))
-        ),
-        "an edge changes two degrees, the noise is for one",
-        NeighbouringPair.graphs(ONE_EDGE, STAR, Relation.EDGE),
-        lambda output: output[0] >= 1 and output[1] >= 1,
-        trials=20_000,
+        _degrees_as_one_answer, Target.dataset, "an edge changes two degrees, the noise is for one",
+        NeighbouringPair.graphs(ONE_EDGE, STAR, Relation.EDGE), lambda output: output[0] >= 1 and output[1] >= 1,
+        trials=20_000, epsilon=0.75, relation=Relation.EDGE, domain=Domain(shape=Graphs(nodes=4))
     ),
     sound(
-        "one_hot_counted_as_two_bits",
-        GROUP,
-        lambda: Target.dataset(_two_bits_counted, epsilon=1.0, relation=SUBSTITUTE, domain=one_report(4)),
-        "two bits of a one-hot code differ, each keeps half of the budget",
+        one_hot_counted_as_two_bits, Target.dataset, "two bits of a one-hot code differ, each keeps half of the budget",
+        epsilon=1.0, relation=SUBSTITUTE, domain=one_report(4)
     ),
     sound(
-        "bits_sorted_before_reporting",
-        GROUP,
-        lambda: Target.dataset(_sorted_bits_first, epsilon=1.5, relation=SUBSTITUTE, domain=BITS),
-        "of sorted bits one moves when one does",
+        bits_sorted_before_reporting, Target.dataset, "of sorted bits one moves when one does", epsilon=1.5,
+        relation=SUBSTITUTE, domain=BITS
     ),
     sound(
-        "totals_of_separate_steps",
-        GROUP,
-        lambda: Target.dataset(_totals_of_noisy_steps, epsilon=0.5, relation=SUBSTITUTE, domain=integer_stream(4)),
-        "totals follow from steps that have noise of their own",
+        totals_of_separate_steps, Target.dataset, "totals follow from steps that have noise of their own", epsilon=0.5,
+        relation=SUBSTITUTE, domain=integer_stream(4)
     ),
 )
+# fmt: on

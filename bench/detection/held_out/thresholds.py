@@ -1,3 +1,4 @@
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Sparse vectors, partition selection and quantiles."""
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def _above(values: Any, trials: int, rng: Rng, of_threshold: float, of_query: fl
     return np.asarray(np.asarray(values) + noise(of_query, trials, rng, size=size) >= threshold[:, np.newaxis])
 
 
-def _never_halts(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def threshold_that_never_halts(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return _above(values, trials, rng, 0.5, 0.25)
 
 
@@ -47,7 +48,7 @@ def _threshold_noise_alone(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return np.where(above.any(axis=1), np.argmax(above, axis=1), len(values))
 
 
-def _nothing_can_pass(values: Any, trials: int, rng: Rng) -> list[str]:
+def early_exit_below_threshold(values: Any, trials: int, rng: Rng) -> list[str]:
     if max(values) < 0:
         return ["none"] * trials
     return [f"above at {index}" for index in _halts(values, trials, rng).tolist()]
@@ -66,15 +67,15 @@ def _partitions(records: Any, least: int, trials: int, rng: Rng) -> list[dict[st
     return _kept(noisy, (true > 0) & (noisy >= least))
 
 
-def _half_of_the_logarithm(records: Any, trials: int, rng: Rng) -> list[dict[str, int]]:
+def partitions_at_half_the_threshold(records: Any, trials: int, rng: Rng) -> list[dict[str, int]]:
     return _partitions(records, 4, trials, rng)
 
 
-def _whole_logarithm(records: Any, trials: int, rng: Rng) -> list[dict[str, int]]:
+def partitions_at_the_threshold(records: Any, trials: int, rng: Rng) -> list[dict[str, int]]:
     return _partitions(records, 6, trials, rng)
 
 
-def _threshold_before_noise(records: Any, trials: int, rng: Rng) -> list[dict[str, int]]:
+def threshold_before_the_noise(records: Any, trials: int, rng: Rng) -> list[dict[str, int]]:
     true = np.array(counts(records, NAMES))
     return _kept(true + noise(1.0, trials, rng, size=2), np.broadcast_to(true >= 3, (trials, 2)))
 
@@ -88,14 +89,14 @@ def _small_noisy_counts_hidden(records: Any, trials: int, rng: Rng) -> list[int 
     return [noisy if noisy >= 5 else None for noisy in (int(np.sum(records)) + noise(0.5, trials, rng)).tolist()]
 
 
-def _rank_of_records(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def median_among_the_records(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     values = np.sort(np.asarray(records, dtype=np.float64))
     gaps = np.abs(np.arange(len(values)) - (len(values) - 1) / 2)
     weights = np.exp(-0.5 * gaps)
     return rng.choice(values, size=trials, p=weights / weights.sum())
 
 
-def _first_quartile(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
+def quartile_score_four_times_as_steep(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     values = np.asarray(records)
     ranks = np.array([np.count_nonzero(values < cut) for cut in range(11)])
     scores = -np.abs(4 * ranks - len(values)) * 0.5
@@ -105,107 +106,62 @@ def _first_quartile(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
 
 TEN = Domain(integers=True, bounds=(0, 10), shape=Records())
 BITS = Domain(integers=True, bounds=(0, 1), shape=Records())
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "threshold_that_never_halts",
-        GROUP,
-        lambda: Target.dataset(
-            _never_halts, epsilon=1.0, domain=Domain(integers=True, bounds=(-1000, 1000), shape=Queries(size=MANY))
-        ),
+        threshold_that_never_halts, Target.dataset,
         "all forty queries are answered for the price of the first that is above the threshold",
-        whole([0] * MANY, [1] * 20 + [-1] * 20),
-        lambda output: int(output[:20].sum()) - int(output[20:].sum()) >= 5,
-        trials=20_000,
+        whole([0] * MANY, [1] * 20 + [-1] * 20), lambda output: int(output[:20].sum()) - int(output[20:].sum()) >= 5,
+        trials=20_000, epsilon=1.0, domain=Domain(integers=True, bounds=(-1000, 1000), shape=Queries(size=MANY))
     ),
     broken(
-        "threshold_noise_alone",
-        GROUP,
-        lambda: Target.dataset(_threshold_noise_alone, epsilon=1.0, domain=integer_queries(3)),
+        _threshold_noise_alone, Target.dataset,
         "queries are compared without noise, so that which of two comes first above the threshold is certain",
-        whole([0, 1, 0], [1, 0, 0]),
-        lambda output: output == 1,
+        whole([0, 1, 0], [1, 0, 0]), lambda output: output == 1, epsilon=1.0, domain=integer_queries(3)
     ),
     broken(
-        "early_exit_below_threshold",
-        GROUP,
-        lambda: Target.dataset(_nothing_can_pass, epsilon=1.0, domain=integer_queries(4)),
-        "where no true answer is above the threshold nothing is drawn",
-        whole([-1, -1, -1, 0], [-1, -1, -1, -1]),
-        lambda output: output == "none",
+        early_exit_below_threshold, Target.dataset, "where no true answer is above the threshold nothing is drawn",
+        whole([-1, -1, -1, 0], [-1, -1, -1, -1]), lambda output: output == "none", epsilon=1.0,
+        domain=integer_queries(4)
     ),
     broken(
-        "partitions_at_half_the_threshold",
-        GROUP,
-        lambda: Target.dataset(
-            _half_of_the_logarithm, epsilon=1.0, delta=0.01, relation=ADD_REMOVE, domain=categories(*NAMES)
-        ),
+        partitions_at_half_the_threshold, Target.dataset,
         "the threshold leaves a name that one person has with a probability of 0.036, delta is 0.01",
-        added(["ash"], "birch"),
-        lambda output: "birch" in output,
-        trials=20_000,
+        added(["ash"], "birch"), lambda output: "birch" in output, trials=20_000, epsilon=1.0, delta=0.01,
+        relation=ADD_REMOVE, domain=categories(*NAMES)
     ),
     broken(
-        "threshold_before_the_noise",
-        GROUP,
-        lambda: Target.dataset(
-            _threshold_before_noise,
-            epsilon=1.0,
-            delta=1e-5,
-            relation=ADD_REMOVE,
-            domain=Domain(shape=Categories(names=NAMES)),
-        ),
-        "names are kept by their true counts",
-        added(["birch"] * 2, "birch"),
-        lambda output: "birch" in output,
+        threshold_before_the_noise, Target.dataset, "names are kept by their true counts",
+        added(["birch"] * 2, "birch"), lambda output: "birch" in output, epsilon=1.0, delta=1e-5, relation=ADD_REMOVE,
+        domain=Domain(shape=Categories(names=NAMES))
     ),
     broken(
-        "small_counts_hidden",
-        GROUP,
-        lambda: Target.dataset(_small_counts_hidden, epsilon=0.5, relation=ADD_REMOVE, domain=BITS),
-        "true counts below 5 are not answered",
-        added([1] * 4, 1),
-        lambda output: output is None,
+        _small_counts_hidden, Target.dataset, "true counts below 5 are not answered", added([1] * 4, 1),
+        lambda output: output is None, epsilon=0.5, relation=ADD_REMOVE, domain=BITS
     ),
     broken(
-        "median_among_the_records",
-        GROUP,
-        lambda: Target.dataset(
-            _rank_of_records,
-            epsilon=1.0,
-            relation=SUBSTITUTE,
-            domain=Domain(bounds=(0, 1), shape=Records(least=3, most=20)),
-        ),
-        "the median is one of the records, as it is",
-        replaced([0.25, 0.5, 0.75], [0.25, 0.375, 0.75]),
-        lambda output: output == 0.375,
+        median_among_the_records, Target.dataset, "the median is one of the records, as it is",
+        replaced([0.25, 0.5, 0.75], [0.25, 0.375, 0.75]), lambda output: output == 0.375, epsilon=1.0,
+        relation=SUBSTITUTE, domain=Domain(bounds=(0, 1), shape=Records(least=3, most=20))
     ),
     broken(
-        "quartile_score_four_times_as_steep",
-        GROUP,
-        lambda: Target.dataset(_first_quartile, epsilon=1.0, relation=ADD_REMOVE, domain=TEN),
+        quartile_score_four_times_as_steep, Target.dataset,
         "the score of a quartile is multiplied by four to keep it an integer, its sensitivity is not",
-        added([10] * 8, 0),
-        lambda output: output == 0,
-        trials=20_000,
+        added([10] * 8, 0), lambda output: output == 0, trials=20_000, epsilon=1.0, relation=ADD_REMOVE, domain=TEN
     ),
     sound(
-        "threshold_that_halts",
-        GROUP,
-        lambda: Target.dataset(_halts, epsilon=1.0, domain=integer_queries(4)),
+        _halts, Target.dataset,
         "AboveThreshold with integer noise of 2/epsilon for the threshold and 4/epsilon for each query",
+        name="threshold_that_halts", epsilon=1.0, domain=integer_queries(4)
     ),
     sound(
-        "partitions_at_the_threshold",
-        GROUP,
-        lambda: Target.dataset(
-            _whole_logarithm, epsilon=1.0, delta=0.01, relation=ADD_REMOVE, domain=categories(*NAMES)
-        ),
-        "a name that one person has is left with a probability of e^-5/(1 + 1/e), which is below delta",
+        partitions_at_the_threshold, Target.dataset,
+        "a name that one person has is left with a probability of e^-5/(1 + 1/e), which is below delta", epsilon=1.0,
+        delta=0.01, relation=ADD_REMOVE, domain=categories(*NAMES)
     ),
     sound(
-        "small_noisy_counts_hidden",
-        GROUP,
-        lambda: Target.dataset(_small_noisy_counts_hidden, epsilon=0.5, relation=ADD_REMOVE, domain=BITS),
-        "what is hidden follows from the noisy count",
+        _small_noisy_counts_hidden, Target.dataset, "what is hidden follows from the noisy count", epsilon=0.5,
+        relation=ADD_REMOVE, domain=BITS
     ),
 )
+# fmt: on

@@ -1,4 +1,4 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Budgets spent twice, at large ε, in other currencies of privacy, by groups, and by samples that amplify too much."""
 
 from __future__ import annotations
@@ -160,142 +160,79 @@ def sum_for_two_people(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[
     return np.asarray(int(records.sum()) + discrete_laplace(scale_of(0.5), trials, rng))
 
 
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "answers_with_six",
-        GROUP,
-        lambda: Target.noise(answers_with_six, epsilon=5.0, domain=BIT),
-        "randomized response of ε = 6 claims 5",
-        ZERO_ONE,
-        lambda output: output == 0,
-        trials=60_000,
+        answers_with_six, Target.noise, "randomized response of ε = 6 claims 5", ZERO_ONE, lambda output: output == 0,
+        trials=60_000, epsilon=5.0, domain=BIT
     ),
     broken(
-        "noise_of_ten",
-        GROUP,
-        lambda: Target.noise(noise_of_ten, epsilon=4.0, domain=WHOLE),
-        "discrete Laplace noise of ε = 6 claims 4",
-        ZERO_ONE,
-        lambda output: output <= 0,
+        noise_of_ten, Target.noise, "discrete Laplace noise of ε = 6 claims 4", ZERO_ONE, lambda output: output <= 0,
+        epsilon=4.0, domain=WHOLE
     ),
     broken(
-        "ten_queries",
-        GROUP,
-        lambda: Target.dataset(
-            ten_queries, epsilon=1.0, domain=Domain(shape=Queries(size=10), integers=True, bounds=(0, 50))
-        ),
-        "ten answers of ε = 0.3 each claim 1",
+        ten_queries, Target.dataset, "ten answers of ε = 0.3 each claim 1",
         NeighbouringPair(np.zeros(10, dtype=np.int64), np.ones(10, dtype=np.int64), None),
-        lambda output: float(np.clip(output, 0, 1).sum()) <= 3,
-        trials=20_000,
+        lambda output: float(np.clip(output, 0, 1).sum()) <= 3, trials=20_000, epsilon=1.0,
+        domain=Domain(shape=Queries(size=10), integers=True, bounds=(0, 50))
     ),
     broken(
-        "half_of_rho",
-        GROUP,
-        lambda: Target.noise(half_of_rho, claim=ZeroConcentrated(0.25), domain=WHOLE),
-        "discrete Gaussian noise of ρ = 1/2 claims half of that",
-        ZERO_ONE,
-        lambda output: output <= 0,
-        trials=20_000,
+        half_of_rho, Target.noise, "discrete Gaussian noise of ρ = 1/2 claims half of that", ZERO_ONE,
+        lambda output: output <= 0, trials=20_000, claim=ZeroConcentrated(0.25), domain=WHOLE
     ),
     broken(
-        "gaussian_too_narrow",
-        GROUP,
-        lambda: Target.noise(gaussian_too_narrow, claim=GaussianDP(1 / 3), domain=WHOLE),
-        "noise of σ = 2 claims what 3 would give",
-        ZERO_ONE,
-        lambda output: output <= 0,
-        trials=20_000,
+        gaussian_too_narrow, Target.noise, "noise of σ = 2 claims what 3 would give", ZERO_ONE,
+        lambda output: output <= 0, trials=20_000, claim=GaussianDP(1 / 3), domain=WHOLE
     ),
     broken(
-        "renyi_of_other_order",
-        GROUP,
-        lambda: Target.noise(renyi_of_other_order, claim=Renyi(8.0, 0.6), domain=WHOLE),
-        "the divergence of order 8 is 4, and the claim's 0.6 is nearer to that of order 1",
-        ZERO_ONE,
-        lambda output: output <= -1,
+        renyi_of_other_order, Target.noise,
+        "the divergence of order 8 is 4, and the claim's 0.6 is nearer to that of order 1", ZERO_ONE,
+        lambda output: output <= -1, claim=Renyi(8.0, 0.6), domain=WHOLE
     ),
     broken(
-        "truth_with_one_percent",
-        GROUP,
-        lambda: Target.noise(truth_with_one_percent, epsilon=1.0, delta=1e-3, domain=WHOLE),
-        "one output in a hundred tells the answer, ten times the claimed δ",
-        ZERO_ONE,
-        lambda output: output == 10_000,
-        trials=20_000,
+        truth_with_one_percent, Target.noise, "one output in a hundred tells the answer, ten times the claimed δ",
+        ZERO_ONE, lambda output: output == 10_000, trials=20_000, epsilon=1.0, delta=1e-3, domain=WHOLE
     ),
     broken(
-        "sampled_then_amplified",
-        GROUP,
-        lambda: Target.dataset(sampled_then_amplified, epsilon=0.3, relation="add-remove", domain=PEOPLE),
+        sampled_then_amplified, Target.dataset,
         "amplification by sampling taken for a factor, which it is for small ε only",
         NeighbouringPair.records(np.array([1]), np.array([], dtype=np.int64), Relation.ADD_REMOVE),
-        lambda output: output >= 1,
-        trials=20_000,
+        lambda output: output >= 1, trials=20_000, epsilon=0.3, relation="add-remove", domain=PEOPLE
     ),
     broken(
-        "sample_without_replacement",
-        GROUP,
-        lambda: Target.dataset(sample_without_replacement, epsilon=0.4, relation="substitute", domain=CROWD),
-        "amplification by sampling without replacement taken for a factor",
-        _changed([1] + [0] * 9, [0] * 10),
-        lambda output: output >= 1,
-        trials=20_000,
+        sample_without_replacement, Target.dataset, "amplification by sampling without replacement taken for a factor",
+        _changed([1] + [0] * 9, [0] * 10), lambda output: output >= 1, trials=20_000, epsilon=0.4,
+        relation="substitute", domain=CROWD
     ),
     broken(
-        "one_sample_for_all",
-        GROUP,
-        lambda: Target.dataset(one_sample_for_all, epsilon=0.2, relation="substitute", domain=PEOPLE),
-        "the sample is not random, and amplifies nothing",
-        _changed([1] + [0] * 9, [0] * 10),
-        lambda output: output >= 1,
+        one_sample_for_all, Target.dataset, "the sample is not random, and amplifies nothing",
+        _changed([1] + [0] * 9, [0] * 10), lambda output: output >= 1, epsilon=0.2, relation="substitute",
+        domain=PEOPLE
     ),
     broken(
-        "shuffled_answers",
-        GROUP,
-        lambda: Target.dataset(shuffled_answers, epsilon=2 / math.sqrt(10), relation="substitute", domain=CROWD),
-        "ten shuffled answers do not hide each other as well as the claim says",
-        _changed([1] + [0] * 9, [0] * 10),
-        lambda output: output >= 5,
-        trials=100_000,
+        shuffled_answers, Target.dataset, "ten shuffled answers do not hide each other as well as the claim says",
+        _changed([1] + [0] * 9, [0] * 10), lambda output: output >= 5, trials=100_000, epsilon=2 / math.sqrt(10),
+        relation="substitute", domain=CROWD
     ),
     broken(
-        "adaptive_second",
-        GROUP,
-        lambda: Target.noise(adaptive_second, epsilon=0.5, domain=WHOLE),
-        "the sum of four answers of ε = 0.5 each claims the budget of one",
-        ZERO_ONE,
-        lambda output: output <= 1,
-        trials=20_000,
+        adaptive_second, Target.noise, "the sum of four answers of ε = 0.5 each claims the budget of one", ZERO_ONE,
+        lambda output: output <= 1, trials=20_000, epsilon=0.5, domain=WHOLE
     ),
     broken(
-        "group_of_three",
-        GROUP,
-        lambda: Target.dataset(
-            group_of_three,
-            epsilon=0.75,
-            pairs=(
+        group_of_three, Target.dataset, "a claim for households of three with noise for half of one",
+        NeighbouringPair(np.array([0, 0, 0, 1]), np.array([1, 1, 1, 1]), None), lambda output: output <= 1,
+        epsilon=0.75,
+        pairs=(
                 NeighbouringPair(np.array([0, 0, 0, 1]), np.array([1, 1, 1, 1]), None),
                 NeighbouringPair(np.array([0, 0, 0]), np.array([1, 1, 0]), None),
-            ),
-        ),
-        "a claim for households of three with noise for half of one",
-        NeighbouringPair(np.array([0, 0, 0, 1]), np.array([1, 1, 1, 1]), None),
-        lambda output: output <= 1,
+            )
     ),
     broken(
-        "random_budget",
-        GROUP,
-        lambda: Target.noise(random_budget, epsilon=1.0, domain=WHOLE),
-        "half of the outputs have ε = 3, whatever the other half has",
-        ZERO_ONE,
-        lambda output: output <= 0,
+        random_budget, Target.noise, "half of the outputs have ε = 3, whatever the other half has", ZERO_ONE,
+        lambda output: output <= 0, epsilon=1.0, domain=WHOLE
     ),
     sound(
-        "answers_with_eight",
-        GROUP,
-        lambda: Target.noise(answers_with_eight, epsilon=8.0, domain=BIT),
-        "randomized response of ε = 8",
+        answers_with_eight, Target.noise, "randomized response of ε = 8",
         Computed(
             ZERO_ONE,
             lambda answer: {
@@ -303,47 +240,27 @@ SPECIMENS: tuple[Specimen, ...] = (
                 1 - answer: float(1 - truth_probability(8.0)),
             },
         ),
+        epsilon=8.0, domain=BIT
     ),
     sound(
-        "noise_of_five",
-        GROUP,
-        lambda: Target.noise(noise_of_five, epsilon=5.0, domain=WHOLE),
-        "discrete Laplace noise at a large ε",
-        Computed(ZERO_ONE, lambda answer: pushed(laplace_law(scale_of(5.0)), lambda n: answer + n)),
+        noise_of_five, Target.noise, "discrete Laplace noise at a large ε",
+        Computed(ZERO_ONE, lambda answer: pushed(laplace_law(scale_of(5.0)), lambda n: answer + n)), epsilon=5.0,
+        domain=WHOLE
     ),
     sound(
-        "three_thirds",
-        GROUP,
-        lambda: Target.dataset(
-            three_thirds, epsilon=1.0, domain=Domain(shape=Queries(size=3), integers=True, bounds=(0, 50))
-        ),
-        "three answers with a third of the budget each",
+        three_thirds, Target.dataset, "three answers with a third of the budget each", epsilon=1.0,
+        domain=Domain(shape=Queries(size=3), integers=True, bounds=(0, 50))
     ),
     sound(
-        "name_and_shame",
-        GROUP,
-        lambda: Target.dataset(
-            name_and_shame,
-            epsilon=0.5,
-            delta=0.001,
-            domain=Domain(shape=Streams(length=3), integers=True, bounds=(0, 9)),
-        ),
-        "one output in a thousand is the truth, which is the claimed δ",
+        name_and_shame, Target.dataset, "one output in a thousand is the truth, which is the claimed δ",
         Computed(
             NeighbouringPair.records(np.array([9, 0, 0]), np.array([0, 0, 0]), Relation.SUBSTITUTE),
             lambda records: {(int(records[0]), 1): 0.001, (0, 0): 0.999},
         ),
+        epsilon=0.5, delta=0.001, domain=Domain(shape=Streams(length=3), integers=True, bounds=(0, 9))
     ),
     sound(
-        "truth_or_response",
-        GROUP,
-        lambda: Target.dataset(
-            truth_or_response,
-            epsilon=1.0,
-            delta=0.01,
-            domain=Domain(shape=Streams(length=1), integers=True, bounds=(0, 1)),
-        ),
-        "the truth with a probability of δ, and randomized response of ε otherwise",
+        truth_or_response, Target.dataset, "the truth with a probability of δ, and randomized response of ε otherwise",
         Computed(
             _changed([1], [0]),
             lambda records: {
@@ -352,46 +269,37 @@ SPECIMENS: tuple[Specimen, ...] = (
                 str(1 - int(records[0])): 0.99 * float(1 - truth_probability(1.0)),
             },
         ),
+        epsilon=1.0, delta=0.01, domain=Domain(shape=Streams(length=1), integers=True, bounds=(0, 1))
     ),
     sound(
-        "sampled_rightly",
-        GROUP,
-        lambda: Target.dataset(sampled_rightly, epsilon=AMPLIFIED, relation="add-remove", domain=PEOPLE),
+        sampled_rightly, Target.dataset,
         "one in ten people is asked with ε = 3, which is log(1 + (e^3 − 1)/10) for those who may be asked",
         Computed(
             NeighbouringPair.records(np.array([1]), np.array([], dtype=np.int64), Relation.ADD_REMOVE),
             lambda records: _sampled(len(records)),
         ),
+        epsilon=AMPLIFIED, relation="add-remove", domain=PEOPLE
     ),
     sound(
-        "one_answer_of_many",
-        GROUP,
-        lambda: Target.dataset(
-            one_answer_of_many, epsilon=1.0, domain=Domain(shape=Queries(size=4), integers=True, bounds=(0, 50))
-        ),
-        "one of four answers is told, with the whole budget",
+        one_answer_of_many, Target.dataset, "one of four answers is told, with the whole budget",
         Computed(
             NeighbouringPair(np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0]), None),
             lambda answers: {
                 (place, int(answers[place]) + n): mass / 4 for place in range(4) for n, mass in laplace_law(1).items()
             },
         ),
+        epsilon=1.0, domain=Domain(shape=Queries(size=4), integers=True, bounds=(0, 50))
     ),
     sound(
-        "sum_for_two_people",
-        GROUP,
-        lambda: Target.dataset(
-            sum_for_two_people,
-            epsilon=1.0,
-            pairs=(NeighbouringPair(np.array([0, 0, 1]), np.array([1, 1, 1]), None),),
-        ),
-        "a claim for groups of two with noise for one of half as large an ε",
+        sum_for_two_people, Target.dataset, "a claim for groups of two with noise for one of half as large an ε",
         Computed(
             NeighbouringPair(np.array([0, 0, 1]), np.array([1, 1, 1]), None),
             lambda records: pushed(laplace_law(2), lambda n: int(records.sum()) + n),
         ),
+        epsilon=1.0, pairs=(NeighbouringPair(np.array([0, 0, 1]), np.array([1, 1, 1]), None),)
     ),
 )
+# fmt: on
 
 
 def _sampled(people: int) -> dict[int, float]:

@@ -1,4 +1,4 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Noise that takes few values, or repeats: small generators, pools, tables, truncation, noise that sticks."""
 
 from __future__ import annotations
@@ -137,119 +137,65 @@ def table_of_weights(answer: int, trials: int, rng: Rng) -> NDArray[np.intp]:
     return weighted([2 ** (4 - abs(answer - k)) for k in range(5)], trials, rng)
 
 
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "fixed_seed",
-        GROUP,
-        lambda: Target.noise(fixed_seed, epsilon=1.0),
-        "the generator is seeded with 42 in every call, so that the first output is always the same",
-        ZERO_ONE,
-        lambda output: output in FROM_42,
+        fixed_seed, Target.noise,
+        "the generator is seeded with 42 in every call, so that the first output is always the same", ZERO_ONE,
+        lambda output: output in FROM_42, epsilon=1.0
     ),
     broken(
-        "byte_table",
-        GROUP,
-        lambda: Target.noise(byte_table, epsilon=1.0),
-        "noise has 256 values, looked up by a random byte",
-        ZERO_ONE,
-        lambda output: output in IN_TABLE,
+        byte_table, Target.noise, "noise has 256 values, looked up by a random byte", ZERO_ONE,
+        lambda output: output in IN_TABLE, epsilon=1.0
     ),
     broken(
-        "sixteen_bit_uniform",
-        GROUP,
-        lambda: Target.noise(sixteen_bit_uniform, epsilon=0.5),
-        "the inverse of the distribution function is taken at one of 2^16 numbers",
-        ZERO_ONE,
-        lambda output: output in SIXTEEN_BIT,
+        sixteen_bit_uniform, Target.noise, "the inverse of the distribution function is taken at one of 2^16 numbers",
+        ZERO_ONE, lambda output: output in SIXTEEN_BIT, epsilon=0.5
     ),
     broken(
-        "keyed_by_answer",
-        GROUP,
-        lambda: Target.noise(keyed_by_answer, epsilon=1.0),
-        "noise is a function of the answer, so that repeated queries cannot average it away",
-        ZERO_ONE,
-        lambda output: output == keyed_by_answer(0.0, 1, np.random.default_rng(0))[0],
+        keyed_by_answer, Target.noise,
+        "noise is a function of the answer, so that repeated queries cannot average it away", ZERO_ONE,
+        lambda output: output == keyed_by_answer(0.0, 1, np.random.default_rng(0))[0], epsilon=1.0
     ),
     broken(
-        "short_seeds",
-        GROUP,
-        lambda: Target.dataset(short_seeds, epsilon=1.0, domain=Domain(shape=Queries(size=4))),
-        "each row of noise comes from one of 4,096 seeds",
-        NeighbouringPair(np.zeros(4), np.ones(4), None),
-        lambda output: output[0] in FIRST_OF_SHORT_SEEDS,
+        short_seeds, Target.dataset, "each row of noise comes from one of 4,096 seeds",
+        NeighbouringPair(np.zeros(4), np.ones(4), None), lambda output: output[0] in FIRST_OF_SHORT_SEEDS, epsilon=1.0,
+        domain=Domain(shape=Queries(size=4))
     ),
     broken(
-        "pool_of_noise",
-        GROUP,
-        lambda: Target.noise(pool_of_noise, epsilon=1.0),
-        "noise is drawn from a pool of 1,000 values made in advance",
-        ZERO_ONE,
-        lambda output: output in IN_POOL,
+        pool_of_noise, Target.noise, "noise is drawn from a pool of 1,000 values made in advance", ZERO_ONE,
+        lambda output: output in IN_POOL, epsilon=1.0
+    ),
+    broken(three_values, Target.noise, "noise is −2, 0 or 2", ZERO_ONE, lambda output: output == 0.0, epsilon=1.0),
+    broken(
+        triangular, Target.noise, "noise of bounded range: one end is reached from one of two neighbours only",
+        WHOLE_01, lambda output: output == -8, trials=20_000, epsilon=1.0, domain=WHOLE
     ),
     broken(
-        "three_values",
-        GROUP,
-        lambda: Target.noise(three_values, epsilon=1.0),
-        "noise is −2, 0 or 2",
-        ZERO_ONE,
-        lambda output: output == 0.0,
+        clipped_noise, Target.noise, "noise is clipped, not the output", WHOLE_01, lambda output: output == -8,
+        trials=20_000, epsilon=0.5, domain=WHOLE
     ),
     broken(
-        "triangular",
-        GROUP,
-        lambda: Target.noise(triangular, epsilon=1.0, domain=WHOLE),
-        "noise of bounded range: one end is reached from one of two neighbours only",
-        WHOLE_01,
-        lambda output: output == -8,
-        trials=20_000,
+        three_dice, Target.noise, "a sum of three dice instead of normal noise has bounded range", WHOLE_01,
+        lambda output: output == -7, trials=50_000, epsilon=1.0, domain=WHOLE
     ),
     broken(
-        "clipped_noise",
-        GROUP,
-        lambda: Target.noise(clipped_noise, epsilon=0.5, domain=WHOLE),
-        "noise is clipped, not the output",
-        WHOLE_01,
-        lambda output: output == -8,
-        trials=20_000,
+        ten_bit_uniform, Target.noise, "logarithms of 1,024 uniform numbers", ZERO_ONE,
+        lambda output: output in TEN_BIT, epsilon=0.2
     ),
     broken(
-        "three_dice",
-        GROUP,
-        lambda: Target.noise(three_dice, epsilon=1.0, domain=WHOLE),
-        "a sum of three dice instead of normal noise has bounded range",
-        WHOLE_01,
-        lambda output: output == -7,
-        trials=50_000,
-    ),
-    broken(
-        "ten_bit_uniform",
-        GROUP,
-        lambda: Target.noise(ten_bit_uniform, epsilon=0.2),
-        "logarithms of 1,024 uniform numbers",
-        ZERO_ONE,
-        lambda output: output in TEN_BIT,
-    ),
-    broken(
-        "one_draw_for_all_queries",
-        GROUP,
-        lambda: Target.dataset(one_draw_for_all_queries, epsilon=3.0, domain=Domain(shape=Queries(size=3))),
+        one_draw_for_all_queries, Target.dataset,
         "three answers share one draw of noise, so that their differences are exact",
-        NeighbouringPair(np.array([1.0, 0.0, 0.0]), np.zeros(3), None),
-        lambda output: output[0] - output[1] > 0.5,
+        NeighbouringPair(np.array([1.0, 0.0, 0.0]), np.zeros(3), None), lambda output: output[0] - output[1] > 0.5,
+        epsilon=3.0, domain=Domain(shape=Queries(size=3))
     ),
     broken(
-        "rotating_noise",
-        GROUP,
-        lambda: Target.dataset(rotating_noise, epsilon=4.0, domain=Domain(shape=Queries(size=4))),
-        "a row takes four numbers in succession from a public list of noise",
-        NeighbouringPair(np.zeros(4), np.ones(4), None),
-        lambda output: output[0] in IN_POOL,
+        rotating_noise, Target.dataset, "a row takes four numbers in succession from a public list of noise",
+        NeighbouringPair(np.zeros(4), np.ones(4), None), lambda output: output[0] in IN_POOL, epsilon=4.0,
+        domain=Domain(shape=Queries(size=4))
     ),
     sound(
-        "two_answers",
-        GROUP,
-        lambda: Target.noise(two_answers, epsilon=1.0, domain=BIT),
-        "randomized response has two outputs, each of which may come from either input",
+        two_answers, Target.noise, "randomized response has two outputs, each of which may come from either input",
         Computed(
             WHOLE_01,
             lambda answer: {
@@ -257,35 +203,27 @@ SPECIMENS: tuple[Specimen, ...] = (
                 1 - answer: float(1 - truth_probability(1.0)),
             },
         ),
+        epsilon=1.0, domain=BIT
     ),
     sound(
-        "clamped_answer",
-        GROUP,
-        lambda: Target.noise(clamped_answer, epsilon=0.5, domain=Domain(integers=True, bounds=(0, 10))),
-        "outputs pile up at the ends, alike for all inputs",
+        clamped_answer, Target.noise, "outputs pile up at the ends, alike for all inputs",
         Computed(
             NeighbouringPair(10, 9, None),
             lambda answer: pushed(laplace_law(2), lambda n: min(10, max(0, answer + n))),
         ),
+        epsilon=0.5, domain=Domain(integers=True, bounds=(0, 10))
     ),
     sound(
-        "clock_arithmetic",
-        GROUP,
-        lambda: Target.noise(clock_arithmetic, epsilon=0.5, domain=Domain(integers=True, bounds=(-1000, 1000))),
-        "eight outputs: a remainder is post-processing",
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(2), lambda n: (answer + n) % 8)),
+        clock_arithmetic, Target.noise, "eight outputs: a remainder is post-processing",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(2), lambda n: (answer + n) % 8)), epsilon=0.5,
+        domain=Domain(integers=True, bounds=(-1000, 1000))
     ),
     sound(
-        "always_the_same",
-        GROUP,
-        lambda: Target.noise(always_the_same, epsilon=0.1),
-        "the output says nothing of the answer",
-        Computed(ZERO_ONE, lambda answer: {3.5: 1.0}),  # noqa: ARG005 - says nothing of the answer
+        always_the_same, Target.noise, "the output says nothing of the answer",
+        Computed(ZERO_ONE, lambda answer: {3.5: 1.0}), epsilon=0.1  # noqa: ARG005
     ),
     sound(
-        "of_seven_answers",
-        GROUP,
-        lambda: Target.noise(of_seven_answers, epsilon=2.0, sensitivity=6, domain=Domain(integers=True, bounds=(0, 6))),
+        of_seven_answers, Target.noise,
         "randomized response with seven answers, which keeps its claim between any two of them",
         Computed(
             NeighbouringPair(0, 6, None),
@@ -294,11 +232,10 @@ SPECIMENS: tuple[Specimen, ...] = (
                 for k in range(7)
             },
         ),
+        epsilon=2.0, sensitivity=6, domain=Domain(integers=True, bounds=(0, 6))
     ),
     sound(
-        "table_of_weights",
-        GROUP,
-        lambda: Target.noise(table_of_weights, epsilon=2 * math.log(2), domain=Domain(integers=True, bounds=(0, 4))),
+        table_of_weights, Target.noise,
         "integer weights 2^(4 − |difference|): a weight and their total move by a factor of 2 each at the most",
         Computed(
             NeighbouringPair(0, 1, None),
@@ -306,5 +243,7 @@ SPECIMENS: tuple[Specimen, ...] = (
                 k: 2 ** (4 - abs(answer - k)) / sum(2 ** (4 - abs(answer - j)) for j in range(5)) for k in range(5)
             },
         ),
+        epsilon=2 * math.log(2), domain=Domain(integers=True, bounds=(0, 4))
     ),
 )
+# fmt: on

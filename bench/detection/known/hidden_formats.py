@@ -1,4 +1,4 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Noise in narrow floats, or on a grid, that is handed on in another type, rounded, scaled, or printed."""
 
 from __future__ import annotations
@@ -163,219 +163,133 @@ def _grid32(value: float) -> bool:
     return is_off_grid(value, 2.0**-24)
 
 
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "double_of_binary32",
-        GROUP,
-        lambda: Target.noise(double_of_binary32, epsilon=1.0),
-        "binary32 noise, cast to doubles at the end",
-        ZERO_ONE,
-        _grid32,
+        double_of_binary32, Target.noise, "binary32 noise, cast to doubles at the end", ZERO_ONE, _grid32, epsilon=1.0
     ),
     broken(
-        "nine_decimals",
-        GROUP,
-        lambda: Target.noise(nine_decimals, epsilon=1.0),
-        "binary32 noise rounded to nine decimals, a finer grid than that of sums with 1",
-        ZERO_ONE,
-        lambda output: is_off_grid(output, 2.0**-24, within=0.02),
+        nine_decimals, Target.noise, "binary32 noise rounded to nine decimals, a finer grid than that of sums with 1",
+        ZERO_ONE, lambda output: is_off_grid(output, 2.0**-24, within=0.02), epsilon=1.0
     ),
     broken(
-        "printed_binary32",
-        GROUP,
-        lambda: Target.dataset(printed_binary32, epsilon=1.0, domain=ONE_QUERY),
-        "binary32 noise printed with nine digits",
-        FIRST_MOVES,
-        lambda output: is_off_grid(float(output), 2.0**-24, within=0.01),
+        printed_binary32, Target.dataset, "binary32 noise printed with nine digits", FIRST_MOVES,
+        lambda output: is_off_grid(float(output), 2.0**-24, within=0.01), epsilon=1.0, domain=ONE_QUERY
     ),
     broken(
-        "percentages",
-        GROUP,
-        lambda: Target.noise(percentages, epsilon=1.0, noise_scale=100.0),
-        "numpy's Laplace in doubles, times 100",
-        ZERO_ONE,
-        lambda output: abs(output) < 25 and 100.0 * (round(output / 100 * 2.0**53) * 2.0**-53) != output,
+        percentages, Target.noise, "numpy's Laplace in doubles, times 100", ZERO_ONE,
+        lambda output: abs(output) < 25 and 100.0 * (round(output / 100 * 2.0**53) * 2.0**-53) != output, epsilon=1.0,
+        noise_scale=100.0
     ),
     broken(
-        "fahrenheit_of_binary32",
-        GROUP,
-        lambda: Target.noise(fahrenheit_of_binary32, epsilon=1.0, noise_scale=1.8),
-        "binary32 noise through an affine map in doubles",
-        ZERO_ONE,
-        lambda output: is_off_grid((output - 32.0) / 1.8, 2.0**-24, within=1e-4),
+        fahrenheit_of_binary32, Target.noise, "binary32 noise through an affine map in doubles", ZERO_ONE,
+        lambda output: is_off_grid((output - 32.0) / 1.8, 2.0**-24, within=1e-4), epsilon=1.0, noise_scale=1.8
     ),
     broken(
-        "half_precision",
-        GROUP,
-        lambda: Target.noise(half_precision, epsilon=2.0, delta=1e-3, noise_scale=4.0),
-        "normal noise in binary16, cast to doubles at the end",
-        ZERO_ONE,
-        lambda output: is_off_grid(output, 2.0**-11),
-        trials=20_000,
+        half_precision, Target.noise, "normal noise in binary16, cast to doubles at the end", ZERO_ONE,
+        lambda output: is_off_grid(output, 2.0**-11), trials=20_000, epsilon=2.0, delta=1e-3, noise_scale=4.0
     ),
     broken(
-        "as_decimals",
-        GROUP,
-        lambda: Target.dataset(as_decimals, epsilon=1.0, domain=ONE_QUERY),
-        "binary32 noise as decimal numbers",
-        FIRST_MOVES,
-        lambda output: _grid32(float(output)),
+        as_decimals, Target.dataset, "binary32 noise as decimal numbers", FIRST_MOVES,
+        lambda output: _grid32(float(output)), epsilon=1.0, domain=ONE_QUERY
     ),
     broken(
-        "nano_units",
-        GROUP,
-        lambda: Target.noise(nano_units, epsilon=1.0, noise_scale=1e9),
-        "binary32 noise times 10^9 as integers",
-        ZERO_ONE,
-        lambda output: is_off_grid(output * 1e-9, 2.0**-24, within=0.02),
+        nano_units, Target.noise, "binary32 noise times 10^9 as integers", ZERO_ONE,
+        lambda output: is_off_grid(output * 1e-9, 2.0**-24, within=0.02), epsilon=1.0, noise_scale=1e9
     ),
     broken(
-        "packed_floats",
-        GROUP,
-        lambda: Target.dataset(packed_floats, epsilon=1.0, domain=ONE_QUERY),
-        "binary32 noise in the bytes of a double, the most significant first",
-        FIRST_MOVES,
-        lambda output: _grid32(struct.unpack(">d", output)[0]),
+        packed_floats, Target.dataset, "binary32 noise in the bytes of a double, the most significant first",
+        FIRST_MOVES, lambda output: _grid32(struct.unpack(">d", output)[0]), epsilon=1.0, domain=ONE_QUERY
     ),
     broken(
-        "column_of_rows",
-        GROUP,
-        lambda: Target.dataset(column_of_rows, epsilon=1.0, domain=ONE_QUERY),
-        "binary32 noise in one column of a matrix of doubles, beside a column of integers",
-        FIRST_MOVES,
-        lambda output: _grid32(output[2]),
+        column_of_rows, Target.dataset,
+        "binary32 noise in one column of a matrix of doubles, beside a column of integers", FIRST_MOVES,
+        lambda output: _grid32(output[2]), epsilon=1.0, domain=ONE_QUERY
     ),
     broken(
-        "truncated_to_bfloat16",
-        GROUP,
-        lambda: Target.noise(truncated_to_bfloat16, epsilon=1.0, noise_scale=1.0),
-        "binary32 noise cut to bfloat16, added in doubles",
-        ZERO_ONE,
-        lambda output: is_off_grid(output, 2.0**-8),
+        truncated_to_bfloat16, Target.noise, "binary32 noise cut to bfloat16, added in doubles", ZERO_ONE,
+        lambda output: is_off_grid(output, 2.0**-8), epsilon=1.0, noise_scale=1.0
     ),
     broken(
-        "exponential_of_noise",
-        GROUP,
-        lambda: Target.noise(exponential_of_noise, epsilon=1.0, noise_scale=1.0),
-        "the exponential of binary32 noise, in doubles",
-        ZERO_ONE,
-        lambda output: is_off_grid(math.log(output), 2.0**-24, within=1e-4),
+        exponential_of_noise, Target.noise, "the exponential of binary32 noise, in doubles", ZERO_ONE,
+        lambda output: is_off_grid(math.log(output), 2.0**-24, within=1e-4), epsilon=1.0, noise_scale=1.0
     ),
     broken(
-        "json_record",
-        GROUP,
-        lambda: Target.dataset(json_record, epsilon=1.0, domain=ONE_QUERY),
-        "numpy's Laplace in doubles, printed to the last bit in JSON",
-        FIRST_MOVES,
-        lambda output: is_off_grid(json.loads(output)["value"], 2.0**-53),
+        json_record, Target.dataset, "numpy's Laplace in doubles, printed to the last bit in JSON", FIRST_MOVES,
+        lambda output: is_off_grid(json.loads(output)["value"], 2.0**-53), epsilon=1.0, domain=ONE_QUERY
     ),
     broken(
-        "sum_in_binary32",
-        GROUP,
-        lambda: Target.sum(sum_in_binary32, epsilon=1.0, bounds=(0, 1)),
-        "a sum with binary32 noise, cast to a double",
-        NeighbouringPair.records(np.array([0.0]), np.array([1.0]), Relation.SUBSTITUTE),
-        _grid32,
+        sum_in_binary32, Target.sum, "a sum with binary32 noise, cast to a double",
+        NeighbouringPair.records(np.array([0.0]), np.array([1.0]), Relation.SUBSTITUTE), _grid32, epsilon=1.0,
+        bounds=(0, 1)
     ),
     broken(
-        "grid_of_noise_only",
-        GROUP,
-        lambda: Target.noise(grid_of_noise_only, epsilon=1.0),
-        "noise is rounded to two decimals, the answer is not",
-        NeighbouringPair(0.0, 0.005, None),
-        lambda output: is_off_grid(output / 10, 0.001, within=0.2),
+        grid_of_noise_only, Target.noise, "noise is rounded to two decimals, the answer is not",
+        NeighbouringPair(0.0, 0.005, None), lambda output: is_off_grid(output / 10, 0.001, within=0.2), epsilon=1.0
     ),
     sound(
-        "tenths",
-        GROUP,
-        lambda: Target.noise(tenths, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=0.1),
-        "an integer with exact noise, times 0.1: each integer has one double",
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 0.1)),
+        tenths, Target.noise, "an integer with exact noise, times 0.1: each integer has one double",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 0.1)), epsilon=1.0,
+        domain=SOME_INTEGERS, noise_scale=0.1
     ),
     sound(
-        "text_of_integer",
-        GROUP,
-        lambda: Target.dataset(
-            text_of_integer, epsilon=1.0, domain=Domain(shape=Records(), integers=True, bounds=(0, 1))
-        ),
-        "an integer with exact noise in scientific notation with three decimals",
+        text_of_integer, Target.dataset, "an integer with exact noise in scientific notation with three decimals",
         Computed(
             NeighbouringPair.records(np.array([0, 1]), np.array([0]), Relation.ADD_REMOVE),
             lambda records: pushed(laplace_law(1), lambda n: f"{float(records.sum() + n):.3e}"),
         ),
+        epsilon=1.0, domain=Domain(shape=Records(), integers=True, bounds=(0, 1))
     ),
     sound(
-        "binary32_of_integer",
-        GROUP,
-        lambda: Target.noise(binary32_of_integer, epsilon=0.3, domain=SOME_INTEGERS),
-        "an integer with exact noise, cast to binary32",
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(scale_of(0.3)), lambda n: float(answer + n))),
+        binary32_of_integer, Target.noise, "an integer with exact noise, cast to binary32",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(scale_of(0.3)), lambda n: float(answer + n))), epsilon=0.3,
+        domain=SOME_INTEGERS
     ),
     sound(
-        "to_nearest_five",
-        GROUP,
-        lambda: Target.noise(to_nearest_five, epsilon=0.3, domain=SOME_INTEGERS),
-        "the output is rounded, ties to even, after exact noise was added",
+        to_nearest_five, Target.noise, "the output is rounded, ties to even, after exact noise was added",
         Computed(
             WHOLE_01, lambda answer: pushed(laplace_law(scale_of(0.3)), lambda n: 5.0 * round((answer + n) / 5.0))
         ),
+        epsilon=0.3, domain=SOME_INTEGERS
     ),
     sound(
-        "affine_of_integer",
-        GROUP,
-        lambda: Target.noise(affine_of_integer, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=1.8),
-        "an affine map in doubles of an integer with exact noise",
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: 1.8 * (answer + n) + 32.0)),
+        affine_of_integer, Target.noise, "an affine map in doubles of an integer with exact noise",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: 1.8 * (answer + n) + 32.0)), epsilon=1.0,
+        domain=SOME_INTEGERS, noise_scale=1.8
     ),
     sound(
-        "rows_in_half_precision",
-        GROUP,
-        lambda: Target.dataset(
-            rows_in_half_precision,
-            epsilon=1.0,
-            domain=Domain(shape=Queries(size=3), integers=True, bounds=(0, 100)),
-        ),
-        "three integers with exact noise, a third of ε each, in binary16",
+        rows_in_half_precision, Target.dataset, "three integers with exact noise, a third of ε each, in binary16",
+        epsilon=1.0, domain=Domain(shape=Queries(size=3), integers=True, bounds=(0, 100))
     ),
     sound(
-        "square_root_of_magnitude",
-        GROUP,
-        lambda: Target.noise(square_root_of_magnitude, epsilon=2.0, domain=SOME_INTEGERS),
-        "a function of an integer with exact noise, in doubles",
+        square_root_of_magnitude, Target.noise, "a function of an integer with exact noise, in doubles",
         Computed(
             WHOLE_01, lambda answer: pushed(laplace_law(scale_of(2.0)), lambda n: math.sqrt(float(abs(answer + n))))
         ),
+        epsilon=2.0, domain=SOME_INTEGERS
     ),
     sound(
-        "subnormal_units",
-        GROUP,
-        lambda: Target.noise(subnormal_units, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=2.0**-1070),
-        "an integer with exact noise times 2^−1070, exactly",
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 2.0**-1070)),
+        subnormal_units, Target.noise, "an integer with exact noise times 2^−1070, exactly",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 2.0**-1070)), epsilon=1.0,
+        domain=SOME_INTEGERS, noise_scale=2.0**-1070
     ),
     sound(
-        "overflowing_units",
-        GROUP,
-        lambda: Target.noise(overflowing_units, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=1e306),
-        "an integer with exact noise times 10^306, which is infinite from 180 on",
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 1e306)),
+        overflowing_units, Target.noise, "an integer with exact noise times 10^306, which is infinite from 180 on",
+        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 1e306)), epsilon=1.0,
+        domain=SOME_INTEGERS, noise_scale=1e306
     ),
     sound(
-        "halves_with_signed_zero",
-        GROUP,
-        lambda: Target.noise(halves_with_signed_zero, epsilon=1.0, domain=SOME_INTEGERS),
+        halves_with_signed_zero, Target.noise,
         "halves of an integer with exact noise, rounded: −1/2 goes to a zero with a sign",
         Computed(
             WHOLE_01,
             lambda answer: pushed(laplace_law(1), lambda n: repr(float(np.round(0.5 * (answer + n))))),
             lambda output: repr(float(output)),
         ),
+        epsilon=1.0, domain=SOME_INTEGERS
     ),
     sound(
-        "sometimes_nan",
-        GROUP,
-        lambda: Target.noise(sometimes_nan, epsilon=1.0, domain=SOME_INTEGERS),
-        "one output in eight is NaN, whatever the answer",
+        sometimes_nan, Target.noise, "one output in eight is NaN, whatever the answer",
         Computed(
             WHOLE_01,
             lambda answer: pushed(
@@ -384,5 +298,7 @@ SPECIMENS: tuple[Specimen, ...] = (
             ),
             lambda output: repr(float(output)),
         ),
+        epsilon=1.0, domain=SOME_INTEGERS
     ),
 )
+# fmt: on

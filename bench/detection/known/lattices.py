@@ -1,4 +1,4 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Integer and gridded noise whose masses are wrong: parity, multiples, rounding, division, biased coins."""
 
 from __future__ import annotations
@@ -130,155 +130,87 @@ def sum_of_two_noises(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
     return np.asarray(answer + discrete_laplace(2, trials, rng) + 3 * discrete_laplace(1, trials, rng))
 
 
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "parity_bias",
-        GROUP,
-        lambda: Target.noise(parity_bias, epsilon=0.1, domain=WHOLE),
-        "a quarter of the odd noise is moved to the even number above",
-        ZERO_ONE,
-        lambda output: output % 2 == 0,
+        parity_bias, Target.noise, "a quarter of the odd noise is moved to the even number above", ZERO_ONE,
+        lambda output: output % 2 == 0, epsilon=0.1, domain=WHOLE
     ),
     broken(
-        "truncated_float",
-        GROUP,
-        lambda: Target.noise(truncated_float, epsilon=1.0, domain=WHOLE),
-        "Laplace noise cut towards 0, which so takes the mass of two cells",
-        ZERO_ONE,
-        lambda output: output == 0,
+        truncated_float, Target.noise, "Laplace noise cut towards 0, which so takes the mass of two cells", ZERO_ONE,
+        lambda output: output == 0, epsilon=1.0, domain=WHOLE
     ),
     broken(
-        "even_noise",
-        GROUP,
-        lambda: Target.noise(even_noise, epsilon=0.25, domain=WHOLE),
-        "noise has steps of 2, so that the parity of the answer is exact",
-        ZERO_ONE,
-        lambda output: output % 2 == 0,
+        even_noise, Target.noise, "noise has steps of 2, so that the parity of the answer is exact", ZERO_ONE,
+        lambda output: output % 2 == 0, epsilon=0.25, domain=WHOLE
     ),
     broken(
-        "fours_are_heavier",
-        GROUP,
-        lambda: Target.noise(fours_are_heavier, epsilon=1 / 9, domain=WHOLE),
-        "multiples of 4 have half as much mass again as they should",
-        ZERO_ONE,
-        lambda output: output % 4 == 0,
-        trials=50_000,
+        fours_are_heavier, Target.noise, "multiples of 4 have half as much mass again as they should", ZERO_ONE,
+        lambda output: output % 4 == 0, trials=50_000, epsilon=1 / 9, domain=WHOLE
     ),
     broken(
-        "two_zeros",
-        GROUP,
-        lambda: Target.noise(two_zeros, epsilon=0.5, domain=WHOLE),
-        "a sign times a magnitude counts 0 twice",
-        ZERO_ONE,
-        lambda output: output == 0,
+        two_zeros, Target.noise, "a sign times a magnitude counts 0 twice", ZERO_ONE, lambda output: output == 0,
+        epsilon=0.5, domain=WHOLE
     ),
     broken(
-        "no_zero",
-        GROUP,
-        lambda: Target.noise(no_zero, epsilon=0.5, domain=WHOLE),
-        "magnitudes begin at 1, so that noise is never 0",
-        ZERO_ONE,
-        lambda output: output == 1,
+        no_zero, Target.noise, "magnitudes begin at 1, so that noise is never 0", ZERO_ONE, lambda output: output == 1,
+        epsilon=0.5, domain=WHOLE
     ),
     broken(
-        "floored_variance",
-        GROUP,
-        lambda: Target.noise(floored_variance, claim=GaussianDP(1 / math.sqrt(3)), domain=WHOLE),
-        "the standard deviation is the integer part of what it should be",
-        NeighbouringPair(0, 1, None),
-        lambda output: output <= 0,
+        floored_variance, Target.noise, "the standard deviation is the integer part of what it should be",
+        NeighbouringPair(0, 1, None), lambda output: output <= 0, claim=GaussianDP(1 / math.sqrt(3)), domain=WHOLE
     ),
     broken(
-        "modulo_of_a_byte",
-        GROUP,
-        lambda: Target.noise(modulo_of_a_byte, epsilon=0.1, delta=0.02, domain=WHOLE, sensitivity=10),
-        "a byte modulo 150 is twice as often below 106",
-        NeighbouringPair(0, 10, None),
-        lambda output: output < 10,
+        modulo_of_a_byte, Target.noise, "a byte modulo 150 is twice as often below 106", NeighbouringPair(0, 10, None),
+        lambda output: output < 10, epsilon=0.1, delta=0.02, domain=WHOLE, sensitivity=10
     ),
     broken(
-        "integer_division",
-        GROUP,
-        lambda: Target.noise(integer_division, epsilon=0.05, domain=WHOLE),
-        "the acceptance probability of geometric noise is cut to 95 %, and 0 counts twice",
-        ZERO_ONE,
-        lambda output: output == 0,
-        trials=20_000,
+        integer_division, Target.noise,
+        "the acceptance probability of geometric noise is cut to 95 %, and 0 counts twice", ZERO_ONE,
+        lambda output: output == 0, trials=20_000, epsilon=0.05, domain=WHOLE
     ),
     broken(
-        "coarse_steps",
-        GROUP,
-        lambda: Target.noise(coarse_steps, epsilon=0.5, domain=WHOLE),
-        "noise has steps of 4, the answer has not",
-        ZERO_ONE,
-        lambda output: output % 4 == 0,
+        coarse_steps, Target.noise, "noise has steps of 4, the answer has not", ZERO_ONE,
+        lambda output: output % 4 == 0, epsilon=0.5, domain=WHOLE
     ),
     broken(
-        "rounded_to_even_tenths",
-        GROUP,
-        lambda: Target.noise(rounded_to_even_tenths, epsilon=0.5),
-        "answers are floored to tenths, noise has steps of a fifth",
-        NeighbouringPair(0.0, 0.1, None),
-        lambda output: round(10 * output) % 2 == 0,
+        rounded_to_even_tenths, Target.noise, "answers are floored to tenths, noise has steps of a fifth",
+        NeighbouringPair(0.0, 0.1, None), lambda output: round(10 * output) % 2 == 0, epsilon=0.5
     ),
     broken(
-        "geometric_of_two_scales",
-        GROUP,
-        lambda: Target.noise(geometric_of_two_scales, epsilon=0.05, domain=WHOLE),
-        "negative noise is halved, which doubles its mass",
-        NeighbouringPair(0, 1, None),
-        lambda output: output < 0,
-        trials=100_000,
+        geometric_of_two_scales, Target.noise, "negative noise is halved, which doubles its mass",
+        NeighbouringPair(0, 1, None), lambda output: output < 0, trials=100_000, epsilon=0.05, domain=WHOLE
     ),
     broken(
-        "bits_of_noise",
-        GROUP,
-        lambda: Target.dataset(
-            bits_of_noise, epsilon=1.0, domain=Domain(shape=Queries(size=2), integers=True, bounds=(0, 50))
-        ),
-        "the lowest bit of the noise is 1 four times out of five",
+        bits_of_noise, Target.dataset, "the lowest bit of the noise is 1 four times out of five",
         NeighbouringPair(np.array([0, 0]), np.array([1, 1]), None),
-        lambda output: output[0] % 2 == 1 and output[1] % 2 == 1,
+        lambda output: output[0] % 2 == 1 and output[1] % 2 == 1, epsilon=1.0,
+        domain=Domain(shape=Queries(size=2), integers=True, bounds=(0, 50))
     ),
     sound(
-        "skew_within_claim",
-        GROUP,
-        lambda: Target.noise(skew_within_claim, epsilon=math.log(2.2), domain=Domain(integers=True, bounds=(0, 1))),
-        "even numbers are heavier by a tenth, which the claim includes",
-        Computed(ZERO_ONE, _skewed),
+        skew_within_claim, Target.noise, "even numbers are heavier by a tenth, which the claim includes",
+        Computed(ZERO_ONE, _skewed), epsilon=math.log(2.2), domain=Domain(integers=True, bounds=(0, 1))
     ),
     sound(
-        "step_of_four",
-        GROUP,
-        lambda: Target.noise(step_of_four, epsilon=0.5, domain=WHOLE),
-        "outputs have steps of 4, and so has the rounded answer",
+        step_of_four, Target.noise, "outputs have steps of 4, and so has the rounded answer",
         Computed(NeighbouringPair(3, 4, None), lambda answer: pushed(laplace_law(2), lambda n: 4 * (answer // 4 + n))),
+        epsilon=0.5, domain=WHOLE
     ),
     sound(
-        "even_answers_even_noise",
-        GROUP,
-        lambda: Target.noise(even_answers_even_noise, epsilon=0.2, domain=WHOLE),
-        "all outputs are even, whatever the answer",
+        even_answers_even_noise, Target.noise, "all outputs are even, whatever the answer",
         Computed(ZERO_ONE, lambda answer: pushed(laplace_law(scale_of(0.2)), lambda n: 2 * answer + 2 * n)),
+        epsilon=0.2, domain=WHOLE
     ),
     sound(
-        "modulo_bias_in_delta",
-        GROUP,
-        lambda: Target.noise(modulo_bias_in_delta, epsilon=0.25, delta=0.002, domain=WHOLE),
-        "biased uniform noise, whose bias the claim includes",
-        Computed(ZERO_ONE, _modulo),
+        modulo_bias_in_delta, Target.noise, "biased uniform noise, whose bias the claim includes",
+        Computed(ZERO_ONE, _modulo), epsilon=0.25, delta=0.002, domain=WHOLE
     ),
     sound(
-        "sum_of_two_noises",
-        GROUP,
-        lambda: Target.noise(sum_of_two_noises, epsilon=0.5, domain=WHOLE),
-        "exact noise and more noise on multiples of 3, which is post-processing",
-        Computed(
-            ZERO_ONE,
-            lambda answer: _two_noises(answer),
-        ),
+        sum_of_two_noises, Target.noise, "exact noise and more noise on multiples of 3, which is post-processing",
+        Computed(ZERO_ONE, lambda answer: _two_noises(answer)), epsilon=0.5, domain=WHOLE
     ),
 )
+# fmt: on
 
 
 def _two_noises(answer: int) -> dict[int, float]:

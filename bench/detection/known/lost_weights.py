@@ -1,4 +1,4 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Selection whose light outcomes lose their weight, in floats of any width, integers, tables and noise."""
 
 from __future__ import annotations
@@ -174,160 +174,91 @@ def is_light(output: Any) -> bool:
     return bool(output != 0)
 
 
-def _choice(release: Any, **rest: Any) -> Any:
-    return lambda: Target.selection(release, **{"epsilon": 1.0, **rest})
-
-
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "softmax_binary16",
-        GROUP,
-        _choice(softmax_binary16),
+        softmax_binary16, Target.selection,
         "scores in binary16 are integers from 1024 on, and utilities between two of them go to the even one",
-        NeighbouringPair.utilities([2050.0, 2050.0], [2051.0, 2049.0], sensitivity=1.0),
-        is_light,
+        NeighbouringPair.utilities([2050.0, 2050.0], [2051.0, 2049.0], sensitivity=1.0), is_light, epsilon=1.0
     ),
     broken(
-        "cumulative_binary32",
-        GROUP,
-        _choice(cumulative_binary32),
-        "a running total in binary32 that light weights no longer move",
-        _one_above(33.9, 400_000),
-        is_light,
-        trials=10_000,
+        cumulative_binary32, Target.selection, "a running total in binary32 that light weights no longer move",
+        _one_above(33.9, 400_000), is_light, trials=10_000, epsilon=1.0
     ),
     broken(
-        "unscaled_exponentials",
-        GROUP,
-        _choice(unscaled_exponentials),
-        "exponentials that underflow when all utilities are very low",
-        NeighbouringPair.utilities([-1490.0, -1491.0], [-1491.0, -1490.0], sensitivity=1.0),
-        is_heavy,
+        unscaled_exponentials, Target.selection, "exponentials that underflow when all utilities are very low",
+        NeighbouringPair.utilities([-1490.0, -1491.0], [-1491.0, -1490.0], sensitivity=1.0), is_heavy, epsilon=1.0
     ),
     broken(
-        "thousand_tickets",
-        GROUP,
-        _choice(thousand_tickets),
-        "weights are whole numbers of tickets out of a thousand",
-        _one_above(15.0, 500),
-        is_light,
+        thousand_tickets, Target.selection, "weights are whole numbers of tickets out of a thousand",
+        _one_above(15.0, 500), is_light, epsilon=1.0
     ),
     broken(
-        "table_of_bytes",
-        GROUP,
-        _choice(table_of_bytes),
-        "a table with 256 entries has room for heavy outcomes only",
-        NeighbouringPair.utilities([13.0, 0.0], [12.0, 1.0], sensitivity=1.0),
-        is_light,
-        trials=50_000,
+        table_of_bytes, Target.selection, "a table with 256 entries has room for heavy outcomes only",
+        NeighbouringPair.utilities([13.0, 0.0], [12.0, 1.0], sensitivity=1.0), is_light, trials=50_000, epsilon=1.0
     ),
     broken(
-        "gumbel_binary16",
-        GROUP,
-        _choice(gumbel_binary16),
-        "Gumbel noise from 10 bits is bounded by 7.6",
-        _one_above(19.2, 300),
-        is_light,
-        trials=20_000,
+        gumbel_binary16, Target.selection, "Gumbel noise from 10 bits is bounded by 7.6", _one_above(19.2, 300),
+        is_light, trials=20_000, epsilon=1.0
     ),
     broken(
-        "gumbel_binary32",
-        GROUP,
-        _choice(gumbel_binary32, epsilon=2.0),
-        "scores in binary32 are even from 2^24 on",
-        NeighbouringPair.utilities([2.0**24 + 2] * 2, [2.0**24 + 3, 2.0**24 + 1], sensitivity=1.0),
-        is_light,
+        gumbel_binary32, Target.selection, "scores in binary32 are even from 2^24 on",
+        NeighbouringPair.utilities([2.0**24 + 2] * 2, [2.0**24 + 3, 2.0**24 + 1], sensitivity=1.0), is_light,
+        epsilon=2.0
     ),
     broken(
-        "nucleus",
-        GROUP,
-        _choice(nucleus),
-        "outcomes with a share below 0.001 are left out",
-        _one_above(14.0, 300),
-        is_light,
+        nucleus, Target.selection, "outcomes with a share below 0.001 are left out", _one_above(14.0, 300), is_light,
+        epsilon=1.0
     ),
     broken(
-        "shifted_weights",
-        GROUP,
-        _choice(shifted_weights, epsilon=2 * math.log(2), domain=Domain(integers=True, bounds=(0, 60))),
-        "weights 4096·2^−depth in integers are 0 from a depth of 13",
-        _whole([14, *[0] * 2000], [13, *[1] * 2000]),
-        is_light,
+        shifted_weights, Target.selection, "weights 4096·2^−depth in integers are 0 from a depth of 13",
+        _whole([14, *[0] * 2000], [13, *[1] * 2000]), is_light, epsilon=2 * math.log(2),
+        domain=Domain(integers=True, bounds=(0, 60))
     ),
     broken(
-        "integer_noisy_max",
-        GROUP,
-        _choice(integer_noisy_max, epsilon=2.0),
+        integer_noisy_max, Target.selection,
         "utilities are rounded before noise is added, and move by 2 from one half to the next but one",
-        NeighbouringPair.utilities([1.5, 2.5], [0.5, 3.5], sensitivity=1.0),
-        is_heavy,
+        NeighbouringPair.utilities([1.5, 2.5], [0.5, 3.5], sensitivity=1.0), is_heavy, epsilon=2.0
     ),
     broken(
-        "probabilities_as_text",
-        GROUP,
-        _choice(probabilities_as_text),
-        "shares with three decimals",
-        _one_above(16.0, 400),
-        is_light,
+        probabilities_as_text, Target.selection, "shares with three decimals", _one_above(16.0, 400), is_light,
+        epsilon=1.0
     ),
     broken(
-        "same_noise_for_all",
-        GROUP,
-        _choice(same_noise_for_all),
+        same_noise_for_all, Target.selection,
         "one draw of Gumbel noise for all outcomes leaves the largest utility in front",
-        NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0),
-        is_heavy,
+        NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0), is_heavy, epsilon=1.0
     ),
     broken(
-        "clipped_scores",
-        GROUP,
-        _choice(clipped_scores, claim=ZeroConcentrated(0.125), epsilon=None),
-        "scores below −6 get no weight; the claim is of zero-concentrated privacy",
-        _one_above(13.0, 1000),
-        is_light,
+        clipped_scores, Target.selection, "scores below −6 get no weight; the claim is of zero-concentrated privacy",
+        _one_above(13.0, 1000), is_light, claim=ZeroConcentrated(0.125), epsilon=None
     ),
     broken(
-        "exponential_noise_few_bits",
-        GROUP,
-        _choice(exponential_noise_few_bits),
-        "exponential noise from 12 bits is bounded by 8.3",
-        _one_above(18.0, 3000),
-        is_light,
-        trials=5_000,
+        exponential_noise_few_bits, Target.selection, "exponential noise from 12 bits is bounded by 8.3",
+        _one_above(18.0, 3000), is_light, trials=5_000, epsilon=1.0
     ),
     broken(
-        "squared_utilities",
-        GROUP,
-        _choice(squared_utilities),
-        "weights fall with the square of the depth, faster than the claim allows",
-        NeighbouringPair.utilities([8.0, *[0.0] * 500], [7.0, *[1.0] * 500], sensitivity=1.0),
-        is_light,
+        squared_utilities, Target.selection, "weights fall with the square of the depth, faster than the claim allows",
+        NeighbouringPair.utilities([8.0, *[0.0] * 500], [7.0, *[1.0] * 500], sensitivity=1.0), is_light, epsilon=1.0
     ),
     sound(
-        "exact_weights",
-        GROUP,
-        _choice(exact_weights),
-        "the exponential mechanism with exact weights",
+        exact_weights, Target.selection, "the exponential mechanism with exact weights",
         Computed(
             NeighbouringPair.utilities([2.0, 0.0, 1.0], [1.0, 1.0, 0.0], sensitivity=1.0),
             lambda utilities: _shares([math.exp(utility / 2) for utility in utilities]),
         ),
+        epsilon=1.0
     ),
     sound(
-        "halves_of_weight",
-        GROUP,
-        _choice(halves_of_weight, epsilon=2 * math.log(2), domain=WHOLE),
-        "integer weights that never vanish on the domain",
+        halves_of_weight, Target.selection, "integer weights that never vanish on the domain",
         Computed(
             _whole([20, 0, 3], [19, 1, 4]),
             lambda utilities: _shares([2.0 ** int(utility) for utility in utilities]),
         ),
+        epsilon=2 * math.log(2), domain=WHOLE
     ),
     sound(
-        "response_on_the_best",
-        GROUP,
-        _choice(response_on_the_best),
-        "randomized response on the index of the largest utility",
+        response_on_the_best, Target.selection, "randomized response on the index of the largest utility",
         Computed(
             NeighbouringPair.utilities([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], sensitivity=1.0),
             lambda utilities: {
@@ -337,26 +268,25 @@ SPECIMENS: tuple[Specimen, ...] = (
                 for k in range(3)
             },
         ),
+        epsilon=1.0
     ),
     sound(
-        "any_outcome",
-        GROUP,
-        _choice(any_outcome, epsilon=0.1),
-        "a uniform index",
+        any_outcome, Target.selection, "a uniform index",
         Computed(
             NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0),
             lambda utilities: _shares([1.0] * len(utilities)),
         ),
+        epsilon=0.1
     ),
-    sound("last_outcome", GROUP, _choice(last_outcome, epsilon=0.1), "an index that depends on the length only"),
+    sound(last_outcome, Target.selection, "an index that depends on the length only", epsilon=0.1),
     sound(
-        "exact_noisy_max",
-        GROUP,
-        _choice(exact_noisy_max, domain=Domain(integers=True, bounds=(0, 20))),
+        exact_noisy_max, Target.selection,
         "noisy maximum of integers with exact noise of scale 2, ties to the lowest index",
-        Computed(_whole([1, 0], [0, 1]), lambda utilities: _noisy_max_law(utilities)),
+        Computed(_whole([1, 0], [0, 1]), lambda utilities: _noisy_max_law(utilities)), epsilon=1.0,
+        domain=Domain(integers=True, bounds=(0, 20))
     ),
 )
+# fmt: on
 
 
 def _shares(weights: list[float]) -> dict[int, float]:

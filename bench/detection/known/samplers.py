@@ -1,4 +1,4 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Textbook and library samplers of Laplace, normal and other noise in doubles, and exact ones on a grid."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ZERO_ONE = NeighbouringPair(0.0, 1.0, None)
 WHOLE_01 = NeighbouringPair(0, 1, None)
 WHOLE = Domain(integers=True, bounds=(-1000, 1000))
 SIGMA = math.sqrt(2 * math.log(1.25e5))
-NORMAL = {"epsilon": 1.0, "delta": 1e-5}
+NORMAL: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5}
 
 
 def is_finer_than_one(output: Any) -> bool:
@@ -187,119 +187,70 @@ def _domain_of(release: Any) -> Domain | None:
     return _FEW_ANSWERS if release in _OF_FEW else None
 
 
-def _noise(release: Any, **claim: Any) -> Any:
-    return lambda: Target.noise(release, **claim)
-
-
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     *(
         broken(
-            release.__name__,
-            GROUP,
-            _noise(release, epsilon=epsilon, domain=_domain_of(release)),
-            f"{what}: near 0 it has bits that are lost beside the answer 1",
-            ZERO_ONE,
-            is_finer_than_one,
-            trials=10_000,
+            release, Target.noise, f"{what}: near 0 it has bits that are lost beside the answer 1", ZERO_ONE,
+            is_finer_than_one, trials=10_000, epsilon=epsilon, domain=_domain_of(release)
         )
         for release, epsilon, what in _LAPLACES
     ),
     *(
         broken(
-            release.__name__,
-            GROUP,
-            _noise(release, **NORMAL, domain=_domain_of(release)),
-            f"{what}: near 0 it has bits that are lost beside the answer 1",
-            ZERO_ONE,
-            is_finer_than_one,
-            trials=10_000,
+            release, Target.noise, f"{what}: near 0 it has bits that are lost beside the answer 1", ZERO_ONE,
+            is_finer_than_one, trials=10_000, **NORMAL, domain=_domain_of(release)
         )
         for release, what in _NORMALS
     ),
     broken(
-        "box_muller_sine",
-        GROUP,
-        lambda: Target.noise(box_muller_sine, claim=ZeroConcentrated(0.125)),
-        "Box and Muller's method in doubles, with a claim of zero-concentrated privacy",
-        ZERO_ONE,
-        is_finer_than_one,
+        box_muller_sine, Target.noise, "Box and Muller's method in doubles, with a claim of zero-concentrated privacy",
+        ZERO_ONE, is_finer_than_one, claim=ZeroConcentrated(0.125)
     ),
     broken(
-        "binary32_ziggurat",
-        GROUP,
-        lambda: Target.noise(binary32_ziggurat, claim=GaussianDP(0.5), noise_scale=2.0),
-        "a ziggurat in binary32, with a claim of Gaussian privacy",
-        ZERO_ONE,
-        lambda output: abs(float(output)) < 0.25 and (float(output) * 2.0**24) % 1.0 != 0.0,
+        binary32_ziggurat, Target.noise, "a ziggurat in binary32, with a claim of Gaussian privacy", ZERO_ONE,
+        lambda output: abs(float(output)) < 0.25 and (float(output) * 2.0**24) % 1.0 != 0.0, claim=GaussianDP(0.5),
+        noise_scale=2.0
     ),
     sound(
-        "dyadic_laplace",
-        GROUP,
-        _noise(dyadic_laplace, epsilon=1.0),
-        "discrete Laplace noise on a grid of 2^−10, its scale widened by what rounding the answer adds",
+        dyadic_laplace, Target.noise,
+        "discrete Laplace noise on a grid of 2^−10, its scale widened by what rounding the answer adds", epsilon=1.0
+    ),
+    sound(rounded_laplace, Target.noise, "ideal Laplace noise rounded exactly to a grid of 2^−4", epsilon=0.5),
+    sound(
+        discrete_normal, Target.noise, "discrete Gaussian noise is 1/(2σ²)-zCDP between integers",
+        Computed(WHOLE_01, lambda answer: _normal_law(answer, 4.0)), claim=ZeroConcentrated(0.125),
+        domain=Domain(integers=True, bounds=(-1000, 1000))
     ),
     sound(
-        "rounded_laplace",
-        GROUP,
-        _noise(rounded_laplace, epsilon=0.5),
-        "ideal Laplace noise rounded exactly to a grid of 2^−4",
+        snapped, Target.noise, "Mironov's snapping with the ε of its theorem", epsilon=1.0,
+        domain=Domain(floats_only=True)
     ),
     sound(
-        "discrete_normal",
-        GROUP,
-        lambda: Target.noise(
-            discrete_normal, claim=ZeroConcentrated(0.125), domain=Domain(integers=True, bounds=(-1000, 1000))
-        ),
-        "discrete Gaussian noise is 1/(2σ²)-zCDP between integers",
-        Computed(
-            WHOLE_01,
-            lambda answer: _normal_law(answer, 4.0),
-        ),
+        uniform_of_many, Target.noise, "uniform noise: the one value that the neighbour does not reach has a mass of δ",
+        Computed(WHOLE_01, lambda answer: {answer + k: 0.001 for k in range(1000)}), epsilon=0.1, delta=0.001,
+        domain=WHOLE
     ),
     sound(
-        "snapped",
-        GROUP,
-        _noise(snapped, epsilon=1.0, domain=Domain(floats_only=True)),
-        "Mironov's snapping with the ε of its theorem",
-    ),
-    sound(
-        "uniform_of_many",
-        GROUP,
-        lambda: Target.noise(uniform_of_many, epsilon=0.1, delta=0.001, domain=WHOLE),
-        "uniform noise: the one value that the neighbour does not reach has a mass of δ",
-        Computed(WHOLE_01, lambda answer: {answer + k: 0.001 for k in range(1000)}),
-    ),
-    sound(
-        "staircase",
-        GROUP,
-        lambda: Target.noise(
-            staircase, epsilon=1.0, domain=Domain(integers=True, bounds=(-1000, 1000)), noise_scale=3.0
-        ),
-        "the staircase mechanism on integers: neighbours are at most one step apart",
+        staircase, Target.noise, "the staircase mechanism on integers: neighbours are at most one step apart",
         Computed(
             WHOLE_01,
             lambda answer: {answer + 3 * step + k: mass / 3 for step, mass in laplace_law(1).items() for k in range(3)},
         ),
+        epsilon=1.0, domain=Domain(integers=True, bounds=(-1000, 1000)), noise_scale=3.0
     ),
     sound(
-        "binomial_noise",
-        GROUP,
-        lambda: Target.noise(binomial_noise, epsilon=BINOMIAL_EPSILON, delta=BINOMIAL_DELTA, domain=WHOLE),
-        "centred binomial noise, whose ratios beyond e^ε have a mass below δ",
-        Computed(WHOLE_01, _binomial),
+        binomial_noise, Target.noise, "centred binomial noise, whose ratios beyond e^ε have a mass below δ",
+        Computed(WHOLE_01, _binomial), epsilon=BINOMIAL_EPSILON, delta=BINOMIAL_DELTA, domain=WHOLE
     ),
     sound(
-        "magnitude_of_answer",
-        GROUP,
-        lambda: Target.noise(
-            lambda answer, trials, rng: np.abs(answer + discrete_laplace(scale_of(1.0), trials, rng)),
-            epsilon=1.0,
-            domain=Domain(integers=True, bounds=(0, 1000)),
-        ),
+        lambda answer, trials, rng: np.abs(answer + discrete_laplace(scale_of(1.0), trials, rng)), Target.noise,
         "the magnitude of an answer with exact noise",
         Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: abs(answer + n))),
+        name="magnitude_of_answer", epsilon=1.0, domain=Domain(integers=True, bounds=(0, 1000))
     ),
 )
+# fmt: on
 
 
 def _normal_law(answer: int, variance: float) -> dict[float, float]:

@@ -1,4 +1,4 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Noise too small for what one person can change: sums, means and other statistics, and the pairs that show it."""
 
 from __future__ import annotations
@@ -153,218 +153,131 @@ def exact_maximum(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.in
     return _exact(largest, 1.0, 20, trials, rng)
 
 
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "upper_clip_only",
-        GROUP,
-        lambda: Target.sum(upper_clip_only, epsilon=1.0, bounds=(0, 5)),
-        "records are clipped from above only",
-        _changed([-100.0], [5.0]),
-        lambda output: output < -50,
+        upper_clip_only, Target.sum, "records are clipped from above only", _changed([-100.0], [5.0]),
+        lambda output: output < -50, epsilon=1.0, bounds=(0, 5)
     ),
     broken(
-        "largest_bound_only",
-        GROUP,
-        lambda: Target.sum(largest_bound_only, epsilon=1.0, bounds=(-3, 4), relation="substitute"),
-        "noise of a substitution has the scale of the larger bound, not of the width",
-        _changed([-3.0], [4.0]),
-        lambda output: output <= -3,
+        largest_bound_only, Target.sum, "noise of a substitution has the scale of the larger bound, not of the width",
+        _changed([-3.0], [4.0]), lambda output: output <= -3, epsilon=1.0, bounds=(-3, 4), relation="substitute"
     ),
     broken(
-        "mean_of_private_count",
-        GROUP,
-        lambda: Target.mean(mean_of_private_count, epsilon=1.0, bounds=(0, 1), relation="add-remove"),
-        "noise has the scale 1/n, and n is private",
-        _pair([0.0, 0.0], [0.0], Relation.ADD_REMOVE),
-        lambda output: abs(output) > 1.5,
-        trials=50_000,
+        mean_of_private_count, Target.mean, "noise has the scale 1/n, and n is private",
+        _pair([0.0, 0.0], [0.0], Relation.ADD_REMOVE), lambda output: abs(output) > 1.5, trials=50_000, epsilon=1.0,
+        bounds=(0, 1), relation="add-remove"
     ),
     broken(
-        "total_in_a_byte",
-        GROUP,
-        lambda: Target.sum(total_in_a_byte, epsilon=1.0, bounds=(0, 10), relation="substitute", domain=WHOLE),
-        "the total is kept in a signed byte, which overflows",
-        _changed([10] * 12 + [7], [10] * 12 + [8]),
-        lambda output: output < 0,
+        total_in_a_byte, Target.sum, "the total is kept in a signed byte, which overflows",
+        _changed([10] * 12 + [7], [10] * 12 + [8]), lambda output: output < 0, epsilon=1.0, bounds=(0, 10),
+        relation="substitute", domain=WHOLE
     ),
     broken(
-        "records_rounded_first",
-        GROUP,
-        lambda: Target.sum(records_rounded_first, epsilon=1.0, bounds=(0.5, 1.5), relation="substitute"),
-        "the bounds are halves, which go to 0 and 2: twice the sensitivity",
-        _changed([0.5], [1.5]),
-        lambda output: output <= 0,
+        records_rounded_first, Target.sum, "the bounds are halves, which go to 0 and 2: twice the sensitivity",
+        _changed([0.5], [1.5]), lambda output: output <= 0, epsilon=1.0, bounds=(0.5, 1.5), relation="substitute"
     ),
     broken(
-        "total_rounded_to_tens",
-        GROUP,
-        lambda: Target.sum(total_rounded_to_tens, epsilon=1.0, bounds=(0, 1)),
-        "a rounded total moves by 10 or not at all",
-        _changed([1.0] * 5 + [0.0], [1.0] * 6),
-        lambda output: output < 5,
+        total_rounded_to_tens, Target.sum, "a rounded total moves by 10 or not at all",
+        _changed([1.0] * 5 + [0.0], [1.0] * 6), lambda output: output < 5, epsilon=1.0, bounds=(0, 1)
     ),
     broken(
-        "missing_as_mean",
-        GROUP,
-        lambda: Target.sum(missing_as_mean, epsilon=1.0, bounds=(0, 1), relation="substitute"),
+        missing_as_mean, Target.sum,
         "missing values are filled with the mean of the others, so that one record moves many",
-        _changed([0.0, *[math.nan] * 30], [1.0, *[math.nan] * 30]),
-        lambda output: output < 15,
+        _changed([0.0, *[math.nan] * 30], [1.0, *[math.nan] * 30]), lambda output: output < 15, epsilon=1.0,
+        bounds=(0, 1), relation="substitute"
     ),
     broken(
-        "unit_scale",
-        GROUP,
-        lambda: Target.noise(unit_scale, epsilon=1.0, sensitivity=5.0, domain=WHOLE),
-        "the sensitivity is 5, and the noise that of 1",
-        NeighbouringPair(0, 5, None),
-        lambda output: output <= 0,
+        unit_scale, Target.noise, "the sensitivity is 5, and the noise that of 1", NeighbouringPair(0, 5, None),
+        lambda output: output <= 0, epsilon=1.0, sensitivity=5.0, domain=WHOLE
     ),
     broken(
-        "variance_of_few",
-        GROUP,
-        lambda: Target.dataset(
-            variance_of_few, epsilon=1.0, relation="substitute", domain=Domain(shape=Records(most=64), bounds=(0, 1))
-        ),
-        "the sensitivity of a variance is taken for 64 records, whatever their number",
-        _changed([0.0, 1.0], [0.0, 0.0]),
-        lambda output: output >= 16,
+        variance_of_few, Target.dataset, "the sensitivity of a variance is taken for 64 records, whatever their number",
+        _changed([0.0, 1.0], [0.0, 0.0]), lambda output: output >= 16, epsilon=1.0, relation="substitute",
+        domain=Domain(shape=Records(most=64), bounds=(0, 1))
     ),
     broken(
-        "local_median",
-        GROUP,
-        lambda: Target.dataset(
-            local_median,
-            epsilon=1.0,
-            relation="substitute",
-            domain=Domain(shape=Records(least=3, most=51), bounds=(0, 10)),
-        ),
-        "the noise of a median has the scale of a mean",
-        _changed([0.0] * 25 + [0.0] + [10.0] * 25, [0.0] * 25 + [10.0] + [10.0] * 25),
-        lambda output: output < 5,
+        local_median, Target.dataset, "the noise of a median has the scale of a mean",
+        _changed([0.0] * 25 + [0.0] + [10.0] * 25, [0.0] * 25 + [10.0] + [10.0] * 25), lambda output: output < 5,
+        epsilon=1.0, relation="substitute", domain=Domain(shape=Records(least=3, most=51), bounds=(0, 10))
     ),
     broken(
-        "largest_for_all",
-        GROUP,
-        lambda: Target.dataset(
-            largest_for_all,
-            epsilon=1.0,
-            domain=Domain(shape=Queries(size=6, patterns=(Pattern.ALL, Pattern.ONE)), integers=True, bounds=(0, 100)),
-        ),
-        "six answers that may all move have the noise of one",
+        largest_for_all, Target.dataset, "six answers that may all move have the noise of one",
         NeighbouringPair(np.zeros(6, dtype=np.int64), np.ones(6, dtype=np.int64), None),
-        lambda output: bool((output <= 0).all()),
+        lambda output: bool((output <= 0).all()), epsilon=1.0,
+        domain=Domain(shape=Queries(size=6, patterns=(Pattern.ALL, Pattern.ONE)), integers=True, bounds=(0, 100))
     ),
     broken(
-        "distinct_words",
-        GROUP,
-        lambda: Target.dataset(
-            distinct_words,
-            epsilon=1.0,
-            relation="substitute",
-            pairs=(_changed([11111, 11111], [11111, 23456]), _changed([11111, 22222], [11111, 33333])),
-        ),
-        "a person adds five values, and the noise is for one",
-        _changed([11111, 11111], [11111, 23456]),
-        lambda output: output <= 1,
+        distinct_words, Target.dataset, "a person adds five values, and the noise is for one",
+        _changed([11111, 11111], [11111, 23456]), lambda output: output <= 1, epsilon=1.0, relation="substitute",
+        pairs=(_changed([11111, 11111], [11111, 23456]), _changed([11111, 22222], [11111, 33333]))
     ),
     broken(
-        "triangles",
-        GROUP,
-        lambda: Target.dataset(triangles, epsilon=1.0, relation="edge", domain=Domain(shape=Graphs(nodes=7))),
-        "an edge of a complete graph is part of five triangles, and the noise is for one",
-        _one_edge_less(7),
-        lambda output: output >= 35,
+        triangles, Target.dataset, "an edge of a complete graph is part of five triangles, and the noise is for one",
+        _one_edge_less(7), lambda output: output >= 35, epsilon=1.0, relation="edge",
+        domain=Domain(shape=Graphs(nodes=7))
     ),
     broken(
-        "degrees",
-        GROUP,
-        lambda: Target.dataset(degrees, epsilon=1.0, relation="edge", domain=Domain(shape=Graphs(nodes=4))),
-        "an edge moves two degrees, and the noise is for one",
-        _one_edge_less(4),
-        lambda output: output[2] >= 3 and output[3] >= 3,
+        degrees, Target.dataset, "an edge moves two degrees, and the noise is for one", _one_edge_less(4),
+        lambda output: output[2] >= 3 and output[3] >= 3, epsilon=1.0, relation="edge",
+        domain=Domain(shape=Graphs(nodes=4))
     ),
     broken(
-        "rounded_at_halves",
-        GROUP,
-        lambda: Target.noise(rounded_at_halves, epsilon=1.0),
-        "a rounded answer can move by 2 when the answer moves by 1",
-        NeighbouringPair(0.5, 1.5, None),
-        lambda output: output <= 0,
+        rounded_at_halves, Target.noise, "a rounded answer can move by 2 when the answer moves by 1",
+        NeighbouringPair(0.5, 1.5, None), lambda output: output <= 0, epsilon=1.0
     ),
     broken(
-        "euclidean_for_sum",
-        GROUP,
-        lambda: Target.dataset(
-            euclidean_for_sum, claim=GaussianDP(1.0), domain=Domain(shape=Queries(size=9), integers=True, bounds=(0, 9))
-        ),
-        "the norm of nine answers that move together is 3, and the noise is for 1",
+        euclidean_for_sum, Target.dataset, "the norm of nine answers that move together is 3, and the noise is for 1",
         NeighbouringPair(np.zeros(9, dtype=np.int64), np.ones(9, dtype=np.int64), None),
-        lambda output: float(np.sum(output)) < 4.5,
+        lambda output: float(np.sum(output)) < 4.5, claim=GaussianDP(1.0),
+        domain=Domain(shape=Queries(size=9), integers=True, bounds=(0, 9))
     ),
     sound(
-        "integer_sum",
-        GROUP,
-        lambda: Target.sum(integer_sum, epsilon=0.7, bounds=(-3, 4), domain=WHOLE),
-        "a clipped integer sum with exact noise for the width of the bounds",
+        integer_sum, Target.sum, "a clipped integer sum with exact noise for the width of the bounds",
         Computed(
             _changed([-3, 0], [4, 0]),
             lambda records: pushed(laplace_law(scale_of(0.7, 7)), lambda n: int(records.sum()) + n),
         ),
+        epsilon=0.7, bounds=(-3, 4), domain=WHOLE
     ),
     sound(
-        "integer_count",
-        GROUP,
-        lambda: Target.dataset(
-            integer_count, epsilon=0.1, relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
-        ),
-        "a count with exact noise",
+        integer_count, Target.dataset, "a count with exact noise",
         Computed(
             _pair([0.0, 1.0], [0.0], Relation.ADD_REMOVE),
             lambda records: pushed(laplace_law(scale_of(0.1)), lambda n: len(records) + n),
         ),
+        epsilon=0.1, relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
     ),
     sound(
-        "public_size_mean",
-        GROUP,
-        lambda: Target.mean(public_size_mean, epsilon=1.0, bounds=(0, 6), relation="substitute", domain=WHOLE),
-        "an exactly noisy sum over a public number of records",
+        public_size_mean, Target.mean, "an exactly noisy sum over a public number of records",
         Computed(
             _changed([6, 0, 1], [0, 0, 1]),
             lambda records: pushed(laplace_law(6), lambda n: (int(records.sum()) + n) / 3),
         ),
+        epsilon=1.0, bounds=(0, 6), relation="substitute", domain=WHOLE
     ),
     sound(
-        "rounded_with_room",
-        GROUP,
-        lambda: Target.noise(rounded_with_room, epsilon=1.0, sensitivity=2.0, domain=Domain(bounds=(-1000, 1000))),
+        rounded_with_room, Target.noise,
         "an answer that moves by 2 moves by at most 3 when it is rounded, for which the noise is made",
         Computed(
             NeighbouringPair(0.5, 2.5, None),
             lambda answer: pushed(laplace_law(3), lambda n: round(answer) + n),
         ),
+        epsilon=1.0, sensitivity=2.0, domain=Domain(bounds=(-1000, 1000))
     ),
     sound(
-        "edges",
-        GROUP,
-        lambda: Target.dataset(edges, epsilon=1.0, relation="edge", domain=Domain(shape=Graphs(nodes=6))),
-        "the number of edges with exact noise",
+        edges, Target.dataset, "the number of edges with exact noise",
         Computed(_one_edge_less(4), lambda graph: pushed(laplace_law(1), lambda n: int(graph.sum()) // 2 + n)),
+        epsilon=1.0, relation="edge", domain=Domain(shape=Graphs(nodes=6))
     ),
     sound(
-        "exact_answers",
-        GROUP,
-        lambda: Target.dataset(
-            exact_answers, epsilon=1.0, domain=Domain(shape=Queries(size=6), integers=True, bounds=(0, 100))
-        ),
-        "six answers that may all move, with exact noise of six times the scale",
+        exact_answers, Target.dataset, "six answers that may all move, with exact noise of six times the scale",
+        epsilon=1.0, domain=Domain(shape=Queries(size=6), integers=True, bounds=(0, 100))
     ),
     sound(
-        "exact_maximum",
-        GROUP,
-        lambda: Target.dataset(
-            exact_maximum, epsilon=1.0, domain=Domain(shape=Records(most=20), integers=True, bounds=(0, 20))
-        ),
-        "a clipped maximum moves by 20 at the most, for which the noise is made",
+        exact_maximum, Target.dataset, "a clipped maximum moves by 20 at the most, for which the noise is made",
         Computed(_changed([0, 20], [0, 0]), lambda records: pushed(laplace_law(20), lambda n: int(records.max()) + n)),
+        epsilon=1.0, domain=Domain(shape=Records(most=20), integers=True, bounds=(0, 20))
     ),
 )
+# fmt: on

@@ -1,4 +1,4 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Streams of numbers, reports that people send themselves, and an adversary who asks again."""
 
 from __future__ import annotations
@@ -171,150 +171,87 @@ def mean_of_shares(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.f
     return np.asarray(answers[0] + _rows(16, trials, 16, rng).mean(axis=1))
 
 
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "fresh_noise_on_totals",
-        GROUP,
-        lambda: Target.dataset(fresh_noise_on_totals, epsilon=1.0, domain=STREAM),
-        "running totals with fresh noise each: the first step is part of all eight",
-        FIRST_STEP,
-        lambda output: float(np.clip(output, 0, 1).sum()) >= 6,
+        fresh_noise_on_totals, Target.dataset,
+        "running totals with fresh noise each: the first step is part of all eight", FIRST_STEP,
+        lambda output: float(np.clip(output, 0, 1).sum()) >= 6, epsilon=1.0, domain=STREAM
     ),
     broken(
-        "tree_with_one_budget",
-        GROUP,
-        lambda: Target.dataset(tree_with_one_budget, epsilon=1.0, domain=STREAM),
-        "a step is part of four nodes of the tree, each of which spends the budget",
-        FIRST_STEP,
-        lambda output: sum(level[0] >= 1 for level in output) >= 3,
+        tree_with_one_budget, Target.dataset,
+        "a step is part of four nodes of the tree, each of which spends the budget", FIRST_STEP,
+        lambda output: sum(level[0] >= 1 for level in output) >= 3, epsilon=1.0, domain=STREAM
     ),
     broken(
-        "tells_changes",
-        GROUP,
-        lambda: Target.dataset(tells_changes, epsilon=1.0, domain=STREAM),
-        "how many steps are told is how often the stream changed",
-        FIRST_STEP,
-        lambda output: len(output) == 2,
+        tells_changes, Target.dataset, "how many steps are told is how often the stream changed", FIRST_STEP,
+        lambda output: len(output) == 2, epsilon=1.0, domain=STREAM
     ),
     broken(
-        "one_noise_for_the_stream",
-        GROUP,
-        lambda: Target.dataset(one_noise_for_the_stream, epsilon=2.0, domain=STREAM),
-        "all steps have the same noise",
-        FIRST_STEP,
-        lambda output: output[0] != output[1],
+        one_noise_for_the_stream, Target.dataset, "all steps have the same noise", FIRST_STEP,
+        lambda output: output[0] != output[1], epsilon=2.0, domain=STREAM
     ),
     broken(
-        "window_of_three",
-        GROUP,
-        lambda: Target.dataset(window_of_three, epsilon=1.0, domain=STREAM),
-        "a step is part of three windows, each of which spends the budget",
-        _steps([0, 0, 0, 1, 0, 0, 0, 0], [0] * 8),
-        lambda output: bool((output[2:5] >= 1).all()),
+        window_of_three, Target.dataset, "a step is part of three windows, each of which spends the budget",
+        _steps([0, 0, 0, 1, 0, 0, 0, 0], [0] * 8), lambda output: bool((output[2:5] >= 1).all()), epsilon=1.0,
+        domain=STREAM
     ),
     broken(
-        "stops_when_busy",
-        GROUP,
-        lambda: Target.dataset(stops_when_busy, epsilon=1.0, domain=STREAM),
-        "the answers end at the first true 1",
-        LAST_STEP,
-        lambda output: len(output) == 8,
+        stops_when_busy, Target.dataset, "the answers end at the first true 1", LAST_STEP,
+        lambda output: len(output) == 8, epsilon=1.0, domain=STREAM
     ),
     broken(
-        "remembered_answers",
-        GROUP,
-        lambda: Target.dataset(remembered_answers, epsilon=1.0, domain=STREAM),
-        "randomized response that is drawn once for each value shows where the value changed",
-        FIRST_STEP,
-        lambda output: output[0] != output[1],
+        remembered_answers, Target.dataset,
+        "randomized response that is drawn once for each value shows where the value changed", FIRST_STEP,
+        lambda output: output[0] != output[1], epsilon=1.0, domain=STREAM
     ),
     broken(
-        "hashed_report",
-        GROUP,
-        lambda: Target.dataset(hashed_report, epsilon=2.0, relation="substitute", domain=ONE_SITE),
-        "a hashed value told truly with probability 0.8 has an ε of 4",
-        ONE_A_B,
-        lambda output: _cell(output[0], "a.org") == output[1],
+        hashed_report, Target.dataset, "a hashed value told truly with probability 0.8 has an ε of 4", ONE_A_B,
+        lambda output: _cell(output[0], "a.org") == output[1], epsilon=2.0, relation="substitute", domain=ONE_SITE
     ),
     broken(
-        "noisy_unary",
-        GROUP,
-        lambda: Target.dataset(noisy_unary, epsilon=2.0, relation="substitute", domain=ONE_SITE),
-        "two bits differ, and the claim counts one",
-        ONE_A_B,
-        lambda output: bool(output[0] and not output[1]),
+        noisy_unary, Target.dataset, "two bits differ, and the claim counts one", ONE_A_B,
+        lambda output: bool(output[0] and not output[1]), epsilon=2.0, relation="substitute", domain=ONE_SITE
     ),
     broken(
-        "first_letter_kept",
-        GROUP,
-        lambda: Target.dataset(
-            first_letter_kept,
-            epsilon=8.0,
-            relation="substitute",
-            domain=Domain(shape=Strings(alphabet="xy", longest=4, least=1, most=1)),
-        ),
-        "the first character of a word is told as it is",
+        first_letter_kept, Target.dataset, "the first character of a word is told as it is",
         NeighbouringPair.records(np.array(["xxxx"]), np.array(["yxxx"]), Relation.SUBSTITUTE),
-        lambda output: output[0] == "x",
-        trials=100_000,
+        lambda output: output[0] == "x", trials=100_000, epsilon=8.0, relation="substitute",
+        domain=Domain(shape=Strings(alphabet="xy", longest=4, least=1, most=1))
     ),
     broken(
-        "average_of_repeats",
-        GROUP,
-        lambda: Target.dataset(
-            average_of_repeats, epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
-        ),
-        "sixteen answers to one query, each with the whole budget",
-        NeighbouringPair(np.array([0]), np.array([1]), None),
-        lambda output: output <= 0.5,
+        average_of_repeats, Target.dataset, "sixteen answers to one query, each with the whole budget",
+        NeighbouringPair(np.array([0]), np.array([1]), None), lambda output: output <= 0.5, epsilon=1.0,
+        domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
     ),
     broken(
-        "binary_search",
-        GROUP,
-        lambda: Target.dataset(
-            binary_search, epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(-5, 5))
-        ),
-        "five adaptive comparisons, each with the whole budget",
+        binary_search, Target.dataset, "five adaptive comparisons, each with the whole budget",
         NeighbouringPair(np.array([-1]), np.array([0]), None),
-        lambda output: output.count("<") == 5 or output.startswith("<<<<"),
-        trials=100_000,
+        lambda output: output.count("<") == 5 or output.startswith("<<<<"), trials=100_000, epsilon=1.0,
+        domain=Domain(shape=Queries(size=1), integers=True, bounds=(-5, 5))
     ),
     broken(
-        "budget_back_on_failure",
-        GROUP,
-        lambda: Target.dataset(
-            budget_back_on_failure, epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(-5, 5))
-        ),
-        "a query that gets a negative answer is repeated at no cost",
-        NeighbouringPair(np.array([-1]), np.array([0]), None),
-        lambda output: len(output) >= 4,
+        budget_back_on_failure, Target.dataset, "a query that gets a negative answer is repeated at no cost",
+        NeighbouringPair(np.array([-1]), np.array([0]), None), lambda output: len(output) >= 4, epsilon=1.0,
+        domain=Domain(shape=Queries(size=1), integers=True, bounds=(-5, 5))
     ),
     sound(
-        "noisy_stream",
-        GROUP,
-        lambda: Target.dataset(noisy_stream, epsilon=1.0, domain=STREAM),
-        "exact noise on each step, of which one changes",
+        noisy_stream, Target.dataset, "exact noise on each step, of which one changes",
         Computed(
             FIRST_STEP, lambda stream: pushed(laplace_law(1), lambda n: int(stream[0]) + n), lambda output: output[0]
         ),
+        epsilon=1.0, domain=STREAM
     ),
     sound(
-        "tree_with_four_budgets",
-        GROUP,
-        lambda: Target.dataset(tree_with_four_budgets, epsilon=1.0, domain=STREAM),
-        "a step is part of four nodes, each of which has a quarter of the budget",
+        tree_with_four_budgets, Target.dataset,
+        "a step is part of four nodes, each of which has a quarter of the budget", epsilon=1.0, domain=STREAM
     ),
     sound(
-        "totals_of_noisy_steps",
-        GROUP,
-        lambda: Target.dataset(totals_of_noisy_steps, epsilon=1.0, domain=STREAM),
-        "running totals of steps that have noise already",
+        totals_of_noisy_steps, Target.dataset, "running totals of steps that have noise already", epsilon=1.0,
+        domain=STREAM
     ),
     sound(
-        "fresh_answers",
-        GROUP,
-        lambda: Target.dataset(fresh_answers, epsilon=2.0, domain=STREAM),
-        "randomized response drawn afresh at each step",
+        fresh_answers, Target.dataset, "randomized response drawn afresh at each step",
         Computed(
             FIRST_STEP,
             lambda stream: {
@@ -323,12 +260,10 @@ SPECIMENS: tuple[Specimen, ...] = (
             },
             lambda output: output[0],
         ),
+        epsilon=2.0, domain=STREAM
     ),
     sound(
-        "site_by_response",
-        GROUP,
-        lambda: Target.dataset(site_by_response, epsilon=1.0, relation="substitute", domain=ONE_SITE),
-        "randomized response among four sites",
+        site_by_response, Target.dataset, "randomized response among four sites",
         Computed(
             ONE_A_B,
             lambda sites: {
@@ -336,21 +271,19 @@ SPECIMENS: tuple[Specimen, ...] = (
                 for site in SITES
             },
         ),
+        epsilon=1.0, relation="substitute", domain=ONE_SITE
     ),
     sound(
-        "mean_of_shares",
-        GROUP,
-        lambda: Target.dataset(
-            mean_of_shares, epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
-        ),
-        "the mean of sixteen answers with a sixteenth of the budget each",
+        mean_of_shares, Target.dataset, "the mean of sixteen answers with a sixteenth of the budget each",
         Computed(
             NeighbouringPair(np.array([0]), np.array([1]), None),
             lambda answers: _shifted_sums(16 * int(answers[0])),
             lambda output: round(16 * output),
         ),
+        epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
     ),
 )
+# fmt: on
 
 
 def _shifted_sums(shift: int) -> dict[int, float]:

@@ -1,4 +1,4 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Thresholds: sparse vectors, partition selection, quantiles, answers that are suppressed, noisy maxima with values."""
 
 from __future__ import annotations
@@ -198,150 +198,87 @@ def maximum_of_five(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
     return [int(place) for place in (answers + noise).argmax(axis=1)]
 
 
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "queries_without_noise",
-        GROUP,
-        lambda: Target.dataset(queries_without_noise, epsilon=1.0, domain=TEN),
+        queries_without_noise, Target.dataset,
         "only the threshold of a sparse vector has noise, so that no order of answers is ever wrong",
+        _queries([1] * 5 + [0] * 5, [0] * 5 + [1] * 5), lambda output: "T" in output[:5] and "F" in output[5:],
+        epsilon=1.0, domain=TEN
+    ),
+    broken(
+        never_stops, Target.dataset, "a sparse vector that goes on after any number of answers above the threshold",
         _queries([1] * 5 + [0] * 5, [0] * 5 + [1] * 5),
-        lambda output: "T" in output[:5] and "F" in output[5:],
+        lambda output: output[:5].count("T") - output[5:].count("T") >= 2, epsilon=1.0, domain=TEN
     ),
     broken(
-        "never_stops",
-        GROUP,
-        lambda: Target.dataset(never_stops, epsilon=1.0, domain=TEN),
-        "a sparse vector that goes on after any number of answers above the threshold",
-        _queries([1] * 5 + [0] * 5, [0] * 5 + [1] * 5),
-        lambda output: output[:5].count("T") - output[5:].count("T") >= 2,
+        public_threshold, Target.dataset, "a sparse vector whose threshold has no noise", _queries([0] * 10, [1] * 10),
+        lambda output: len(output) >= 5, epsilon=0.5, domain=TEN
     ),
     broken(
-        "public_threshold",
-        GROUP,
-        lambda: Target.dataset(public_threshold, epsilon=0.5, domain=TEN),
-        "a sparse vector whose threshold has no noise",
-        _queries([0] * 10, [1] * 10),
-        lambda output: len(output) >= 5,
-    ),
-    broken(
-        "scale_without_count",
-        GROUP,
-        lambda: Target.dataset(scale_without_count, epsilon=1.0, domain=TEN),
+        scale_without_count, Target.dataset,
         "the noise of a sparse vector's answers does not grow with how many may be above",
         _queries([1] * 5 + [0] * 5, [0] * 5 + [1] * 5),
-        lambda output: len(output) == 10 and output[:5].count("T") - output[5:].count("T") >= 3,
+        lambda output: len(output) == 10 and output[:5].count("T") - output[5:].count("T") >= 3, epsilon=1.0,
+        domain=TEN
     ),
     broken(
-        "numeric_with_same_noise",
-        GROUP,
-        lambda: Target.dataset(numeric_with_same_noise, epsilon=1.0, domain=TEN),
+        numeric_with_same_noise, Target.dataset,
         "the answer that passed is released with the noise that it passed with, at no further cost",
         _queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5),
         lambda output: len(output) >= 4 and output[-1] is not None and output[-1] <= min(3, len(output) - 3),
-        trials=50_000,
+        trials=50_000, epsilon=1.0, domain=TEN
     ),
     broken(
-        "low_threshold",
-        GROUP,
-        lambda: Target.dataset(low_threshold, epsilon=1.0, delta=1e-5, relation="add-remove", domain=BY_PLANT),
-        "a key with one person passes the threshold more often than δ allows",
-        _plants(["moss", "reed"], ["moss"]),
-        lambda output: "reed" in output,
+        low_threshold, Target.dataset, "a key with one person passes the threshold more often than δ allows",
+        _plants(["moss", "reed"], ["moss"]), lambda output: "reed" in output, epsilon=1.0, delta=1e-5,
+        relation="add-remove", domain=BY_PLANT
     ),
     broken(
-        "threshold_on_truth",
-        GROUP,
-        lambda: Target.dataset(
-            threshold_on_truth,
-            epsilon=1.0,
-            relation="add-remove",
-            domain=BY_PLANT,
-            pairs=(_plants(["fern"] * 5, ["fern"] * 4),),
-        ),
-        "keys are told where the true count reaches 5",
-        _plants(["fern"] * 5, ["fern"] * 4),
-        lambda output: "fern" in output,
+        threshold_on_truth, Target.dataset, "keys are told where the true count reaches 5",
+        _plants(["fern"] * 5, ["fern"] * 4), lambda output: "fern" in output, epsilon=1.0, relation="add-remove",
+        domain=BY_PLANT, pairs=(_plants(["fern"] * 5, ["fern"] * 4),)
     ),
     broken(
-        "small_counts_suppressed",
-        GROUP,
-        lambda: Target.dataset(
-            small_counts_suppressed,
-            epsilon=1.0,
-            relation="add-remove",
-            domain=Domain(shape=Categories(names=PLANTS, most=4)),
-        ),
-        "true counts below 3 are set to 0",
-        _plants(["moss"] * 3, ["moss"] * 2),
-        lambda output: output[0] != 0,
+        small_counts_suppressed, Target.dataset, "true counts below 3 are set to 0",
+        _plants(["moss"] * 3, ["moss"] * 2), lambda output: output[0] != 0, epsilon=1.0, relation="add-remove",
+        domain=Domain(shape=Categories(names=PLANTS, most=4))
     ),
     broken(
-        "quantile_of_records",
-        GROUP,
-        lambda: Target.dataset(quantile_of_records, epsilon=1.0, relation="substitute", domain=AGES),
+        quantile_of_records, Target.dataset,
         "a quantile is one of the records, so that a value that nobody has is never told",
-        _people([0, 0, 9], [0, 0, 0]),
-        lambda output: output == 9,
+        _people([0, 0, 9], [0, 0, 0]), lambda output: output == 9, epsilon=1.0, relation="substitute", domain=AGES
     ),
     broken(
-        "intervals_of_width_zero",
-        GROUP,
-        lambda: Target.dataset(intervals_of_width_zero, epsilon=1.0, relation="substitute", domain=AGES),
-        "intervals of no width get a weight, and tell the value that people share",
-        _people([5, 5, 0], [5, 0, 0]),
-        lambda output: output == 5.0,
-        trials=20_000,
+        intervals_of_width_zero, Target.dataset,
+        "intervals of no width get a weight, and tell the value that people share", _people([5, 5, 0], [5, 0, 0]),
+        lambda output: output == 5.0, trials=20_000, epsilon=1.0, relation="substitute", domain=AGES
     ),
     broken(
-        "maximum_with_value",
-        GROUP,
-        lambda: Target.dataset(maximum_with_value, epsilon=1.0, domain=TEN),
-        "a noisy maximum that tells the value, with noise for the place alone",
-        _queries([0] * 10, [1] * 10),
-        lambda output: output[1] <= 1,
-        trials=50_000,
+        maximum_with_value, Target.dataset, "a noisy maximum that tells the value, with noise for the place alone",
+        _queries([0] * 10, [1] * 10), lambda output: output[1] <= 1, trials=50_000, epsilon=1.0, domain=TEN
     ),
     broken(
-        "stopped_by_truth",
-        GROUP,
-        lambda: Target.dataset(stopped_by_truth, epsilon=1.0, domain=TEN, pairs=(_queries([3] * 10, [4] * 10),)),
-        "answers end when the true total passes 30",
-        _queries([3] * 10, [4] * 10),
-        lambda output: output == 10,
+        stopped_by_truth, Target.dataset, "answers end when the true total passes 30", _queries([3] * 10, [4] * 10),
+        lambda output: output == 10, epsilon=1.0, domain=TEN, pairs=(_queries([3] * 10, [4] * 10),)
     ),
     broken(
-        "nothing_of_few",
-        GROUP,
-        lambda: Target.dataset(
-            nothing_of_few,
-            epsilon=1.0,
-            relation="add-remove",
-            domain=Domain(shape=Records(most=5), integers=True, bounds=(0, 9)),
-        ),
-        "nothing is told of fewer than five people, without noise on their number",
-        _people([0] * 5, [0] * 4, Relation.ADD_REMOVE),
-        lambda output: output is None,
+        nothing_of_few, Target.dataset, "nothing is told of fewer than five people, without noise on their number",
+        _people([0] * 5, [0] * 4, Relation.ADD_REMOVE), lambda output: output is None, epsilon=1.0,
+        relation="add-remove", domain=Domain(shape=Records(most=5), integers=True, bounds=(0, 9))
     ),
     broken(
-        "noise_on_the_large",
-        GROUP,
-        lambda: Target.noise(noise_on_the_large, epsilon=0.5, domain=Domain(integers=True, bounds=(0, 12))),
-        "an answer whose noisy value is large is told as it is",
-        NeighbouringPair(7, 8, None),
-        lambda output: output == 8,
+        noise_on_the_large, Target.noise, "an answer whose noisy value is large is told as it is",
+        NeighbouringPair(7, 8, None), lambda output: output == 8, epsilon=0.5,
+        domain=Domain(integers=True, bounds=(0, 12))
     ),
     sound(
-        "above_threshold",
-        GROUP,
-        lambda: Target.dataset(above_threshold, epsilon=1.0, domain=TEN),
-        "AboveThreshold with exact noise, one answer above",
-        Computed(_queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5), lambda answers: _first_above(answers)),
+        above_threshold, Target.dataset, "AboveThreshold with exact noise, one answer above",
+        Computed(_queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5), lambda answers: _first_above(answers)), epsilon=1.0,
+        domain=TEN
     ),
     sound(
-        "high_threshold",
-        GROUP,
-        lambda: Target.dataset(high_threshold, epsilon=1.0, delta=1e-6, relation="add-remove", domain=BY_PLANT),
-        "a key with one person passes the threshold with a probability below δ",
+        high_threshold, Target.dataset, "a key with one person passes the threshold with a probability below δ",
         Computed(
             _plants(["moss", "reed"], ["moss"]),
             lambda people: pushed(
@@ -349,49 +286,37 @@ SPECIMENS: tuple[Specimen, ...] = (
             ),
             lambda output: "reed" in output,
         ),
+        epsilon=1.0, delta=1e-6, relation="add-remove", domain=BY_PLANT
     ),
     sound(
-        "quantile_on_digits",
-        GROUP,
-        lambda: Target.dataset(quantile_on_digits, epsilon=4 * math.log(2) + 1e-12, relation="substitute", domain=AGES),
-        "the exponential mechanism over all ten digits with integer weights",
+        quantile_on_digits, Target.dataset, "the exponential mechanism over all ten digits with integer weights",
         Computed(
             _people([0, 0, 9], [0, 0, 0]),
             lambda records: {
                 digit: weight / sum(_digit_weights(records)) for digit, weight in enumerate(_digit_weights(records))
             },
         ),
+        epsilon=4 * math.log(2) + 1e-12, relation="substitute", domain=AGES
     ),
     sound(
-        "known_keys",
-        GROUP,
-        lambda: Target.dataset(known_keys, epsilon=1.0, relation="add-remove", domain=BY_PLANT),
-        "a threshold on exactly noisy counts of keys that are public",
+        known_keys, Target.dataset, "a threshold on exactly noisy counts of keys that are public",
         Computed(
             _plants(["reed"] * 3, ["reed"] * 2),
             lambda people: pushed(laplace_law(1), lambda n: int((people == "reed").sum()) + n >= 3),
             lambda output: "reed" in output,
         ),
+        epsilon=1.0, relation="add-remove", domain=BY_PLANT
     ),
     sound(
-        "noisy_count_decides",
-        GROUP,
-        lambda: Target.dataset(
-            noisy_count_decides,
-            epsilon=0.5,
-            relation="add-remove",
-            domain=Domain(shape=Records(most=10), integers=True, bounds=(0, 9)),
-        ),
-        "a word that a noisy count chooses",
+        noisy_count_decides, Target.dataset, "a word that a noisy count chooses",
         Computed(
             _people([0] * 5, [0] * 4, Relation.ADD_REMOVE),
             lambda records: pushed(laplace_law(2), lambda n: "many" if len(records) + n >= 5 else "few"),
         ),
+        epsilon=0.5, relation="add-remove", domain=Domain(shape=Records(most=10), integers=True, bounds=(0, 9))
     ),
     sound(
-        "vote_of_all",
-        GROUP,
-        lambda: Target.dataset(vote_of_all, epsilon=0.5, relation="substitute", domain=AGES),
+        vote_of_all, Target.dataset,
         "randomized response on whether a total is large: the true answer may flip at one record",
         Computed(
             _people([9, 9, 9], [9, 9, 0]),
@@ -400,17 +325,15 @@ SPECIMENS: tuple[Specimen, ...] = (
                 bool(records.sum() <= 20): float(1 - truth_probability(0.5)),
             },
         ),
+        epsilon=0.5, relation="substitute", domain=AGES
     ),
     sound(
-        "maximum_of_five",
-        GROUP,
-        lambda: Target.dataset(
-            maximum_of_five, epsilon=1.0, domain=Domain(shape=Queries(size=5), integers=True, bounds=(0, 20))
-        ),
-        "the place of a noisy maximum, with exact noise",
-        Computed(_queries([1, 0, 0, 0, 0], [0, 1, 1, 1, 1]), lambda answers: _place_of_maximum(answers)),
+        maximum_of_five, Target.dataset, "the place of a noisy maximum, with exact noise",
+        Computed(_queries([1, 0, 0, 0, 0], [0, 1, 1, 1, 1]), lambda answers: _place_of_maximum(answers)), epsilon=1.0,
+        domain=Domain(shape=Queries(size=5), integers=True, bounds=(0, 20))
     ),
 )
+# fmt: on
 
 
 def _below(law: dict[int, float], bound: int) -> float:

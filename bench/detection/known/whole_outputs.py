@@ -1,4 +1,4 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its `why`
+# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Outputs that are not numbers: reports, dictionaries, sets, texts and lists that say more than the noisy number."""
 
 from __future__ import annotations
@@ -181,148 +181,90 @@ def padded_at_random(records: NDArray[Any], trials: int, rng: Rng) -> list[list[
     return [[0] * int(k) + [int(count)] for k, count in zip(rng.integers(1, 7, trials), noisy, strict=True)]
 
 
+# fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "sparse_histogram",
-        GROUP,
-        lambda: Target.dataset(sparse_histogram, epsilon=1.0, relation="add-remove", domain=BY_CITY),
-        "a key is there only if somebody has that city",
-        CEDAR_ADDED,
-        lambda output: "cedar" in output,
+        sparse_histogram, Target.dataset, "a key is there only if somebody has that city", CEDAR_ADDED,
+        lambda output: "cedar" in output, epsilon=1.0, relation="add-remove", domain=BY_CITY
     ),
     broken(
-        "report_as_json",
-        GROUP,
-        lambda: Target.dataset(report_as_json, epsilon=1.0, relation="add-remove", domain=INTEGERS),
-        "the report says beside the noisy sum how many rows were read",
-        ONE_MORE,
-        lambda output: '"rows_read": 3' in output,
+        report_as_json, Target.dataset, "the report says beside the noisy sum how many rows were read", ONE_MORE,
+        lambda output: '"rows_read": 3' in output, epsilon=1.0, relation="add-remove", domain=INTEGERS
     ),
     broken(
-        "rounded_answers",
-        GROUP,
-        lambda: Target.dataset(rounded_answers, epsilon=0.5, domain=Domain(shape=Queries(size=4))),
-        "answers are rounded to integers and have no noise at all",
-        NeighbouringPair(np.zeros(4), np.ones(4), None),
-        lambda output: output[0] == 0,
+        rounded_answers, Target.dataset, "answers are rounded to integers and have no noise at all",
+        NeighbouringPair(np.zeros(4), np.ones(4), None), lambda output: output[0] == 0, epsilon=0.5,
+        domain=Domain(shape=Queries(size=4))
     ),
     broken(
-        "distinct_values",
-        GROUP,
-        lambda: Target.dataset(distinct_values, epsilon=1.0, domain=WORDS),
-        "the set holds every value of the data and one decoy",
-        _records([0, 0, 9], [0, 0, 0], Relation.SUBSTITUTE),
-        lambda output: 9 in output,
+        distinct_values, Target.dataset, "the set holds every value of the data and one decoy",
+        _records([0, 0, 9], [0, 0, 0], Relation.SUBSTITUTE), lambda output: 9 in output, epsilon=1.0, domain=WORDS
     ),
     broken(
-        "packed_twice",
-        GROUP,
-        lambda: Target.dataset(
-            packed_twice, epsilon=1.0, domain=Domain(shape=Queries(size=2), integers=True, bounds=(0, 50))
-        ),
-        "both numbers have the same noise, so that their difference is exact",
+        packed_twice, Target.dataset, "both numbers have the same noise, so that their difference is exact",
         NeighbouringPair(np.array([1, 0]), np.array([0, 0]), None),
-        lambda output: struct.unpack("<qq", output)[0] > struct.unpack("<qq", output)[1],
+        lambda output: struct.unpack("<qq", output)[0] > struct.unpack("<qq", output)[1], epsilon=1.0,
+        domain=Domain(shape=Queries(size=2), integers=True, bounds=(0, 50))
     ),
     broken(
-        "sum_and_count",
-        GROUP,
-        lambda: Target.dataset(sum_and_count, epsilon=1.0, relation="add-remove", domain=INTEGERS),
-        "a sum and a count have the whole budget each",
-        ONE_MORE,
-        lambda output: output[0] >= 1 and output[1] >= 3,
+        sum_and_count, Target.dataset, "a sum and a count have the whole budget each", ONE_MORE,
+        lambda output: output[0] >= 1 and output[1] >= 3, epsilon=1.0, relation="add-remove", domain=INTEGERS
     ),
     broken(
-        "noise_per_record",
-        GROUP,
-        lambda: Target.dataset(noise_per_record, epsilon=1.0, relation="add-remove", domain=WORDS),
-        "the list is as long as the data, whatever is in it",
-        ONE_MORE,
-        lambda output: len(output) == 3,
+        noise_per_record, Target.dataset, "the list is as long as the data, whatever is in it", ONE_MORE,
+        lambda output: len(output) == 3, epsilon=1.0, relation="add-remove", domain=WORDS
     ),
     broken(
-        "ordered_by_truth",
-        GROUP,
-        lambda: Target.dataset(ordered_by_truth, epsilon=1.0, relation="add-remove", domain=BY_CITY),
-        "the keys stand in the order of the true counts",
-        _cities(["cedar"], [], Relation.ADD_REMOVE),
-        lambda output: next(iter(output)) == "cedar",
+        ordered_by_truth, Target.dataset, "the keys stand in the order of the true counts",
+        _cities(["cedar"], [], Relation.ADD_REMOVE), lambda output: next(iter(output)) == "cedar", epsilon=1.0,
+        relation="add-remove", domain=BY_CITY
     ),
     broken(
-        "wrapped_in_class",
-        GROUP,
-        lambda: Target.dataset(wrapped_in_class, epsilon=1.0, domain=Domain(shape=Queries(size=2))),
-        "the second number of the array that the object turns into has no noise",
+        wrapped_in_class, Target.dataset, "the second number of the array that the object turns into has no noise",
         NeighbouringPair(np.array([0.0, 1.0]), np.array([0.0, 0.0]), None),
-        lambda output: float(np.asarray(output)[1]) == 1.0,
+        lambda output: float(np.asarray(output)[1]) == 1.0, epsilon=1.0, domain=Domain(shape=Queries(size=2))
     ),
     broken(
-        "interval_of_local_width",
-        GROUP,
-        lambda: Target.dataset(interval_of_local_width, epsilon=1.0, relation="substitute", domain=INTEGERS),
-        "the width of the confidence interval is the data's standard deviation",
-        ONE_CHANGED,
-        lambda output: output["interval"]["high"] > output["interval"]["low"],
+        interval_of_local_width, Target.dataset,
+        "the width of the confidence interval is the data's standard deviation", ONE_CHANGED,
+        lambda output: output["interval"]["high"] > output["interval"]["low"], epsilon=1.0, relation="substitute",
+        domain=INTEGERS
     ),
     broken(
-        "digits_of_truth",
-        GROUP,
-        lambda: Target.dataset(
-            digits_of_truth, epsilon=1.0, domain=Domain(shape=Records(most=15), integers=True, bounds=(0, 1))
-        ),
-        "a number is printed with as many decimals as the true sum has digits",
-        _records([1] * 10, [1] * 9, Relation.ADD_REMOVE),
-        lambda output: output.endswith("00 people"),
+        digits_of_truth, Target.dataset, "a number is printed with as many decimals as the true sum has digits",
+        _records([1] * 10, [1] * 9, Relation.ADD_REMOVE), lambda output: output.endswith("00 people"), epsilon=1.0,
+        domain=Domain(shape=Records(most=15), integers=True, bounds=(0, 1))
     ),
     broken(
-        "noise_where_counted",
-        GROUP,
-        lambda: Target.dataset(noise_where_counted, epsilon=1.0, relation="add-remove", domain=BY_CITY),
-        "cells that nobody is in stay exactly 0",
-        CEDAR_ADDED,
-        lambda output: output[2] != 0,
+        noise_where_counted, Target.dataset, "cells that nobody is in stay exactly 0", CEDAR_ADDED,
+        lambda output: output[2] != 0, epsilon=1.0, relation="add-remove", domain=BY_CITY
     ),
     broken(
-        "raises_on_empty",
-        GROUP,
-        lambda: Target.dataset(
-            raises_on_empty, epsilon=1.0, relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
-        ),
-        "a query over nobody raises, and over one person does not",
-        _records([1.0], [], Relation.ADD_REMOVE),
-        lambda output: output is not None,
-        trials=200,
+        raises_on_empty, Target.dataset, "a query over nobody raises, and over one person does not",
+        _records([1.0], [], Relation.ADD_REMOVE), lambda output: output is not None, trials=200, epsilon=1.0,
+        relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
     ),
     sound(
-        "full_histogram",
-        GROUP,
-        lambda: Target.dataset(full_histogram, epsilon=1.0, relation="add-remove", domain=BY_CITY),
-        "all keys are there, and one person moves one count by 1",
+        full_histogram, Target.dataset, "all keys are there, and one person moves one count by 1",
         Computed(
             CEDAR_ADDED,
             lambda people: pushed(laplace_law(1), lambda n: _counts(people)["cedar"] + n),
             lambda output: output["cedar"],
         ),
+        epsilon=1.0, relation="add-remove", domain=BY_CITY
     ),
     sound(
-        "sum_as_json",
-        GROUP,
-        lambda: Target.dataset(sum_as_json, epsilon=1.0, domain=INTEGERS),
-        "a text made of an integer with exact noise",
+        sum_as_json, Target.dataset, "a text made of an integer with exact noise",
         Computed(
             ONE_CHANGED,
             lambda records: pushed(
                 laplace_law(1), lambda n: json.dumps({"query": "sum", "sum": int(records.sum()) + n})
             ),
         ),
+        epsilon=1.0, domain=INTEGERS
     ),
     sound(
-        "answers_of_all",
-        GROUP,
-        lambda: Target.dataset(
-            answers_of_all, epsilon=1.0, domain=Domain(shape=Streams(length=5), integers=True, bounds=(0, 1))
-        ),
-        "each person answers by randomized response, and one of them changes",
+        answers_of_all, Target.dataset, "each person answers by randomized response, and one of them changes",
         Computed(
             _records([1, 0, 0, 0, 0], [0, 0, 0, 0, 0], Relation.SUBSTITUTE),
             lambda records: {
@@ -331,17 +273,10 @@ SPECIMENS: tuple[Specimen, ...] = (
             },
             lambda output: output[0],
         ),
+        epsilon=1.0, domain=Domain(shape=Streams(length=5), integers=True, bounds=(0, 1))
     ),
     sound(
-        "encoded_set",
-        GROUP,
-        lambda: Target.dataset(
-            encoded_set,
-            epsilon=1.0,
-            relation="substitute",
-            domain=Domain(shape=Categories(names=CITIES, least=1, most=1)),
-        ),
-        "unary encoding: a person who changes flips two of three coins, each at half of ε",
+        encoded_set, Target.dataset, "unary encoding: a person who changes flips two of three coins, each at half of ε",
         Computed(
             _cities(["ash"], ["cedar"], Relation.SUBSTITUTE),
             lambda people: pushed(
@@ -349,47 +284,36 @@ SPECIMENS: tuple[Specimen, ...] = (
                 lambda bits: frozenset(city for city, told in zip(CITIES, bits, strict=True) if told),
             ),
         ),
+        epsilon=1.0, relation="substitute", domain=Domain(shape=Categories(names=CITIES, least=1, most=1))
     ),
     sound(
-        "clamped_to_a_byte",
-        GROUP,
-        lambda: Target.dataset(clamped_to_a_byte, epsilon=1.0, domain=INTEGERS),
+        clamped_to_a_byte, Target.dataset,
         "clamping is post-processing, and shows the mass that it moves to 0 only as it was",
         Computed(
             ONE_MORE,
             lambda records: pushed(laplace_law(1), lambda n: bytes([min(255, max(0, int(records.sum()) + n))])),
         ),
+        epsilon=1.0, domain=INTEGERS
     ),
     sound(
-        "schema_of_table",
-        GROUP,
-        lambda: Target.dataset(schema_of_table, epsilon=0.1, domain=WORDS),
-        "unhashable outputs that are the same whatever the data",
+        schema_of_table, Target.dataset, "unhashable outputs that are the same whatever the data", epsilon=0.1,
+        domain=WORDS
     ),
     sound(
-        "noisy_count_beside_public_text",
-        GROUP,
-        lambda: Target.dataset(
-            lambda records, trials, rng: [
+        lambda records, trials, rng: [
                 ("count", len(records) + int(n), {"unit": "people"})
                 for n in discrete_laplace(scale_of(0.25), trials, rng)
             ],
-            epsilon=0.25,
-            relation="add-remove",
-            domain=WORDS,
-        ),
-        "a tuple of public text, an exactly noisy count and a dictionary",
+        Target.dataset, "a tuple of public text, an exactly noisy count and a dictionary",
         Computed(
             ONE_MORE,
             lambda records: pushed(laplace_law(4), lambda n: len(records) + n),
             lambda output: output[1],
         ),
+        name="noisy_count_beside_public_text", epsilon=0.25, relation="add-remove", domain=WORDS
     ),
     sound(
-        "sometimes_nothing",
-        GROUP,
-        lambda: Target.dataset(sometimes_nothing, epsilon=1.0, domain=INTEGERS),
-        "one output in four is missing, whatever the data",
+        sometimes_nothing, Target.dataset, "one output in four is missing, whatever the data",
         Computed(
             ONE_CHANGED,
             lambda records: pushed(
@@ -397,11 +321,10 @@ SPECIMENS: tuple[Specimen, ...] = (
                 lambda draw: None if draw[0] else int(records.sum()) + draw[1],
             ),
         ),
+        epsilon=1.0, domain=INTEGERS
     ),
     sound(
-        "padded_at_random",
-        GROUP,
-        lambda: Target.dataset(padded_at_random, epsilon=1.0, relation="add-remove", domain=WORDS),
+        padded_at_random, Target.dataset,
         "lists whose length a public die chooses, with an exactly noisy count at the end",
         Computed(
             ONE_MORE,
@@ -411,5 +334,7 @@ SPECIMENS: tuple[Specimen, ...] = (
             ),
             lambda output: (len(output), output[-1]),
         ),
+        epsilon=1.0, relation="add-remove", domain=WORDS
     ),
 )
+# fmt: on
