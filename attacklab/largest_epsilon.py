@@ -33,10 +33,10 @@ from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import LabFault, Refused, TargetError
-from attacklab.execution.batches import Bench, Outline, Role
-from attacklab.execution.runners import Here
 from attacklab.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.floats import default_errors, require_ieee_arithmetic
+from attacklab.processes.batches import Bench, Outline, Role
+from attacklab.processes.runners import Here
 from attacklab.referee import (
     DEFAULT_ALPHA,
     DEFAULT_TRIALS,

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.errors import UsageError
-from attacklab.execution.words import words_between
 from attacklab.neighbours import NeighbouringPair
+from attacklab.processes.batches import words_between
 from attacklab.random_bits import RandomBits, SeededBits
 from attacklab.targets import Kind, Outputs, Target
 

@@ -29,9 +29,6 @@ from attacklab.attacks.base import Attack
 from attacklab.attacks.common.failures import FAILS
 from attacklab.claims import Claim, PrivacyClaim
 from attacklab.errors import LabFault, OutOfTime, Refused, TargetError, UsageError
-from attacklab.execution.batches import REFUSES, Bench, Outline, Role, Sample, applies
-from attacklab.execution.checkpoint import Checkpoint, Recorded
-from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import (
     FAILURE,
     Counts,
@@ -45,6 +42,9 @@ from attacklab.findings import (
 from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.loaded_code import loaded_code
 from attacklab.ordinary import supported
+from attacklab.processes.batches import REFUSES, Bench, Outline, Role, Sample, applies
+from attacklab.processes.checkpoint import Checkpoint, Recorded
+from attacklab.processes.runners import Here, Runner, Say
 from attacklab.statistics.betting import evidence, judge
 from attacklab.statistics.choosing import choosing_trials, promised_evidence
 from attacklab.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha

@@ -29,11 +29,11 @@ import numpy as np
 from attacklab.attacks import ATTACKS, sized
 from attacklab.attacks.base import Attack, Learning
 from attacklab.errors import AttackError, LabFault, OutOfTime, Refused, TargetError, UsageError
-from attacklab.execution.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
-from attacklab.execution.runners import Here, Runner, Say
 from attacklab.findings import Finding, Verdict
 from attacklab.floats import default_errors, require_ieee_arithmetic
 from attacklab.ordinary import supported
+from attacklab.processes.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
+from attacklab.processes.runners import Here, Runner, Say
 from attacklab.referee import DEFAULT_ALPHA, Advance, Judge, Plan, is_testable, require_settings, shares
 from attacklab.statistics.choosing import choosing_trials
 from attacklab.statistics.inference import share_of_alpha

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from attacklab.findings import Verdict
 from attacklab.flaws import catalogue
-from attacklab.isolation.process import Limits
+from attacklab.processes.lines import Limits
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.vectors import read_file

@@ -116,14 +116,15 @@ class Challenge:
         """
         if self.lengths is None:
             return []
-        one, other = (np.asarray(side).tolist() for side in (pair.first, pair.second))
-        cut = int(rng.integers(1, max(len(one) // 4, 1), endpoint=True))
-        longer = [(one or other)[-1]], [(other if other and self.relation is None else one or other)[-1]]
-        found = []
-        for two in ((one[:-cut], other[:-cut]), (one + longer[0], other + longer[1])):
+        first, second = (np.asarray(side).tolist() for side in (pair.first, pair.second))
+        cut = int(rng.integers(1, max(len(first) // 4, 1), endpoint=True))
+        whole = first or second
+        last = second[-1] if second and self.relation is None else whole[-1]
+        nearby = []
+        for two in ((first[:-cut], second[:-cut]), ([*first, whole[-1]], [*second, last])):
             with suppress(UsageError):  # it is too long or too short, or no longer a neighbouring pair
-                found.append(self.pair(*two))
-        return found
+                nearby.append(self.pair(*two))
+        return nearby
 
     def takes(self, given: Any) -> bool:
         """Whether the mechanism says that it takes an input."""

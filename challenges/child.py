@@ -6,6 +6,7 @@ It never learns which of its outputs belong to which input, nor what they are wa
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import sys
@@ -47,21 +48,27 @@ class Counting(RandomBits):
         return drawn
 
 
-def packed(array: NDArray[Any]) -> dict[str, Any]:
-    """An array of numbers as JSON values, every bit of it kept."""
-    contiguous = np.ascontiguousarray(array)
-    data = base64.b64encode(contiguous.tobytes()).decode("ascii")
-    return {"type": contiguous.dtype.str, "shape": list(array.shape), "data": data}
+def dumped(message: Mapping[str, Any]) -> str:
+    """A message as JSON in one line, every bit of its arrays of numbers kept."""
+    return json.dumps(message, default=_packed)
 
 
-def unpacked(message: Mapping[str, Any]) -> NDArray[Any]:
-    """The array that `packed` made into JSON values.
+def loaded(line: str | bytes) -> dict[str, Any]:
+    """The message that `dumped` was given."""
+    message: dict[str, Any] = json.loads(line, object_hook=_unpacked)
+    return message
 
-    Raises:
-        ValueError: it did not.
-    """
-    flat = np.frombuffer(base64.b64decode(message["data"]), dtype=np.dtype(message["type"]))
-    return flat.reshape(message["shape"]).copy()
+
+def _packed(array: Any) -> Any:
+    if isinstance(array, np.generic):
+        return array.item()
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return {"npy": base64.b64encode(file.getvalue()).decode("ascii")}
+
+
+def _unpacked(value: dict[str, Any]) -> Any:
+    return np.load(io.BytesIO(base64.b64decode(value["npy"])), allow_pickle=False) if "npy" in value else value
 
 
 def plain(given: Any) -> Any:
@@ -82,7 +89,7 @@ def draw(
     given = plain(given)
     seeds = np.random.SeedSequence(seed).generate_state(-(-size // BLOCK), np.uint64).tolist()
     began = time.perf_counter()
-    blocks = [_block(challenge, mechanism, given, np.random.default_rng(one)) for one in seeds]
+    blocks = [_block(challenge, mechanism, given, np.random.default_rng(block)) for block in seeds]
     seconds = time.perf_counter() - began
     outputs, taken = ([block[part] for block in blocks] for part in range(2))
     shapes = {(block.dtype, block.shape[1:]) for block in outputs}
@@ -114,10 +121,10 @@ def main() -> None:
     student = _Student(Path(sys.argv[1]))
     for line in sys.stdin:
         try:
-            answer = student.answer(json.loads(line))
+            answer = student.answer(loaded(line))
         except Spoiled as error:
             answer = {"error": str(error)}
-        answers.write(json.dumps(answer) + "\n")
+        answers.write(dumped(answer) + "\n")
         answers.flush()
 
 
@@ -138,26 +145,25 @@ class _Student:
         return {"parts": list(known), "plain": plain}
 
     def _pair(self) -> dict[str, Any]:
-        two = self._called("pair", self._module.pair)
-        if not isinstance(two, tuple | list) or len(two) != 2:
-            raise Spoiled("pair() must return two inputs")
-        return {"pair": [_plain(side) for side in two]}
+        told = "pair() must return two inputs"
+        pair = _sequence(self._called("pair", self._module.pair), told)
+        if len(pair) != 2:
+            raise Spoiled(told)
+        return {"pair": [_plain(side) for side in pair]}
 
     def _pairs(self) -> dict[str, Any]:
-        listed = self._called("pairs", self._module.pairs)
-        if not isinstance(listed, tuple | list) or any(not isinstance(two, tuple | list) for two in listed):
-            raise Spoiled("pairs() must return a list of pairs")
-        return {"pairs": [[_plain(side) for side in two] for two in listed]}
+        told = "pairs() must return a list of pairs"
+        pairs = _sequence(self._called("pairs", self._module.pairs), told)
+        return {"pairs": [[_plain(side) for side in _sequence(pair, told)] for pair in pairs]}
 
-    def _event(self, outputs: Mapping[str, Any]) -> dict[str, Any]:
-        seen = unpacked(outputs)
-        mask = np.asarray(self._called("event", self._module.event, seen))
-        if mask.dtype != np.bool_ or mask.shape != (len(seen),):
+    def _event(self, outputs: NDArray[Any]) -> dict[str, Any]:
+        mask = np.asarray(self._called("event", self._module.event, outputs))
+        if mask.dtype != np.bool_ or mask.shape != (len(outputs),):
             raise Spoiled(
-                f"event(outputs) must return one bool an output: {len(seen)} bools, "
+                f"event(outputs) must return one bool an output: {len(outputs)} bools, "
                 f"not an array of {mask.dtype} of shape {mask.shape}"
             )
-        return {"mask": packed(mask)}
+        return {"mask": mask}
 
     def _draw(self, number: int, given: Any, size: int, seed: int) -> dict[str, Any]:
         outputs, taken, seconds = self._called(
@@ -165,7 +171,7 @@ class _Student:
         )
         if outputs.dtype.kind not in "biuf":
             raise Spoiled(f"repair must return numbers, not {outputs.dtype}")
-        return {"outputs": packed(outputs), "taken": packed(taken), "seconds": seconds}
+        return {"outputs": outputs, "taken": taken, "seconds": seconds}
 
     def _prove(self, number: int, pairs: list[Any]) -> dict[str, Any]:
         claim = CHALLENGES[number - 1].claim
@@ -183,13 +189,19 @@ class _Student:
             raise Spoiled(f"{what} raised {in_one_line(error)}") from error
 
 
+def _sequence(value: Any, told: str) -> Any:
+    if not isinstance(value, tuple | list):
+        raise Spoiled(told)
+    return value
+
+
 def _plain(value: Any) -> Any:
     """An input as JSON values."""
     value = plain(value)
     if isinstance(value, tuple | list):
         if len(value) > 100_000:
             raise Spoiled(f"an input has {len(value)} numbers; that is too many")
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Spoiled(f"inputs are made of numbers, not of {type(value).__name__}")
     if not abs(value) <= 1e15:

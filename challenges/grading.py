@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -81,7 +81,7 @@ def grade(path: Path, *, language: str = "en", seed: int | None = None, seconds:
     with ExitStack() as open_files:
 
         def opened() -> HandedIn:
-            return open_files.enter_context(HandedIn(path, seconds=seconds))
+            return open_files.enter_context(closing(HandedIn(path, seconds=seconds)))
 
         return _Judging(opened(), opened, path, language, np.random.default_rng(entropy)).grade()
 

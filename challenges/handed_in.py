@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.errors import UsageError
-from attacklab.isolation.failures import ChildError
-from attacklab.isolation.process import ChildProcess, Limits
+from attacklab.processes.failures import ChildError
+from attacklab.processes.lines import ChildProcess, Limits
 from challenges.catalogue import CHALLENGES, Challenge
-from challenges.child import packed, plain, unpacked
+from challenges.child import dumped, loaded, plain
 from challenges.rules import parsed
 
 SECONDS = 120.0
@@ -55,22 +53,20 @@ class HandedIn:
         memory = MEMORY_BYTES if sys.platform == "linux" else None
         self._process = ChildProcess(command, Limits(seconds=seconds, memory_bytes=memory))
         try:
-            loaded = self._asked("load")
-            self.parts = set(loaded["parts"])
-            number = loaded["plain"].get("challenge")
+            file = self._asked("load")
+            self.parts = set(file["parts"])
+            number = file["plain"].get("challenge")
             if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(CHALLENGES):
                 raise UsageError(f"{path}: must say which challenge it is for: challenge = 1, up to {len(CHALLENGES)}")
         except BaseException:
             self._process.close()
             raise
-        self.verdict = loaded["plain"].get("verdict")
+        self.verdict = file["plain"].get("verdict")
         self.number = number
         self.challenge: Challenge = CHALLENGES[number - 1]
 
-    def __enter__(self) -> HandedIn:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
+        """End the process."""
         self._process.close()
 
     def pair(self) -> Any:
@@ -83,7 +79,7 @@ class HandedIn:
 
     def event(self, outputs: NDArray[Any]) -> NDArray[np.bool_]:
         """Which outputs lie in the event."""
-        mask: NDArray[np.bool_] = unpacked(self._asked("event", outputs=packed(outputs))["mask"])
+        mask: NDArray[np.bool_] = self._asked("event", outputs=outputs)["mask"]
         return mask
 
     def draw(self, given: Any, size: int, seed: int) -> tuple[NDArray[Any], NDArray[Any], float]:
@@ -93,7 +89,7 @@ class HandedIn:
             UsageError: it failed, or did not give one output for each that was asked for.
         """
         answer = self._asked("draw", number=self.number, given=plain(given), size=size, seed=seed)
-        return unpacked(answer["outputs"]), unpacked(answer["taken"]), answer["seconds"]
+        return answer["outputs"], answer["taken"], answer["seconds"]
 
     def first_unproved(self, pairs: Sequence[Any]) -> Any | None:
         """The first pair for which exact laws do not prove the claim of the repair; None if they do for all."""
@@ -104,12 +100,11 @@ class HandedIn:
         if self._failed is not None:
             raise self._failed
         try:
-            answer = json.loads(self._process.ask_line(json.dumps({"do": do, **rest}).encode("ascii") + b"\n"))
+            answer = loaded(self._process.ask_line(dumped({"do": do, **rest}).encode("ascii") + b"\n"))
         except ChildError as error:
             self._process.close()
             self._failed = UsageError(f"{self._path}: {error}")
             raise self._failed from error
         if "error" in answer:
             raise UsageError(f"{self._path}: {answer['error']}")
-        assert isinstance(answer, dict)  # noqa: S101 - the child is ours
         return answer

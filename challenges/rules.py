@@ -13,78 +13,17 @@ from collections.abc import Iterator
 
 from attacklab.errors import UsageError
 
-IMPORTS = frozenset(
-    {
-        "__future__",
-        "bisect",
-        "challenges.library",
-        "collections",
-        "collections.abc",
-        "decimal",
-        "fractions",
-        "functools",
-        "itertools",
-        "math",
-        "numpy",
-        "numpy.typing",
-        "operator",
-        "typing",
-    }
-)
-FORBIDDEN = frozenset(
-    [
-        "attrgetter",
-        "breakpoint",
-        "builtins",
-        "compile",
-        "ctypeslib",
-        "ForwardRef",
-        "cache",
-        "cached_property",
-        "delattr",
-        "dir",
-        "dump",
-        "dumps",
-        "eval",
-        "exec",
-        "exit",
-        "f2py",
-        "fromfile",
-        "fromregex",
-        "genfromtxt",
-        "get_type_hints",
-        "getattr",
-        "globals",
-        "help",
-        "id",
-        "input",
-        "inspect",
-        "lib",
-        "load",
-        "loads",
-        "loadtxt",
-        "locals",
-        "lru_cache",
-        "memmap",
-        "methodcaller",
-        "open",
-        "os",
-        "print",
-        "quit",
-        "save",
-        "savetxt",
-        "savez",
-        "savez_compressed",
-        "setattr",
-        "sys",
-        "test",
-        "testing",
-        "tofile",
-        "update_wrapper",
-        "vars",
-        "wraps",
-    ]
-)
+_IMPORTS = """
+__future__ bisect challenges.library collections collections.abc decimal fractions functools itertools math numpy
+numpy.typing operator typing
+"""
+_FORBIDDEN = """
+attrgetter breakpoint builtins compile ctypeslib ForwardRef cache cached_property delattr dir dump dumps eval exec
+exit f2py fromfile fromregex genfromtxt get_type_hints getattr globals help id input inspect lib load loads loadtxt
+locals lru_cache memmap methodcaller open os print quit save savetxt savez savez_compressed setattr sys test testing
+tofile update_wrapper vars wraps
+"""
+IMPORTS, FORBIDDEN = frozenset(_IMPORTS.split()), frozenset(_FORBIDDEN.split())
 LONGEST = 100_000
 """Characters of a file."""
 
@@ -129,15 +68,15 @@ def _named(node: ast.AST) -> set[str | None]:
 def _wrong(node: ast.AST) -> Iterator[str]:
     names: list[str] = []
     if isinstance(node, ast.Import):
-        for one in node.names:
-            if one.name not in IMPORTS:
-                yield _import(one.name)
-            if one.name == "challenges.library" and not one.asname:  # which would name the whole package
-                yield f"write import {one.name} as library"
+        for alias in node.names:
+            if alias.name not in IMPORTS:
+                yield _import(alias.name)
+            if alias.name == "challenges.library" and not alias.asname:  # which would name the whole package
+                yield f"write import {alias.name} as library"
     elif isinstance(node, ast.ImportFrom):
         if node.level or node.module not in IMPORTS:
             yield _import(node.module or "." * node.level)
-        names = [one.name for one in node.names if node.module != "__future__"]
+        names = [alias.name for alias in node.names if node.module != "__future__"]
     elif isinstance(node, ast.Name):
         names = [node.id]
     elif isinstance(node, ast.Attribute):

@@ -21,8 +21,8 @@ from attacklab.calibration.quantities import Arguments
 from attacklab.errors import UsageError
 from attacklab.files import write_whole
 from attacklab.findings import Verdict, to_text
-from attacklab.isolation.process import Limits
 from attacklab.libraries.environments import Environment, environments
+from attacklab.processes.lines import Limits
 from attacklab.reporting.experiment import Collected, Settings, measured_here
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.calibration_formulas import NAIVE, SOUND, Formula

@@ -22,10 +22,9 @@ from typing import Any, TypeAlias
 from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
 from attacklab.files import write_whole
 from attacklab.findings import WORST_FIRST, Finding, Verdict, decisive, lower_text, read_record, record, to_text
-from attacklab.isolation import isolated
-from attacklab.isolation.targets import ProcessRelease
 from attacklab.libraries import Library, library
 from attacklab.libraries.environments import environments
+from attacklab.processes.targets import ProcessRelease, isolated
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import Collected, Settings, measured_here
 from attacklab.reporting.figures import Cell, Figure, Matrix

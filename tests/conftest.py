@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from attacklab import elsewhere
 from attacklab.laws import net
+from attacklab.processes import fresh
 
 collect_ignore = ["sample_project"]  # it is a project of its own, which test_pytest_plugin.py runs
 
@@ -28,11 +28,16 @@ for _name in ("CI", "BUILD_NUMBER"):
 
 
 PRELOADED = (
-    "import hypothesis, pytest, scipy.special, attacklab.proof, attacklab.laws.standard_random, experiments.targets; "
+    "hypothesis",
+    "pytest",
+    "scipy.special",
+    "attacklab.proof",
+    "attacklab.laws.standard_random",
+    "experiments.targets",
 )
 """What test modules import, for the process whose forks run their samplers: each fork would import it again."""
 
-elsewhere._START = elsewhere._START.replace("from ", f"{PRELOADED}from ", 1)
+fresh.PRELOADED.extend(PRELOADED)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,7 +6,6 @@ hex strings. The answer is `{"value": "0x1.8p+1"}`, or an integer, or `{"error":
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 
@@ -14,16 +13,14 @@ import gmpy2
 
 from attacklab.calibration.findings import encoded
 from attacklab.calibration.quantities import Argument
-from attacklab.isolation.failures import ChildError, ChildFailure
-from attacklab.isolation.process import ChildProcess, Limits
-from attacklab.isolation.wire import read_object
+from attacklab.processes.lines import Limits, Program
 
 _WIDEST = 4096
 """Bits in which an answered number is read, to tell whether it is a double."""
 
 
-class ProgramFormula:
-    """A formula that a program computes; it is started when it is first asked, and again after it failed.
+class ProgramFormula(Program):
+    """A formula that a program computes.
 
     Args:
         command: the program and its arguments.
@@ -32,8 +29,8 @@ class ProgramFormula:
     """
 
     def __init__(self, command: Sequence[str], quantity: str, limits: Limits | None = None) -> None:
-        self._command, self._quantity, self._limits = list(command), quantity, limits or Limits()
-        self._process: ChildProcess | None = None
+        super().__init__(command, limits or Limits())
+        self._quantity = quantity
 
     def __call__(self, **arguments: Argument) -> float | int:
         """Ask for one number.
@@ -42,37 +39,23 @@ class ProgramFormula:
             ValueError: the program refused the arguments.
             TargetError: it did not answer as the protocol says.
         """
-        if self._process is None:
-            self._process = ChildProcess(self._command, self._limits)
-        request = {"quantity": self._quantity, "arguments": encoded(arguments)}
+        answer = self.ask_object({"quantity": self._quantity, "arguments": encoded(arguments)})
+        if set(answer) == {"error"}:
+            raise ValueError(" ".join(str(answer["error"]).split()))
+        if set(answer) != {"value"}:
+            raise self.garbage(f"an answer holds value or error, not {', '.join(answer)}")
+        return self._number(answer["value"])
+
+    def _number(self, value: object) -> float | int:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
         try:
-            answer = read_object(self._process.ask_line(json.dumps(request).encode() + b"\n"))
-            if set(answer) == {"error"}:
-                raise ValueError(" ".join(str(answer["error"]).split()))
-            if set(answer) != {"value"}:
-                raise ChildError(ChildFailure.GARBAGE, f"an answer holds value or error, not {', '.join(answer)}")
-            return _number(answer["value"])
-        except ChildError:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-
-
-def _number(value: object) -> float | int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    try:
-        number = float.fromhex(value)  # type: ignore[arg-type]
-        if math.isfinite(number) and gmpy2.mpfr(value, _WIDEST, 16) != number:
-            raise OverflowError
-    except (TypeError, ValueError):
-        message = f"value must be a hex float such as '0x1.8p+1' or an integer, not {str(value)[:40]!r}"
-        raise ChildError(ChildFailure.GARBAGE, message) from None
-    except OverflowError:
-        raise ChildError(ChildFailure.GARBAGE, f"{str(value)[:40]!r} is not a binary64 number") from None
-    return number
+            number = float.fromhex(value)  # type: ignore[arg-type]
+            if math.isfinite(number) and gmpy2.mpfr(value, _WIDEST, 16) != number:
+                raise OverflowError
+        except (TypeError, ValueError):
+            shown = str(value)[:40]
+            raise self.garbage(f"value must be a hex float such as '0x1.8p+1' or an integer, not {shown!r}") from None
+        except OverflowError:
+            raise self.garbage(f"{str(value)[:40]!r} is not a binary64 number") from None
+        return number

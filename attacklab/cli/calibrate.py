@@ -16,9 +16,9 @@ from attacklab.cli.output import Files, console, only_findings_on_output
 from attacklab.cli.status import Status
 from attacklab.errors import UsageError
 from attacklab.findings import WORST_FIRST, Verdict, to_text
-from attacklab.isolation.process import DEFAULT_SECONDS, Limits
 from attacklab.loading import load_function
 from attacklab.plain_text import plain
+from attacklab.processes.lines import DEFAULT_SECONDS, Limits
 
 LIST = "list"
 SHOWN = 10

@@ -18,7 +18,7 @@ from typing import NoReturn
 from attacklab import cli
 from attacklab.cli.messages import say
 from attacklab.cli.status import Status
-from attacklab.isolation.guard import signal_name
+from attacklab.processes.group import signal_name
 
 HANDED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 """Signals for the command, of which the parent gets its own copy, or the only one."""

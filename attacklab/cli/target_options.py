@@ -17,11 +17,11 @@ from attacklab.cli.messages import words_of
 from attacklab.domains import domain_from_text, read_pairs
 from attacklab.errors import UsageError
 from attacklab.findings import recorded_pairs
-from attacklab.isolation import external, isolated
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
 from attacklab.loading import claim_of, load_target
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.processes.targets import external, isolated
 from attacklab.reporting.sarif import Place
 from attacklab.targets import Kind, Target
 

@@ -19,7 +19,7 @@ from attacklab.cli.status import Status
 from attacklab.errors import UsageError
 from attacklab.files import require_writable_folder, write_whole
 from attacklab.findings import Severity, Verdict, environment, to_text
-from attacklab.isolation.process import DEFAULT_SECONDS, Limits
+from attacklab.processes.lines import DEFAULT_SECONDS, Limits
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import enter_lab
 from attacklab.vectors import read_file

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 
 from attacklab.cli.messages import say
 from attacklab.errors import UsageError
-from attacklab.execution.batches import Bench
-from attacklab.execution.dask import DaskWorkers
-from attacklab.execution.processes import ProcessWorkers, processors
-from attacklab.execution.runners import Here, Runner, WhenLong
-from attacklab.execution.workers import Load
 from attacklab.libraries import Library
+from attacklab.processes.batches import Bench
+from attacklab.processes.dask import DaskWorkers
+from attacklab.processes.runners import Here, Runner, WhenLong
+from attacklab.processes.workers import Load, ProcessWorkers, processors
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from attacklab.elsewhere import NoAnswer, TookTooLong, elsewhere
 from attacklab.laws import net
 from attacklab.laws.errors import NeverEnds, SamplerFailed
 from attacklab.laws.law import Law
@@ -18,6 +17,7 @@ from attacklab.laws.net import Agreement, Runs, compare, plain_runs
 from attacklab.laws.replay import Replays, Script
 from attacklab.laws.state import State
 from attacklab.laws.unsettled import unsettle
+from attacklab.processes.fresh import NoAnswer, TookTooLong, run_in_fresh_process
 
 _LONGEST_RUN = 10.0
 """How much longer than the time for plain runs the last of them, and the replay before them, may take."""
@@ -51,7 +51,8 @@ def require_agreement(
     runs = net.RUNS if runs is None else runs
     seconds = net.SECONDS if seconds is None else seconds
     try:
-        made = elsewhere(_played, sampler, arguments, law.played, runs, seconds, seed, seconds=seconds + _LONGEST_RUN)
+        limit = seconds + _LONGEST_RUN
+        made = run_in_fresh_process(_played, sampler, arguments, law.played, runs, seconds, seed, seconds=limit)
     except TookTooLong as error:
         told = f"a plain run of the sampler did not end within {_LONGEST_RUN:g} s; make every run end"
         raise NeverEnds(told) from error

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 from attacklab.errors import TargetError
 from attacklab.findings import Verdict
-from attacklab.isolation.process import Limits
 from attacklab.libraries.environments import Environment, environments
+from attacklab.processes.lines import Limits
 from attacklab.reporting.experiment import measured_here
 from attacklab.vectors.checking import Budget, CaseFinding, check
 from attacklab.vectors.program import VectorProgram

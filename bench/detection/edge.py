@@ -51,7 +51,7 @@ EDGE: tuple[Callable[[], Target], ...] = tuple(
     specimen.make for name in NAMES for specimen in SPECIMENS if specimen.name == name
 )
 
-DECIDES = ("attacks", "claims", "domains", "execution", "statistics", "neighbours.py", "referee.py", "targets.py")
+DECIDES = ("attacks", "claims", "domains", "processes", "statistics", "neighbours.py", "referee.py", "targets.py")
 """What of the package decides which targets are accused."""
 
 Alarms: TypeAlias = Mapping[str, list[str]]

@@ -19,10 +19,10 @@ from scipy import optimize, special
 
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import Claim, PrivacyClaim, directions
-from attacklab.execution.batches import Batch, Bench, Outline, Role, Sample
-from attacklab.execution.runners import Results
 from attacklab.findings import Counts, EventCode, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair
+from attacklab.processes.batches import Batch, Bench, Outline, Role, Sample
+from attacklab.processes.runners import Results
 from attacklab.referee import CHOOSING_ALPHA, audit, first_look, is_settled, points_of
 from attacklab.statistics.betting import growths, judge
 from attacklab.statistics.choosing import SHARE, promised_evidence

@@ -13,9 +13,9 @@ from scipy import optimize, special
 
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim, directions
-from attacklab.execution.batches import Role, Sample
 from attacklab.findings import Counts
 from attacklab.neighbours import NeighbouringPair
+from attacklab.processes.batches import Role, Sample
 from attacklab.referee import first_look
 from attacklab.statistics.betting import evidence, judge
 from attacklab.statistics.inference import assess, share_of_alpha

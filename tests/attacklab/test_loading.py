@@ -13,8 +13,8 @@ import pytest
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.errors import TargetError, UsageError, UsageTypeError
-from attacklab.isolation import isolated
 from attacklab.loading import claim_of, load_function, load_target, targets_of
+from attacklab.processes.targets import isolated
 from attacklab.random_bits import TapedBits
 from attacklab.targets import Kind, Target
 

@@ -23,9 +23,9 @@ from attacklab import cli, referee
 from attacklab.attacks import ATTACKS, BlackBox, MissingClip
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.claims import PrivacyClaim
-from attacklab.execution.batches import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 from attacklab.findings import FAILURE, Counts, Finding, Verdict
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.processes.batches import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 from attacklab.referee import DEFAULT_ALPHA, EARLY, LARGEST_BUDGET, Advance, audit
 from attacklab.statistics.betting import judge
 from attacklab.statistics.choosing import SHARE

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.execution.workers import Workers
 from attacklab.findings import Finding, Verdict
+from attacklab.processes.workers import Workers
 from attacklab.referee import audit
 from attacklab.statistics.betting import evidence
 from attacklab.targets import Target

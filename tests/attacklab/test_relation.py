@@ -13,10 +13,9 @@ import pytest
 from attacklab.attacks import BlackBox, MissingClip, SpecialValues
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.findings import Finding, Verdict
-from attacklab.isolation import isolated
-from attacklab.isolation.targets import ProcessRelease
 from attacklab.loading import load_target
 from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.processes.targets import ProcessRelease, isolated
 from attacklab.proof import default_pair, prove
 from attacklab.referee import audit
 from attacklab.targets import Kind, Target

@@ -12,8 +12,8 @@ import pytest
 
 from attacklab import Target, one_by_one
 from attacklab.errors import TargetError, UsageError, UsageTypeError
-from attacklab.isolation import isolated
 from attacklab.loading import load_target, made_target
+from attacklab.processes.targets import isolated
 from attacklab.targets import Kind
 
 RNG = np.random.default_rng(1)

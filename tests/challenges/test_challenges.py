@@ -5,6 +5,7 @@ Attacks run with a fixed seed. With a fair one a judgement errs with probability
 
 from __future__ import annotations
 
+import itertools
 import string
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 
 from attacklab.errors import UsageError
 from challenges import CHALLENGES, grade, listed
-from challenges.child import packed, unpacked
+from challenges.child import dumped, loaded
 from challenges.rules import parsed
 from challenges.texts import TEXTS
 from tests.challenges.files import SOLUTIONS, attack_of, handed_in
@@ -49,46 +50,38 @@ def test_the_languages_say_the_same_things() -> None:
     assert all(f"{challenge.name}_hint" in english for challenge in CHALLENGES)
 
 
-@pytest.mark.parametrize("language", TEXTS)
-def test_the_list_names_each_challenge_and_its_claim(language: str) -> None:
-    rows = listed(language)[1:-1]
-    assert len(rows) == len(CHALLENGES)
-    for row, challenge in zip(rows, CHALLENGES, strict=True):
-        assert challenge.name in row
-        assert f"ε = {challenge.claim.epsilon:g}" in row
+def test_the_list_names_each_challenge_and_its_claim() -> None:
+    for language in TEXTS:
+        for row, challenge in zip(listed(language)[1:-1], CHALLENGES, strict=True):
+            assert challenge.name in row
+            assert f"ε = {challenge.claim.epsilon:g}" in row
 
 
-@pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.name)
-def test_each_input_on_which_a_repair_must_be_accurate_has_a_neighbour(challenge: Any) -> None:
-    for seed in range(20):
+def test_each_input_on_which_a_repair_must_be_accurate_has_a_neighbour() -> None:
+    for seed, challenge in itertools.product(range(10), CHALLENGES):
         rng = np.random.default_rng(seed)
         assert all(challenge.pair(use.first, use.second) for use in challenge.uses(rng))
         assert all(challenge.pair(*two) for two in challenge.hard(rng))
 
 
-@pytest.mark.parametrize(
-    ("number", "first", "second", "lengths"),
-    [
+def test_pairs_near_a_given_one_are_neighbouring_too_and_of_other_lengths() -> None:
+    pairs: list[tuple[int, Any, Any, set[int]]] = [
         (1, [1.0] * 8, [0.0] * 8, {6, 7, 9}),
         (4, [1], [], {2}),
         (4, [3] * 200, [3] * 199, set(range(150, 200))),
         (6, [5.0, 0.0, 0.0, 0.0], [6.0, 0.0, 0.0, 0.0], {3, 5}),
         (9, [0.5], [0.5, 0.5], {2}),
         (10, 3, 4, set()),
-    ],
-)
-def test_pairs_near_a_given_one_are_neighbouring_too_and_of_other_lengths(
-    number: int, first: Any, second: Any, lengths: set[int]
-) -> None:
-    challenge = CHALLENGES[number - 1]
-    found = challenge.nearby(challenge.pair(first, second), np.random.default_rng(1))
-    assert {len(pair.first) for pair in found} <= lengths
-    assert bool(found) == bool(lengths)
+    ]
+    for number, first, second, lengths in pairs:
+        challenge = CHALLENGES[number - 1]
+        nearby = challenge.nearby(challenge.pair(first, second), np.random.default_rng(1))
+        assert {len(pair.first) for pair in nearby} <= lengths
+        assert bool(nearby) == bool(lengths)
 
 
-@pytest.mark.parametrize(
-    ("number", "first", "second"),
-    [
+def test_a_pair_that_is_not_neighbouring_within_the_domain_is_refused() -> None:
+    pairs: list[tuple[int, Any, Any]] = [
         (3, 0.0, 1.5),
         (3, 0.0, float("inf")),
         (3, 2000.0, 2000.5),
@@ -99,43 +92,40 @@ def test_pairs_near_a_given_one_are_neighbouring_too_and_of_other_lengths(
         (8, [1.5], [1.0]),
         (9, [0.5], []),
         (10, 20, 21),
-    ],
-)
-def test_a_pair_that_is_not_neighbouring_within_the_domain_is_refused(
-    number: int, first: object, second: object
-) -> None:
-    with pytest.raises(UsageError):
-        CHALLENGES[number - 1].pair(first, second)
+    ]
+    for number, first, second in pairs:
+        with pytest.raises(UsageError):
+            CHALLENGES[number - 1].pair(first, second)
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("def event(:", "line 1: cannot be read as Python"),
-        ("import sys", "sys cannot be imported"),
-        ("import attacklab", "attacklab cannot be imported"),
-        ("from challenges import library", "challenges cannot be imported"),
-        ("import challenges.library", "write import challenges.library as library"),
-        ("from functools import update_wrapper", "update_wrapper is not allowed"),
-        ("import typing\ntyping.get_type_hints", "get_type_hints is not allowed"),
-        ("from challenges.library import os", "os is not allowed"),
-        ("import numpy\nx = numpy.lib", "line 2: lib is not allowed"),
-        ("x = (1).__class__", "__class__ is private"),
-        ("getattr(1, 'real')", "getattr is not allowed"),
-        ("x = 1\ndef event(o):\n    global x", "global and nonlocal"),
-        ("calls = []\ndef repair(given, size, rng):\n    calls.append(1)", "could be kept between calls"),
-        ("calls = []\nrepair = lambda given, size, rng: calls.append(1)", "could be kept between calls"),
-        ("from challenges.library import add_noise as repair\nadd_noise.calls = 1", "calls is assigned to"),
-        ("if True:\n    def repair(given, size, rng):\n        return 1", "constants and imports"),
-        ("match []:\n    case repair:\n        calls = []", "constants and imports"),
-        ("def repair(given, size, rng, calls=[]):\n    return 1", "a default must be a number"),
-        ("def repair(given, size, rng):\n    repair.calls = 1", "calls is assigned to"),
-    ],
+BREAKS = (
+    ("def event(:", "line 1: cannot be read as Python"),
+    ("import sys", "sys cannot be imported"),
+    ("import attacklab", "attacklab cannot be imported"),
+    ("from challenges import library", "challenges cannot be imported"),
+    ("import challenges.library", "write import challenges.library as library"),
+    ("from functools import update_wrapper", "update_wrapper is not allowed"),
+    ("import typing\ntyping.get_type_hints", "get_type_hints is not allowed"),
+    ("from challenges.library import os", "os is not allowed"),
+    ("import numpy\nx = numpy.lib", "line 2: lib is not allowed"),
+    ("x = (1).__class__", "__class__ is private"),
+    ("getattr(1, 'real')", "getattr is not allowed"),
+    ("x = 1\ndef event(o):\n    global x", "global and nonlocal"),
+    ("calls = []\ndef repair(given, size, rng):\n    calls.append(1)", "could be kept between calls"),
+    ("calls = []\nrepair = lambda given, size, rng: calls.append(1)", "could be kept between calls"),
+    ("from challenges.library import add_noise as repair\nadd_noise.calls = 1", "calls is assigned to"),
+    ("if True:\n    def repair(given, size, rng):\n        return 1", "constants and imports"),
+    ("match []:\n    case repair:\n        calls = []", "constants and imports"),
+    ("def repair(given, size, rng, calls=[]):\n    return 1", "a default must be a number"),
+    ("def repair(given, size, rng):\n    repair.calls = 1", "calls is assigned to"),
 )
-def test_a_file_that_breaks_a_rule_is_refused_with_the_line(source: str, said: str) -> None:
-    with pytest.raises(UsageError, match=r"^line ") as refused:
-        parsed(source)
-    assert said in str(refused.value)
+
+
+def test_a_file_that_breaks_a_rule_is_refused_with_the_line() -> None:
+    for source, said in BREAKS:
+        with pytest.raises(UsageError, match=r"^line ") as refused:
+            parsed(source)
+        assert said in str(refused.value)
 
 
 def test_every_solution_keeps_the_rules() -> None:
@@ -145,8 +135,9 @@ def test_every_solution_keeps_the_rules() -> None:
 
 def test_arrays_travel_with_every_bit() -> None:
     array = np.array([[0.0, -0.0], [np.nan, 5e-324], [1 / 3, -np.inf]])
-    assert unpacked(packed(array)).tobytes() == array.tobytes()
-    assert unpacked(packed(array)).shape == (3, 2)
+    read = loaded(dumped({"outputs": array}))["outputs"]
+    assert read.tobytes() == array.tobytes()
+    assert read.shape == (3, 2)
 
 
 def test_an_attack_that_passes_and_a_cheat_that_does_not(tmp_path: Path) -> None:
@@ -158,28 +149,15 @@ def test_an_attack_that_passes_and_a_cheat_that_does_not(tmp_path: Path) -> None
     assert TEXTS["en"]["cheapest_plan_hint"] in found.lines[-2]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_reference_attack_passes(name: str, tmp_path: Path) -> None:
-    found = grade(handed_in(tmp_path, attack_of(name)), seed=2)
-    assert found.passed, found.lines
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", SOUND | BROKEN)
+def test_a_reference_solution_passes(name: str) -> None:
+    """A verdict on a sound mechanism; of a broken one an attack and a repair."""
+    judged = grade(SOLUTIONS / f"{name}.py", seed=3)
+    assert judged.passed, judged.lines
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_reference_repair_passes(name: str) -> None:
-    found = grade(SOLUTIONS / f"{name}.py", seed=3)
-    assert found.passed, found.lines
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SOUND)
-def test_a_verdict_on_a_sound_mechanism_passes(name: str) -> None:
-    found = grade(SOLUTIONS / f"{name}.py", seed=4)
-    assert found.passed, found.lines
-
-
-@pytest.mark.slow
+@pytest.mark.ci
 def test_the_same_verdict_and_the_same_attack_fail_on_the_other_mechanism(tmp_path: Path) -> None:
     verdict = (SOLUTIONS / "best_candidate.py").read_text("utf-8").replace("challenge = 5", "challenge = 8")
     assert not grade(handed_in(tmp_path, verdict), seed=5).passed
@@ -193,52 +171,48 @@ def test_the_same_verdict_and_the_same_attack_fail_on_the_other_mechanism(tmp_pa
 REPAIR = "\n\ndef repair(value, size, rng):\n    return {}\n"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("returned", "key"),
-    [
+@pytest.mark.ci
+def test_a_broken_repair_fails(tmp_path: Path) -> None:
+    for returned, key in (
         ("value - np.log1p(-rng.random(size)) + np.log1p(-rng.random(size))", "refutes"),
         ("np.full(size, value)", "refutes"),
-        ("np.zeros(size)", "mean error"),
         ("np.rint(value) + 100 * rng.normal(size=size)", "mean error"),
-    ],
+    ):
+        judged = grade(handed_in(tmp_path, attack_of("add_noise") + REPAIR.format(returned)), seed=6)
+        assert not judged.passed
+        assert any(key in line for line in judged.lines), judged.lines
+
+
+UNJUDGED = (
+    ("challenge = 11\n", "which challenge"),
+    ("challenge = 3\n", "defines no event and no pair"),
+    ("challenge = 1 / 0\n", "ZeroDivisionError"),
+    (
+        "challenge = 3\n\n\ndef pair():\n    return 0, 1\n\n\ndef event(outputs):\n    while True:\n        pass\n",
+        "time limit",
+    ),
+    (
+        "challenge = 3\n\n\ndef pair():\n    return 0, 1\n\n\ndef event(outputs):\n    return 1\n",
+        "one bool an output",
+    ),
+    (
+        "import numpy as np\n\nchallenge = 3\n\n\ndef pair():\n    return 0, 1\n\n\n"
+        "def event(outputs):\n    return outputs > np.median(outputs)\n",
+        "differently for the same output",
+    ),
 )
-def test_a_broken_repair_fails(returned: str, key: str, tmp_path: Path) -> None:
-    found = grade(handed_in(tmp_path, attack_of("add_noise") + REPAIR.format(returned)), seed=6)
-    assert not found.passed
-    assert any(key in line for line in found.lines), found.lines
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("challenge = 11\n", "which challenge"),
-        ("challenge = 3\n", "defines no event and no pair"),
-        ("challenge = 1 / 0\n", "ZeroDivisionError"),
-        (
-            "challenge = 3\n\n\ndef pair():\n    return 0, 1\n\n\ndef event(outputs):\n    while True:\n        pass\n",
-            "time limit",
-        ),
-        (
-            "challenge = 3\n\n\ndef pair():\n    return 0, 1\n\n\ndef event(outputs):\n    return 1\n",
-            "one bool an output",
-        ),
-        (
-            "import numpy as np\n\nchallenge = 3\n\n\ndef pair():\n    return 0, 1\n\n\n"
-            "def event(outputs):\n    return outputs > np.median(outputs)\n",
-            "differently for the same output",
-        ),
-    ],
-)
-def test_a_file_that_cannot_be_judged_is_refused_in_one_line(source: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as refused:
-        grade(handed_in(tmp_path, source), seed=7, seconds=10.0)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
+@pytest.mark.ci
+def test_a_file_that_cannot_be_judged_is_refused_in_one_line(tmp_path: Path) -> None:
+    for source, said in UNJUDGED:
+        with pytest.raises(UsageError) as refused:
+            grade(handed_in(tmp_path, source), seed=7, seconds=10.0)
+        assert said in str(refused.value)
+        assert "\n" not in str(refused.value)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_the_command_line_says_by_its_status_whether_a_file_passes(tmp_path: Path) -> None:
     def status(source: str) -> tuple[int, str, str]:
         path = handed_in(tmp_path, source)

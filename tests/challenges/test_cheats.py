@@ -61,7 +61,7 @@ def test_a_loop_that_is_drawn_counts_the_bits_of_all_its_rounds() -> None:
 @pytest.mark.parametrize("challenge", CHALLENGES, ids=lambda challenge: challenge.name)
 def test_no_constant_is_accurate_enough(challenge: Any) -> None:
     """On some input every constant has an error greater than the bound: outputs in range, or a fine grid of numbers."""
-    for seed in range(20):
+    for seed in range(5):
         uses = challenge.uses(np.random.default_rng(seed))
         shortest = min(np.size(use.first) for use in uses)
         constants = np.r_[-1:5] if shortest > 4 or np.ndim(uses[0].first) == 0 else np.r_[:shortest]
@@ -78,25 +78,25 @@ def test_no_constant_is_accurate_enough(challenge: Any) -> None:
 # Attacks
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("event", "said"),
-    [
-        ("return np.arange(len(outputs)) < len(outputs) // 2", "differently for the same output"),
-        ("return np.random.default_rng().random(len(outputs)) < 0.5", "differently for the same output"),
-        ("calls.append(0)\n    return np.full(len(outputs), len(calls) % 2 == 0)", "differently for the same output"),
-        ("raise SystemExit", "event raised SystemExit"),
-        ("return outputs.astype(float) / 0", "one bool an output"),
-        ("return np.zeros(10**12, dtype=bool)", "event raised"),
-    ],
+EVENTS = (
+    ("return np.arange(len(outputs)) < len(outputs) // 2", "differently for the same output"),
+    ("return np.random.default_rng().random(len(outputs)) < 0.5", "differently for the same output"),
+    ("calls.append(0)\n    return np.full(len(outputs), len(calls) % 2 == 0)", "differently for the same output"),
+    ("raise SystemExit", "event raised SystemExit"),
+    ("return outputs.astype(float) / 0", "one bool an output"),
+    ("return np.zeros(10**12, dtype=bool)", "event raised"),
 )
-def test_an_event_that_looks_at_more_than_an_output_is_refused(event: str, said: str, tmp_path: Path) -> None:
-    source = "import numpy as np\n\ncalls = []\n" + ATTACK.format(number=3, pair="0, 1", event=event)
-    with pytest.raises(UsageError, match=said):
-        graded(tmp_path, source)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
+def test_an_event_that_looks_at_more_than_an_output_is_refused(tmp_path: Path) -> None:
+    for event, said in EVENTS:
+        source = "import numpy as np\n\ncalls = []\n" + ATTACK.format(number=3, pair="0, 1", event=event)
+        with pytest.raises(UsageError, match=said):
+            graded(tmp_path, source)
+
+
+@pytest.mark.ci
 def test_an_event_that_prints_and_answers_by_what_all_outputs_have_in_common_gains_nothing(tmp_path: Path) -> None:
     event = "np.info(np.mean)\n    return np.full(len(outputs), outputs.mean() > 0)"
     found = graded(tmp_path, "import numpy as np\n\n" + ATTACK.format(number=7, pair="0, 1", event=event))
@@ -104,18 +104,18 @@ def test_an_event_that_prints_and_answers_by_what_all_outputs_have_in_common_gai
     assert "advantage 0.000" in found.lines[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("pair", ["0, 2", "0, 0.5", "19, float('nan')", "20, 21", "[0], [1]", "0, 1, 2", "'0', '1'"])
-def test_a_pair_that_nobody_claims_anything_of_is_refused_in_one_line(pair: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as refused:
-        graded(tmp_path, ATTACK.format(number=7, pair=pair, event="return outputs > 0"))
-    assert "\n" not in str(refused.value)
+@pytest.mark.ci
+def test_a_pair_that_nobody_claims_anything_of_is_refused_in_one_line(tmp_path: Path) -> None:
+    for pair in ("0, 2", "0, 0.5", "19, float('nan')", "20, 21", "[0], [1]", "0, 1, 2", "'0', '1'"):
+        with pytest.raises(UsageError) as refused:
+            graded(tmp_path, ATTACK.format(number=7, pair=pair, event="return outputs > 0"))
+        assert "\n" not in str(refused.value)
 
 
 # Verdicts
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_verdict_is_on_the_mechanism_as_it_stands_and_not_as_the_file_leaves_it(tmp_path: Path) -> None:
     pairs = "def pairs():\n    return [([0, 1], [1, 0]), ([2, 1], [1, 2]), ([3, 4], [4, 3])]\n"
     mended = "import challenges.library as library\n\nlibrary.choices.WEIGHT_BITS = 30\n"
@@ -125,7 +125,7 @@ def test_a_verdict_is_on_the_mechanism_as_it_stands_and_not_as_the_file_leaves_i
     assert "but not for others" in found.lines[1]
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_verdict_has_a_limited_number_of_pairs(tmp_path: Path) -> None:
     source = 'challenge = 7\nverdict = "sound"\n\n\ndef pairs():\n    return [(0, 1)] * 101\n'
     with pytest.raises(UsageError, match="give at most 100"):
@@ -135,13 +135,12 @@ def test_a_verdict_has_a_limited_number_of_pairs(tmp_path: Path) -> None:
 # Repairs
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("name", "lines", "said"),
     [
         ("total", ["return np.full(size, 4_000)"], "mean error"),
         ("add_noise", ["return add_noise(given, size, rng, epsilon=4.0)"], "refute"),
-        ("nearest_depot", ["return nearest_depot(given, size, rng, epsilon=4.0)"], "refute"),
         (
             "nearest_depot",
             [
@@ -172,11 +171,6 @@ def test_a_verdict_has_a_limited_number_of_pairs(tmp_path: Path) -> None:
         ),
         (
             "cheapest_plan",
-            ["return cheapest_plan([max(given) - cost for cost in given], bits)"],
-            "behind|mean error",
-        ),
-        (
-            "cheapest_plan",
             ["if min(given) > 20:", "    return bits.take(1) % len(given)", "return cheapest_plan(given, bits)"],
             "Exact laws do not prove|mean error",
         ),
@@ -189,7 +183,7 @@ def test_a_repair_that_only_looks_like_one_fails(name: str, lines: list[str], sa
     assert re.search(said, found.lines[-3]), found.lines
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
@@ -217,7 +211,7 @@ def test_a_repair_that_remembers_or_does_not_answer_is_refused(lines: list[str],
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_repair_is_attacked_by_the_pair_that_refuted_the_mechanism(tmp_path: Path) -> None:
     source = repaired("nearest_depot", "return nearest_depot(given, size, rng)")
     two_faced = source.replace(

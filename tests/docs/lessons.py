@@ -72,13 +72,13 @@ def run(lesson: Path, solution: str | None) -> dict[str, Any]:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from attacklab import elsewhere
+    from attacklab.processes import fresh
 
     space: dict[str, Any] = {"__name__": "__main__"}
     for number, cell in enumerate(cells(lesson)):
         source = solution if cell.is_challenge and solution is not None else cell.source
         exec(compile(source, f"{lesson.name}, cell {number}", "exec"), space)  # noqa: S102 - it is the lesson
-    elsewhere._zygote._close()
+    fresh.close()
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.process_time() + children.ru_utime + children.ru_stime
     return {"solved": bool(space["solved"]), "seconds": seconds}

@@ -14,7 +14,7 @@ import pytest
 
 from attacklab.attacks import Precision
 from attacklab.findings import Finding, Verdict, environment, read_record
-from attacklab.isolation.targets import ProcessRelease
+from attacklab.processes.targets import ProcessRelease
 from attacklab.reporting.experiment import Settings, load_experiments, run_experiment
 from attacklab.reporting.figures import Cell, Matrix
 from experiments import libraries

@@ -19,9 +19,9 @@ from attacklab.attacks.low_bit_laplace import MODELS
 from attacklab.attacks.plain import ANYWHERE, OF_NUMBERS
 from attacklab.attacks.precision import ANY_NUMBER, NARROWER
 from attacklab.attacks.samplers.model import Assumed, Model
-from attacklab.execution.batches import Bench
 from attacklab.findings import EventCode
 from attacklab.floats import BINARY32
+from attacklab.processes.batches import Bench
 from attacklab.self_contained import NotSelfContained, self_contained
 from attacklab.targets import Failure, Target
 

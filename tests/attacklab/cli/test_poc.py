@@ -19,8 +19,8 @@ from attacklab.attacks import IntegerCast, LowBitLaplace, ZeroRounding
 from attacklab.cli.poc import command
 from attacklab.errors import UsageError
 from attacklab.findings import Finding, Verdict, record, to_text
-from attacklab.isolation import external
 from attacklab.loading import load_target
+from attacklab.processes.targets import external
 from attacklab.referee import audit
 from attacklab.targets import Target
 

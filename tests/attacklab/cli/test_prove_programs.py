@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-DRAWING = Path(__file__).parents[1] / "isolation" / "drawing.py"
+DRAWING = Path(__file__).parents[1] / "processes" / "drawing.py"
 
 Ran = tuple[int, Any, str]
 

@@ -6,7 +6,6 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable
 from types import FrameType
 
 import pytest
@@ -16,8 +15,8 @@ from attacklab.laws import Deadline, LawError, OutOfTime
 SHORT = 0.3
 """Seconds; three ticks of the alarm."""
 
-LONG = 3.0
-"""Seconds; thirty ticks."""
+LONG = 2.0
+"""Seconds; twenty ticks."""
 
 
 def endless() -> None:
@@ -35,15 +34,13 @@ def stubborn() -> None:
     endless()
 
 
-@pytest.mark.parametrize("work", [endless, stubborn, lambda: time.sleep(60)])
-def test_work_that_never_ends_is_interrupted_and_what_is_raised_is_a_law_error(work: Callable[[], None]) -> None:
-    began = time.monotonic()
-    with pytest.raises(
-        OutOfTime, match=r"0\.3 s were not enough; one run of the sampler has lasted .* test_deadline.py:"
-    ):
-        Deadline(SHORT).run(work)
-    assert issubclass(OutOfTime, LawError)
-    assert time.monotonic() - began < 10
+def test_work_that_never_ends_is_interrupted_and_what_is_raised_is_a_law_error() -> None:
+    for work in (endless, stubborn, lambda: time.sleep(60)):
+        began = time.monotonic()
+        with pytest.raises(LawError, match=r"0\.3 s were not enough") as raised:
+            Deadline(SHORT).run(work)
+        assert type(raised.value) is OutOfTime
+        assert time.monotonic() - began < 10
 
 
 def test_the_line_at_which_the_work_hangs_is_named() -> None:

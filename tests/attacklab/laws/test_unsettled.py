@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.elsewhere import elsewhere
 from attacklab.laws import LooksAtDraws, NotDeterministic, enumerate_law
 from attacklab.laws.confirmation import require_agreement
 from attacklab.laws.unsettled import unsettle
+from attacklab.processes.fresh import run_in_fresh_process
 from attacklab.random_bits import RandomBits
 
 
@@ -39,7 +39,7 @@ def _differs(function: Callable[[], Any]) -> bool:
 
 @pytest.mark.parametrize("function", [order, address, unwritten])
 def test_what_nothing_promises_differs_from_call_to_call(function: Callable[[], Any]) -> None:
-    assert elsewhere(_differs, function)
+    assert run_in_fresh_process(_differs, function)
 
 
 def test_sets_and_arrays_are_otherwise_what_they_were() -> None:
@@ -56,7 +56,7 @@ def test_sets_and_arrays_are_otherwise_what_they_were() -> None:
             and made.shape == (2, 2)
         )
 
-    assert elsewhere(played)
+    assert run_in_fresh_process(played)
 
 
 def reads_the_first_of_a_set(bits: RandomBits) -> int:

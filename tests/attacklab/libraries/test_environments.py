@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from attacklab import libraries
+from attacklab.errors import UsageError
 from attacklab.libraries.environments import environments, interpreter
 
 
@@ -22,40 +23,27 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_an_environment_is_pinned_by_a_file_and_built_when_it_is_marked_ready(root: Path) -> None:
-    first, _, third = environments(root)
+def test_an_environment_is_pinned_by_a_file_and_built_when_it_is_marked_ready(root: Path, tmp_path: Path) -> None:
+    first, second, third = environments(root)  # in the order of their versions
     assert (first.name, first.library, first.version, first.is_missing) == ("fast-noise-1.2", "fast-noise", "1.2", True)
+    assert second.version == "0.4.0"
     assert (third.name, third.library, third.version, third.is_missing) == ("opendp-0.16.0", "opendp", "0.16.0", False)
     assert first.build == "make .environments/fast-noise-1.2/.ready"
+    assert environments(tmp_path / "no checkout") == []
 
 
-def test_environments_stand_in_the_order_of_their_versions(root: Path) -> None:
-    assert [one.version for one in environments(root)] == ["1.2", "0.4.0", "0.16.0"]
-
-
-def test_without_a_checkout_there_are_none(tmp_path: Path) -> None:
-    assert environments(tmp_path) == []
-
-
-def test_a_name_stands_for_the_interpreter_of_its_environment(root: Path) -> None:
+def test_a_name_stands_for_the_interpreter_of_its_environment_and_a_path_for_itself(root: Path) -> None:
     assert interpreter("opendp-0.16.0", root) == str(root / ".environments" / "opendp-0.16.0" / "bin" / "python")
-
-
-def test_a_path_to_an_interpreter_stands_for_itself(root: Path) -> None:
     assert interpreter(sys.executable, root) == sys.executable
 
 
-def test_what_has_not_been_built_is_refused_with_the_command_that_builds_it(root: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"fast-noise-1\.2 has not been built; build it: make \.environments/fast-noise-1\.2"
-    ):
+def test_what_is_neither_or_has_not_been_built_is_refused_with_what_to_do(root: Path) -> None:
+    missing = r"fast-noise-1\.2 has not been built; build it: make \.environments/fast-noise-1\.2"
+    with pytest.raises(UsageError, match=missing):
         interpreter("fast-noise-1.2", root)
-
-
-@pytest.mark.parametrize("name", ["opendp", "/nowhere/python", "python3"])
-def test_other_names_are_refused_with_those_there_are(root: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=r"environments: fast-noise-1\.2, opendp-0\.4\.0, opendp-0\.16\.0"):
-        interpreter(name, root)
+    for name in ("opendp", "/nowhere/python", "python3"):
+        with pytest.raises(UsageError, match=r"environments: fast-noise-1\.2, opendp-0\.4\.0, opendp-0\.16\.0"):
+            interpreter(name, root)
 
 
 def test_every_pinned_environment_of_this_checkout_is_of_a_known_library_and_pins_its_version() -> None:

@@ -23,12 +23,11 @@ from attacklab.claims import Claim, GaussianDP, Renyi, ZeroConcentrated, claim_f
 from attacklab.errors import TargetError
 from attacklab.findings import Verdict
 from attacklab.floats import format_of
-from attacklab.isolation import isolated
-from attacklab.isolation.targets import ProcessRelease
 from attacklab.libraries.diffprivlib_adapter import drawing_from
 from attacklab.libraries.environments import environments
 from attacklab.libraries.opacus_adapter import noise_multiplier
 from attacklab.loading import load_target
+from attacklab.processes.targets import ProcessRelease, isolated
 from attacklab.referee import audit
 from attacklab.targets import Kind, Target
 

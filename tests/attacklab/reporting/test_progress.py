@@ -16,8 +16,8 @@ from rich.console import Console
 
 from attacklab import cli
 from attacklab.cli import audit, where
-from attacklab.execution import processes
-from attacklab.execution import runners as execution
+from attacklab.processes import runners as execution
+from attacklab.processes import workers as processes
 from attacklab.referee import Advance
 from attacklab.reporting import progress
 from attacklab.reporting.progress import progress as shown

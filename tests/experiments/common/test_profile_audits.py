@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated, directions
-from attacklab.execution.batches import Role
+from attacklab.processes.batches import Role
 from experiments.common.profile_audits import Draws, decided, edge, fewest_trials_of, replayed
 from experiments.common.simulated_audits import fewest_trials, looks
 

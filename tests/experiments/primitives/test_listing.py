@@ -15,7 +15,7 @@ import pytest
 from attacklab.attacks import ALL_ATTACKS
 from attacklab.errors import UsageError
 from attacklab.findings import Verdict
-from attacklab.isolation import isolated
+from attacklab.processes.targets import isolated
 from attacklab.referee import audit
 from experiments.common.expected_failures import expected_failures
 from experiments.primitives import FILE, Demonstration, Status, listing

@@ -1,0 +1,120 @@
+"""A command that leaves no process behind, however it or this process ends.
+
+The command leads a process group of its own, which is killed as a whole. If this process is itself killed, a guard in
+that group kills the group: it waits for the end of a pipe that this process holds open, and it is there before the
+command starts. This contains faults. It is not a sandbox for hostile code, which could leave its group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import IO
+
+from attacklab.errors import UsageError
+
+_LAUNCHER = """
+((read -r _ </dev/fd/"$1"; kill -s KILL -- -$$) >/dev/null 2>&1 &)
+ulimit -c 0
+[ -z "$2" ] || ulimit -v "$2"
+shift 2
+exec "$@"
+"""
+"""Starts the guard, which keeps no stream of the command open; limits memory and core files; becomes the command."""
+
+ENDING_SECONDS = 0.5
+"""How long a process that closed its output may take to end."""
+
+
+class ProcessGroup:
+    """A running command.
+
+    Args:
+        command: the program and its arguments; no shell reads it.
+        stdin: as for `subprocess.Popen`, like `stdout`, `stderr` and `env`.
+        memory_bytes: the address space that it may use, in effect a multiple of 1024; None for no limit.
+
+    Attributes:
+        process: the command; its id is also that of the group.
+        owner: the id of the process that started it; a fork of that process must not use it.
+        close: kills the group, waits for the command and closes its pipes; also called when this object is freed.
+
+    Raises:
+        UsageError: this system has no process groups.
+        OSError: the system did not start the process.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        stdin: int | IO[bytes],
+        stdout: int | IO[bytes],
+        stderr: int | IO[bytes] | None = None,
+        env: Mapping[str, str] | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
+        require_process_groups()
+        guarded, held_open = os.pipe()
+        kibibytes = "" if memory_bytes is None else str(memory_bytes >> 10)
+        try:
+            self.process = subprocess.Popen(  # noqa: S603 - running it is the purpose
+                ["/bin/sh", "-c", _LAUNCHER, "sh", str(guarded), kibibytes, *command],
+                bufsize=0,
+                pass_fds=(guarded,),
+                start_new_session=True,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                env=env,
+            )
+        except BaseException:
+            os.close(held_open)
+            raise
+        finally:
+            os.close(guarded)
+        self.owner = os.getpid()
+        self.close = weakref.finalize(self, _end, self.process, held_open, self.owner)
+
+    def status(self) -> int | None:
+        """The exit status of a command that has closed its output; None if it goes on without one."""
+        try:
+            return self.process.wait(ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def require_process_groups() -> None:
+    """Refuse a system without process groups, on which nothing here works.
+
+    Raises:
+        UsageError: it has none.
+    """
+    if sys.platform == "win32":
+        raise UsageError("targets in another process need a POSIX system, not Windows; use Linux, macOS or WSL")
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal, or its number if it has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _end(process: subprocess.Popen[bytes], held_open: int, owner: int) -> None:
+    if os.getpid() == owner:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # the command killed its group, guard included
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    else:
+        process.returncode = 0  # or else its destructor waits for a process that is not ours
+    os.close(held_open)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()

@@ -1,0 +1,325 @@
+"""A program in any language that answers requests: waits for each answer up to a limit, and says why there was none."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from attacklab.errors import UsageError
+from attacklab.processes.failures import ChildError, ChildFailure
+from attacklab.processes.group import ProcessGroup, require_process_groups, signal_name
+from attacklab.processes.wire import LONGEST_LINE, Frame, read_answer, read_object
+
+CHUNK = 1 << 16
+"""Bytes read at a time: as many as a pipe usually holds."""
+
+KEPT_ERROR_TEXT = 4096
+"""The last bytes of standard error, kept for messages."""
+
+LONGEST_SECONDS = 1e6
+"""The longest timeout: a selector cannot wait for 2^31 ms."""
+
+DEFAULT_SECONDS = 60.0
+"""The default timeout of one request, in seconds."""
+
+IDLE_WINDOW = 0.2
+"""How long a late process is watched, in seconds, to tell a hang from a computation."""
+
+IDLE_SHARE = 0.02
+"""A late process that uses a smaller share of one processor hangs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child process may use.
+
+    Args:
+        seconds: the timeout of one request.
+        memory_bytes: its address space, in effect a multiple of 1024; None for no limit.
+
+    Raises:
+        UsageError: one of them is out of range, or this system has no process groups or cannot limit memory.
+    """
+
+    seconds: float = DEFAULT_SECONDS
+    memory_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.seconds) and self.seconds > 0):
+            raise UsageError(f"seconds must be finite and greater than 0, not {self.seconds}")
+        if self.seconds > LONGEST_SECONDS:
+            raise UsageError(f"seconds must be at most {LONGEST_SECONDS:g}, not {self.seconds}")
+        require_process_groups()
+        if self.memory_bytes is not None:
+            if self.memory_bytes < 1024:
+                raise UsageError(f"memory_bytes must be at least 1024, not {self.memory_bytes}")
+            if sys.platform != "linux":
+                raise UsageError(f"a memory limit needs Linux, not {sys.platform}; leave --memory out")
+
+
+class ChildProcess:
+    """A running child process; after a `ChildError` it must be closed, since its pipes may hold half an answer.
+
+    Attributes:
+        pid: the id of the process, and of its process group.
+        owner: the id of the process that started it; a fork of that process must not use it.
+    """
+
+    def __init__(self, command: Sequence[str], limits: Limits) -> None:
+        self._group = ProcessGroup(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            memory_bytes=limits.memory_bytes,
+        )
+        self._process, self._limits = self._group.process, limits
+        self.pid, self.owner, self.close = self._process.pid, self._group.owner, self._group.close
+        self._request = memoryview(b"")
+        self._answer, self._error_text = bytearray(), b""
+        self._ended = False
+        self._selector = selectors.PollSelector()
+        descriptors = [
+            pipe.fileno()
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
+            if pipe is not None
+        ]
+        for descriptor in descriptors:
+            os.set_blocking(descriptor, False)
+        self._stdin, self._stdout, self._stderr = descriptors
+        self._selector.register(self._stdout, selectors.EVENT_READ, ChildProcess._read_answer)
+        self._selector.register(self._stderr, selectors.EVENT_READ, ChildProcess._read_error_text)
+
+    def line(self, seconds: float) -> bytes:
+        """The next line that the process writes, without the newline.
+
+        Raises:
+            ChildError: no whole line came within `seconds`.
+        """
+        return self._line(seconds, time.monotonic() + seconds)
+
+    def lines(self, seconds: float) -> bytes:
+        """All whole lines that the process has written, at least one, with their newlines.
+
+        Raises:
+            ChildError: no whole line came within `seconds`.
+        """
+        first = self._line(seconds, time.monotonic() + seconds)
+        end = self._answer.rfind(b"\n") + 1
+        more, self._answer = self._answer[:end], self._answer[end:]
+        return b"%s\n%s" % (first, more)
+
+    def ask(self, request: bytes, trials: int) -> NDArray[Any] | list[Any]:
+        """Send one request and read the whole of its answer.
+
+        Args:
+            request: one line.
+            trials: how many outputs it asks for.
+
+        Raises:
+            ChildError: the process did not answer as the protocol says; the message says how.
+            ReleaseError: the answer says that the release failed.
+        """
+        seconds = self._limits.seconds
+        deadline = time.monotonic() + seconds
+        answer = read_answer(self._answered(request, seconds, deadline), trials)
+        if isinstance(answer, Frame):
+            size = answer.size
+            self._wait(lambda: len(self._answer) >= size, seconds, deadline)
+            content, self._answer = self._answer, self._answer[size:]
+            answer = answer.outputs(content)
+        self.require_nothing_left("after the answer")
+        return answer
+
+    def ask_line(self, request: bytes) -> bytes:
+        """Send one line and read the one line that answers it, without the newline.
+
+        Raises:
+            ChildError: the process did not answer with one line; the message says how.
+        """
+        line = self._answered(request, self._limits.seconds, time.monotonic() + self._limits.seconds)
+        self.require_nothing_left("after the answer")
+        return line
+
+    def tell(self, text: bytes) -> None:
+        """Send text, and wait for nothing: what the pipe does not take now is sent while a line is waited for."""
+        waiting = bool(self._request)
+        self._request = memoryview(bytes(self._request) + text)
+        self._write()
+        if self._request and not waiting:
+            self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
+        elif waiting and not self._request:
+            self._selector.unregister(self._stdin)
+
+    def require_nothing_left(self, when: str) -> None:
+        """Refuse a process that has written more than it was asked for.
+
+        Raises:
+            ChildError: it has; the message says when.
+        """
+        self._read_answer()
+        if self._answer:
+            shown = bytes(self._answer[:40])
+            raise ChildError(ChildFailure.GARBAGE, f"{len(self._answer)} bytes too many {when}, beginning {shown!r}")
+
+    def _answered(self, request: bytes, seconds: float, deadline: float) -> bytes:
+        self.require_nothing_left("before the request")
+        self.tell(request)
+        line = self._line(seconds, deadline)
+        if self._request:
+            raise ChildError(ChildFailure.GARBAGE, "it answered before it had read the request")
+        return line
+
+    def _line(self, seconds: float, deadline: float) -> bytes:
+        searched = 0
+
+        def complete() -> bool:
+            nonlocal searched
+            start, searched = searched, len(self._answer)
+            if self._answer.find(b"\n", start) >= 0:
+                return True
+            if searched > LONGEST_LINE:
+                raise ChildError(
+                    ChildFailure.GARBAGE, f"it wrote a line of more than {LONGEST_LINE} bytes; use a binary frame"
+                )
+            return False
+
+        self._wait(complete, seconds, deadline)
+        line, _, rest = self._answer.partition(b"\n")
+        self._answer = rest
+        return bytes(line)
+
+    def _wait(self, enough: Callable[[], bool], seconds: float, deadline: float) -> None:
+        while not enough():
+            if self._ended:
+                raise self._end_without_answer()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise self._late(seconds)
+            for key, _ in self._selector.select(left):
+                key.data(self)  # a bound method would make a cycle, which only the garbage collector could free
+
+    def _write_request(self) -> None:
+        self._write()
+        if not self._request:
+            self._selector.unregister(self._stdin)
+
+    def _write(self) -> None:
+        try:
+            self._request = self._request[os.write(self._stdin, self._request) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:  # it ended, or reads no more: what it still writes will say why
+            self._request = self._request[:0]
+
+    def _read_answer(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            read = os.read(self._stdout, CHUNK)
+            self._answer += read
+            self._ended = not read
+
+    def _read_error_text(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            read = os.read(self._stderr, CHUNK)
+            self._error_text = (self._error_text + read)[-KEPT_ERROR_TEXT:]
+            if not read and self._stderr in self._selector.get_map():
+                self._selector.unregister(self._stderr)
+
+    def _end_without_answer(self) -> ChildError:
+        status = self._group.status()
+        if status is None:
+            return ChildError(ChildFailure.GARBAGE, "it closed its output without an answer")
+        self._read_error_text()
+        how = f"killed by {signal_name(-status)}" if status < 0 else f"exited with status {status} before answering"
+        if status == 0:
+            how += "; let it answer one request after another until its input ends"
+        if self._limits.memory_bytes is not None:
+            how += f", under a memory limit of {self._limits.memory_bytes} bytes"
+        words = self._error_text.decode("utf-8", "replace").strip().splitlines()
+        return ChildError(ChildFailure.CRASH, f"{how}; it said: {words[-1]}" if words else how)
+
+    def _late(self, seconds: float) -> ChildError:
+        if self._process.poll() is not None:  # a process that it started keeps its output open
+            return self._end_without_answer()
+        if sys.platform != "linux":
+            return ChildError(ChildFailure.TIME_LIMIT, f"no answer within {seconds:g} s")
+        used = _processor_seconds(self.pid)
+        time.sleep(IDLE_WINDOW)
+        if _processor_seconds(self.pid) - used < IDLE_SHARE * IDLE_WINDOW:
+            return ChildError(ChildFailure.HANG, f"no answer within {seconds:g} s, and the process is idle")
+        return ChildError(ChildFailure.TIME_LIMIT, f"still computing after {seconds:g} s")
+
+
+class Program:
+    """A program that is started when first needed, and again after `close`; a fork of this process has one of its own.
+
+    Args:
+        command: the program and its arguments.
+        limits: what it may use.
+    """
+
+    def __init__(self, command: Sequence[str], limits: Limits) -> None:
+        self._command, self._limits = tuple(command), limits
+        self._running: ChildProcess | None = None
+
+    @property
+    def process(self) -> ChildProcess:
+        """The running process.
+
+        Raises:
+            ChildError: it started, and failed at once.
+            OSError: the system did not start it.
+        """
+        if self._running is None or self._running.owner != os.getpid():
+            self._running = ChildProcess(self._command, self._limits)
+            self._started()
+        return self._running
+
+    def _started(self) -> None:
+        """What a subclass does with a new process."""
+
+    def ask_object(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask by one line of JSON, which the program answers by one line.
+
+        Raises:
+            ChildError: the program did not answer with one JSON object without decimal numbers.
+        """
+        try:
+            return read_object(self.process.ask_line(json.dumps(request).encode() + b"\n"))
+        except ChildError:
+            self.close()
+            raise
+
+    def garbage(self, message: str) -> ChildError:
+        """The error for an answer that is not what was asked for; ends the process."""
+        self.close()
+        return ChildError(ChildFailure.GARBAGE, message)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._running is not None:
+            self._running.close()
+            self._running = None
+
+
+def _processor_seconds(group: int) -> float:
+    """Processor time used so far by the running processes of a group, and by children that they waited for."""
+    ticks = 0
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            fields = status.read_text(encoding="latin-1").rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")

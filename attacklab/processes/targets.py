@@ -1,0 +1,263 @@
+"""Targets that run in another process: a Python one in a child interpreter, or any program that speaks the protocol.
+
+Whatever such a target does to its process (crash, hang, use up memory, switch the floating-point mode) stays there and
+is reported as the target's failure; the next request starts a new process. Each request carries a seed drawn from the
+generator that the referee passes to the release, so findings are reproducible.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import shlex
+import shutil
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.claims import Claim
+from attacklab.domains import Domain
+from attacklab.errors import UsageError, UsageTypeError
+from attacklab.libraries import adapter_file, library, near_library
+from attacklab.loading import made_target, parameters_of, place_and_name, read_claim, require_claim
+from attacklab.neighbours import Relation
+from attacklab.processes.codec import decoded, decoded_claim, encoded
+from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
+from attacklab.processes.lines import DEFAULT_SECONDS, Limits, Program
+from attacklab.processes.programs import ProgramSampler
+from attacklab.processes.wire import announced_failure, read_object, request_line
+from attacklab.targets import Kind, Target, as_bounds
+
+__all__ = ["external", "isolated"]
+
+STARTING_SECONDS = 60.0
+"""An interpreter may take at least this long to start and to import a target with all its libraries."""
+
+CHILD = str(Path(__file__).with_name("child.py"))
+"""The program that runs a Python target; the interpreter that runs it need not have this package."""
+
+
+class ProcessRelease(Program):
+    """A release whose outputs come from a child process.
+
+    Waiting for it once is enough: after a hang it is not asked again, and after a request that took too long it is not
+    asked for as many outputs again.
+
+    It may be called from several threads, pickled, and used after a fork: each process then has a child of its own.
+
+    Args:
+        command: the program and its arguments.
+        limits: what the process may use.
+        kind: what the inputs are; None for a program that starts with a line of greeting which says so, as `child.py`
+            does.
+    """
+
+    def __init__(self, command: Sequence[str], limits: Limits, kind: Kind | None) -> None:
+        super().__init__(command, limits)
+        self._kind = kind
+        self._greeting: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._late: tuple[float, ChildError] = math.inf, ChildError(ChildFailure.TIME_LIMIT, "")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProcessRelease, (self._command, self._limits, self._kind)
+
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
+        """Ask the process for outputs.
+
+        Raises:
+            ChildError: the process failed; the message says how.
+            ReleaseError: the release failed; the process keeps running.
+            TargetError: the input cannot be sent with every bit kept.
+        """
+        seed = int(rng.integers(1 << 63))
+        with self._lock:
+            fewest, late = self._late
+            if trials >= fewest:
+                raise ChildError(late.failure, f"{late.told}; it was not asked again")
+            try:
+                process = self.process
+                kind, ours = self._kind or self._greeting["kind"], self._kind is None
+                return process.ask(request_line(kind, input_, trials, seed, to_child=ours), trials)
+            except ReleaseError:
+                raise
+            except BaseException as error:
+                if isinstance(error, ChildError) and error.failure in (ChildFailure.HANG, ChildFailure.TIME_LIMIT):
+                    self._late = 0 if error.failure is ChildFailure.HANG else trials, error
+                self.close()
+                raise
+
+    def greeting(self) -> dict[str, Any]:
+        """The line with which the process starts, as an object; starts the process.
+
+        Raises:
+            ChildError: it could not be started.
+        """
+        with self._lock:
+            self.process  # noqa: B018 - starts it
+            return self._greeting
+
+    @property
+    def code(self) -> dict[str, str]:
+        """The digests of the modules that the process had loaded when it greeted."""
+        code = self._greeting.get("code", {})
+        return {f"{name} in its process": str(digest) for name, digest in code.items()}
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process, which is also that of its group; None if it is not running."""
+        return None if self._running is None else self._running.pid
+
+    def _started(self) -> None:
+        """Read the greeting of a new process."""
+        if self._kind is not None or self._running is None:
+            return
+        try:
+            line = self._running.line(max(self._limits.seconds, STARTING_SECONDS))
+            self._greeting = {}
+            with contextlib.suppress(ChildError):
+                self._greeting = read_object(line)
+            if "error" in self._greeting:
+                raise announced_failure(self._greeting)
+            if not {"kind", "version"} <= set(self._greeting):
+                told = f"{self._command[0]} did not start; is it a Python with numpy installed?"
+                raise ChildError(ChildFailure.LOADING, told)
+        except BaseException:
+            self.close()
+            raise
+
+
+def isolated(
+    spec: str,
+    *,
+    kind: Kind | None = None,
+    epsilon: float | None = None,
+    claim: Claim | None = None,
+    relation: Relation | str | None = None,
+    python: str = sys.executable,
+    seconds: float = DEFAULT_SECONDS,
+    memory_bytes: int | None = None,
+    **parameters: Any,
+) -> Target:
+    """A Python target that runs in a child interpreter.
+
+    Args:
+        spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`, as for `load_target`.
+        kind: the kind of a bare release function.
+        epsilon: the claimed ε; a bare release function needs it or a claim.
+        claim: instead of ε and δ, a claim of any other kind, as for `load_target`.
+        relation: makes two datasets neighbours under the claim, as for the constructors of targets.
+        python: the interpreter, which needs numpy and whatever the target imports.
+        seconds: the timeout of one call.
+        memory_bytes: the address space that the child may use; None for no limit.
+        **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale).
+
+    Raises:
+        UsageError: a parameter is out of range, the target cannot be loaded, or this system cannot isolate it; the
+            message says why.
+        OSError: the system did not start the process.
+    """
+    place, name = place_and_name(spec)
+    if place.endswith(".py") and not Path(place).is_file():
+        raise UsageError(f"there is no file {place}; check the path")
+    if shutil.which(python) is None:
+        raise UsageError(f"there is no program {python!r}; give the path of a Python interpreter")
+    given = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
+    if kind is not None:
+        require_claim(spec, epsilon, claim)
+    elif claim is not None:
+        given |= parameters_of(claim)
+    neighbours = None if relation is None else Relation(relation)
+    sent = {key: _parameter(key, value) for key, value in given.items()}
+    settings = json.dumps({"kind": kind, "parameters": sent, "relation": neighbours})
+    adapter = adapter_file(place)
+    if adapter and name not in library(place).mechanisms:
+        raise UsageError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
+    loaded = f"{adapter}:{name}" if adapter else spec
+    release = ProcessRelease((python, CHILD, loaded, settings), Limits(seconds, memory_bytes), kind=None)
+    try:
+        greeting = release.greeting()
+    except (ChildError, ReleaseError) as error:
+        hint = "" if adapter else near_library(place)
+        if adapter and python == sys.executable and library(place).installed is None:
+            hint = "; see which environments have it: attacklab list"
+        raise UsageError(str(error).replace(loaded, spec) + hint) from error
+    if kind is not None:
+        if neighbours is not None:
+            given["relation"] = neighbours
+        made = made_target(kind, release, claim=claim, name=name, **given)
+        return replace(made, version=greeting["version"])
+    told = {key: decoded(value) for key, value in greeting["target"].items()}
+    return Target(
+        name=spec if adapter else greeting["name"],
+        kind=Kind(greeting["kind"]),
+        claim=read_claim(decoded_claim(greeting["claim"]), spec),
+        release=release,
+        sensitivity=told["sensitivity"],
+        bounds=None if told["bounds"] is None else as_bounds(told["bounds"]),
+        noise_scale=told["noise_scale"],
+        relation=greeting["relation"],
+        domain=None if greeting["domain"] is None else Domain.from_json(greeting["domain"]),
+        version=greeting["version"],
+    )
+
+
+def external(
+    command: Sequence[str],
+    *,
+    kind: Kind,
+    epsilon: float | None = None,
+    claim: Claim | None = None,
+    seconds: float = DEFAULT_SECONDS,
+    memory_bytes: int | None = None,
+    **parameters: Any,
+) -> Target:
+    """A program in any language that answers requests on its standard input, as docs/reference/protocol.md says.
+
+    Its sampler is the same program, asked to draw from the lab; so a program that serves proofs can be proved.
+
+    Args:
+        command: the program and its arguments; no shell reads it.
+        kind: what the inputs are.
+        epsilon: the claimed ε.
+        claim: instead of ε and δ, a claim of any other kind.
+        seconds: the timeout of one request.
+        memory_bytes: the address space that the program may use; None for no limit.
+        **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale,
+            relation).
+
+    Raises:
+        UsageError: there is no such program, a parameter is out of range, or this system cannot isolate it.
+        OSError: the system did not start the process.
+    """
+    process_limits = Limits(seconds, memory_bytes)
+    release = ProcessRelease(command, process_limits, kind)
+    name = " ".join(shlex.join(command).split())
+    if not command or shutil.which(command[0]) is None:
+        raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")
+    target = made_target(kind, release, name=name, epsilon=epsilon, claim=claim, **parameters)
+    return replace(target, version=_digest(command), sampler=ProgramSampler(command, process_limits, kind))
+
+
+def _parameter(name: str, value: Any) -> Any:
+    try:
+        return encoded(value)
+    except TypeError:
+        raise UsageTypeError(f"{name} must be a number or numbers, not {value!r}") from None
+
+
+def _digest(command: Sequence[str]) -> str:
+    """One digest of all files that a command names: the program, and any script that it runs."""
+    digest = hashlib.sha256()
+    for word in (shutil.which(command[0]) or command[0], *command[1:]):
+        if Path(word).is_file():
+            digest.update(hashlib.sha256(Path(word).read_bytes()).digest())
+    return f"sha256:{digest.hexdigest()[:16]}"

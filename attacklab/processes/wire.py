@@ -1,0 +1,262 @@
+"""The protocol between the lab and a target in another process: the lab's side, which does not trust the answers.
+
+A request is one line of JSON, `{"kind": ..., "input": ..., "trials": n, "seed": s}`, with every float as its hex string
+and a field `dtype` if the input is a numpy array. An answer is one line, `{"outputs": [...]}` with one output a
+trial (a hex string, an integer, null for a failure), or `{"values": [...]}` with outputs of any form, or
+`{"binary": "f8", "count": n}` followed by n little-endian numbers (n rows, where there is a `shape` of one too), or
+`{"error": "...", "failure": "..."}`. docs/reference/protocol.md describes it for authors of programs.
+
+Decimal text would round, so there is none: a number with a decimal point is refused, and so is a hex string that is
+not a binary64 number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.errors import TargetError
+from attacklab.processes.codec import BINARY_CODES, Reader, binary_code, encoded, frame_size, framed, unframed, written
+from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
+from attacklab.releases import as_outputs
+
+LONGEST_LINE = 1 << 28
+"""The most bytes in the line of an answer; longer outputs go into a binary frame."""
+
+PROOF_VERSION = 1
+"""The version of the dialogue by which a program under proof asks for its randomness."""
+
+_HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", re.IGNORECASE | re.ASCII)
+_WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A binary frame that the line of an answer announces: little-endian numbers.
+
+    Attributes:
+        code: numpy's type of the numbers.
+        count: how many outputs.
+        shape: that of one output; a number has ().
+    """
+
+    code: str
+    count: int
+    shape: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Its length in bytes."""
+        return frame_size(self.code, self.count * math.prod(self.shape))
+
+    def outputs(self, content: bytearray) -> NDArray[Any]:
+        """The numbers at the start of `content`, with every bit; they share its memory."""
+        numbers: NDArray[Any] = unframed(content, self.code, self.count * math.prod(self.shape))
+        return numbers.reshape((self.count, *self.shape))
+
+
+def request_line(kind: str, input_: Any, trials: int, seed: int, *, to_child: bool = False) -> bytes:
+    """The line that asks for `trials` outputs.
+
+    Args:
+        kind: the target's kind.
+        input_: a number, a numpy array of numbers, or sequences of numbers, booleans and None.
+        trials: how many outputs.
+        seed: an integer in [0, 2^63) from which the program derives all its randomness.
+        to_child: whether `child.py` reads it: an input may be of any form then, and keeps its types; of an array the
+            line holds no more than type and shape, and its numbers follow in a frame.
+
+    Raises:
+        TargetError: the input holds something that JSON cannot carry with every bit kept.
+    """
+    asked = {"trials": trials, "seed": seed}
+    if not to_child:
+        return _line({"kind": str(kind), **_input(input_, encoded), **asked, **_dtype_of(input_)})
+    if isinstance(input_, np.ndarray) and (code := binary_code(input_)):
+        shape = {"binary": code, "shape": input_.shape}
+        return _line({"kind": str(kind), "input": shape, **asked}) + framed(input_)
+    return _line({"kind": str(kind), **_input(input_, written), **asked})
+
+
+def proof_request_line(kind: str, input_: Any) -> bytes:
+    """The line that asks for one run of a program under proof, which then asks for its randomness itself.
+
+    Args:
+        kind: the target's kind.
+        input_: as for `request_line`.
+
+    Raises:
+        TargetError: the input holds something that JSON cannot carry with every bit kept.
+    """
+    return _line({"prove": PROOF_VERSION, "kind": str(kind), **_input(input_, encoded), **_dtype_of(input_)})
+
+
+def _line(request: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(request).encode() + b"\n"
+    except ValueError:  # the interpreter's limit on digits
+        told = "an input for another process has an integer of too many digits; send a smaller one"
+        raise TargetError(told) from None
+
+
+def _input(input_: Any, as_json: Callable[[Any], Any]) -> dict[str, Any]:
+    try:
+        return {"input": as_json(input_)}
+    except TypeError as error:
+        raise TargetError(f"an input for another process must consist of numbers: {error}") from error
+
+
+def _dtype_of(input_: Any) -> dict[str, str]:
+    is_numpys = isinstance(input_, np.ndarray | np.generic) and input_.dtype != object
+    return {"dtype": str(input_.dtype)} if is_numpys else {}
+
+
+def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
+    """Read the line of an answer.
+
+    Args:
+        line: without the newline.
+        trials: how many outputs were asked for.
+
+    Returns:
+        The outputs, an array if they are of one type and a list otherwise; or the frame that follows.
+
+    Raises:
+        ChildError: it does not answer this request, or says that the process failed; the message says how.
+        ReleaseError: it says that the release failed.
+    """
+    answer = read_object(line)
+    if "error" in answer and set(answer) <= {"error", "failure"} and isinstance(answer["error"], str):
+        raise announced_failure(answer)
+    if {"binary", "count"} <= set(answer) <= {"binary", "count", "shape"}:
+        if answer["binary"] not in BINARY_CODES:
+            raise _garbage(f"binary must be one of {', '.join(BINARY_CODES)}")
+        if type(answer["count"]) is not int:
+            raise _garbage("count must be an integer")
+        _require_count(answer["count"], trials)
+        shape = answer.get("shape", [])
+        if not isinstance(shape, list) or not all(type(length) is int and 0 <= length < 1 << 31 for length in shape):
+            raise _garbage("shape must be a list of integers, none of them negative")
+        return Frame(answer["binary"], trials, tuple(shape))
+    if set(answer) == {"values"} and isinstance(answer["values"], list):
+        _require_count(len(answer["values"]), trials)
+        return _values(answer["values"])
+    if set(answer) != {"outputs"} or not isinstance(answer["outputs"], list):
+        raise _garbage(f"an answer must hold outputs, or binary and count, not {_short(line)}")
+    _require_count(len(answer["outputs"]), trials)
+    return _as_array([_number(item, trial) for trial, item in enumerate(answer["outputs"])])
+
+
+def read_object(line: bytes) -> dict[str, Any]:
+    """Read a line that must be a JSON object without decimal numbers.
+
+    Raises:
+        ChildError: it is not.
+    """
+    try:
+        value = json.loads(line, parse_float=_refused, parse_constant=_refused)
+    except ChildError:
+        raise
+    except (ValueError, RecursionError):
+        raise _garbage(f"not a line of JSON: {_short(line)}") from None
+    if not isinstance(value, dict):
+        raise _garbage(f"not a JSON object: {_short(line)}")
+    return value
+
+
+def announced_failure(answer: dict[str, Any]) -> ChildError | ReleaseError:
+    """The failure that an answer announces: the process failed if it says how, and otherwise the release."""
+    message = " ".join(str(answer["error"]).split())
+    if "failure" not in answer:
+        return ReleaseError(message)
+    if answer["failure"] not in list(ChildFailure):
+        return _garbage(f"failure must be one of {', '.join(ChildFailure)}")
+    return ChildError(ChildFailure(answer["failure"]), message)
+
+
+def _refused(text: str) -> float:
+    raise _garbage(f"{text} is not exact: write floats as hex strings, such as '0x1.8p+1'")
+
+
+def _require_count(count: int, trials: int) -> None:
+    if count != trials:
+        raise ChildError(ChildFailure.COUNT, f"{count} outputs for {trials} trials")
+
+
+def _values(items: list[Any]) -> NDArray[Any]:
+    values = []
+    for trial, item in enumerate(items):
+        try:
+            values.append(Reader(partial(_number, trial=trial)).read(item))
+        except ChildError:
+            raise
+        except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError, AttributeError) as error:
+            told = f"the output of trial {trial} {error}"
+            raise _garbage(" ".join(told.split())) from None
+    outputs: NDArray[Any] = as_outputs(values)
+    return outputs
+
+
+def _number(item: Any, trial: int) -> Any:
+    if isinstance(item, list):
+        return [_number(part, trial) for part in item]
+    if isinstance(item, dict):
+        raise _garbage(f"the output of trial {trial} is an object")
+    if not isinstance(item, str):
+        return item
+    match = _HEX_FLOAT.fullmatch(item)
+    if match is None:
+        if _NOT_FINITE.fullmatch(item):
+            return float(item.partition("(")[0])
+        if _WHOLE.fullmatch(item):
+            return int(item)
+        told = f"the output of trial {trial} is not a hex float or a whole number: {item[:40]!r}"
+        raise _garbage(told)
+    leading, digits, exponent = match.groups()
+    wider = f"the output of trial {trial} is not a binary64 number: {item}"
+    below_least = -(int(exponent) - 4 * len(digits) + 1074)
+    if below_least > 0 and int(leading + digits, 16) & ((1 << below_least) - 1):
+        raise _garbage(wider)
+    try:
+        return float.fromhex(item)
+    except OverflowError:
+        raise _garbage(wider) from None
+
+
+def _as_array(values: list[Any]) -> NDArray[Any] | list[Any]:
+    types = _types(values)
+    if types >= {int, float}:
+        raise _garbage("outputs mix integers and floats; write all as floats")
+    if len(types) != 1 or type(None) in types:
+        return values
+    try:
+        return np.array(values, dtype={float: np.float64, int: np.int64, bool: np.bool_}[types.pop()])
+    except OverflowError:
+        raise _garbage("an integer among the outputs does not fit in 64 bits") from None
+    except ValueError:  # rows of different lengths
+        return values
+
+
+def _types(values: list[Any]) -> set[type]:
+    types = set(map(type, values))
+    if list in types:
+        types.discard(list)
+        types.update(*(_types(row) for row in values if isinstance(row, list)))
+    return types
+
+
+def _garbage(message: str) -> ChildError:
+    return ChildError(ChildFailure.GARBAGE, message)
+
+
+def _short(line: bytes) -> str:
+    return repr(line[:60].decode("utf-8", "replace")) + ("…" if len(line) > 60 else "")

@@ -1,0 +1,46 @@
+"""Whether processes have ended."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Whether something holds within some seconds."""
+    deadline = time.monotonic() + seconds
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return holds()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and that nobody has waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def ends(*pids: int) -> bool:
+    """Whether all these processes end within 10 s."""
+    return wait_until(lambda: not any(map(is_alive, pids)))
+
+
+def group(leader: int) -> list[int]:
+    """All processes of a group, the guard included."""
+    return [pid for pid in map(int, numbers("/proc")) if _group_of(pid) == leader]
+
+
+def numbers(folder: Path | str) -> list[str]:
+    """The entries whose names are numbers, such as processes and descriptors."""
+    return [entry.name for entry in Path(folder).iterdir() if entry.name.isdecimal()]
+
+
+def _group_of(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return None

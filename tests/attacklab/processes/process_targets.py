@@ -1,0 +1,163 @@
+"""Targets that other processes load by name, for the tests of workers and of checkpoints."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.findings import Finding
+from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.targets import Outputs, Target
+
+Floats = NDArray[np.float64]
+
+PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
+DEADLY = NeighbouringPair.records([7], [8], Relation.SUBSTITUTE)
+
+
+def timeless(findings: list[Finding]) -> list[Finding]:
+    """The findings without their times."""
+    return [replace(finding, seconds=0.0) for finding in findings]
+
+
+class TwoPartError(Exception):
+    """An exception that cannot be unpickled."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first + second)
+
+
+@dataclass(frozen=True)
+class Bets:
+    """An attack on datasets, after a look at the target: on a plain pair, or on one of which targets may die."""
+
+    pairs: tuple[str, ...] = ("plain",)
+    name: str = "bets"
+    flaw: str = "any"
+
+    def applies_to(self, target: Target) -> bool:
+        return target.kind == "dataset"
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
+        seen = float(probe(PAIR.first, 4).sum())
+        for pair in self.pairs:
+            events = (_above(0.5), _above(2.5), _above(9.0 + seen))
+            yield Scenario(PAIR, events) if pair == "plain" else Scenario(DEADLY, (_above(7.5),))
+
+
+@dataclass(frozen=True)
+class Fails(Bets):
+    """An attack with a mistake in it."""
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002
+        raise ZeroDivisionError("a mistake") if self.name == "bets" else TwoPartError("two ", "parts")
+
+
+def _above(threshold: float) -> Event:
+    def contains(outputs: Outputs) -> NDArray[np.bool_]:
+        return np.asarray(outputs > threshold, dtype=bool)
+
+    return Event(f"above {threshold!r}", contains)
+
+
+def noisy(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    return records.sum() + rng.laplace(0.0, 1.0, trials)
+
+
+def refusing(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    outputs = noisy(records, trials, rng)
+    if (outputs > 7).any():
+        raise ValueError("too large")
+    return outputs
+
+
+def leaving(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    if records[0] == 7:
+        os._exit(3)
+    return noisy(records, trials, rng)
+
+
+def leaving_large_batches(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    if trials > 300:
+        os._exit(4)
+    return noisy(records, trials, rng)
+
+
+def hanging_in_large_batches(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    if trials > 300:
+        time.sleep(600)
+    return noisy(records, trials, rng)
+
+
+def killed_once(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    if records[0] == 1 and _is_first():
+        os._exit(5)
+    return noisy(records, trials, rng)
+
+
+def _is_first() -> bool:
+    """Whether no other process has asked before."""
+    try:
+        Path(os.environ["KILLED_ONCE"]).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def holding(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    """Never lets another thread of its process run, once it has left a file named by the process."""
+    if records[0] == 7:
+        Path(os.environ["HOLDING"], str(os.getpid())).touch()
+        ctypes.PyDLL(None).sleep(600)
+    return noisy(records, trials, rng)
+
+
+def forking(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    """Leaves a process that keeps everything open that this one has open."""
+    if records[0] == 7 and os.fork() == 0:
+        time.sleep(600)
+    return leaving(records, trials, rng)
+
+
+def kills_its_worker(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    """Kills the process that waits for its answer, too."""
+    if records[0] == 7:
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(600)
+    return noisy(records, trials, rng)
+
+
+def kills_its_worker_once(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    if records[0] == 7 and _is_first():
+        kills_its_worker(records, trials, rng)
+    return noisy(records, trials, rng)
+
+
+def printing(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
+    print("rubbish", flush=True)
+    os.write(1, b"more of it\n")
+    return noisy(records, trials, rng)
+
+
+def unseeded(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:  # noqa: ARG001
+    return records.sum() + np.random.default_rng().laplace(0.0, 1.0, trials)
+
+
+def remembering(flag: str, release: Callable[..., Floats]) -> Target:
+    """A target that leaves a trace of its death in a file."""
+    os.environ["KILLED_ONCE"] = flag
+    return Target.dataset(release, epsilon=1.0)
+
+
+sound = Target.dataset(noisy, epsilon=1.0)
+beyond = Target.dataset(noisy, epsilon=0.2)
