@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.cells import WORD, Cell, Cells
-from mechanisms.core.inversion import inverted
 from mechanisms.core.laws import Law
 from mechanisms.core.remainder import Remainder
 from mechanisms.core.term import encoded
@@ -84,7 +83,7 @@ class Table:
         open_places = np.concatenate(places)
         drawn, remaining = self.decide_open(np.concatenate(words), bits)
         for place in remaining.tolist():
-            outcome = inverted(self._remainder, bits.take(WORD), WORD, bits)
+            outcome = self._remainder.draw(bits.take(WORD), bits)
             drawn[place] = min(max(outcome, -_FARTHEST), _FARTHEST)
         values[open_places] += drawn
 

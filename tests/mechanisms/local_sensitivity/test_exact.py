@@ -17,10 +17,12 @@ from checker.check import check
 from mechanisms.core.certificate import certificate
 from mechanisms.core.grid import Grid
 from mechanisms.core.term import Mechanism
-from mechanisms.local_sensitivity.ptr.exact import exact_ptr_mean
-from mechanisms.local_sensitivity.sample_aggregate.exact import exact_sample_aggregate
-from mechanisms.local_sensitivity.smooth.exact import exact_smooth_mean
-from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
+from mechanisms.local_sensitivity.exact import (
+    exact_ptr_mean,
+    exact_sample_aggregate,
+    exact_smooth_mean,
+    exact_sum_over_count,
+)
 from tests.mechanisms.core.databases import one_more
 from tests.mechanisms.core.scripted_noise import scripted, worst_divergence
 
