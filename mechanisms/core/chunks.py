@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,8 @@ class ChunkTotal(Query[int]):
     upper: Fraction
     grid: Grid
 
+    relation: ClassVar[Relation] = "people"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "chunks", count("chunks", self.chunks))
         if len(self.key) > hashlib.blake2b.MAX_KEY_SIZE:
@@ -66,11 +68,6 @@ class ChunkTotal(Query[int]):
     @property
     def _total(self) -> Total:
         return Total(self.lower, self.upper, self.grid, "substitute", above_lower=True)
-
-    @property
-    def relation(self) -> Relation:
-        """One person comes or goes, with all their records."""
-        return "people"
 
     @property
     def stability(self) -> int:
@@ -122,15 +119,12 @@ class Numbered(Query[int]):
 
     query: ChunkTotal
 
+    relation: ClassVar[Relation] = "add-remove"
+
     @property
     def grid(self) -> Grid:
         """The query's."""
         return self.query.grid
-
-    @property
-    def relation(self) -> Relation:
-        """One record is added or removed."""
-        return "add-remove"
 
     @property
     def stability(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -138,10 +138,7 @@ class PreparedMap:
 class Size(Mechanism):
     """The number of records, where neighbours replace a record and so have the same number: it tells nothing."""
 
-    @property
-    def relation(self) -> Relation:
-        """Records of which one is replaced."""
-        return "substitute"
+    relation: ClassVar[Relation] = "substitute"
 
     @property
     def claim(self) -> Claim:

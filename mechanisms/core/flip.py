@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from gmpy2 import mpq
 
@@ -39,13 +39,10 @@ class Response(Mechanism):
 
     epsilon: Fraction
 
+    relation: ClassVar[Relation] = "bit"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-
-    @property
-    def relation(self) -> Relation:
-        """Any two bits."""
-        return "bit"
 
     @property
     def claim(self) -> Claim:
@@ -72,13 +69,10 @@ class RationalResponse(Mechanism):
 
     flip: Fraction
 
+    relation: ClassVar[Relation] = "bit"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "flip", _flip(self.flip))
-
-    @property
-    def relation(self) -> Relation:
-        """Any two bits."""
-        return "bit"
 
     @property
     def claim(self) -> Claim:
@@ -113,15 +107,12 @@ class ShuffledResponse(Mechanism):
     people: int
     epsilon: Fraction
 
+    relation: ClassVar[Relation] = "substitute"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "flip", _flip(self.flip))
         object.__setattr__(self, "people", count("people", self.people))
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-
-    @property
-    def relation(self) -> Relation:
-        """Records of which one is replaced."""
-        return "substitute"
 
     @property
     def claim(self) -> Claim:

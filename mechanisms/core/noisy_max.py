@@ -23,12 +23,12 @@ from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noise import GREATEST_SPREAD, Noise
 from mechanisms.core.numbers import count, positive
 from mechanisms.core.scores import Scored, Scores
-from mechanisms.core.term import Mechanism, OneByOne, Relation
+from mechanisms.core.term import OfQuery, OneByOne
 from mechanisms.randomness import RandomBits
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip(Mechanism):
+class PermuteAndFlip(OfQuery):
     """Go through the outcomes in random order until a coin comes up: e^(−γ), γ = ε·(max u − u)/(2Δu).
 
     The coin of the best outcome always comes up, so the last of them ends it. McKenna and Sheldon prove ε-DP: an
@@ -51,11 +51,6 @@ class PermuteAndFlip(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-
-    @property
-    def relation(self) -> Relation:
-        """The query's."""
-        return self.query.relation
 
     @property
     def claim(self) -> Claim:
@@ -82,7 +77,7 @@ class PermuteAndFlip(Mechanism):
 
 
 @dataclass(frozen=True)
-class NoisyMax(Mechanism):
+class NoisyMax(OfQuery):
     """Report the outcome whose utility, in whole units of Δu, is largest after adding discrete Laplace noise.
 
     Utilities are measured in units of Δu and rounded at random, ⌊u/Δu + V⌋ with V uniform in [0, 1): given the same V,
@@ -115,11 +110,6 @@ class NoisyMax(Mechanism):
     def noise(self) -> Noise:
         """Draws the noise; the table that it makes for arrays is this term's."""
         return Noise(DiscreteLaplace(_scale(self)))
-
-    @property
-    def relation(self) -> Relation:
-        """The query's."""
-        return self.query.relation
 
     @property
     def claim(self) -> Claim:

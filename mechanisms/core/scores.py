@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +39,7 @@ class Scores(Query[Scored]):
     upper: Fraction
     monotone: bool
 
-    @property
-    def stability(self) -> int:
-        """How far neighbours' utilities are apart at most, in units of the sensitivity."""
-        return 1
+    stability: ClassVar[int] = 1
 
     @abstractmethod
     def of(self, data: Any) -> Scored:

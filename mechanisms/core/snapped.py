@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gmpy2 import mpq
@@ -48,6 +48,8 @@ class Snapped(Mechanism):
     epsilon: Fraction
     bound: Fraction
 
+    relation: ClassVar[Relation] = "answers"
+
     def __post_init__(self) -> None:
         for name in ("sensitivity", "epsilon", "bound"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
@@ -64,11 +66,6 @@ class Snapped(Mechanism):
         """The multiples of Λ: the outputs, with ±B."""
         exponent = self.scale.numerator.bit_length() - self.scale.denominator.bit_length()  # 2^exponent > λ/2
         return Grid(exponent + (Fraction(2) ** exponent < self.scale))
-
-    @property
-    def relation(self) -> Relation:
-        """Answers at most the sensitivity apart."""
-        return "answers"
 
     @property
     def claim(self) -> ApproximateDP:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,8 @@ class AboveThreshold(Mechanism):
     answer_law: Law
     value_law: Law | None = None
 
+    relation: ClassVar[Relation] = "answers"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", rational("threshold", self.threshold))
         object.__setattr__(self, "positives", count("positives", self.positives))
@@ -72,11 +74,6 @@ class AboveThreshold(Mechanism):
         if not isinstance(self.claim, ApproximateDP) or self.claim.delta:
             raise ValueError("the laws of a sparse vector must be of pure DP, such as DiscreteLaplace")
         self._noises  # noqa: B018 # checks their spreads
-
-    @property
-    def relation(self) -> Relation:
-        """Answers, each at most its sensitivity apart."""
-        return "answers"
 
     @property
     def claim(self) -> Claim:
@@ -160,14 +157,11 @@ class KeysAbove(Mechanism):
     law: Law
     threshold: int
 
+    relation: ClassVar[Relation] = "add-remove"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", count("threshold", self.threshold, least=2))
         self._noise  # noqa: B018 # checks its spread
-
-    @property
-    def relation(self) -> Relation:
-        """Keys of people of whom one comes or goes."""
-        return "add-remove"
 
     @property
     def claim(self) -> Claim:
