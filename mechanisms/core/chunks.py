@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import Number, Numbers, count, exact, rational, vector
+from mechanisms.core.numbers import Number, Numbers, convert, count, exact, rational, vector
 from mechanisms.core.records import Total
 from mechanisms.core.term import Query, Relation
 
@@ -58,11 +58,10 @@ class ChunkTotal(Query[int]):
     relation: ClassVar[Relation] = "people"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chunks", count("chunks", self.chunks))
+        convert(self, count, "chunks")
         if len(self.key) > hashlib.blake2b.MAX_KEY_SIZE:
             raise ValueError(f"key must have at most {hashlib.blake2b.MAX_KEY_SIZE} bytes, not {len(self.key)}")
-        object.__setattr__(self, "lower", rational("lower", self.lower))
-        object.__setattr__(self, "upper", rational("upper", self.upper))
+        convert(self, rational, "lower", "upper")
         self._total  # noqa: B018 # checks the bounds
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 
 from mechanisms.core.claims import NOTHING, ApproximateDP, Claim, together
 from mechanisms.core.distances import Distances
-from mechanisms.core.numbers import positive
+from mechanisms.core.numbers import convert, positive
 from mechanisms.core.records import Answer
 from mechanisms.core.scores import Utilities
 from mechanisms.core.snapped import Snapped
@@ -189,7 +189,7 @@ class Session(Mechanism):
     neighbours: Relation
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "budget", positive("budget", self.budget))
+        convert(self, positive, "budget")
         if self.neighbours in ("answers", "utilities"):
             raise ValueError(
                 "a session is about records or a bit: how far answers move is not the same for all questions"

@@ -14,7 +14,7 @@ from gmpy2 import mpq
 
 from mechanisms.coins import bernoulli, uniform_below
 from mechanisms.core.claims import ApproximateDP, Claim
-from mechanisms.core.numbers import count, exact, positive, rational, vector
+from mechanisms.core.numbers import convert, count, exact, positive, rational, vector
 from mechanisms.core.rounding import exp_above, log_above, rounding
 from mechanisms.core.term import Mechanism, OneByOne, Relation
 from mechanisms.randomness import RandomBits
@@ -42,7 +42,7 @@ class Response(Mechanism):
     relation: ClassVar[Relation] = "bit"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        convert(self, positive, "epsilon")
 
     @property
     def claim(self) -> Claim:
@@ -111,8 +111,8 @@ class ShuffledResponse(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "flip", _flip(self.flip))
-        object.__setattr__(self, "people", count("people", self.people))
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        convert(self, count, "people")
+        convert(self, positive, "epsilon")
 
     @property
     def claim(self) -> Claim:

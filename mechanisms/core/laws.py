@@ -24,7 +24,7 @@ from gmpy2 import mpfr, mpq
 
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
 from mechanisms.core.gaussian_tails import Enclosure, complement, discrete_sum, exponential, lattice_sum, normal_tail
-from mechanisms.core.numbers import positive
+from mechanisms.core.numbers import convert, positive
 from mechanisms.core.rounding import fraction, rounding
 
 HEIGHT_BITS = 128
@@ -89,7 +89,7 @@ class DiscreteLaplace(Law):
     scale: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
+        convert(self, positive, "scale")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose q^outcome/(1 + q)."""
@@ -132,7 +132,7 @@ class Geometric(Law):
     ratio: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
+        convert(self, positive, "ratio")
         if self.ratio >= 1:
             raise ValueError(f"ratio must be below 1, not {self.ratio}")
 
@@ -186,7 +186,7 @@ class RoundedLaplace(Law):
     scale: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
+        convert(self, positive, "scale")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose e^(−(outcome − ½)/scale)/2."""
@@ -233,7 +233,7 @@ class DiscreteGaussian(Law):
     variance: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", positive("variance", self.variance))
+        convert(self, positive, "variance")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose S(outcome)/S, all probabilities being in proportion to e^(−k²/2σ²)."""
@@ -279,7 +279,7 @@ class RoundedGaussian(Law):
     variance: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", positive("variance", self.variance))
+        convert(self, positive, "variance")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose Q((outcome − ½)/σ)."""

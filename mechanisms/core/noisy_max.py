@@ -21,7 +21,7 @@ from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noise import GREATEST_SPREAD, Noise
-from mechanisms.core.numbers import count, positive
+from mechanisms.core.numbers import convert, count, positive
 from mechanisms.core.scores import Scored, Scores
 from mechanisms.core.term import OfQuery, OneByOne
 from mechanisms.randomness import RandomBits
@@ -50,7 +50,7 @@ class PermuteAndFlip(OfQuery):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        convert(self, positive, "epsilon")
 
     @property
     def claim(self) -> Claim:
@@ -99,7 +99,7 @@ class NoisyMax(OfQuery):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        convert(self, positive, "epsilon")
         if _scale(self) > GREATEST_SPREAD:
             raise ValueError(
                 f"epsilon must be at least {_scale(self) * self.epsilon}/2^46, where noise ends that arrays hold, "

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import clamped, positive, rational, vector
+from mechanisms.core.numbers import clamped, convert, positive, rational, vector
 from mechanisms.core.term import Query, Relation
 
 _LOW_BITS = 26
@@ -50,7 +50,7 @@ class Answer(Query[int]):
     relation: ClassVar[Relation] = "answers"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
+        convert(self, positive, "sensitivity")
 
     @property
     def stability(self) -> int:
@@ -95,8 +95,7 @@ class Total(Query[int]):
     above_lower: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", rational("lower", self.lower))
-        object.__setattr__(self, "upper", rational("upper", self.upper))
+        convert(self, rational, "lower", "upper")
         if any(float(bound) != bound for bound in (self.lower, self.upper)):
             raise ValueError(f"bounds must be doubles, not {self.lower} and {self.upper}; records are clamped to them")
         if not self.lower < self.upper:
@@ -177,7 +176,7 @@ class CountFrom(Query[int]):
     stability: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bound", rational("bound", self.bound))
+        convert(self, rational, "bound")
         require_records(self.relation)
 
     def of(self, data: Any) -> int:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from mechanisms.coins import bernoulli
 from mechanisms.core.claims import ApproximateDP, Claim
-from mechanisms.core.numbers import count, positive, rational
+from mechanisms.core.numbers import convert, count, positive, rational
 from mechanisms.core.rounding import exp_above, log_above
 from mechanisms.core.term import Mechanism, OneByOne, Relation
 from mechanisms.randomness import RandomBits
@@ -40,7 +40,7 @@ class PoissonSample(Mechanism):
     relation: ClassVar[Relation] = "add-remove"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", rational("rate", self.rate))
+        convert(self, rational, "rate")
         if not 0 < self.rate <= 1:
             raise ValueError(f"rate must lie in (0, 1], not {self.rate}")
         _require(self.mechanism, "add-remove")
@@ -84,8 +84,7 @@ class FixedSample(Mechanism):
     relation: ClassVar[Relation] = "substitute"
 
     def __post_init__(self) -> None:
-        for name in ("size", "records"):
-            object.__setattr__(self, name, count(name, getattr(self, name)))
+        convert(self, count, "size", "records")
         if self.size > self.records:
             raise ValueError(f"size must be at most the {self.records} records, not {self.size}")
         _require(self.mechanism, "substitute")

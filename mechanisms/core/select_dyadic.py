@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from mechanisms.coins import bernoulli, uniform_below
 from mechanisms.core.claims import ApproximateDP
-from mechanisms.core.numbers import count, rational
+from mechanisms.core.numbers import convert, count, rational
 from mechanisms.core.rounding import log_above
 from mechanisms.core.scores import Scored, Scores
 from mechanisms.core.term import OfQuery, OneByOne
@@ -57,7 +57,7 @@ class SelectBase2(OfQuery):
     ratio: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ratio", dyadic("ratio", self.ratio))
+        convert(self, dyadic, "ratio")
         if self.finest_bit > MOST_BITS:
             raise ValueError(
                 f"the range of utilities spans {self.spread} times the sensitivity, so weights would take "
@@ -180,7 +180,7 @@ class SelectFixedWork(OfQuery):
     spare: int = 64
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ratio", dyadic("ratio", self.ratio))
+        convert(self, dyadic, "ratio")
         for name, least in (("steps", 1), ("precision", 1), ("spare", 2)):
             object.__setattr__(self, name, count(name, getattr(self, name), least))
         if len(self.weights) > MOST_LEVELS:

@@ -15,7 +15,7 @@ from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.local import LocalQuery, require_local
 from mechanisms.core.noisy import Noisy
-from mechanisms.core.numbers import Number, count, failure_probability, positive
+from mechanisms.core.numbers import Number, convert, count, failure_probability, positive
 from mechanisms.core.rounding import exp_above, log_above
 from mechanisms.core.term import OfQuery, OneByOne
 
@@ -53,8 +53,8 @@ class Smooth(OfQuery):
 
     def __post_init__(self) -> None:
         require_local(self.query)
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-        object.__setattr__(self, "smoothing", count("smoothing", self.smoothing))
+        convert(self, positive, "epsilon")
+        convert(self, count, "smoothing")
         if self.smoothing < 2 / self.epsilon:
             raise ValueError(f"smoothing must be at least 2/epsilon, not {self.smoothing}")
         self._noisy(Fraction(self.query.stability))  # the most noise that there can be

@@ -20,7 +20,7 @@ from mechanisms.core.gaussian_tails import Enclosure, complement, exponential
 from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import HEIGHT_BITS
-from mechanisms.core.numbers import clamped, count, exact, positive
+from mechanisms.core.numbers import clamped, convert, count, exact, positive
 from mechanisms.core.rounding import rounding
 from mechanisms.core.term import Mechanism, Relation
 from mechanisms.randomness import RandomBits
@@ -51,8 +51,7 @@ class Snapped(Mechanism):
     relation: ClassVar[Relation] = "answers"
 
     def __post_init__(self) -> None:
-        for name in ("sensitivity", "epsilon", "bound"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        convert(self, positive, "sensitivity", "epsilon", "bound")
         if self.bound > self.grid.step * LIMIT or Fraction(float(self.bound)) != self.bound:
             raise ValueError(f"bound must be a double of at most 2^53 times {self.grid.step}, not {self.bound}")
 

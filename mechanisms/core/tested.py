@@ -17,7 +17,7 @@ from mechanisms.core.laws import DiscreteLaplace, Law
 from mechanisms.core.local import LocalQuery, require_local
 from mechanisms.core.noise import Noise
 from mechanisms.core.noisy import Noisy, Shifted
-from mechanisms.core.numbers import Number, count, positive
+from mechanisms.core.numbers import Number, convert, count, positive
 from mechanisms.core.rounding import fraction
 from mechanisms.core.term import OfQuery
 from mechanisms.core.threshold import least_threshold
@@ -57,8 +57,7 @@ class Tested(OfQuery):
 
     def __post_init__(self) -> None:
         require_local(self.query)
-        for name in ("bound", "threshold"):
-            object.__setattr__(self, name, count(name, getattr(self, name)))
+        convert(self, count, "bound", "threshold")
         if self.bound >= self.query.stability:
             raise ValueError(f"bound must be less than the query's stability {self.query.stability}, not {self.bound}")
         self._answer, self._test  # noqa: B018 # checks that both noises fit

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from mechanisms.core.claims import ApproximateDP, Claim, together
 from mechanisms.core.laws import Law
 from mechanisms.core.noise import Noise
-from mechanisms.core.numbers import Number, count, positive, rational
+from mechanisms.core.numbers import Number, convert, count, positive, rational
 from mechanisms.core.records import Answer
 from mechanisms.core.rounding import fraction
 from mechanisms.core.term import Mechanism, Relation
@@ -68,8 +68,8 @@ class AboveThreshold(Mechanism):
     relation: ClassVar[Relation] = "answers"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", rational("threshold", self.threshold))
-        object.__setattr__(self, "positives", count("positives", self.positives))
+        convert(self, rational, "threshold")
+        convert(self, count, "positives")
         self.answer.grid.steps_of("threshold", self.threshold)
         if not isinstance(self.claim, ApproximateDP) or self.claim.delta:
             raise ValueError("the laws of a sparse vector must be of pure DP, such as DiscreteLaplace")

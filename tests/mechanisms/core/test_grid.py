@@ -91,6 +91,13 @@ def test_a_grid_that_doubles_cannot_hold_is_refused(bad: Any) -> None:
         Grid(bad)
 
 
+def test_an_answer_that_hardware_may_flush_to_0_is_nearest_to_0_on_the_finest_grid() -> None:
+    subnormal = math.nextafter(2.0**-1022, 0)
+    for answer in (subnormal, -subnormal, 5e-324, 0.0):
+        assert Grid(LEAST_EXPONENT).nearest(answer) == Grid(LEAST_EXPONENT).nearest_each(np.array([answer]))[0] == 0
+    assert Grid(LEAST_EXPONENT).nearest(2.0**-1022) == 1
+
+
 def test_a_public_point_must_be_on_the_grid() -> None:
     grid = Grid(-2)
     assert grid.steps_of("bound", 0.75) == 3
