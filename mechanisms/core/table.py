@@ -29,7 +29,6 @@ from mechanisms.core.term import encoded
 from mechanisms.randomness import RandomBits
 
 _CHUNK = 1 << 14
-_FARTHEST = 1 << 62
 _WIDEST_CELL = 1 << 49
 """So that no cell reaches beyond 2^62 steps."""
 
@@ -62,7 +61,7 @@ class Table:
         self._thresholds = np.array([slot.threshold for slot in self.slots], dtype=np.uint64).view(np.int64)
         self._starts = np.array([start for slot in self.slots for start in slot[1:]], dtype=np.int64)
         self._open_starts = np.array([cell.start for cell in self.open], dtype=np.int64)
-        shares = [words for cell in self.open for words in (cell.even, cell.ramp)]
+        shares = (words for cell in self.open for words in (cell.even, cell.ramp))
         self._ends = np.array([*accumulate(shares, initial=self.limit)][1:], dtype=np.uint64)
 
     def add(self, values: NDArray[np.int64], bits: RandomBits) -> None:
@@ -83,8 +82,7 @@ class Table:
         open_places = np.concatenate(places)
         drawn, remaining = self.decide_open(np.concatenate(words), bits)
         for place in remaining.tolist():
-            outcome = self._remainder.draw(bits.take(WORD), bits)
-            drawn[place] = min(max(outcome, -_FARTHEST), _FARTHEST)
+            drawn[place] = self._remainder.draw(bits.take(WORD), bits)
         values[open_places] += drawn
 
     def decide(

@@ -65,7 +65,7 @@ def test_the_caller_s_array_and_its_error_state_are_left_alone() -> None:
     assert np.array_equal(answers, before, equal_nan=True)
 
 
-@pytest.mark.parametrize("size", [2**k + d for k in (8, 15, 16, 20) for d in (-1, 0, 1)])
+@pytest.mark.parametrize("size", [2**8 + 1, 2**15, 2**16 + 1, 2**20 + 1])
 def test_no_place_of_an_array_is_lost(size: int) -> None:
     places = random.Random(size).sample(range(size), 20)
     answers = np.zeros(size)

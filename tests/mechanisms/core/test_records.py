@@ -13,7 +13,7 @@ import pytest
 
 from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram, Total
-from mechanisms.core.term import Query, encoded
+from mechanisms.core.term import Query
 
 EITHER = "add-remove or substitute"
 RELATIONS = ("add-remove", "substitute", EITHER)
@@ -73,7 +73,7 @@ def test_a_total_is_the_sum_of_records_that_are_clamped_and_rounded(
         assert query.of(np.array(records)) == expected
 
 
-@pytest.mark.parametrize("size", [2**k + d for k in (8, 15, 16, 20) for d in (-1, 0, 1)])
+@pytest.mark.parametrize("size", [2**8 + 1, 2**15, 2**16 + 1, 2**20 + 1])
 def test_totals_and_counts_of_many_records_are_exact(size: int) -> None:
     widest = Total(-(2**53), 2**53, Grid(0))
     for sign in (1, -1):
@@ -156,14 +156,3 @@ def test_histograms_count_every_cell_in_its_place() -> None:
 def test_a_query_that_nothing_bounds_is_refused_when_it_is_made(make: Any, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         make()
-
-
-def test_a_query_s_json_is_its_fields() -> None:
-    assert encoded(Total(0, 0.5, Grid(-1))) == {
-        "is": "Total",
-        "lower": {"rational": "0"},
-        "upper": {"rational": "1/2"},
-        "grid": {"is": "Grid", "exponent": -1},
-        "relation": "add-remove",
-        "above_lower": False,
-    }

@@ -71,10 +71,6 @@ def test_a_quantile_out_of_range_is_refused(quantile: float | Fraction) -> None:
         exact_quantile(epsilon=1, quantile=quantile, **FEW)
 
 
-def test_no_trials_are_released_as_they_are() -> None:
-    assert exact_quantile(epsilon=1, quantile=0.5, **FEW).many([1.0], 0, SeededBits(6)).shape == (0,)
-
-
 def test_the_claim_is_accepted_and_that_with_the_median_s_sensitivity_has_no_rule() -> None:
     exact, naive = (
         json.loads(json.dumps(certificate("a quantile", make(epsilon=1, quantile=Fraction(3, 4), **FEW))))
