@@ -51,7 +51,7 @@ class Law(ABC):
 
     def guess(self, uniform: float | mpq) -> int:
         """Guess the k with P[N > k] < uniform < P[N ≥ k]."""
-        aimed = int(mpq(uniform) * 2**HEIGHT_BITS // 1)
+        aimed = min(int(mpq(uniform) * 2**HEIGHT_BITS // 1), 2**HEIGHT_BITS - 1)
         return last_that(lambda outcome: aimed < self.rough_tail(outcome), 0, max(int(self.spread), 1))
 
     @abstractmethod

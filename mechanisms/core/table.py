@@ -79,11 +79,10 @@ class Table:
             chunk += noise[: len(chunk)]
             places.append(undecided + first)
             words.append(fresh[undecided])
-        open_places = np.concatenate(places)
         drawn, remaining = self.decide_open(np.concatenate(words), bits)
         for place in remaining.tolist():
             drawn[place] = self._remainder.draw(bits.take(WORD), bits)
-        values[open_places] += drawn
+        values[np.concatenate(places)] += drawn
 
     def decide(
         self, words: NDArray[np.uint64], slots: NDArray[np.uint64], noise: NDArray[np.int64]

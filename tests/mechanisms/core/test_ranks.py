@@ -12,7 +12,6 @@ import pytest
 
 from mechanisms.core.grid import Grid
 from mechanisms.core.ranks import RankScores
-from mechanisms.core.term import encoded
 from tests.mechanisms.core.databases import one_more
 
 QUANTILES = (Fraction(0), Fraction(1, 2), Fraction(3, 4), Fraction(1, 10), Fraction(1))
@@ -109,8 +108,3 @@ def test_a_quantile_out_of_range_is_refused(quantile: Any) -> None:
 def test_a_record_that_is_not_a_number_is_refused_by_its_type(record: Any) -> None:
     with pytest.raises(TypeError, match="records must be int"):
         scores(Fraction(1, 2)).of([record])
-
-
-def test_its_json_names_its_parameters_and_nothing_derived() -> None:
-    names = {"is", "quantile", "first", "last", "grid"}
-    assert set(encoded(scores(Fraction(1, 2)))) == names

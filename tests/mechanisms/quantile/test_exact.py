@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from fractions import Fraction
 from typing import Any
@@ -57,18 +56,6 @@ def test_many_equal_records_neither_underflow_nor_fail() -> None:
     for count in (5961, 5962):
         assert set(term.many([52.0] * count, 1_000, SeededBits(3))) == {52.0}
         assert 0 <= term.release([50.0] * count, SeededBits(4)) <= 100
-
-
-@pytest.mark.parametrize("ends", [(0, 0), (1, 0), (0.5, 3), (0, math.inf), (0, 2**25)])
-def test_candidates_are_some_points_of_the_grid(ends: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match=r"candidates|first|last|lower|upper"):
-        exact_quantile(epsilon=1, quantile=0.5, lower=ends[0], upper=ends[1], grid=Grid(0))
-
-
-@pytest.mark.parametrize("quantile", [-0.1, 1.5, math.nan, Fraction(1, 2**20 + 1)])
-def test_a_quantile_out_of_range_is_refused(quantile: float | Fraction) -> None:
-    with pytest.raises(ValueError, match="quantile"):
-        exact_quantile(epsilon=1, quantile=quantile, **FEW)
 
 
 def test_the_claim_is_accepted_and_that_with_the_median_s_sensitivity_has_no_rule() -> None:
