@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 LARGEST_EXPONENT = 970
 """2^k for a grid of doubles: 2^53 steps of 2^970 are just below the largest double."""
 
-LEAST_EXPONENT = -1022
+LEAST_EXPONENT = -1021
 
 Item = TypeVar("Item")
 

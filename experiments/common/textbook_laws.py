@@ -22,8 +22,7 @@ from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.records import Total
 from mechanisms.core.threshold import least_threshold
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.local_sensitivity.sample_aggregate.naive import naive_sample_aggregate
-from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
+from mechanisms.local_sensitivity.naive import naive_sample_aggregate, naive_sum_over_count
 from mechanisms.randomness import REJECTED, RandomBits
 
 Statistic: TypeAlias = Callable[[NDArray[np.float64]], float]

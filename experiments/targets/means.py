@@ -14,15 +14,7 @@ from attacklab.targets import Target
 from experiments.targets.making import named, of_term
 from mechanisms.core.grid import Grid
 from mechanisms.core.term import Mechanism
-from mechanisms.local_sensitivity.mean.naive import naive_local_sensitivity_mean as local_sensitivity_mean
-from mechanisms.local_sensitivity.ptr import exact as exact_ptr
-from mechanisms.local_sensitivity.ptr import naive as naive_ptr
-from mechanisms.local_sensitivity.sample_aggregate import exact as exact_aggregate
-from mechanisms.local_sensitivity.sample_aggregate import naive as naive_aggregate
-from mechanisms.local_sensitivity.smooth import exact as exact_smooth
-from mechanisms.local_sensitivity.smooth import naive as naive_smooth
-from mechanisms.local_sensitivity.sum_over_count import exact as exact_quotient
-from mechanisms.local_sensitivity.sum_over_count import naive as naive_quotient
+from mechanisms.local_sensitivity import exact, naive
 
 AGE_GRID = Grid(-14)
 """The public grid of the exact means of ages, in years."""
@@ -43,56 +35,56 @@ CHUNKS = 600
 @named
 def naive_local_sensitivity_mean(epsilon: float = 1.0) -> Target:
     """Mean age, noise scaled to the local sensitivity."""
-    return _mean(local_sensitivity_mean, epsilon, upper=UPPER)
+    return _mean(naive.naive_local_sensitivity_mean, epsilon, upper=UPPER)
 
 
 @named
 def naive_ptr_mean(epsilon: float = 1.0) -> Target:
     """Mean age by propose-test-release, the textbook's threshold and budget."""
-    return _mean(naive_ptr.naive_ptr_mean, epsilon, DELTA, upper=UPPER, bound=PROPOSED_BOUND, delta=DELTA)
+    return _mean(naive.naive_ptr_mean, epsilon, DELTA, upper=UPPER, bound=PROPOSED_BOUND, delta=DELTA)
 
 
 @named
 def naive_smooth_mean(epsilon: float = 1.0) -> Target:
     """Mean age, noise scaled to the textbook's smooth sensitivity."""
-    return _mean(naive_smooth.naive_smooth_mean, epsilon, DELTA, upper=UPPER, delta=DELTA)
+    return _mean(naive.naive_smooth_mean, epsilon, DELTA, upper=UPPER, delta=DELTA)
 
 
 @named
 def naive_sample_aggregate(epsilon: float = 1.0) -> Target:
     """Mean age by sample and aggregate, chunks cut by position."""
-    return _mean(naive_aggregate.naive_sample_aggregate, epsilon, chunks=CHUNKS, lower=0.0, upper=UPPER)
+    return _mean(naive.naive_sample_aggregate, epsilon, chunks=CHUNKS, lower=0.0, upper=UPPER)
 
 
 @named
 def naive_sum_over_count(epsilon: float = 1.0) -> Target:
     """Mean age as noisy sum over noisy count, each with all of ε."""
-    return _mean(naive_quotient.naive_sum_over_count, epsilon, upper=UPPER)
+    return _mean(naive.naive_sum_over_count, epsilon, upper=UPPER)
 
 
 @named
 def exact_sum_over_count(epsilon: float = 1.0) -> Target:
     """Mean age as noisy sum over noisy count, half of ε each, exact."""
-    return _exact_mean(exact_quotient.exact_sum_over_count(epsilon=epsilon, **RANGE), epsilon)
+    return _exact_mean(exact.exact_sum_over_count(epsilon=epsilon, **RANGE), epsilon)
 
 
 @named
 def exact_ptr_mean(epsilon: float = 1.0) -> Target:
     """Mean age by propose-test-release, repaired, exact."""
-    term = exact_ptr.exact_ptr_mean(epsilon=epsilon, delta=DELTA, bound=PROPOSED_BOUND, **RANGE)
+    term = exact.exact_ptr_mean(epsilon=epsilon, delta=DELTA, bound=PROPOSED_BOUND, **RANGE)
     return _exact_mean(term, epsilon, DELTA)
 
 
 @named
 def exact_smooth_mean(epsilon: float = 1.0) -> Target:
     """Mean age, noise scaled to the smooth sensitivity over the full range, exact."""
-    return _exact_mean(exact_smooth.exact_smooth_mean(epsilon=epsilon, delta=DELTA, **RANGE), epsilon, DELTA)
+    return _exact_mean(exact.exact_smooth_mean(epsilon=epsilon, delta=DELTA, **RANGE), epsilon, DELTA)
 
 
 @named
 def exact_sample_aggregate(epsilon: float = 1.0) -> Target:
     """Mean age by sample and aggregate, chunks assigned to people, exact."""
-    term = exact_aggregate.exact_sample_aggregate(
+    term = exact.exact_sample_aggregate(
         epsilon=epsilon, statistic=np.mean, chunks=CHUNKS, key=b"public", named=False, **RANGE
     )
     return _exact_mean(term, epsilon)

@@ -15,7 +15,7 @@ from experiments.common.calibration_formulas import NAIVE
 from experiments.vectors import exact_twins
 from experiments.vectors.flawed_answers import Answer, Answers, Request, by_samples, clamped
 from experiments.vectors.sums import FORMATS, ORDERS, forward
-from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
+from mechanisms.local_sensitivity.naive import naive_sum_over_count
 from mechanisms.summation.naive import naive_bounded_sum
 
 

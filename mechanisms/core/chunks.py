@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import Number, Numbers, count, exact, rational, vector
+from mechanisms.core.numbers import Number, Numbers, convert, count, exact, rational, vector
 from mechanisms.core.records import Total
 from mechanisms.core.term import Query, Relation
 
@@ -55,22 +55,18 @@ class ChunkTotal(Query[int]):
     upper: Fraction
     grid: Grid
 
+    relation: ClassVar[Relation] = "people"
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chunks", count("chunks", self.chunks))
+        convert(self, count, "chunks")
         if len(self.key) > hashlib.blake2b.MAX_KEY_SIZE:
             raise ValueError(f"key must have at most {hashlib.blake2b.MAX_KEY_SIZE} bytes, not {len(self.key)}")
-        object.__setattr__(self, "lower", rational("lower", self.lower))
-        object.__setattr__(self, "upper", rational("upper", self.upper))
+        convert(self, rational, "lower", "upper")
         self._total  # noqa: B018 # checks the bounds
 
     @property
     def _total(self) -> Total:
         return Total(self.lower, self.upper, self.grid, "substitute", above_lower=True)
-
-    @property
-    def relation(self) -> Relation:
-        """One person comes or goes, with all their records."""
-        return "people"
 
     @property
     def stability(self) -> int:
@@ -122,15 +118,12 @@ class Numbered(Query[int]):
 
     query: ChunkTotal
 
+    relation: ClassVar[Relation] = "add-remove"
+
     @property
     def grid(self) -> Grid:
         """The query's."""
         return self.query.grid
-
-    @property
-    def relation(self) -> Relation:
-        """One record is added or removed."""
-        return "add-remove"
 
     @property
     def stability(self) -> int:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mechanisms.core.claims import NOTHING, ApproximateDP, Claim, together
 from mechanisms.core.distances import Distances
-from mechanisms.core.numbers import positive
+from mechanisms.core.numbers import convert, positive
 from mechanisms.core.records import Answer
 from mechanisms.core.scores import Utilities
 from mechanisms.core.snapped import Snapped
@@ -138,10 +138,7 @@ class PreparedMap:
 class Size(Mechanism):
     """The number of records, where neighbours replace a record and so have the same number: it tells nothing."""
 
-    @property
-    def relation(self) -> Relation:
-        """Records of which one is replaced."""
-        return "substitute"
+    relation: ClassVar[Relation] = "substitute"
 
     @property
     def claim(self) -> Claim:
@@ -192,7 +189,7 @@ class Session(Mechanism):
     neighbours: Relation
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "budget", positive("budget", self.budget))
+        convert(self, positive, "budget")
         if self.neighbours in ("answers", "utilities"):
             raise ValueError(
                 "a session is about records or a bit: how far answers move is not the same for all questions"

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import clamped, exact, positive, rational
+from mechanisms.core.numbers import clamped, convert, exact, positive, rational
 from mechanisms.core.scores import Scores
 from mechanisms.core.term import Relation
 
@@ -46,9 +46,8 @@ class Distances(Scores):
     monotone: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
-        object.__setattr__(self, "first", rational("first", self.first))
-        object.__setattr__(self, "last", rational("last", self.last))
+        convert(self, positive, "sensitivity")
+        convert(self, rational, "first", "last")
         points = self.grid.steps_of("last", self.last) - self.origin + 1
         if not 2 <= points <= MOST_POINTS:
             raise ValueError(f"there must be from 2 to {MOST_POINTS} points, not {points}")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from gmpy2 import mpq
 
 from mechanisms.coins import bernoulli, uniform_below
 from mechanisms.core.claims import ApproximateDP, Claim
-from mechanisms.core.numbers import count, exact, positive, rational, vector
+from mechanisms.core.numbers import convert, count, exact, positive, rational, vector
 from mechanisms.core.rounding import exp_above, log_above, rounding
 from mechanisms.core.term import Mechanism, OneByOne, Relation
 from mechanisms.randomness import RandomBits
@@ -39,13 +39,10 @@ class Response(Mechanism):
 
     epsilon: Fraction
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+    relation: ClassVar[Relation] = "bit"
 
-    @property
-    def relation(self) -> Relation:
-        """Any two bits."""
-        return "bit"
+    def __post_init__(self) -> None:
+        convert(self, positive, "epsilon")
 
     @property
     def claim(self) -> Claim:
@@ -72,13 +69,10 @@ class RationalResponse(Mechanism):
 
     flip: Fraction
 
+    relation: ClassVar[Relation] = "bit"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "flip", _flip(self.flip))
-
-    @property
-    def relation(self) -> Relation:
-        """Any two bits."""
-        return "bit"
 
     @property
     def claim(self) -> Claim:
@@ -113,15 +107,12 @@ class ShuffledResponse(Mechanism):
     people: int
     epsilon: Fraction
 
+    relation: ClassVar[Relation] = "substitute"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "flip", _flip(self.flip))
-        object.__setattr__(self, "people", count("people", self.people))
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-
-    @property
-    def relation(self) -> Relation:
-        """Records of which one is replaced."""
-        return "substitute"
+        convert(self, count, "people")
+        convert(self, positive, "epsilon")
 
     @property
     def claim(self) -> Claim:

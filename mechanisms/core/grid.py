@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mechanisms.core.numbers import Number, clamped, exact, rational, vector
 
-LEAST_EXPONENT = -1022
+LEAST_EXPONENT = -1021
 GREATEST_EXPONENT = 970
 LIMIT = 1 << 53
 """The number of steps that a grid reaches to either side of 0."""
@@ -31,8 +31,8 @@ class Grid:
     """The multiples of 2^`exponent` of up to 2^53 steps, each of them a normal double or 0.
 
     Args:
-        exponent: k, an integer from −1022 (below, a step is subnormal and hardware may flush it to 0)
-            to 970 (above, 2^53 steps overflow).
+        exponent: k, an integer from −1021 (below, half a step is subnormal, and hardware may flush an
+            answer of half a step to 0) to 970 (above, 2^53 steps overflow).
 
     Raises:
         ValueError: `exponent` is outside that range.
@@ -68,8 +68,8 @@ class Grid:
     def nearest_each(self, answers: Any) -> NDArray[np.int64]:
         """Return `nearest` of each of many answers: an array of one dimension, or a list of numbers.
 
-        For doubles y in half steps: ⌊(⌊y⌋ + 1)/2⌋ = ⌊y/2 + ½⌋. y is exact, or below 2^−1022 and of the answer's sign,
-        or infinite and then clamped. The last two operations are integers'.
+        For doubles y in half steps: ⌊(⌊y⌋ + 1)/2⌋ = ⌊y/2 + ½⌋. y is exact, or below 2^−1022 in size and of
+        the answer's sign, or infinite and then clamped. The last two operations are integers'.
 
         Raises:
             TypeError: an answer is not a number, by its type.

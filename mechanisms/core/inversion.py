@@ -1,27 +1,29 @@
 """Inverse-CDF sampling with a lazily extended uniform: the reference sampler of every law of noise.
 
 An integer law with tails T(k) = P[N ≥ k] is drawn as the k with T(k + 1) < U < T(k) for one uniform U, whose bits are
-taken one by one until they tell which k it is. U equals a tail with probability 0.
+taken word by word until they tell which k it is. U equals a tail with probability 0.
 
-Why it is right for every law and size: `invert` returns k only when it has been told that T(k + 1) is at most the lower
-end of what is known of U, and T(k) at least the upper end. So if the enclosures hold, k is that function of U, whatever
-the guesses are and however many bits it takes; and U is uniform, as its bits are. Exhausting the bits finds the law: b
-bits leave an interval of 2^−b open for each tail that lies in it.
+Why it is right for every law and size: `inverted` returns k only when it has been told that T(k + 1) is at most the
+lower end of what is known of U, and T(k) at least the upper end. So if the enclosures hold, k is that function of U,
+whatever the guesses are and however many bits it takes; and U is uniform, as its bits are.
+
+A word is compared with integers and nothing else. So whoever exhausts the bits forks once a comparison, not once a
+value: the law of a draw takes some runs for each outcome.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
 from typing import Protocol
 
-from gmpy2 import mpq
-
 from mechanisms.core.gaussian_tails import Enclosure
-from mechanisms.core.laws import Law
+from mechanisms.core.laws import HEIGHT_BITS, last_that
+from mechanisms.core.rounding import ceiling, floor
 from mechanisms.randomness import RandomBits
 
-_ROUGH_BITS = 48  # up to which the ends of an interval, and 1 minus them, are exact in binary64
-_PRECISION_STEP = 64
+WORD = 64
+_GUARD_BITS = 32
 
 
 class Tails(Protocol):
@@ -30,50 +32,54 @@ class Tails(Protocol):
     def tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose T(outcome), in arithmetic of some precision in bits."""
 
-    def guess(self, uniform: float | mpq) -> int:
-        """Guess the k of a uniform: a wrong guess costs time and nothing else."""
+
+class RoughTails(Tails, Protocol):
+    """A law from whose roughly known tails an outcome can be guessed: a wrong one costs time and nothing else."""
+
+    @property
+    def spread(self) -> Fraction | int:
+        """About how far outcomes are from 0."""
+
+    def rough_tail(self, outcome: int) -> int:
+        """Return about T(outcome), in units of 2^−HEIGHT_BITS."""
 
 
-def invert(law: Law, bits: RandomBits) -> int:
+def invert(law: RoughTails, bits: RandomBits) -> int:
     """Draw from a law.
-
-    No probability is above 1/spread, so U is never told apart from all tails by fewer bits than are taken at first.
 
     Args:
         law: the law.
         bits: the source of randomness.
     """
-    width = max(int(law.spread).bit_length() - 1, 0)
-    return inverted(law, bits.take(width), width, bits)
+    word, unused = bits.take(WORD), HEIGHT_BITS - WORD
+    guess = last_that(lambda outcome: word < law.rough_tail(outcome) >> unused, 0, max(int(law.spread), 1))
+    return inverted(law, word, guess, bits)
 
 
-def inverted(law: Tails, known: int, width: int, bits: RandomBits) -> int:
+def inverted(law: Tails, word: int, guess: int, bits: RandomBits) -> int:
     """Draw k with T(k + 1) < U < T(k).
 
     Args:
         law: has the tails T.
-        known: the first bits of U.
-        width: how many they are.
+        word: the first bits of U.
+        guess: about the outcome.
         bits: the source of the others.
 
     Returns:
         The outcome.
     """
-    tail = cache(law.tail)  # for this draw alone: what is looked up tells what was drawn
+    before, width, outcome = 0, WORD, guess
     while True:
-        if 0 < known < (1 << width) - 1 and (width > _ROUGH_BITS or _same_guess(law, known, width)):
-            low, high = mpq(known, 1 << width), mpq(known + 1, 1 << width)
-            precision = _PRECISION_STEP * (2 + width // _PRECISION_STEP)
-            outcome = law.guess((low + high) / 2)
-            while tail(outcome + 1, precision).lower >= high:
-                outcome += 1
-            while tail(outcome, precision).upper <= low:
-                outcome -= 1
-            if tail(outcome + 1, precision).upper <= low and high <= tail(outcome, precision).lower:
-                return outcome
-        known, width = 2 * known + bits.take(1), width + 1
+        outcome, is_told = _narrowed(law, word, before, width, outcome)
+        if is_told:
+            return outcome
+        before, word, width = (before + int(word)) << WORD, bits.take(WORD), width + WORD
 
 
-def _same_guess(law: Tails, known: int, width: int) -> bool:
-    """Say whether MPFR is worth asking: whether both ends of the interval look like one outcome."""
-    return law.guess(known / (1 << width)) == law.guess((known + 1) / (1 << width))
+def _narrowed(law: Tails, word: int, before: int, width: int, guess: int) -> tuple[int, bool]:
+    """Find the outcome of U in [u, u + 1)·2^−width, u = before + word, and whether all of that has this outcome."""
+    if not -before < word < (1 << width) - 1 - before:  # at either end no number of steps reaches the outcome
+        return guess, False
+    tail = cache(partial(law.tail, precision=width + _GUARD_BITS))  # for this draw alone: it tells what was drawn
+    outcome = last_that(lambda k: word < floor(tail(k).lower, width) - before, guess)
+    return outcome, word >= ceiling(tail(outcome + 1).upper, width) - before

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import LIMIT
-from mechanisms.core.numbers import count, positive
+from mechanisms.core.numbers import convert, count, positive
 from mechanisms.core.records import Answer
 from mechanisms.core.rounding import exp_above, log_above
 from mechanisms.core.term import Mechanism, Relation
@@ -66,7 +66,7 @@ class Kernel(Mechanism):
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "lower", count("lower", self.lower, least=-LIMIT))
         if self.epsilon is not None:
-            object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+            convert(self, positive, "epsilon")
         sizes, sums = {len(row) for row in rows}, {sum(row) for row in rows}
         if len(sizes) != 1 or 0 in sizes or self.lower + max(len(rows), *sizes) - 1 > LIMIT:
             raise ValueError("rows must be at least one, of one length above 0, and lie on the grid")

@@ -15,25 +15,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 
 import gmpy2
 from gmpy2 import mpfr, mpq
 
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
 from mechanisms.core.gaussian_tails import Enclosure, complement, discrete_sum, exponential, lattice_sum, normal_tail
-from mechanisms.core.numbers import positive
+from mechanisms.core.numbers import convert, positive
 from mechanisms.core.rounding import fraction, rounding
 
 HEIGHT_BITS = 128
 """Heights are in units of 2^−HEIGHT_BITS."""
 
 _LOSS_BITS = 64
-_LEAST = 5e-324
-_STANDARD = NormalDist()
+_LEAST_SCALE = 1e-3  # below which an outcome but 0 is too rare to be guessed well
 
 
 class Law(ABC):
@@ -45,11 +43,16 @@ class Law(ABC):
             return self.upper_tail(outcome, precision)
         return complement(self.upper_tail(1 - outcome, precision), precision)
 
+    def rough_tail(self, outcome: int) -> int:
+        """Return about P[N ≥ outcome], in units of 2^−HEIGHT_BITS."""
+        if outcome >= 1:
+            return int(math.ldexp(self.rough_upper_tail(outcome), HEIGHT_BITS))
+        return (1 << HEIGHT_BITS) - int(math.ldexp(self.rough_upper_tail(1 - outcome), HEIGHT_BITS))
+
     def guess(self, uniform: float | mpq) -> int:
         """Guess the k with P[N > k] < uniform < P[N ≥ k]."""
-        is_upper = uniform < 0.5
-        size = math.floor(self.quantile(max(float(uniform if is_upper else 1 - uniform), _LEAST)))
-        return size if is_upper else -size
+        aimed = min(int(mpq(uniform) * 2**HEIGHT_BITS // 1), 2**HEIGHT_BITS - 1)
+        return last_that(lambda outcome: aimed < self.rough_tail(outcome), 0, max(int(self.spread), 1))
 
     @abstractmethod
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
@@ -60,8 +63,8 @@ class Law(ABC):
         """Return for each size k ≥ 0 an integer of at most 2^HEIGHT_BITS·P[N = k], and not much less."""
 
     @abstractmethod
-    def quantile(self, tail: float) -> float:
-        """Return about the real x at which the formula of P[N ≥ x] gives `tail`, of at most ½."""
+    def rough_upper_tail(self, outcome: int) -> float:
+        """Return about P[N ≥ outcome] for an outcome of at least 1."""
 
     @property
     @abstractmethod
@@ -86,7 +89,7 @@ class DiscreteLaplace(Law):
     scale: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
+        convert(self, positive, "scale")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose q^outcome/(1 + q)."""
@@ -101,10 +104,10 @@ class DiscreteLaplace(Law):
             slope = mpfr(rate)
         return _exponential_heights(_geometric_middle(exponential(-rate, HEIGHT_BITS).upper), slope, sizes)
 
-    def quantile(self, tail: float) -> float:
-        """Solve q^x/(1 + q) = tail."""
-        scale = float(self.scale)
-        return -scale * math.log(tail * (1 + math.exp(-1 / max(scale, 1e-3))))
+    def rough_upper_tail(self, outcome: int) -> float:
+        """Return about q^outcome/(1 + q)."""
+        rate = 1 / max(float(self.scale), _LEAST_SCALE)
+        return math.exp(-outcome * rate) / (1 + math.exp(-rate))
 
     @property
     def spread(self) -> Fraction:
@@ -129,7 +132,7 @@ class Geometric(Law):
     ratio: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
+        convert(self, positive, "ratio")
         if self.ratio >= 1:
             raise ValueError(f"ratio must be below 1, not {self.ratio}")
 
@@ -151,9 +154,9 @@ class Geometric(Law):
             slope = -gmpy2.log(mpfr(mpq(self.ratio)))
         return _exponential_heights(_geometric_middle(most), slope, sizes)
 
-    def quantile(self, tail: float) -> float:
-        """Solve q^x/(1 + q) = tail."""
-        return math.log(tail * float(1 + self.ratio)) / math.log1p(-float(1 - self.ratio))
+    def rough_upper_tail(self, outcome: int) -> float:
+        """Return about q^outcome/(1 + q)."""
+        return math.exp(outcome * math.log1p(-min(float(1 - self.ratio), 1 - _LEAST_SCALE))) / (1 + float(self.ratio))
 
     @property
     def spread(self) -> Fraction:
@@ -183,7 +186,7 @@ class RoundedLaplace(Law):
     scale: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
+        convert(self, positive, "scale")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose e^(−(outcome − ½)/scale)/2."""
@@ -203,9 +206,9 @@ class RoundedLaplace(Law):
         others = _exponential_heights(factor, slope, [abs(2 * size - 1) for size in sizes])
         return [height if size else middle for size, height in zip(sizes, others, strict=True)]
 
-    def quantile(self, tail: float) -> float:
-        """Solve e^(−(x − ½)/scale)/2 = tail."""
-        return 0.5 - float(self.scale) * math.log(2 * tail)
+    def rough_upper_tail(self, outcome: int) -> float:
+        """Return about e^(−(outcome − ½)/scale)/2."""
+        return math.exp((0.5 - outcome) / max(float(self.scale), _LEAST_SCALE)) / 2
 
     @property
     def spread(self) -> Fraction:
@@ -230,7 +233,7 @@ class DiscreteGaussian(Law):
     variance: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", positive("variance", self.variance))
+        convert(self, positive, "variance")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose S(outcome)/S, all probabilities being in proportion to e^(−k²/2σ²)."""
@@ -247,10 +250,10 @@ class DiscreteGaussian(Law):
         factor = down.div(1, lattice_sum(mpq(self.variance), HEIGHT_BITS).upper)
         return _exponential_heights(factor, slope, [size * size for size in sizes])
 
-    def quantile(self, tail: float) -> float:
-        """Solve Q((x − ½)·(1 + 1/24σ²)/σ) = tail, which is the midpoint rule with its first correction."""
-        variance = float(self.variance)
-        return 0.5 - math.sqrt(variance) * _STANDARD.inv_cdf(tail) / (1 + 1 / (24 * variance))
+    def rough_upper_tail(self, outcome: int) -> float:
+        """Return about Q((outcome − ½)·(1 + 1/24σ²)/σ), the midpoint rule with its first correction."""
+        variance = max(float(self.variance), _LEAST_SCALE)
+        return math.erfc((outcome - 0.5) * (1 + 1 / (24 * variance)) / math.sqrt(2 * variance)) / 2
 
     @property
     def spread(self) -> Fraction:
@@ -276,7 +279,7 @@ class RoundedGaussian(Law):
     variance: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", positive("variance", self.variance))
+        convert(self, positive, "variance")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose Q((outcome − ½)/σ)."""
@@ -306,9 +309,9 @@ class RoundedGaussian(Law):
                 for k2 in (size * size for size in sizes)
             ]
 
-    def quantile(self, tail: float) -> float:
-        """Solve Q((x − ½)/σ) = tail."""
-        return 0.5 - math.sqrt(self.variance) * _STANDARD.inv_cdf(tail)
+    def rough_upper_tail(self, outcome: int) -> float:
+        """Return about Q((outcome − ½)/σ)."""
+        return math.erfc((outcome - 0.5) / math.sqrt(2 * max(float(self.variance), _LEAST_SCALE))) / 2
 
     @property
     def spread(self) -> Fraction:
@@ -321,6 +324,27 @@ class RoundedGaussian(Law):
 
 
 _SERIES_FROM = 64
+
+
+def last_that(holds: Callable[[int], bool], start: int, step: int = 1) -> int:
+    """Return an integer that holds and is followed by one that does not: all below hold, and none above, if it is one.
+
+    Args:
+        holds: the property.
+        start: where the search begins; it goes farther and farther from there, then halves.
+        step: how far at first.
+    """
+    low = high = start
+    if holds(start):
+        while holds(high := low + step):
+            low, step = high, 2 * step
+    else:
+        while not holds(low := high - step):
+            high, step = low, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 def _geometric_tail(power: Enclosure, ratio: Enclosure, precision: int) -> Enclosure:

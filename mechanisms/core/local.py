@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import rational
+from mechanisms.core.numbers import convert, rational
 from mechanisms.core.records import Total
 from mechanisms.core.term import Query, Relation
 
@@ -63,8 +63,7 @@ class Mean(LocalQuery):
     grid: Grid
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", rational("lower", self.lower))
-        object.__setattr__(self, "upper", rational("upper", self.upper))
+        convert(self, rational, "lower", "upper")
         self._total  # noqa: B018 # checks the bounds
 
     @property

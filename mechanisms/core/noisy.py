@@ -21,12 +21,12 @@ from mechanisms.core.laws import Law
 from mechanisms.core.noise import Noise
 from mechanisms.core.numbers import Number, count, positive
 from mechanisms.core.records import Answer
-from mechanisms.core.term import Mechanism, Query, Relation
+from mechanisms.core.term import OfQuery, Query
 from mechanisms.randomness import RandomBits
 
 
 @dataclass(frozen=True)
-class Noisy(Mechanism):
+class Noisy(OfQuery):
     """A query's value plus noise, clamped to the grid.
 
     The value is clamped to the grid's ±2^53 steps, which moves no two values further apart. Value and noise are
@@ -59,11 +59,6 @@ class Noisy(Mechanism):
         """The grid of the outputs: the query's."""
         grid: Grid = self.query.grid  # type: ignore[attr-defined]
         return grid
-
-    @property
-    def relation(self) -> Relation:
-        """The query's."""
-        return self.query.relation
 
     @property
     def claim(self) -> Claim:

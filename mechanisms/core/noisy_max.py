@@ -21,14 +21,14 @@ from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noise import GREATEST_SPREAD, Noise
-from mechanisms.core.numbers import count, positive
+from mechanisms.core.numbers import convert, count, positive
 from mechanisms.core.scores import Scored, Scores
-from mechanisms.core.term import Mechanism, OneByOne, Relation
+from mechanisms.core.term import OfQuery, OneByOne
 from mechanisms.randomness import RandomBits
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip(Mechanism):
+class PermuteAndFlip(OfQuery):
     """Go through the outcomes in random order until a coin comes up: e^(−γ), γ = ε·(max u − u)/(2Δu).
 
     The coin of the best outcome always comes up, so the last of them ends it. McKenna and Sheldon prove ε-DP: an
@@ -50,12 +50,7 @@ class PermuteAndFlip(Mechanism):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-
-    @property
-    def relation(self) -> Relation:
-        """The query's."""
-        return self.query.relation
+        convert(self, positive, "epsilon")
 
     @property
     def claim(self) -> Claim:
@@ -82,7 +77,7 @@ class PermuteAndFlip(Mechanism):
 
 
 @dataclass(frozen=True)
-class NoisyMax(Mechanism):
+class NoisyMax(OfQuery):
     """Report the outcome whose utility, in whole units of Δu, is largest after adding discrete Laplace noise.
 
     Utilities are measured in units of Δu and rounded at random, ⌊u/Δu + V⌋ with V uniform in [0, 1): given the same V,
@@ -104,7 +99,7 @@ class NoisyMax(Mechanism):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        convert(self, positive, "epsilon")
         if _scale(self) > GREATEST_SPREAD:
             raise ValueError(
                 f"epsilon must be at least {_scale(self) * self.epsilon}/2^46, where noise ends that arrays hold, "
@@ -115,11 +110,6 @@ class NoisyMax(Mechanism):
     def noise(self) -> Noise:
         """Draws the noise; the table that it makes for arrays is this term's."""
         return Noise(DiscreteLaplace(_scale(self)))
-
-    @property
-    def relation(self) -> Relation:
-        """The query's."""
-        return self.query.relation
 
     @property
     def claim(self) -> Claim:

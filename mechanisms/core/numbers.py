@@ -7,7 +7,7 @@ number was; NaN and infinities are numbers, which `clamped` brings into a public
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -119,6 +119,12 @@ def count(name: str, value: Any, least: int = 1) -> int:
     if value < least:
         raise ValueError(f"{name} must be at least {least}, not {value}")
     return int(value)
+
+
+def convert(term: object, read: Callable[[str, Any], Any], *names: str) -> None:
+    """Replace parameters of a frozen dataclass by what `read(name, value)` makes of them."""
+    for name in names:
+        object.__setattr__(term, name, read(name, getattr(term, name)))
 
 
 def failure_probability(value: Any) -> Fraction:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import clamped, rational, vector
+from mechanisms.core.numbers import clamped, convert, rational, vector
 from mechanisms.core.scores import WIDEST_RANGE, Scores
 from mechanisms.core.term import Relation
 
@@ -55,8 +55,7 @@ class RankScores(Scores):
     monotone: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        for name in ("quantile", "first", "last"):
-            object.__setattr__(self, name, rational(name, getattr(self, name)))
+        convert(self, rational, "quantile", "first", "last")
         if not 0 <= self.quantile <= 1 or self.quantile.denominator > GREATEST_DENOMINATOR:
             raise ValueError(f"quantile must lie in [0, 1], with a denominator of at most 2^20, not {self.quantile}")
         if not 2 <= self.candidates <= MOST_CANDIDATES:

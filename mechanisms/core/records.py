@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import clamped, positive, rational, vector
+from mechanisms.core.numbers import clamped, convert, positive, rational, vector
 from mechanisms.core.term import Query, Relation
 
 _LOW_BITS = 26
@@ -47,13 +47,10 @@ class Answer(Query[int]):
     sensitivity: Fraction
     grid: Grid
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
+    relation: ClassVar[Relation] = "answers"
 
-    @property
-    def relation(self) -> Relation:
-        """Answers at most the sensitivity apart."""
-        return "answers"
+    def __post_init__(self) -> None:
+        convert(self, positive, "sensitivity")
 
     @property
     def stability(self) -> int:
@@ -98,8 +95,7 @@ class Total(Query[int]):
     above_lower: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", rational("lower", self.lower))
-        object.__setattr__(self, "upper", rational("upper", self.upper))
+        convert(self, rational, "lower", "upper")
         if any(float(bound) != bound for bound in (self.lower, self.upper)):
             raise ValueError(f"bounds must be doubles, not {self.lower} and {self.upper}; records are clamped to them")
         if not self.lower < self.upper:
@@ -145,13 +141,10 @@ class Count(Query[int]):
 
     relation: Relation = "add-remove"
 
+    grid: ClassVar[Grid] = Grid(0)
+
     def __post_init__(self) -> None:
         require_records(self.relation)
-
-    @property
-    def grid(self) -> Grid:
-        """Whole numbers."""
-        return Grid(0)
 
     @property
     def stability(self) -> int:
@@ -179,19 +172,12 @@ class CountFrom(Query[int]):
     bound: Fraction = Fraction(1)
     relation: Relation = "add-remove"
 
+    grid: ClassVar[Grid] = Grid(0)
+    stability: ClassVar[int] = 1
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bound", rational("bound", self.bound))
+        convert(self, rational, "bound")
         require_records(self.relation)
-
-    @property
-    def grid(self) -> Grid:
-        """Whole numbers."""
-        return Grid(0)
-
-    @property
-    def stability(self) -> int:
-        """1."""
-        return 1
 
     def of(self, data: Any) -> int:
         """Return how many records count."""
@@ -216,16 +202,13 @@ class Histogram(Query[NDArray[np.int64]]):
     cells: tuple[Hashable, ...]
     relation: Relation = "add-remove"
 
+    grid: ClassVar[Grid] = Grid(0)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "cells", tuple(self.cells))
         if not self.cells or len(set(self.cells)) < len(self.cells):
             raise ValueError("cells must name at least one cell, and each of them once")
         require_records(self.relation)
-
-    @property
-    def grid(self) -> Grid:
-        """Whole numbers."""
-        return Grid(0)
 
     @property
     def stability(self) -> int:
@@ -251,20 +234,9 @@ class Histogram(Query[NDArray[np.int64]]):
 class Counts(Query[NDArray[np.int64]]):
     """Counts that the caller has taken, of which one record moves one by 1: a histogram whose cells are not listed."""
 
-    @property
-    def relation(self) -> Relation:
-        """Lists of counts of which one differs by 1."""
-        return "answers"
-
-    @property
-    def grid(self) -> Grid:
-        """Whole numbers."""
-        return Grid(0)
-
-    @property
-    def stability(self) -> int:
-        """How far one record moves all counts together."""
-        return 1
+    relation: ClassVar[Relation] = "answers"
+    grid: ClassVar[Grid] = Grid(0)
+    stability: ClassVar[int] = 1
 
     def of(self, data: Any) -> NDArray[np.int64]:
         """Return the counts, each rounded by itself, shape (cells,)."""

@@ -9,14 +9,17 @@ import numpy as np
 from gmpy2 import mpfr, mpq
 from numpy.typing import NDArray
 
-from mechanisms.core.cells import Cells
+from mechanisms.core.cells import WORD, Cells
 from mechanisms.core.gaussian_tails import Enclosure
+from mechanisms.core.inversion import inverted
 from mechanisms.core.laws import HEIGHT_BITS
 from mechanisms.core.rounding import rounding
+from mechanisms.randomness import RandomBits
 
 _GUARD_BITS = 64
 _PRECISION = 128
 _LEAST_SLOPE = 1e-30
+_FARTHEST = 1 << 62
 
 
 class Remainder:
@@ -40,6 +43,11 @@ class Remainder:
             with context:
                 ends.append(mpfr((mpq(end) - given) / self._cells.remaining))
         return Enclosure(*ends)
+
+    def draw(self, word: int, bits: RandomBits) -> int:
+        """Draw an outcome by a word and the bits that follow it; one beyond ±2^62 is brought there."""
+        outcome = inverted(self, word, self.guess(mpq(2 * word + 1, 2 << WORD)), bits)
+        return min(max(outcome, -_FARTHEST), _FARTHEST)
 
     def guess(self, uniform: float | mpq) -> int:
         """Find the outcome of a uniform by Newton's method, or by halving where that leads away from it."""

@@ -29,6 +29,17 @@ def fraction(number: mpfr | mpq) -> Fraction:
     return Fraction(int(exact.numerator), int(exact.denominator))
 
 
+def floor(number: mpfr | mpq, bits: int) -> int:
+    """Return the greatest integer that is at most 2^bits times a number."""
+    exact = mpq(number)
+    return int((exact.numerator << bits) // exact.denominator)
+
+
+def ceiling(number: mpfr | mpq, bits: int) -> int:
+    """Return the least integer that is at least 2^bits times a number."""
+    return -floor(-mpq(number), bits)
+
+
 def log_above(number: Fraction) -> Fraction:
     """Return a rational that is at least ln(number), and more by at most a part of 2^−120, or 2^−127 if it is small."""
     _, up = rounding(_CLAIM_BITS)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from mechanisms.coins import bernoulli
 from mechanisms.core.claims import ApproximateDP, Claim
-from mechanisms.core.numbers import count, positive, rational
+from mechanisms.core.numbers import convert, count, positive, rational
 from mechanisms.core.rounding import exp_above, log_above
 from mechanisms.core.term import Mechanism, OneByOne, Relation
 from mechanisms.randomness import RandomBits
@@ -37,16 +37,13 @@ class PoissonSample(Mechanism):
     mechanism: Mechanism
     rate: Fraction
 
+    relation: ClassVar[Relation] = "add-remove"
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", rational("rate", self.rate))
+        convert(self, rational, "rate")
         if not 0 < self.rate <= 1:
             raise ValueError(f"rate must lie in (0, 1], not {self.rate}")
         _require(self.mechanism, "add-remove")
-
-    @property
-    def relation(self) -> Relation:
-        """Records of which one comes or goes."""
-        return "add-remove"
 
     @property
     def claim(self) -> Claim:
@@ -84,17 +81,13 @@ class FixedSample(Mechanism):
     size: int
     records: int
 
+    relation: ClassVar[Relation] = "substitute"
+
     def __post_init__(self) -> None:
-        for name in ("size", "records"):
-            object.__setattr__(self, name, count(name, getattr(self, name)))
+        convert(self, count, "size", "records")
         if self.size > self.records:
             raise ValueError(f"size must be at most the {self.records} records, not {self.size}")
         _require(self.mechanism, "substitute")
-
-    @property
-    def relation(self) -> Relation:
-        """Records of which one is replaced."""
-        return "substitute"
 
     @property
     def claim(self) -> Claim:

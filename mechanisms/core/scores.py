@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.core.numbers import Number, clamped, positive, rational, vector
+from mechanisms.core.numbers import Number, clamped, convert, positive, rational, vector
 from mechanisms.core.term import Query, Relation
 
 Scored = NDArray[np.float64] | list[Fraction]
@@ -39,10 +39,7 @@ class Scores(Query[Scored]):
     upper: Fraction
     monotone: bool
 
-    @property
-    def stability(self) -> int:
-        """How far neighbours' utilities are apart at most, in units of the sensitivity."""
-        return 1
+    stability: ClassVar[int] = 1
 
     @abstractmethod
     def of(self, data: Any) -> Scored:
@@ -73,9 +70,8 @@ class Utilities(Scores):
     monotone: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
-        object.__setattr__(self, "lower", rational("lower", self.lower))
-        object.__setattr__(self, "upper", rational("upper", self.upper))
+        convert(self, positive, "sensitivity")
+        convert(self, rational, "lower", "upper")
         if not WIDEST_RANGE[0] <= self.lower <= self.upper <= WIDEST_RANGE[1]:
             raise ValueError("utility_range must not end below its start and must lie within ±2^1022")
 

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
 from mechanisms.core.gaussian_tails import Enclosure, exponential
-from mechanisms.core.numbers import count, positive
+from mechanisms.core.numbers import convert, count, positive
 from mechanisms.core.rounding import rounding
 from mechanisms.core.scores import Scores, Utilities
-from mechanisms.core.term import Mechanism, Relation
+from mechanisms.core.term import OfQuery
 from mechanisms.randomness import REJECTED, RandomBits
 
 Rows = NDArray[np.float64] | list[list[Fraction]]
@@ -49,7 +49,7 @@ _NARROWED = 64  # bits by which an enclosure is narrowed
 
 
 @dataclass(frozen=True)
-class Select(Mechanism):
+class Select(OfQuery):
     """The exponential mechanism: an outcome o is selected with probability proportional to e^(ε·u_o/(2Δu)).
 
     Moving each utility by at most Δu changes a weight, and the sum of the weights, by factors within e^(±ε/2), hence a
@@ -73,14 +73,9 @@ class Select(Mechanism):
     concentrated: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        convert(self, positive, "epsilon")
         if not _RATES[0] <= self.rate <= _RATES[1]:
             raise ValueError("epsilon/sensitivity must lie between 2^-899 and 2^900")
-
-    @property
-    def relation(self) -> Relation:
-        """The query's."""
-        return self.query.relation
 
     @property
     def claim(self) -> Claim:

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from mechanisms.coins import bernoulli, uniform_below
 from mechanisms.core.claims import ApproximateDP
-from mechanisms.core.numbers import count, rational
+from mechanisms.core.numbers import convert, count, rational
 from mechanisms.core.rounding import log_above
 from mechanisms.core.scores import Scored, Scores
-from mechanisms.core.term import Mechanism, OneByOne, Relation
+from mechanisms.core.term import OfQuery, OneByOne
 from mechanisms.randomness import REJECTED, RandomBits
 
 MOST_BITS = 1 << 30
@@ -35,7 +35,7 @@ MOST_LEVELS = 1 << 20
 
 
 @dataclass(frozen=True)
-class SelectBase2(Mechanism):
+class SelectBase2(OfQuery):
     """Select with probability proportional to ratio^s, s how far a utility lies below the top of the range, in Δu.
 
     The s of an outcome is rounded at random to an integer, ⌊s + V⌋ with V uniform in [0, 1): given the same V, numbers
@@ -57,7 +57,7 @@ class SelectBase2(Mechanism):
     ratio: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ratio", dyadic("ratio", self.ratio))
+        convert(self, dyadic, "ratio")
         if self.finest_bit > MOST_BITS:
             raise ValueError(
                 f"the range of utilities spans {self.spread} times the sensitivity, so weights would take "
@@ -73,11 +73,6 @@ class SelectBase2(Mechanism):
     def finest_bit(self) -> int:
         """The least q for which all weights are multiples of 2^−q."""
         return (self.ratio.denominator.bit_length() - 1) * self.spread
-
-    @property
-    def relation(self) -> Relation:
-        """The query's."""
-        return self.query.relation
 
     @property
     def claim(self) -> ApproximateDP:
@@ -152,7 +147,7 @@ def _level(weights: Weights, levels: tuple[int, ...], counts: tuple[int, ...], b
 
 
 @dataclass(frozen=True)
-class SelectFixedWork(Mechanism):
+class SelectFixedWork(OfQuery):
     """Select by one ticket of public length, with the same number of operations for all utilities.
 
     A utility lies s·Δu below the top of the range; a = ⌊steps·s⌋, and its level is l = min(a − min a, the last level).
@@ -185,7 +180,7 @@ class SelectFixedWork(Mechanism):
     spare: int = 64
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ratio", dyadic("ratio", self.ratio))
+        convert(self, dyadic, "ratio")
         for name, least in (("steps", 1), ("precision", 1), ("spare", 2)):
             object.__setattr__(self, name, count(name, getattr(self, name), least))
         if len(self.weights) > MOST_LEVELS:
@@ -202,11 +197,6 @@ class SelectFixedWork(Mechanism):
                 break
             weights.append(following)
         return tuple(weights)
-
-    @property
-    def relation(self) -> Relation:
-        """The query's."""
-        return self.query.relation
 
     @property
     def claim(self) -> ApproximateDP:

@@ -15,13 +15,13 @@ from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.local import LocalQuery, require_local
 from mechanisms.core.noisy import Noisy
-from mechanisms.core.numbers import Number, count, failure_probability, positive
+from mechanisms.core.numbers import Number, convert, count, failure_probability, positive
 from mechanisms.core.rounding import exp_above, log_above
-from mechanisms.core.term import Mechanism, OneByOne, Relation
+from mechanisms.core.term import OfQuery, OneByOne
 
 
 @dataclass(frozen=True)
-class Smooth(Mechanism):
+class Smooth(OfQuery):
     """A query's value plus discrete Laplace noise of scale t = 2S/ε, where S ≥ A_0 varies slowly.
 
     *S varies by a factor of at most ρ = 1 + 1/J.* Let s_k = max(J·A_k, ⌈s_{k+1}/ρ⌉) and S = s_0/J. For neighbours x and
@@ -53,16 +53,11 @@ class Smooth(Mechanism):
 
     def __post_init__(self) -> None:
         require_local(self.query)
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-        object.__setattr__(self, "smoothing", count("smoothing", self.smoothing))
+        convert(self, positive, "epsilon")
+        convert(self, count, "smoothing")
         if self.smoothing < 2 / self.epsilon:
             raise ValueError(f"smoothing must be at least 2/epsilon, not {self.smoothing}")
         self._noisy(Fraction(self.query.stability))  # the most noise that there can be
-
-    @property
-    def relation(self) -> Relation:
-        """The query's."""
-        return self.query.relation
 
     @property
     def claim(self) -> ApproximateDP:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gmpy2 import mpq
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.gaussian_tails import Enclosure, complement, exponential
 from mechanisms.core.grid import LIMIT, Grid
-from mechanisms.core.inversion import inverted
-from mechanisms.core.numbers import clamped, count, exact, positive
+from mechanisms.core.inversion import invert
+from mechanisms.core.laws import HEIGHT_BITS
+from mechanisms.core.numbers import clamped, convert, count, exact, positive
 from mechanisms.core.rounding import rounding
 from mechanisms.core.term import Mechanism, Relation
 from mechanisms.randomness import RandomBits
@@ -47,9 +48,10 @@ class Snapped(Mechanism):
     epsilon: Fraction
     bound: Fraction
 
+    relation: ClassVar[Relation] = "answers"
+
     def __post_init__(self) -> None:
-        for name in ("sensitivity", "epsilon", "bound"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        convert(self, positive, "sensitivity", "epsilon", "bound")
         if self.bound > self.grid.step * LIMIT or Fraction(float(self.bound)) != self.bound:
             raise ValueError(f"bound must be a double of at most 2^53 times {self.grid.step}, not {self.bound}")
 
@@ -65,11 +67,6 @@ class Snapped(Mechanism):
         return Grid(exponent + (Fraction(2) ** exponent < self.scale))
 
     @property
-    def relation(self) -> Relation:
-        """Answers at most the sensitivity apart."""
-        return "answers"
-
-    @property
     def claim(self) -> ApproximateDP:
         """ε-DP."""
         return ApproximateDP(self.epsilon)
@@ -78,41 +75,50 @@ class Snapped(Mechanism):
         """Look at the data; see `Mechanism.prepared`."""
         answer = clamped(exact("answer", data), -self.bound, self.bound, missing=Fraction(0))
         step = self.grid.step
-        return Snap(mpq(answer / step), mpq(self.scale / step), self.grid, float(self.bound))
+        whole, rest = divmod(answer / step, 1)
+        return Snap(whole, mpq(rest), mpq(self.scale / step), self.grid, float(self.bound))
 
 
 @dataclass(frozen=True)
 class Snap:
-    """The law of ⌊centre + X + ½⌋ for Laplace noise X, and its outputs.
+    """The law of ⌊rest + X + ½⌋ for Laplace noise X, and the outputs.
 
     Args:
-        centre: the clamped answer in units of Λ, private.
+        whole: the whole part of the clamped answer in units of Λ, private.
+        rest: what is left of it, in [0, 1), private.
         scale: λ/Λ, in (½, 1].
         grid: the multiples of Λ.
         bound: B.
     """
 
-    centre: mpq
+    whole: int
+    rest: mpq
     scale: mpq
     grid: Grid
     bound: float
 
     def tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose P[outcome or more], e^−z/2 for z ≥ 0 or 1 − e^z/2, z the way to the half before it over the scale."""
-        z = (outcome - mpq(1, 2) - self.centre) / self.scale
+        z = (outcome - mpq(1, 2) - self.rest) / self.scale
         power = exponential(-abs(z), precision)
         down, up = rounding(precision)
         half = Enclosure(down.div_2exp(power.lower, 1), up.div_2exp(power.upper, 1))
         return half if z >= 0 else complement(half, precision)
 
-    def guess(self, uniform: float | mpq) -> int:
-        """Guess the outcome of a uniform; see `mechanisms.core.inversion.Tails`."""
-        size = -math.log(2 * max(float(min(uniform, 1 - uniform)), 5e-324)) * float(self.scale)
-        return math.floor(float(self.centre) + 0.5 + (size if uniform < 0.5 else -size))
+    @property
+    def spread(self) -> int:
+        """About how far outcomes are from 0."""
+        return 1
+
+    def rough_tail(self, outcome: int) -> int:
+        """Return about P[outcome or more]; see `mechanisms.core.inversion.RoughTails`."""
+        z = (outcome - 0.5 - float(self.rest)) / float(self.scale)
+        half = int(math.ldexp(math.exp(-abs(z)), HEIGHT_BITS - 1))
+        return half if z >= 0 else (1 << HEIGHT_BITS) - half
 
     def one(self, bits: RandomBits) -> float:
         """Draw one output."""
-        value = self.grid.value(inverted(self, 0, 0, bits))
+        value = self.grid.value(self.whole + invert(self, bits))
         return min(max(value, -self.bound), self.bound)
 
     def many(self, trials: int, bits: RandomBits) -> NDArray[np.float64]:

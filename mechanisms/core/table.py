@@ -23,14 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.cells import WORD, Cell, Cells
-from mechanisms.core.inversion import inverted
 from mechanisms.core.laws import Law
 from mechanisms.core.remainder import Remainder
 from mechanisms.core.term import encoded
 from mechanisms.randomness import RandomBits
 
 _CHUNK = 1 << 14
-_FARTHEST = 1 << 62
 _WIDEST_CELL = 1 << 49
 """So that no cell reaches beyond 2^62 steps."""
 
@@ -63,7 +61,7 @@ class Table:
         self._thresholds = np.array([slot.threshold for slot in self.slots], dtype=np.uint64).view(np.int64)
         self._starts = np.array([start for slot in self.slots for start in slot[1:]], dtype=np.int64)
         self._open_starts = np.array([cell.start for cell in self.open], dtype=np.int64)
-        shares = [words for cell in self.open for words in (cell.even, cell.ramp)]
+        shares = (words for cell in self.open for words in (cell.even, cell.ramp))
         self._ends = np.array([*accumulate(shares, initial=self.limit)][1:], dtype=np.uint64)
 
     def add(self, values: NDArray[np.int64], bits: RandomBits) -> None:
@@ -81,12 +79,10 @@ class Table:
             chunk += noise[: len(chunk)]
             places.append(undecided + first)
             words.append(fresh[undecided])
-        open_places = np.concatenate(places)
         drawn, remaining = self.decide_open(np.concatenate(words), bits)
         for place in remaining.tolist():
-            outcome = inverted(self._remainder, bits.take(WORD), WORD, bits)
-            drawn[place] = min(max(outcome, -_FARTHEST), _FARTHEST)
-        values[open_places] += drawn
+            drawn[place] = self._remainder.draw(bits.take(WORD), bits)
+        values[np.concatenate(places)] += drawn
 
     def decide(
         self, words: NDArray[np.uint64], slots: NDArray[np.uint64], noise: NDArray[np.int64]

@@ -86,6 +86,17 @@ class Mechanism(ABC):
         return self.prepared(_lasting(data)).many(trials, bits)
 
 
+class OfQuery(Mechanism):
+    """A mechanism that releases what a query gives: its neighbours are the query's."""
+
+    query: Query[Any]
+
+    @property
+    def relation(self) -> Relation:
+        """The query's."""
+        return self.query.relation
+
+
 def _lasting(data: Any) -> Any:
     if isinstance(data, Iterator):
         raise TypeError("data must be a list or an array, not an iterator, of which a second part would see nothing")

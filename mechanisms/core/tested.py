@@ -17,9 +17,9 @@ from mechanisms.core.laws import DiscreteLaplace, Law
 from mechanisms.core.local import LocalQuery, require_local
 from mechanisms.core.noise import Noise
 from mechanisms.core.noisy import Noisy, Shifted
-from mechanisms.core.numbers import Number, count, positive
+from mechanisms.core.numbers import Number, convert, count, positive
 from mechanisms.core.rounding import fraction
-from mechanisms.core.term import Mechanism, Relation
+from mechanisms.core.term import OfQuery
 from mechanisms.core.threshold import least_threshold
 from mechanisms.randomness import RandomBits
 
@@ -27,7 +27,7 @@ _CLAIM_BITS = 128
 
 
 @dataclass(frozen=True)
-class Tested(Mechanism):
+class Tested(OfQuery):
     """A query's value plus noise for a proposed bound b on its local sensitivity, or None.
 
     Let D(x) be the least k with A_k(x) > b. None is released if D(x) + Y < T, and else f(x) + Y′.
@@ -57,17 +57,11 @@ class Tested(Mechanism):
 
     def __post_init__(self) -> None:
         require_local(self.query)
-        for name in ("bound", "threshold"):
-            object.__setattr__(self, name, count(name, getattr(self, name)))
+        convert(self, count, "bound", "threshold")
         if self.bound >= self.query.stability:
             raise ValueError(f"bound must be less than the query's stability {self.query.stability}, not {self.bound}")
         self._answer, self._test  # noqa: B018 # checks that both noises fit
         self.claim  # noqa: B018 # there is one
-
-    @property
-    def relation(self) -> Relation:
-        """The query's."""
-        return self.query.relation
 
     @property
     def claim(self) -> Claim:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from mechanisms.core.claims import ApproximateDP, Claim, together
 from mechanisms.core.laws import Law
 from mechanisms.core.noise import Noise
-from mechanisms.core.numbers import Number, count, positive, rational
+from mechanisms.core.numbers import Number, convert, count, positive, rational
 from mechanisms.core.records import Answer
 from mechanisms.core.rounding import fraction
 from mechanisms.core.term import Mechanism, Relation
@@ -65,18 +65,15 @@ class AboveThreshold(Mechanism):
     answer_law: Law
     value_law: Law | None = None
 
+    relation: ClassVar[Relation] = "answers"
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", rational("threshold", self.threshold))
-        object.__setattr__(self, "positives", count("positives", self.positives))
+        convert(self, rational, "threshold")
+        convert(self, count, "positives")
         self.answer.grid.steps_of("threshold", self.threshold)
         if not isinstance(self.claim, ApproximateDP) or self.claim.delta:
             raise ValueError("the laws of a sparse vector must be of pure DP, such as DiscreteLaplace")
         self._noises  # noqa: B018 # checks their spreads
-
-    @property
-    def relation(self) -> Relation:
-        """Answers, each at most its sensitivity apart."""
-        return "answers"
 
     @property
     def claim(self) -> Claim:
@@ -160,14 +157,11 @@ class KeysAbove(Mechanism):
     law: Law
     threshold: int
 
+    relation: ClassVar[Relation] = "add-remove"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", count("threshold", self.threshold, least=2))
         self._noise  # noqa: B018 # checks its spread
-
-    @property
-    def relation(self) -> Relation:
-        """Keys of people of whom one comes or goes."""
-        return "add-remove"
 
     @property
     def claim(self) -> Claim:

@@ -17,8 +17,43 @@ Law = dict[Any, Fraction]
 """Outcome → a lower bound of its probability."""
 
 
+_WIDE = 64
+"""Bits from which on an integer is not decided at once."""
+
+
 class _Fork(Exception):
     """A run needs a choice that its path does not make; holds the choices and their probabilities."""
+
+
+class _Word:
+    """A uniform integer in [low, high) that is compared, and decided no further than that."""
+
+    def __init__(self, path: _Path, high: int) -> None:
+        self._path, self._low, self._high = path, 0, high
+
+    def _is_below(self, cut: int) -> bool:
+        if not self._low < cut < self._high:
+            return self._low < cut
+        share = Fraction(cut - self._low, self._high - self._low)
+        if self._path.choose(lambda: {True: share, False: 1 - share}):
+            self._high = cut
+            return True
+        self._low = cut
+        return False
+
+    def __lt__(self, other: int) -> bool:
+        return self._is_below(other)
+
+    def __ge__(self, other: int) -> bool:
+        return not self._is_below(other)
+
+    def __gt__(self, other: int) -> bool:
+        return not self._is_below(other + 1)
+
+    def __int__(self) -> int:
+        while self._high - self._low > 1:
+            self._is_below((self._low + self._high) // 2)
+        return self._low
 
 
 class _Path(RandomBits):
@@ -26,19 +61,21 @@ class _Path(RandomBits):
         self._choices = iter(choices)
         self._law_of = law_of
 
-    def _choose(self, law: Callable[[], Law]) -> Any:
+    def choose(self, law: Callable[[], Law]) -> Any:
         for choice in self._choices:
             return choice
         raise _Fork(law())
 
-    def take(self, count: int) -> int:
-        return self._choose(lambda: {value: Fraction(1, 1 << count) for value in range(1 << count)})
+    def take(self, count: int) -> Any:
+        if count >= _WIDE:
+            return _Word(self, 1 << count)
+        return self.choose(lambda: {value: Fraction(1, 1 << count) for value in range(1 << count)})
 
     def call(self, sampler: Callable[..., Any], *arguments: object) -> Any:
-        return self._choose(lambda: self._law_of(sampler, *arguments))
+        return self.choose(lambda: self._law_of(sampler, *arguments))
 
     def repeat(self, sampler: Callable[..., Any], *arguments: object) -> Any:
-        return self._choose(lambda: _accepted(self._law_of(sampler, *arguments)))
+        return self.choose(lambda: _accepted(self._law_of(sampler, *arguments)))
 
 
 def law_of(sampler: Callable[..., Hashable], *arguments: object, smallest: Fraction = Fraction(0)) -> Law:

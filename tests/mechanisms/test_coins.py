@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits, SystemBits, TapedBits, TapeEnded
+from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.randomness import RandomBits
 
@@ -65,29 +65,3 @@ def test_bernoulli_exp_encloses_the_exponential(gamma: Fraction) -> None:
 def test_arguments_out_of_range_are_named(call: Callable[[RandomBits], object], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         call(SeededBits(np.random.default_rng(0)))
-
-
-def test_a_tape_gives_its_bits_in_order_and_then_ends() -> None:
-    tape = TapedBits(0b1011001, 7)
-    assert [tape.take(3), tape.take(0), tape.take(4), tape.left] == [0b101, 0, 0b1001, 0]
-    with pytest.raises(TapeEnded):
-        tape.take(1)
-
-
-def test_a_tape_refuses_a_value_longer_than_itself() -> None:
-    with pytest.raises(ValueError, match="does not fit"):
-        TapedBits(4, 2)
-
-
-def test_seeded_bits_repeat_and_do_not_depend_on_how_they_are_cut() -> None:
-    whole = SeededBits(np.random.default_rng(7)).take(100)
-    cut = SeededBits(np.random.default_rng(7))
-    high, low = cut.take(37), cut.take(63)
-    assert whole == high << 63 | low
-
-
-@pytest.mark.parametrize("source", [SystemBits(), SeededBits(np.random.default_rng(1))])
-def test_bits_are_fair(source: RandomBits) -> None:
-    """64 · 10⁴ bits a source; a fair coin strays by 3 200 ones with probability below 2·e^−32 ≈ 2.6e-14 (Hoeffding)."""
-    ones = sum(int(word).bit_count() for word in source.words(10_000))
-    assert abs(ones - 320_000) < 3_200

@@ -15,8 +15,8 @@ from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.core.grid import Grid
-from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
-from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
+from mechanisms.local_sensitivity.exact import exact_sum_over_count
+from mechanisms.local_sensitivity.naive import naive_sum_over_count
 from tests.attacklab.attacks.making import exactly
 
 BOUNDS = (0.0, 100.0)

@@ -13,7 +13,7 @@ from scipy import integrate
 from attacklab.attacks.double_budget import NEGATIVE_WINDOW, DoubleBudget
 from attacklab.findings import Verdict
 from attacklab.targets import Target
-from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
+from mechanisms.local_sensitivity.naive import naive_sum_over_count
 from tests.attacklab.attacks.means import (
     BOUNDS,
     SOUND,

@@ -13,7 +13,7 @@ from attacklab.attacks.failing_size import FailingSize
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.local_sensitivity.smooth.naive import naive_smooth_mean
+from mechanisms.local_sensitivity.naive import naive_smooth_mean
 
 
 def mean_that(fails: Callable[[int], bool], *, by_nan: bool = False, **parameters: Any) -> Target:

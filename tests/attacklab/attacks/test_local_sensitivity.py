@@ -14,7 +14,7 @@ from attacklab.attacks.local_sensitivity import TAIL_FACTORS, LocalSensitivity, 
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
 from attacklab.targets import Target
-from mechanisms.local_sensitivity.mean.naive import naive_local_sensitivity_mean
+from mechanisms.local_sensitivity.naive import naive_local_sensitivity_mean
 
 Release = Callable[..., NDArray[np.float64]]
 LOWER, UPPER = -2.0, 6.0

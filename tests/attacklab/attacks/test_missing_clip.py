@@ -13,7 +13,7 @@ from attacklab.findings import Verdict
 from attacklab.neighbours import Relation
 from attacklab.targets import Target
 from mechanisms.core.grid import Grid
-from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
+from mechanisms.local_sensitivity.naive import naive_sum_over_count
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 from tests.attacklab.attacks.making import exactly
 from tests.attacklab.attacks.means import (

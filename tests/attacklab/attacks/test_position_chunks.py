@@ -12,7 +12,7 @@ import pytest
 from attacklab.attacks.position_chunks import PositionChunks
 from attacklab.findings import Verdict
 from attacklab.targets import Target
-from mechanisms.local_sensitivity.sample_aggregate.naive import naive_sample_aggregate
+from mechanisms.local_sensitivity.naive import naive_sample_aggregate
 from tests.attacklab.attacks.means import (
     BOUNDS,
     SOUND,

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.random_bits import SeededBits
-from mechanisms.core.inversion import invert, inverted
+from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteLaplace, Law, RoundedGaussian
 from mechanisms.core.noise import Noise
 from mechanisms.randomness import RandomBits
@@ -98,7 +98,7 @@ def modelled(law: Law, draws: int, bits: Recorded) -> list[int]:
     replay = Replayed(bits.taken)
     for place, row in is_open:
         if row == len(kinds):
-            noise[place] = inverted(table._remainder, replay.take(64), 64, replay)
+            noise[place] = table._remainder.draw(replay.take(64), replay)
     return noise  # type: ignore[no-any-return]
 
 
@@ -128,7 +128,7 @@ def test_noise_is_added_to_each_value_alike() -> None:
 
 def test_a_remainder_beyond_62_bits_is_brought_there(monkeypatch: pytest.MonkeyPatch) -> None:
     for drawn, kept in ((2**70, 2**62), (-(2**70), -(2**62)), (2**62 - 1, 2**62 - 1)):
-        monkeypatch.setattr("mechanisms.core.table.inverted", lambda *_, drawn=drawn: drawn)
+        monkeypatch.setattr("mechanisms.core.remainder.inverted", lambda *_, drawn=drawn: drawn)
         assert noise_of(FINE).many(4, Recorded(1, last_words_at=(2,)))[2] == kept
 
 

@@ -273,7 +273,7 @@ def test_enclosures_hold_the_weight_and_are_narrow(gap: Fraction, precision: int
     assert upper - lower <= 2
 
 
-SIZES = [0, 1, *(2**power + step for power in (8, 14, 15, 16, 20) for step in (-1, 0, 1))]
+SIZES = [0, 1, 2**8 + 1, 2**14 - 1, 2**14, 2**14 + 1, 2**16 + 1, 2**20 + 1]
 
 
 @pytest.mark.parametrize("trials", SIZES)
@@ -404,37 +404,11 @@ def test_no_utility_is_an_error_or_an_event(utilities: Any, ends: Any) -> None:
             assert 0 <= mechanism.release(utilities, Words([2**64 - 2**44, 2**64 - 1])) < len(utilities)
 
 
-def test_signalling_nan_counts_as_the_lowest_utility() -> None:
-    signalling = np.array([0x7FF0000000000001, 0x3FF0000000000000], dtype=np.uint64).view(np.float64)
-    with np.errstate(all="raise"):
-        assert term(10).many(signalling, 20, SeededBits(1)).tolist() == [1] * 20
-
-
 def test_utilities_beyond_the_range_count_as_its_ends() -> None:
     within, wild = [0.0, 4.0, 0.0, 2.0, 4.0, 0.0], [-math.inf, math.inf, math.nan, 2.0, 1e308, -7.0]
     mechanism = term(ends=(Fraction(0), Fraction(4)))
     assert mechanism.law(wild) == mechanism.law(within) == term().law(within)
     assert mechanism.law(np.array(wild)) == mechanism.law(wild)
-
-
-def test_equal_numbers_have_one_law_however_they_are_written() -> None:
-    near = term().law([0.0, 1.0])
-    for dtype in (np.int64, np.uint64):
-        assert term().law(np.array([2**60, 2**60 + 1], dtype=dtype)) == near
-        assert term().law(np.array([2**53, 2**53 + 1], dtype=dtype)) == near
-    assert term().law(np.array([-(2**63), -(2**63) + 1])) == near
-    assert term().law(np.array([2**64 - 2, 2**64 - 1], dtype=np.uint64)) == near
-    assert term().law([Fraction(1, 3), Fraction(4, 3)]) == near
-    assert term().law([2**63 + 1024, 2**63 + 1025]) == near
-    for dtype in (np.int8, np.uint16, np.bool_, ">f8", ">i8"):
-        assert term().law(np.array([0, 1], dtype=dtype)) == near
-
-
-def test_a_caller_s_array_is_not_changed() -> None:
-    utilities = np.array([3.0, math.nan, math.inf])
-    term().many(utilities, 100, SeededBits(1))
-    term().each(utilities[np.newaxis], SeededBits(1))
-    assert repr(utilities.tolist()) == "[3.0, nan, inf]"
 
 
 def test_huge_and_tiny_rates_are_drawn_with() -> None:
@@ -467,32 +441,6 @@ def test_bad_parameters_are_named_when_the_term_is_made(
     epsilon = parameters.pop("epsilon", Fraction(1))
     with pytest.raises(error, match=named):
         Select(Utilities(**parameters), epsilon)
-
-
-@pytest.mark.parametrize(
-    ("utilities", "error"),
-    [
-        ([], ValueError),
-        (np.zeros(0), ValueError),
-        (np.zeros((1, 2)), ValueError),
-        (3.0, TypeError),
-        (["a", "b"], TypeError),
-        ([1.0, 1j], TypeError),
-        ([1.0, None], TypeError),
-        (np.array([1, 2j]), TypeError),
-        ("12", TypeError),
-    ],
-)
-def test_what_is_not_a_list_of_numbers_is_refused(utilities: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="utilities"):
-        term().release(utilities, Words([]))
-
-
-def test_a_number_of_trials_is_one() -> None:
-    with pytest.raises(ValueError, match="trials must be at least 0, not -1"):
-        term().many([1.0], -1, Words([]))
-    with pytest.raises(TypeError, match="trials must be an integer"):
-        term().many([1.0], 1.5, Words([]))
 
 
 class Ages(Scores):

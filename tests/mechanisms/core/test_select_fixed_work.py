@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
@@ -14,21 +13,12 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.attacks.work import Work
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Finding, Verdict
 from attacklab.laws import advantage, enumerate_law
-from attacklab.neighbours import NeighbouringPair
-from attacklab.observed_work import with_bits_taken
-from attacklab.random_bits import SeededBits, TapedBits
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.random_bits import TapedBits
 from mechanisms.core import select_dyadic
 from mechanisms.core.scores import Utilities, utilities
 from mechanisms.core.select_dyadic import SelectFixedWork, Tickets
-from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, sample_by_rejection
 from mechanisms.exponential.exact import exact_exponential_fixed_work
-from mechanisms.exponential.naive import naive_exponential
 
 Levels = tuple[int, ...]
 HALF, THREE_QUARTERS, SEVEN_EIGHTHS = Fraction(1, 2), Fraction(3, 4), Fraction(7, 8)
@@ -327,41 +317,6 @@ def test_doubles_are_at_the_levels_of_the_rationals_that_they_are(
     assert select_dyadic._depths(query, query.of([*doubles, Fraction(0)]), steps)[:-1] == expected
     monkeypatch.setattr(select_dyadic, "_shortfalls", lambda *_: [])
     assert (select_dyadic._depths(query, given, steps) == expected) is at_once
-
-
-EPSILON = 0.25
-ALL_BEST = NeighbouringPair.utilities([1.0] * 9, [0.0] * 9, sensitivity=1.0)
-"""9 weights of 1 are drawn in 9 of 16 rounds of so many bits; the sum of 9 weights of e^(−ε/2) is just below 8."""
-
-
-def audited(sampler: Callable[..., int], trials: int) -> Finding:
-    target = Target.selection(partial(naive_exponential, epsilon=EPSILON), epsilon=EPSILON).exact(sampler)
-    (finding,) = audit(with_bits_taken(target), [Work(ALL_BEST)], trials=trials, seed=5)
-    return finding
-
-
-@pytest.mark.ci
-def test_bits_of_rejection_refute_the_claim_and_fixed_work_does_not() -> None:
-    """A false alarm has probability at most 1e-6, at this fixed seed; the lazy one's advantage is about 0.43."""
-
-    def lazy(given: Any, bits: Any) -> int:
-        """Weights 226/2^8 for each unit below 1: a little above e^(−ε/2)."""
-        return sample_by_rejection(IntegerWeights(tuple(256 if utility == 1 else 226 for utility in given)), bits)
-
-    fixed = exact_exponential_fixed_work(epsilon=EPSILON, utility_range=(0, 1)).release
-    assert PrivacyClaim(EPSILON).ceiling < 0.13
-    caught, sound = audited(lazy, 1_000), audited(fixed, 1_000)
-    assert caught.verdict is Verdict.VIOLATED
-    assert caught.advantage is not None
-    assert caught.advantage.estimate > 0.3
-    assert sound.verdict is Verdict.NOT_DETECTED
-
-
-def test_utilities_beyond_the_range_count_as_its_ends_and_nan_as_the_lower_one() -> None:
-    term = exact_exponential_fixed_work(epsilon=1, utility_range=(-5, 5))
-    beyond, within = [1e300, -np.inf, np.nan, 3.0], [5.0, -5.0, -5.0, 3.0]
-    for seed in range(30):
-        assert term.many(beyond, 20, SeededBits(seed)) == term.many(within, 20, SeededBits(seed))
 
 
 def test_tables_that_would_be_too_long_and_parameters_out_of_range_are_refused(

@@ -13,7 +13,6 @@ from mechanisms.core.grid import Grid
 from mechanisms.core.local import Mean
 from mechanisms.core.records import Count
 from mechanisms.core.smooth import Smooth, smooth
-from mechanisms.core.term import encoded
 from tests.mechanisms.core.databases import one_more, one_replaced
 from tests.mechanisms.core.medians import Median
 from tests.mechanisms.core.scripted_noise import scripted, worst_divergence
@@ -127,15 +126,6 @@ def test_an_impossible_delta_is_refused(delta: float) -> None:
 def test_less_smoothing_than_the_proof_needs_is_refused() -> None:
     with pytest.raises(ValueError, match="smoothing must be at least 2/epsilon"):
         Smooth(mean(2), Fraction(1), 1)
-
-
-def test_its_json_names_what_it_was_put_together_from() -> None:
-    assert encoded(Smooth(mean(2), Fraction(1), 5)) == {
-        "is": "Smooth",
-        "query": encoded(mean(2)),
-        "epsilon": {"rational": "1"},
-        "smoothing": 5,
-    }
 
 
 def test_a_running_maximum_is_the_maximum_over_every_distance() -> None:

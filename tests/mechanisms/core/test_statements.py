@@ -148,7 +148,7 @@ def test_what_is_left_out_is_the_least_that_is_promised() -> None:
         lambda beyond: FixedSample(SUBSTITUTED, 2 + beyond, 2),
         lambda beyond: KeysAbove(UNIT, 2 - beyond),
         lambda beyond: Grid(970 + beyond),
-        lambda beyond: Grid(-1022 - beyond),
+        lambda beyond: Grid(-1021 - beyond),
         lambda beyond: noisy(Answer(ONE, Grid(-46)), DiscreteLaplace, 1 - beyond * Fraction(1, 2**60)),
         lambda beyond: Table(UNIT) if not beyond else Table(DiscreteLaplace(Fraction(1 << 62))),
         lambda beyond: ChunkTotal(max, 2, b"k" * (64 + beyond), Fraction(0), ONE, WHOLE),

@@ -15,7 +15,6 @@ from gmpy2 import mpq
 
 from attacklab.random_bits import SeededBits
 from mechanisms.core.cells import Cells
-from mechanisms.core.inversion import inverted
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian, RoundedLaplace
 from mechanisms.core.remainder import Remainder
 from mechanisms.core.table import Table
@@ -217,7 +216,7 @@ def test_what_remains_is_drawn_where_its_tails_enclose_the_uniform(law: Law) -> 
     with mpmath.workdps(80):
         for uniform in (2.0**-40, 0.003, 0.1, 0.34567, 0.49, 0.53, 0.8, 0.9991, 1 - 2.0**-40):
             known = int(uniform * 2.0**64) | 5
-            outcome = inverted(remainder, known, 64, SeededBits(3))
+            outcome = remainder.draw(known, SeededBits(3))
             assert below(outcome + 1) <= mpmath.mpf(known + 1) / WORDS
             assert below(outcome) >= mpmath.mpf(known) / WORDS
             lower, upper = remainder.tail(outcome, 128)
@@ -229,11 +228,11 @@ def test_no_context_of_the_caller_changes_a_table_or_a_draw() -> None:
     for law in (RoundedLaplace(Fraction(7, 2)), RoundedGaussian(Fraction(9)), DiscreteGaussian(Fraction(10**6))):
         table = Table(law)
         expected = table.evidence()
-        draws = [inverted(Remainder(Cells(law)), seed << 40 | 9, 64, SeededBits(1)) for seed in range(1, 2**24, 2**22)]
+        draws = [Remainder(Cells(law)).draw(seed << 40 | 9, SeededBits(1)) for seed in range(1, 2**24, 2**22)]
         with gmpy2.context(precision=4, round=gmpy2.RoundUp, trap_inexact=True), np.errstate(all="raise"):
             assert Table(law).evidence() == expected
             assert [
-                inverted(Remainder(Cells(law)), seed << 40 | 9, 64, SeededBits(1)) for seed in range(1, 2**24, 2**22)
+                Remainder(Cells(law)).draw(seed << 40 | 9, SeededBits(1)) for seed in range(1, 2**24, 2**22)
             ] == draws
 
 

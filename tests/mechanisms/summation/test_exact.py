@@ -78,7 +78,7 @@ def test_the_claims_are_accepted_by_default_for_either_relation(term: Mechanism,
 
 @pytest.mark.parametrize("relation", ["substitute", "add-remove"])
 def test_a_mean_below_the_normal_doubles_raises_nothing_for_a_caller_whose_numpy_raises(relation: Relation) -> None:
-    term = exact_bounded_mean(epsilon=1, lower=0, upper=2.0**-1018, grid=Grid(-1022), relation=relation)
+    term = exact_bounded_mean(epsilon=1, lower=0, upper=2.0**-1018, grid=Grid(-1021), relation=relation)
     with np.errstate(all="raise"):
         means = term.many(np.full(7, 2.0**-1020), 50, SeededBits(0))
     assert np.all((means >= 0) & (means <= 2.0**-1018))

@@ -1,0 +1,118 @@
+"""The mean, privately: what the textbook's five ways become if each part keeps what it promises.
+
+- A noisy sum over a noisy count, with ε split between the two: records are clamped on both sides and counted from the
+  lower end, so that one person moves the sum by the width of the range at most (section 8.1).
+- Propose-test-release, with a test that errs with probability at most δ. The threshold comes from the tail of the noise
+  that is drawn, the test and the release spend half of ε each, and removing a person counts as well as adding one
+  (section 8.3).
+- Noise scaled to the smooth sensitivity over every distance, in integers (section 8.4).
+- Sample and aggregate with chunks that are assigned to people, not to positions, by a keyed hash of the person alone.
+  So one person changes the answer of one chunk, and there are as many chunks as the noise is scaled to (section 8.5).
+
+Sources: Near and Abuah, 'Programming Differential Privacy', chapter 8; Nissim, Raskhodnikova and Smith 2007, 'Smooth
+Sensitivity and Sampling in Private Data Analysis', sections 2 to 4; Dwork and Lei 2009 (propose-test-release).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mechanisms.core.chunks import ChunkTotal, Numbered
+from mechanisms.core.compose import Mapped
+from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.local import Mean
+from mechanisms.core.maps import Share, ratio
+from mechanisms.core.noisy import noisy
+from mechanisms.core.numbers import Number, positive, rational
+from mechanisms.core.records import Count, Total
+from mechanisms.core.smooth import Smooth, smooth
+from mechanisms.core.tested import Tested, propose_test_release
+
+
+def exact_sum_over_count(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
+    """Return the noisy sum over the noisy count, half of ε each: ε-DP if a record is added or removed.
+
+    Args:
+        epsilon: ε, above 0; a float stands for the rational that it is.
+        lower: the least value of a record and of the mean.
+        upper: the largest one, a whole number of steps above `lower`.
+        grid: the public grid that records are rounded to.
+
+    Raises:
+        TypeError: a parameter is not a number.
+        ValueError: a parameter is out of its range, or the noise is too large for the grid.
+    """
+    half = positive("epsilon", epsilon) / 2
+    total = Total(rational("lower", lower), rational("upper", upper), grid, above_lower=True)
+    noisy_total, noisy_count = noisy(total, DiscreteLaplace, half), noisy(Count(), DiscreteLaplace, half)
+    return ratio(noisy_total, noisy_count, lower, upper, origin=lower)
+
+
+def exact_ptr_mean(
+    *, epsilon: Number, delta: Number, bound: Number, lower: Number, upper: Number, grid: Grid
+) -> Tested:
+    """Return the mean with noise for a proposed bound, or None if a test refuses: (ε, δ)-DP by adding or removing.
+
+    Args:
+        epsilon: ε, above 0; a float stands for the rational that it is.
+        delta: δ, above 0 and below 1/2.
+        bound: the proposed bound on the local sensitivity, less than upper − lower; it is rounded down to the grid.
+        lower: the least value of a record, a point of the grid.
+        upper: the largest one, a point of the grid.
+        grid: the public grid that records and the mean are rounded to.
+
+    Raises:
+        TypeError: a parameter is not a number.
+        ValueError: a parameter is out of its range, or the noise is too large for the grid.
+    """
+    return propose_test_release(Mean(rational("lower", lower), rational("upper", upper), grid), bound, epsilon, delta)
+
+
+def exact_smooth_mean(*, epsilon: Number, delta: Number, lower: Number, upper: Number, grid: Grid) -> Smooth:
+    """Return the mean with noise of scale 2S/ε: (ε, δ)-DP if a record is added or removed.
+
+    Args:
+        epsilon: ε, above 0; a float stands for the rational that it is.
+        delta: δ, above 0 and at most 1/2.
+        lower: the least value of a record, a point of the grid.
+        upper: the largest one, a point of the grid.
+        grid: the public grid that records and the mean are rounded to.
+
+    Raises:
+        TypeError: a parameter is not a number.
+        ValueError: a parameter is out of its range, or the noise may be too large for the grid.
+    """
+    return smooth(Mean(rational("lower", lower), rational("upper", upper), grid), epsilon, delta)
+
+
+def exact_sample_aggregate(
+    *,
+    epsilon: Number,
+    statistic: Callable[..., Any],
+    chunks: int,
+    key: bytes,
+    lower: Number,
+    upper: Number,
+    grid: Grid,
+    named: bool = True,
+) -> Mapped:
+    """Return the mean of a statistic's answers on chunks of people: ε-DP if a person is added or removed.
+
+    Args:
+        epsilon: ε, above 0; a float stands for the rational that it is.
+        statistic: of the values of one chunk, doubles in increasing order; see `ChunkTotal` for what it may do.
+        chunks: the public number of chunks.
+        key: at most 64 bytes, chosen without looking at the data, from which people's chunks are derived.
+        lower: the least answer of a chunk; an empty chunk answers the middle.
+        upper: the largest one, a whole number of steps above `lower`.
+        grid: the public grid that answers are rounded to.
+        named: whether records are pairs of a person and a value; else each is a value, and a person of its own.
+
+    Raises:
+        TypeError: `chunks` is not an integer, or a parameter is not a number.
+        ValueError: a parameter is out of its range, or the noise is too large for the grid.
+    """
+    total = ChunkTotal(statistic, chunks, key, rational("lower", lower), rational("upper", upper), grid)
+    return Mapped(noisy(total if named else Numbered(total), DiscreteLaplace, epsilon), Share(chunks, float(lower)))

@@ -1,1 +1,0 @@
-"""The query: the mean of the records, and how far one person moves it."""

@@ -1,0 +1,229 @@
+"""The mean with too little noise: five ways of textbooks and of code in use.
+
+- By its local sensitivity: the scale upper/((n + 1)·epsilon) is a function of n, the number of people, and a few
+  answers are enough to estimate it (sections 8.1 and 8.2).
+- As a noisy sum over a noisy count, each of which spends all of epsilon: the losses add up to nearly 2ε, and records
+  are clipped from above only (section 8.3, `gs_avg`).
+- By propose-test-release: the threshold ln(2/δ)/(2ε) is lower than the tail of the test's noise asks for; the test and
+  the release spend ε each; and the distance is that of adding a record, not of removing one (section 8.3).
+- By a smooth sensitivity whose maximum stops after 200 distances: the bound jumps between 199 and 200 people, where
+  smoothness allows a factor of e^β, and below 199 people the code divides by zero (section 8.4).
+- By sample and aggregate with chunks that are cut by the records' *positions*: one record less shifts every chunk
+  behind it, and fewer chunks may be cut than the noise is scaled to (section 8.5).
+
+Each prepares once a call and draws only the noise once a trial, which leaves the law of the outputs as it was.
+
+Source: Near and Abuah, 'Programming Differential Privacy', chapter 8; the frameworks are those of Nissim, Raskhodnikova
+and Smith 2007, and of Dwork and Lei 2009.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.core.numbers import count, failure_probability, positive
+
+
+def sensitivity_at_distance(size: int, upper: float, distance: int) -> float:
+    """Return |u/(n − k + 1)|, the most that *adding* a record after k removals moves the mean.
+
+    Raises:
+        ZeroDivisionError: k is n + 1.
+    """
+    return abs(upper / (size - distance + 1))
+
+
+def naive_local_sensitivity_mean(
+    records: NDArray[np.float64], trials: int, rng: np.random.Generator, *, upper: float, epsilon: float
+) -> NDArray[np.float64]:
+    """Release the mean of the records, clipped to [0, upper], with noise scaled to its local sensitivity.
+
+    The scale upper/((n + 1)·epsilon) gives n away to whoever estimates it from a few answers.
+
+    Args:
+        records: the records, shape (n,).
+        trials: how many independent answers.
+        rng: the source of randomness.
+        upper: the largest value of a record.
+        epsilon: the claimed privacy loss.
+
+    Returns:
+        The answers, shape (trials,).
+
+    Raises:
+        ValueError: `upper` or `epsilon` is not positive and finite.
+    """
+    positive("upper", upper)
+    positive("epsilon", epsilon)
+    mean = float(np.mean(np.clip(records, 0.0, upper)))
+    sensitivity = sensitivity_at_distance(len(records), upper, 0)
+    return mean + rng.laplace(0.0, sensitivity / epsilon, count("trials", trials, least=0))
+
+
+def naive_sum_over_count(
+    records: NDArray[np.float64], trials: int, rng: np.random.Generator, *, upper: float, epsilon: float
+) -> NDArray[np.float64]:
+    """Release the mean as a noisy sum over a noisy count, each of which spends all of epsilon.
+
+    Args:
+        records: the records, shape (n,).
+        trials: how many independent answers.
+        rng: the source of randomness.
+        upper: the largest value of a record; smaller values are not clipped.
+        epsilon: the claimed privacy loss.
+
+    Returns:
+        The answers, shape (trials,).
+
+    Raises:
+        ValueError: `upper` or `epsilon` is not positive and finite.
+    """
+    positive("upper", upper)
+    positive("epsilon", epsilon)
+    total = float(np.sum(np.clip(records, None, upper)))
+    noisy_sums = total + rng.laplace(0.0, upper / epsilon, count("trials", trials, least=0))
+    noisy_counts = len(records) + rng.laplace(0.0, 1.0 / epsilon, count("trials", trials, least=0))
+    return noisy_sums / noisy_counts
+
+
+def naive_ptr_mean(
+    records: NDArray[np.float64],
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    upper: float,
+    bound: float,
+    epsilon: float,
+    delta: float,
+) -> list[float | None]:
+    """Propose-test-release of the mean: refuse unless the database seems far from one of local sensitivity `bound`.
+
+    Args:
+        records: the records, shape (n,).
+        trials: how many independent answers.
+        rng: the source of randomness.
+        upper: the largest value of a record; smaller values are not clipped.
+        bound: the proposed bound on the local sensitivity, which the noise is scaled to.
+        epsilon: the claimed privacy loss; the test and the release spend it once each.
+        delta: the claimed failure probability.
+
+    Returns:
+        One answer a trial, None where the test refuses.
+
+    Raises:
+        ValueError: a parameter is not positive and finite, or delta is more than 1/2.
+        ZeroDivisionError: `bound` exceeds `upper`.
+    """
+    for name, value in (("upper", upper), ("bound", bound), ("epsilon", epsilon)):
+        positive(name, value)
+    failure_probability(delta)
+    distance = 0
+    while sensitivity_at_distance(len(records), upper, distance) < bound:
+        distance += 1
+    mean = float(np.mean(np.clip(records, None, upper)))
+    noisy_distances = distance + rng.laplace(0.0, 1.0 / epsilon, count("trials", trials, least=0))
+    answers = mean + rng.laplace(0.0, bound / epsilon, count("trials", trials, least=0))
+    refused = noisy_distances < math.log(2 / delta) / (2 * epsilon)
+    return [None if refuse else answer for refuse, answer in zip(refused.tolist(), answers.tolist(), strict=True)]
+
+
+_SMOOTHING_DISTANCES = 200
+
+
+def naive_smooth_sensitivity(size: int, *, upper: float, epsilon: float, delta: float) -> float:
+    """Return the β-smooth sensitivity of the mean of `size` records, with the maximum over 200 distances only.
+
+    Args:
+        size: the number n of records.
+        upper: the largest value of a record.
+        epsilon: the privacy loss; β = epsilon/(2·ln(2/delta)).
+        delta: the failure probability.
+
+    Returns:
+        The largest of exp(−βk)·|upper/(n − k + 1)| over k < 200.
+
+    Raises:
+        ZeroDivisionError: `size` is less than 199.
+    """
+    beta = epsilon / (2 * math.log(2 / delta))
+    return max(
+        float(np.exp(-beta * distance)) * sensitivity_at_distance(size, upper, distance)
+        for distance in range(_SMOOTHING_DISTANCES)
+    )
+
+
+def naive_smooth_mean(
+    records: NDArray[np.float64],
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    upper: float,
+    epsilon: float,
+    delta: float,
+) -> NDArray[np.float64]:
+    """Release the mean with Laplace noise of scale 2S/epsilon, S its smooth sensitivity.
+
+    Args:
+        records: the records, shape (n,).
+        trials: how many independent answers.
+        rng: the source of randomness.
+        upper: the largest value of a record; smaller values are not clipped.
+        epsilon: the claimed privacy loss.
+        delta: the claimed failure probability.
+
+    Returns:
+        The answers, shape (trials,).
+
+    Raises:
+        ValueError: a parameter is not positive and finite, or delta is more than 1/2.
+        ZeroDivisionError: there are fewer than 199 records.
+    """
+    positive("upper", upper)
+    positive("epsilon", epsilon)
+    failure_probability(delta)
+    smooth_sensitivity = naive_smooth_sensitivity(len(records), upper=upper, epsilon=epsilon, delta=delta)
+    mean = float(np.mean(np.clip(records, None, upper)))
+    return mean + rng.laplace(0.0, 2 * smooth_sensitivity / epsilon, count("trials", trials, least=0))
+
+
+def naive_sample_aggregate(
+    records: NDArray[np.float64],
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    chunks: int,
+    lower: float,
+    upper: float,
+    epsilon: float,
+    statistic: Callable[[NDArray[np.float64]], float] = np.mean,
+) -> NDArray[np.float64]:
+    """Sample and aggregate: the mean of a statistic over chunks that are cut by the records' *positions*.
+
+    Args:
+        records: the records in their order, shape (n,).
+        trials: how many independent answers.
+        rng: the source of randomness.
+        chunks: the number k of chunks asked for, to which the noise is scaled; ceil(n / ceil(n / k)) are cut.
+        lower: the least value of a chunk's answer; smaller ones are clipped.
+        upper: the largest value of a chunk's answer.
+        epsilon: the claimed privacy loss.
+        statistic: what is computed from each chunk.
+
+    Returns:
+        The answers, shape (trials,).
+
+    Raises:
+        ValueError: `chunks` or `epsilon` is not positive, `lower` is not less than `upper`, or there is no record.
+    """
+    positive("chunks", chunks)
+    positive("epsilon", epsilon)
+    if not lower < upper:
+        raise ValueError(f"lower must be less than upper, not {lower!r} against {upper!r}")
+    chunk_size = math.ceil(len(records) / chunks)
+    answers = [statistic(records[start : start + chunk_size]) for start in range(0, len(records), chunk_size)]
+    mean = float(np.mean(np.clip(answers, lower, upper)))
+    return mean + rng.laplace(0.0, (upper - lower) / chunks / epsilon, count("trials", trials, least=0))

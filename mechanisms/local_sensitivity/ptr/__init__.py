@@ -1,1 +1,0 @@
-"""Propose-test-release of the mean."""

@@ -1,1 +1,0 @@
-"""Sample and aggregate."""

@@ -1,1 +1,0 @@
-"""The mean with noise scaled to its smooth sensitivity."""

@@ -1,1 +1,0 @@
-"""The mean as a noisy sum over a noisy count."""
