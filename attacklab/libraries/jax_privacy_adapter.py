@@ -68,6 +68,3 @@ def gaussian_float32_gdp(*, epsilon: float = 1.0) -> dict[str, Any]:
     event = GaussianDpEvent(1 / epsilon)
     claim = {"kind": "gdp", "mu": 1 / event.noise_multiplier}
     return {**_privatizer("float32", event.noise_multiplier), "claim": claim, "noise_scale": event.noise_multiplier}
-
-
-MECHANISMS = (gaussian_float32, gaussian_bfloat16, gaussian_float32_gdp)
