@@ -40,8 +40,7 @@ def words_taken(probe: Probe) -> int:
 DEAR_WORDS = 64
 """An output that takes more random words is dear: a maximum of noisy utilities takes one for each outcome."""
 
-FEW = 8
-"""How many outputs show of what kind they are."""
+FEW = 8  # how many outputs show of what kind they are
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ UNSEEDED = False
 FORMATS = {"float64": "binary64", "float32": "binary32", "float16": "binary16", "bfloat16": "bfloat16"}
 """The formats of the samplers, as the library and as IEEE 754 name them; each sampler is a mechanism in each."""
 
-BLOCK = 1 << 13
-"""Outputs drawn at a time."""
+BLOCK = 1 << 13  # outputs drawn at a time
 
 CELLS = 1 << 22
 """Random numbers that a selection holds at a time; a block has as many outputs as that allows, up to `BLOCK`."""

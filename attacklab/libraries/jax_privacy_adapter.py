@@ -20,8 +20,7 @@ import numpy as np
 DISTRIBUTION = "jax-privacy"
 UNSEEDED = False
 
-BLOCK = 1 << 13
-"""Coordinates of a gradient. JAX compiles for every shape, so there is only one."""
+BLOCK = 1 << 13  # coordinates of a gradient. JAX compiles for every shape, so there is only one
 
 
 def _textbook_scale(epsilon: float, delta: float) -> float:

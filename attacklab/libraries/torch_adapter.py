@@ -24,8 +24,7 @@ UNSEEDED = False
 FORMATS = {"float64": "binary64", "float32": "binary32", "float16": "binary16", "bfloat16": "bfloat16"}
 """The formats of the samplers, as the library and as IEEE 754 name them; each sampler is a mechanism in each."""
 
-CELLS = 1 << 22
-"""Random numbers that are held at a time."""
+CELLS = 1 << 22  # random numbers that are held at a time
 
 
 def _answer(answer: float, dtype: Any) -> Any:

@@ -31,33 +31,23 @@ from attacklab.errors import TargetError, UsageError
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Failure, Kind, Target, are_numbers
 
-EVENTS = 8
-"""How many events of a pair the choosing sample picks from."""
+EVENTS = 8  # how many events of a pair the choosing sample picks from
 
 LEAST_LEARNING = 64
 
-LOOKS = 12
-"""All in all, about so many times as many outputs are drawn as the events of one pair are learned from."""
+LOOKS = 12  # all in all, about so many times as many outputs are drawn as the events of one pair are learned from
 
 OF_TRIALS = 6
 """Events are learned from one output for so many trials at the most, so that looking costs less than judging."""
 
-MORE = 8
-"""To prove the largest ε, events are learned from so many times more outputs at the most."""
-
-OF_PROVING_TRIALS = 4
-"""They are learned from one output for so many trials then, because all trials are drawn anyway."""
-
-SCREENING_TO_PROVE = 8
-"""The same as `SCREENING`, to prove the largest ε."""
+MORE = 8  # to prove the largest ε, events are learned from so many times more outputs at the most
+OF_PROVING_TRIALS = 4  # they are learned from one output for so many trials then, because all trials are drawn anyway
+SCREENING_TO_PROVE = 8  # the same as `SCREENING`, to prove the largest ε
 
 MOST_PAIRS = 200
 
-OUTPUTS_A_PAIR = 16
-"""There is at most one candidate pair for so many outputs that events are learned from."""
-
-SCREENING = 16
-"""Pairs are compared on so many times fewer outputs than events are learned from."""
+OUTPUTS_A_PAIR = 16  # there is at most one candidate pair for so many outputs that events are learned from
+SCREENING = 16  # pairs are compared on so many times fewer outputs than events are learned from
 
 OBJECTS = 2
 """Where outputs are not arrays of numbers, and so are dear to take apart, so many times fewer pairs are kept, and

@@ -38,23 +38,18 @@ from attacklab.targets import Failure, Outputs
 QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4, 12), 1 - 2.0 ** -np.arange(4, 12)]))
 """Where half-lines may end, besides at the largest and the least value."""
 
-FEW = 64
-"""A score of no more values than that may have a half-line end at each of them."""
-
-OBJECTS = 1 << 12
-"""How many outputs of either input are learned from, and ranked on, that are not an array of numbers."""
+FEW = 64  # a score of no more values than that may have a half-line end at each of them
+OBJECTS = 1 << 12  # how many outputs of either input are learned from, and ranked on, that are not an array of numbers
 
 FIRST_LOOK = 1 << 16
 """How many outputs of either input show which scores are worth learning from all outputs, to prove an ε."""
 
-FINALISTS = 12
-"""How many such scores there are, besides those over all numbers."""
+FINALISTS = 12  # how many such scores there are, besides those over all numbers
 
 Ranking = Callable[[NDArray[np.int64], NDArray[np.int64], int], Doubles]
 """Takes how often events held outputs of either input, and of how many; gives one number an event."""
 
-LIKELY_VALUES = 16
-"""How many of the most frequent values are candidates by themselves."""
+LIKELY_VALUES = 16  # how many of the most frequent values are candidates by themselves
 
 
 @dataclass(frozen=True, slots=True)

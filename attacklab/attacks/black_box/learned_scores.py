@@ -27,29 +27,14 @@ from attacklab.attacks.features.variety import most_telling
 from attacklab.floats import Doubles
 from attacklab.targets import Outputs
 
-BINS = 32
-"""Into how many bins of equal frequency a feature is cut for its table."""
-
-TAILS = 2.0 ** -np.arange(6.0, 12.0)
-"""Where bins in the tails end."""
-
-FEW = 64
-"""A feature of no more values has no bits worth a look: each of its values is an atom."""
-
-LEARNED_FROM = 24
-"""From how many features rules are learned: those that tell the two inputs apart best at a first look."""
-
-IN_DETAIL = 4
-"""How many features have every score looked at; the others have tables only."""
-
-WEIGHED = 16
-"""How many features the rules over all of them take in."""
-
-OUTPUTS_A_PATTERN = 16
-"""Patterns of likely values are worth a table if there are at least so many outputs of each."""
-
-SMOOTHINGS = (FAINTEST, 8.0)
-"""How tables of atoms are smoothed: the first trusts rare atoms, the second frequent ones."""
+BINS = 32  # into how many bins of equal frequency a feature is cut for its table
+TAILS = 2.0 ** -np.arange(6.0, 12.0)  # where bins in the tails end
+FEW = 64  # a feature of no more values has no bits worth a look: each of its values is an atom
+LEARNED_FROM = 24  # from how many features rules are learned: those that tell the two inputs apart best at a first look
+IN_DETAIL = 4  # how many features have every score looked at; the others have tables only
+WEIGHED = 16  # how many features the rules over all of them take in
+OUTPUTS_A_PATTERN = 16  # patterns of likely values are worth a table if there are at least so many outputs of each
+SMOOTHINGS = (FAINTEST, 8.0)  # how tables of atoms are smoothed: the first trusts rare atoms, the second frequent ones
 
 
 @dataclass(slots=True)

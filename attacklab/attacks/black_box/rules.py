@@ -21,19 +21,13 @@ from attacklab.attacks.features import Feature, hashes
 from attacklab.floats import Doubles
 from attacklab.targets import Outputs
 
-PENALTY = 1.0
-"""The penalty of the ridge regressions, in outputs: it limits the weight of what is hardly ever seen."""
-
-FAINTEST = 0.5
-"""The smoothing of a table: how many more outputs of either input are added to those seen of a code."""
-
-DENSE = 1 << 12
-"""Codes below that are places in an array."""
+PENALTY = 1.0  # the penalty of the ridge regressions, in outputs: it limits the weight of what is hardly ever seen
+FAINTEST = 0.5  # the smoothing of a table: how many more outputs of either input are added to those seen of a code
+DENSE = 1 << 12  # codes below that are places in an array
 
 EVERY_BYTE = np.arange(256, dtype=np.uint8)[:, np.newaxis]
 
-Codes = Callable[[Outputs], NDArray[Any]]
-"""Takes outputs and gives a code for each: integers."""
+Codes = Callable[[Outputs], NDArray[Any]]  # takes outputs and gives a code for each: integers
 
 
 def table(words: str, codes: Codes, learning: Learning, smoothing: float = FAINTEST) -> Score:

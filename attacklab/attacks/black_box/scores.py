@@ -18,11 +18,8 @@ from attacklab.attacks.features import Feature
 from attacklab.floats import Doubles
 from attacklab.targets import Outputs
 
-FINEST, COARSEST = -1100, 1100
-"""The exponent and the grid exponent given to 0 and to values that are not finite."""
-
-LOW_BITS = 4
-"""How many of the lowest bits of a double's encoding are scores of their own."""
+FINEST, COARSEST = -1100, 1100  # the exponent and the grid exponent given to 0 and to values that are not finite
+LOW_BITS = 4  # how many of the lowest bits of a double's encoding are scores of their own
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ _MIX: Final = (
 )
 """The finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
 
-NUMBERS: Final = "biufc"
-"""numpy's codes of the types whose bytes are their bits."""
+NUMBERS: Final = "biufc"  # numpy's codes of the types whose bytes are their bits
 
 DOUBLES: Final = {float, np.float64}
 

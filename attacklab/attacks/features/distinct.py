@@ -21,17 +21,13 @@ from numpy.typing import NDArray
 from attacklab.attacks.features.recent import recalled
 from attacklab.targets import Failure, Outputs
 
-REPEATED = 2
-"""How often an output must come up, on average, for the different ones to be looked at by themselves."""
-
-GLANCE, MOST_DIFFERENT = 256, 224
-"""If more than that of so many outputs are different, the others are not compared."""
+REPEATED = 2  # how often an output must come up, on average, for the different ones to be looked at by themselves
+GLANCE, MOST_DIFFERENT = 256, 224  # if more than that of so many outputs are different, the others are not compared
 
 _PLAIN: Final = frozenset({complex, Fraction, Decimal, Failure})
 """Types beside numpy's, and beside those that pickle writes itself, whose pickles hold all that there is to a value."""
 
-_MAKERS: Final = (type, types.FunctionType, types.BuiltinFunctionType)
-"""What values are put together with again."""
+_MAKERS: Final = (type, types.FunctionType, types.BuiltinFunctionType)  # what values are put together with again
 
 
 @dataclass(frozen=True, slots=True)

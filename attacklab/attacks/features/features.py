@@ -41,11 +41,8 @@ from attacklab.attacks.features.variety import most_telling
 from attacklab.plain_text import quoted
 from attacklab.targets import Outputs
 
-MOST = 64
-"""How many features of one output are looked at."""
-
-DIFFERENCES = 8
-"""How many differences of two numbers next to each other are features."""
+MOST = 64  # how many features of one output are looked at
+DIFFERENCES = 8  # how many differences of two numbers next to each other are features
 
 
 @dataclass(frozen=True, slots=True)

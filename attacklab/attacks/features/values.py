@@ -21,8 +21,7 @@ import numpy as np
 
 from attacklab.errors import TargetError
 
-DEEPEST = 16
-"""How many levels of nesting are taken apart; an output that contains itself has more."""
+DEEPEST = 16  # how many levels of nesting are taken apart; an output that contains itself has more
 
 FLOATS: Final = (float, np.floating)
 EXACT: Final = (Fraction, Decimal)
@@ -85,8 +84,7 @@ class _Missing(enum.Enum):
     MISSING = enum.auto()
 
 
-MISSING: Final = _Missing.MISSING
-"""What stands where an output has no such part."""
+MISSING: Final = _Missing.MISSING  # what stands where an output has no such part
 
 
 def opened(value: Any) -> Any:

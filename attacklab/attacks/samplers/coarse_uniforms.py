@@ -31,11 +31,8 @@ COUNTS = (
 )
 """M in words, and M. Multiples of 2^−16 include those of 2^−15; multiples of 2^−33 include k/2^31 and (k + ½)/2^32."""
 
-ROUNDINGS = 16.0
-"""How many half ulps of the uniform, and of the noise, the sampler's own arithmetic may be off."""
-
-DECISIVE = 0.25
-"""If the error is more of a step than this, the output counts as reached."""
+ROUNDINGS = 16.0  # how many half ulps of the uniform, and of the noise, the sampler's own arithmetic may be off
+DECISIVE = 0.25  # if the error is more of a step than this, the output counts as reached
 
 
 def _error(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> tuple[Doubles, Doubles]:

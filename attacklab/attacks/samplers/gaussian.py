@@ -38,11 +38,8 @@ Rows: TypeAlias = Callable[[Floats, Doubles, float, float], Bools]
 
 DOUBLE_ROUNDOFF = 2.0**-53
 
-CHUNK = 1 << 9
-"""How many rows are searched at a time, so that all their grid points stay in the cache."""
-
-LARGE_CHUNK = 1 << 14
-"""How many rows are searched at a time, if each needs little more memory than itself."""
+CHUNK = 1 << 9  # how many rows are searched at a time, so that all their grid points stay in the cache
+LARGE_CHUNK = 1 << 14  # how many rows are searched at a time, if each needs little more memory than itself
 
 MULTIPLE_REACH = 5
 """How many steps of a ziggurat's layer from (y − f(D))/σ a multiple with fl(f(D) + fl(σ·x)) = y can be; a layer has at

@@ -26,14 +26,9 @@ from attacklab.floats import BINARY64, Doubles, Floats, Format, half_ulp
 
 Integers: TypeAlias = NDArray[np.int64]
 
-PERIOD = 32
-"""Whether an integer can be drawn depends on its residue by this power of two."""
-
-WIDEST_SEARCH = 24
-"""If more grid points than this might give y, one of them does."""
-
-CHUNK = 1 << 13
-"""How many outputs are inverted at a time, so that the work stays in the cache."""
+PERIOD = 32  # whether an integer can be drawn depends on its residue by this power of two
+WIDEST_SEARCH = 24  # if more grid points than this might give y, one of them does
+CHUNK = 1 << 13  # how many outputs are inverted at a time, so that the work stays in the cache
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,8 @@ from attacklab.floats import BINARY32, Doubles, Floats, Format
 PRODUCT_ULPS = 7
 """How many ulps from (y − f(D))/σ an x with fl(f(D) + fl(σ·x)) = y can be, if the sum's rounding is finer."""
 
-NARROW_STEPS = 1
-"""The same in steps of a narrower format."""
-
-LATTICES = (50, 52, 53)
-"""Exponents g of the multiples of 2^−g that are tried."""
+NARROW_STEPS = 1  # the same in steps of a narrower format
+LATTICES = (50, 52, 53)  # exponents g of the multiples of 2^−g that are tried
 
 Step = Callable[[Floats], Floats]
 

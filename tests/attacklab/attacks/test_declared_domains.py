@@ -24,8 +24,7 @@ from mechanisms.laplace.naive import naive_laplace_numpy
 from tests.attacklab.ideal import ideal_exponential
 
 EPSILON = 1.0
-GRID = 1 << 10
-"""Sound noise lies on multiples of 1/GRID, to which its answer is rounded first."""
+GRID = 1 << 10  # sound noise lies on multiples of 1/GRID, to which its answer is rounded first
 
 TRIALS = 4_000
 

@@ -32,8 +32,7 @@ from tests.attacklab.ideal import lattice_laplace
 
 TRIALS = 20_000
 DELTA = 1e-5
-EPSILONS = (0.7, 1.0)
-"""With 1 the scale of Laplace noise is a power of two, and products with it show nothing."""
+EPSILONS = (0.7, 1.0)  # with 1 the scale of Laplace noise is a power of two, and products with it show nothing
 
 Release = Callable[[Any, int, np.random.Generator], Any]
 
@@ -186,8 +185,7 @@ def test_gaussian_sums_are_refuted() -> None:
     assert Verdict.VIOLATED in verdicts(target, LowBitGaussian())
 
 
-Made = Callable[[Any, NDArray[np.float64]], Any]
-"""What is released of a dataset and noise of scale 1/ε."""
+Made = Callable[[Any, NDArray[np.float64]], Any]  # what is released of a dataset and noise of scale 1/ε
 
 SHAPES: dict[str, Made] = {
     "a number": lambda records, noise: len(records) + noise,

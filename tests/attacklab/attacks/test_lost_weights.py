@@ -97,8 +97,7 @@ def on_utilities(change: Callable[[np.ndarray], np.ndarray]) -> Release:
     return release
 
 
-RATIO = Fraction(8, 5)
-"""Below e^½."""
+RATIO = Fraction(8, 5)  # below e^½
 
 
 def exact_tickets(

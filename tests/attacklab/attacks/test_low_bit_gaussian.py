@@ -38,8 +38,7 @@ from tests.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in
 
 SIGMAS = (1.0, 4.844805262605389, 321.7)
 ANSWERS = (0.0, 1.0, -7.3, 1e12)
-ZIGGURAT_CORE = 3.6541
-"""The ziggurat's tail begins just above; it is not modelled."""
+ZIGGURAT_CORE = 3.6541  # the ziggurat's tail begins just above; it is not modelled
 
 HALF_BITS = 11
 """Significand bits of binary16, so that its uniforms are the multiples of 2^−11 and all pairs can be enumerated."""

@@ -18,8 +18,7 @@ from mechanisms.laplace.exact import exact_two_sided_geometric
 from mechanisms.laplace.naive import naive_two_sided_geometric
 
 RANGE = 7
-ANSWERS = NeighbouringPair(4, 3, None)
-"""Integers; `NeighbouringPair.answers` would turn them into doubles."""
+ANSWERS = NeighbouringPair(4, 3, None)  # Integers; `NeighbouringPair.answers` would turn them into doubles
 
 
 def naive(epsilon: float) -> Target:

@@ -17,8 +17,7 @@ from attacklab.floats import Format
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Target
 
-LARGE = (2.0**24, 2.0**53, 1e6, 1e9)
-"""Answers at which formats stop holding every integer, and large round numbers."""
+LARGE = (2.0**24, 2.0**53, 1e6, 1e9)  # answers at which formats stop holding every integer, and large round numbers
 
 
 def pairs_of_answers(target: Target, released: Format) -> Iterator[NeighbouringPair]:

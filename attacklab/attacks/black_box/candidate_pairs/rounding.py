@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 _USUAL = ("1", "10", "0.1", "100", "0.5", "0.01", "5", "0.05", "1000", "50", "0.001", "500", "10000", "100000")
-UNITS = tuple(map(Fraction, _USUAL))
-"""Numbers to multiples of which answers are often rounded."""
+UNITS = tuple(map(Fraction, _USUAL))  # numbers to multiples of which answers are often rounded
 
 FINEST, COARSEST = Fraction(1, 8), 1 << 12
 """The units that are tried, in steps: finer ones move an answer little further, coarser ones round all answers alike.
