@@ -73,12 +73,11 @@ def test_bits_read_off_answers_are_the_ones_that_the_generator_drew(truth: float
     assert np.bitwise_count(known).sum() / 20_000 > 53 - lost
 
 
-@pytest.mark.parametrize(("truth", "answers"), [(0.0, 800), pytest.param(1e3, 1300, marks=pytest.mark.slow)])
-def test_the_noise_after_known_answers_is_predicted_to_the_last_bit(truth: float, answers: int) -> None:
+def test_the_noise_after_known_answers_is_predicted_to_the_last_bit() -> None:
     generator = np.random.RandomState(10)
     generator.random_sample(77)
-    released = truth + generator.laplace(0.0, 0.5, answers)
-    recovered = recover_mt19937(released, truth, scale=0.5)
+    released = generator.laplace(0.0, 0.5, 800)
+    recovered = recover_mt19937(released, 0.0, scale=0.5)
     assert np.array_equal(recovered.laplace(0.0, 0.5, 5000), generator.laplace(0.0, 0.5, 5000))
 
 
@@ -158,8 +157,3 @@ def test_a_target_that_does_not_release_counts_has_nothing_to_try() -> None:
         finding = judged(Target.dataset(release, epsilon=1.0), GeneratorState())
         assert finding.verdict is Verdict.NOT_APPLICABLE
         assert "nothing to try" in finding.reason
-
-
-def test_it_applies_to_datasets() -> None:
-    assert GeneratorState().applies_to(histogram(from_legacy))
-    assert not GeneratorState().applies_to(Target.noise(lambda *_: np.empty(0), epsilon=1))

@@ -126,8 +126,3 @@ def test_a_claim_that_promises_nothing_of_eight_answers_is_untestable_there_and_
     others = [finding for finding in findings if finding.counts is None]
     assert {finding.verdict for finding in others} == {Verdict.UNTESTABLE}
     assert {finding.reason for finding in others} == {"the claim promises nothing of 8 answers together"}
-
-
-def test_applies_to_means_only() -> None:
-    assert not LocalSensitivity().applies_to(Target.sum(local_noise, epsilon=1.0, bounds=(0, 1)))
-    assert LocalSensitivity().applies_to(Target.mean(local_noise, epsilon=1.0, bounds=(0, 1)))

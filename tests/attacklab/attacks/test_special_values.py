@@ -172,8 +172,3 @@ def test_answers_of_a_pair_differ_by_no_more_than_the_sensitivity(sensitivity: f
     assert len(scenarios) == 4
     for scenario in scenarios:
         assert abs(Fraction(scenario.pair.first) - Fraction(scenario.pair.second)) <= Fraction(sensitivity)
-
-
-def test_it_applies_to_every_kind_that_takes_numbers() -> None:
-    assert not SpecialValues().applies_to(Target.dataset(naive_laplace_numpy, epsilon=1.0))
-    assert SpecialValues().applies_to(naive_sum(0.0, 1.0))

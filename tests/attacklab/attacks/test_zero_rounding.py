@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from attacklab.attacks.zero_rounding import ZeroRounding
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
-from attacklab.targets import Kind, Target
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
 from mechanisms.noisy_max.naive import naive_laplace_noisy_max
 from tests.attacklab.attacks.making import Release, scenarios_of, selection_of
@@ -139,15 +137,3 @@ def test_a_target_that_always_raises_is_an_error() -> None:
         raise RuntimeError("no")
 
     assert {finding.verdict for finding in judged(release, 1.0)} == {Verdict.ERROR}
-
-
-def test_applies_to_selections_only() -> None:
-    release = partial(naive_exponential, epsilon=1.0)
-    assert ZeroRounding().applies_to(Target.selection(release, epsilon=1.0))
-    for target in (
-        Target.noise(release, epsilon=1.0),
-        Target.mean(release, epsilon=1.0, bounds=(0, 1)),
-        Target.dataset(release, epsilon=1.0),
-    ):
-        assert target.kind is not Kind.SELECTION
-        assert not ZeroRounding().applies_to(target)

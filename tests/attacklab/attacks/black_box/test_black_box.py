@@ -269,11 +269,10 @@ def test_a_target_that_always_raises_is_an_error_and_not_a_negative_result() -> 
     assert "no licence" in finding.reason
 
 
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 103), marks=pytest.mark.slow)])
-def test_no_seed_misses_a_noisy_max_that_returns_its_value(seeds: range) -> None:
+def test_no_seed_misses_a_noisy_max_that_returns_its_value() -> None:
     target = Target.dataset(noisy_max_with_value, epsilon=EPSILON)
     attack = BlackBox(pairs=(ONES_AND_TWOS,), learning=SMALL)
-    missed = [seed for seed in seeds if not violated(audit(target, [attack], seed=seed))]
+    missed = [seed for seed in range(3) if not violated(audit(target, [attack], seed=seed))]
     assert not missed
 
 
