@@ -38,7 +38,6 @@ from attacklab.attacks.base import (
     of_present,
     pair_of_answers,
 )
-from attacklab.attacks.common.different_values import different_values
 from attacklab.attacks.common.failures import sampled
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
@@ -93,7 +92,7 @@ class LatticeBias:
         """The answers 0 and Δ, if the noise lies on a grid and a set of its points seems to break the claim."""
         pair, near, far = pair_of_answers(target, 0.0, target.sensitivity)
         look = _numbers(probe, pair.first, self.learning // LOOK_SHARE)
-        if not len(look) or len(different_values(look)) * REPEATS > len(look):
+        if not len(look) or len(np.unique(look)) * REPEATS > len(look):
             return
         sides = ((pair.first, near), (pair.second, far))
         noises = [_numbers(probe, side, self.learning) - answer for side, answer in sides]

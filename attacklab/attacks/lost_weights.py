@@ -41,12 +41,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import DEAR_WORDS, FEW, Event, Probe, Scenario, as_floats, whole_only, words_taken
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, is_dear, whole_only
 from attacklab.attacks.common.failures import sampled
 from attacklab.attacks.common.thresholds import HEAVY, LIGHT, among
 from attacklab.bisection import steepest_step
 from attacklab.claims import PrivacyClaim, directions
-from attacklab.errors import OutsideDomain, TargetError, UsageError
+from attacklab.errors import OutsideDomain, UsageError
 from attacklab.floats import power_of_two_within
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
@@ -132,7 +132,7 @@ class LostWeights:
         for lights, outputs in SWEPT:
             if lights > self.most_outcomes:
                 break
-            noisy = noisy or (lights >= NOISE_FROM and _draws_noise(scale, probe, lights))
+            noisy = noisy or (lights >= NOISE_FROM and _is_dear(scale, probe, lights))
             most = NOISY_OUTPUTS if noisy and lights > NOISE_FROM else self.learning
             with contextlib.suppress(*NO_PAIR):
                 for excess, scenario in _swept(scale, probe, lights, min(outputs, most)):
@@ -198,12 +198,10 @@ class _Scale:
         return self.target.adapted(NeighbouringPair.utilities(first, second, sensitivity=self.target.sensitivity))
 
 
-def _draws_noise(scale: _Scale, probe: Probe, lights: int) -> bool:
-    """Whether the target draws noise for each outcome, by the random words that it takes."""
-    before = words_taken(probe)
-    with contextlib.suppress(*NO_PAIR, TargetError):
-        outputs = probe(scale.one_unit(np.zeros(lights, dtype=np.int64)).first, FEW)
-        return words_taken(probe) - before > DEAR_WORDS * len(outputs)
+def _is_dear(scale: _Scale, probe: Probe, lights: int) -> bool:
+    """Whether the target draws noise for each of so many light outcomes, by the random words that it takes."""
+    with contextlib.suppress(*NO_PAIR):
+        return is_dear(probe, scale.one_unit(np.zeros(lights, dtype=np.int64)).first)
     return False
 
 

@@ -122,8 +122,8 @@ _ROWS = (
     ),
 )
 
-for _row in _ROWS:
-    globals().update({f"{_row[0]}_{dtype_name}": _in_format(*_row, dtype_name) for dtype_name in FORMATS})
+for _name, _make, _summary in _ROWS:
+    globals().update({f"{_name}_{dtype}": _in_format(_name, _make, _summary, dtype) for dtype in FORMATS})
 
 
 def gaussian_one_seed_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:

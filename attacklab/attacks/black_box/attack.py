@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from attacklab.attacks.base import DEAR_WORDS, FEW, Probe, Scenario, words_taken
+from attacklab.attacks.base import Probe, Scenario, is_dear
 from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.black_box.screening import FEWEST, Draw, Sampler, screened
@@ -123,7 +123,7 @@ class BlackBox:
         covered = [pair for pair in found if target.covers(pair)]
         outputs = self.learning // (SCREENING_TO_PROVE if self.proving else SCREENING)
         best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=outputs, proving=self.proving)
-        pairs = declared + (best if self.proving else _few_dear(best[: self._kept(best, draw)], probe))
+        pairs = declared + (best if self.proving else _cheap(best[: self._kept(best, draw)], probe))
         learned = [
             _learned(target, draw, pair, self._outputs(draw, pair, len(pairs)), proving=self.proving) for pair in pairs
         ]
@@ -145,16 +145,9 @@ class BlackBox:
         return max(LEAST_LEARNING, outputs)
 
 
-def _few_dear(pairs: Sequence[NeighbouringPair], probe: Probe) -> list[NeighbouringPair]:
+def _cheap(pairs: Sequence[NeighbouringPair], probe: Probe) -> list[NeighbouringPair]:
     """The most promising pair, and of the others those whose outputs do not cost much to draw."""
-
-    def is_cheap(pair: NeighbouringPair) -> bool:
-        before = words_taken(probe)
-        with contextlib.suppress(TargetError):
-            probe(pair.first, FEW)
-        return words_taken(probe) - before <= DEAR_WORDS * FEW
-
-    return [*pairs[:1], *filter(is_cheap, pairs[1:])]
+    return [*pairs[:1], *(pair for pair in pairs[1:] if not is_dear(probe, pair.first))]
 
 
 def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:

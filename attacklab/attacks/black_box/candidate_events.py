@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event
-from attacklab.attacks.black_box.learned_scores import Memory, learned_scores, scores_of_all
+from attacklab.attacks.black_box.learned_scores import learned_scores, scores_of_all
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
 from attacklab.attacks.common.failures import FAILS
 from attacklab.attacks.features.atoms import form_of_list
@@ -93,23 +93,19 @@ def candidate_events(
 
 def _refuting(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
     """The events of the clearest scores, learned again from all outputs."""
-    memory = Memory.of(*_halves(first, second))
-    try:
-        clearest = _clearest(learned_scores(memory), memory.learning, memory.ranking, rank)[:most]
-        return [replace(ranked, score=ranked.score.learned_from(memory.everything)) for ranked in clearest]
-    finally:
-        memory.forget()
+    learning, ranking = _halves(first, second)
+    clearest = _clearest(learned_scores(learning, ranking), learning, ranking, rank)[:most]
+    everything = Learning(
+        np.concatenate([learning.outputs, ranking.outputs]), np.concatenate([learning.of_first, ranking.of_first])
+    )
+    return [replace(ranked, score=ranked.score.learned_from(everything)) for ranked in clearest]
 
 
 def _proving(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
     """The events of the scores that are clearest on some outputs, with rules and ends found on all."""
-    memory = Memory.of(*_halves(first[:FIRST_LOOK], second[:FIRST_LOOK]))
-    joint: list[Score] = []
-    try:
-        apart = _clearest(learned_scores(memory), memory.learning, memory.ranking, rank)
-        joint += scores_of_all(memory)
-    finally:
-        memory.forget()
+    glance = _halves(first[:FIRST_LOOK], second[:FIRST_LOOK])
+    apart = _clearest(learned_scores(*glance), *glance, rank)
+    joint = scores_of_all(*glance)
     learning, ranking = _halves(first, second)
     chosen = [*joint, *(ranked.score for ranked in apart[:FINALISTS])]
     return _clearest((score.learned_from(learning) for score in chosen), learning, ranking, rank)[:most]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_floats
-from attacklab.attacks.black_box.candidate_pairs.found import fingerprint
+from attacklab.attacks.black_box.candidate_pairs import fingerprint
 from attacklab.attacks.black_box.scores import grid_exponent
 from attacklab.attacks.common.failures import sampled
 from attacklab.attacks.features import features, hashes

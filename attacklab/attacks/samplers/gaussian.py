@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy
 
-from attacklab.attacks.samplers.grid_points import Bools, GridPoints, marked, too_many
+from attacklab.attacks.samplers.grid_points import Bools, GridPoints, Integers, marked, too_many
 from attacklab.attacks.samplers.laplace import library_log
 from attacklab.attacks.samplers.model import Assumed, Model
 from attacklab.attacks.samplers.products import any_product
@@ -151,13 +151,11 @@ def _box_muller(
     cosines, sines = np.cos(angles), np.sin(angles)
     dense = too_many(first.counts * second.counts) | (depth <= depth_error)
     one, other = first.with_each_of(second, ~dense)
-    rows = first.rows
-    made = answer + sigma * (radii[one] * cosines[other])
-    hits = np.flatnonzero(np.abs(made - outputs[rows, 0][one]) <= half_widths[rows, 0][one])
-    one, other = one[hits], other[hits]
-    made = answer + sigma * (radii[one] * sines[other])
-    hits = np.flatnonzero(np.abs(made - outputs[rows, 1][one]) <= half_widths[rows, 1][one])
-    return marked(dense, rows[one[hits]])
+    hits, rows = np.arange(len(one)), first.rows[one]
+    for column, parts in enumerate((cosines, sines)):
+        made = answer + sigma * (radii[one[hits]] * parts[other[hits]])
+        hits = hits[_agrees(made, outputs, half_widths, rows[hits], column)]
+    return marked(dense, rows[hits])
 
 
 def _polar(
@@ -176,16 +174,19 @@ def _polar(
     first, second = (GridPoints.within(centre[:, side], width[:, side], 2 * grid, -limit, limit - 1) for side in (0, 1))
     dense = too_many(first.counts * second.counts) | (depth <= depth_error)
     one, other = first.with_each_of(second, ~dense)
-    rows = first.rows
     v, w = ((points.values * (2 * grid)).astype(outputs.dtype) for points in (first, second))
     square = (v**2)[one] + (w**2)[other]
     factor = np.sqrt(-2 * log(square) / square)
-    made = answer + sigma * (v[one] * factor)
-    hits = np.flatnonzero(np.abs(made - outputs[rows, 0][one]) <= half_widths[rows, 0][one])
-    one, other = one[hits], other[hits]
-    made = answer + sigma * (w[other] * factor[hits])
-    hits = np.flatnonzero(np.abs(made - outputs[rows, 1][one]) <= half_widths[rows, 1][one])
-    return marked(dense, rows[one[hits]])
+    hits, rows = np.arange(len(one)), first.rows[one]
+    for column, parts in enumerate((v[one], w[other])):
+        made = answer + sigma * (parts[hits] * factor[hits])
+        hits = hits[_agrees(made, outputs, half_widths, rows[hits], column)]
+    return marked(dense, rows[hits])
+
+
+def _agrees(made: Floats, outputs: Floats, half_widths: Doubles, rows: Integers, column: int) -> Bools:
+    """Which numbers are the outputs of their rows, as far as these are known."""
+    return np.asarray(np.abs(made - outputs[rows, column]) <= half_widths[rows, column])
 
 
 def _second_first(rows: Rows, outputs: Floats, half_widths: Doubles, answer: float, sigma: float) -> Bools:

@@ -15,8 +15,8 @@ from functools import partial
 import numpy as np
 
 from attacklab.attacks.base import Probe, bounds_of
+from attacklab.attacks.black_box.candidate_pairs.answers import COARSEST, answers_before_edges
 from attacklab.attacks.black_box.candidate_pairs.lines import broken_steps
-from attacklab.attacks.black_box.candidate_pairs.rounding import COARSEST, answers_before_edges
 from attacklab.attacks.common.datasets import on_path
 from attacklab.domains.datasets import (
     COUNTS,

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacklab.attacks import BlackBox
-from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
-from attacklab.attacks.black_box.candidate_pairs.found import fingerprint
-from attacklab.attacks.black_box.candidate_pairs.rounding import answers_before_edges
+from attacklab.attacks.black_box.candidate_pairs import candidate_pairs, fingerprint
+from attacklab.attacks.black_box.candidate_pairs.answers import answers_before_edges
 from attacklab.domains import Domain
 from attacklab.errors import OutsideDomain
 from attacklab.neighbours import NeighbouringPair, Relation
