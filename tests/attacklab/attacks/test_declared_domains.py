@@ -183,15 +183,6 @@ def test_broken_targets_with_the_same_domain_are_caught(case: Case) -> None:
     assert any(finding.refutes for finding in audit(make(broken, domain), trials=TRIALS))
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize(
-    "name", ["integers only", "never negative", "rejecting NaN", "rejecting what is out of bounds", "floats only"]
-)
-def test_the_same_sound_targets_do_not_pass_without_their_domain(name: str) -> None:
-    make, _, sound, _ = CASES[name]
-    assert verdicts(audit(make(sound, None), trials=1_000)) & {Verdict.VIOLATED, Verdict.ERROR}
-
-
 DOMAINS = {
     "integers": Domain(integers=True),
     "non-negative": Domain(non_negative=True),

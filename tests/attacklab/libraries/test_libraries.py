@@ -383,38 +383,41 @@ def test_integers_reach_mechanisms_over_integers_and_come_back_as_integers(faked
     assert set(outputs) <= set(range(2, 10))
 
 
-def test_utilities_reach_selection_mechanisms_in_their_order(faked: Loaded) -> None:
-    assert faked("diffprivlib:exponential").outputs(np.array([0.0, 3.0, 1.0]), 2, rng()).tolist() == [1, 1]
-
-
-def test_opendp_is_given_the_scale_that_its_map_allows(faked: Loaded) -> None:
-    target = faked("opendp:laplace", epsilon=0.5)
-    assert target.version == "opendp 9.8"
-    assert target.outputs(1.5, 3, rng()).tolist() == [3.5, 3.5, 3.5]
-
-
-@pytest.mark.parametrize("parts", [3, 9, 20])
-def test_opendps_integer_noise_at_a_whole_scale_claims_what_its_map_declares(faked: Loaded, parts: int) -> None:
-    target = faked(f"opendp:laplace_integer_of_{parts}")
-    assert target.claim.epsilon == 1 / parts
-    assert target.outputs(2, 2, rng()).tolist() == [2 + parts] * 2
-
-
 @pytest.mark.parametrize("spec", ["opendp:laplace", "pydp:laplace", "tumult:laplace"])
 def test_an_answer_that_is_no_double_is_refused_by_mechanisms_over_doubles(faked: Loaded, spec: str) -> None:
     with pytest.raises(TargetError, match="9007199254740993 is not a double"):
         faked(spec).outputs(2**53 + 1, 1, rng())
 
 
-def test_pydp_is_called_by_the_type_of_the_answer(faked: Loaded) -> None:
-    assert faked("pydp:laplace").outputs(2, 1, rng()).dtype == np.float64
-    assert faked("pydp:laplace_integer").outputs(2.0, 1, rng()).dtype == np.int64
+@pytest.mark.parametrize(
+    ("spec", "parameters", "input_", "outputs"),
+    [
+        ("opendp:laplace", {"epsilon": 0.5}, 1.5, [3.5, 3.5]),
+        ("opendp:laplace_integer_of_9", {}, 2, [11, 11]),
+        ("pydp:laplace", {}, 2, [3.0, 3.0]),
+        ("pydp:laplace_integer", {}, 2.0, [3, 3]),
+        ("pydp:sum", {"bounds": (0.0, 2.0)}, np.array([-5.0, 1.5, 7.0]), [3.5, 3.5]),
+        ("tumult:geometric", {}, 2.5, [3, 3]),
+        ("tumult:gaussian_discrete", {"epsilon": 2.0, "delta": 0.1}, 2.5, [3, 3]),
+        ("smartnoise:laplace", {"epsilon": 0.5}, 1.5, [3.5, 3.5]),
+        ("smartnoise:gaussian", {"delta": 0.25}, 0.0, [1.25, 1.25]),
+        ("diffprivlib:exponential", {}, np.array([0.0, 3.0, 1.0]), [1, 1]),
+    ],
+)
+def test_a_mechanism_is_given_its_input_and_scale_in_the_form_that_it_takes(
+    faked: Loaded, spec: str, parameters: dict[str, Any], input_: Any, outputs: list[float]
+) -> None:
+    drawn = faked(spec, **parameters).outputs(input_, 2, rng())
+    assert drawn.tolist() == outputs
+    assert drawn.dtype.kind == ("f" if isinstance(outputs[0], float) else "i")
 
 
-def test_pydp_is_told_the_bounds_and_sums_within_them(faked: Loaded) -> None:
-    target = faked("pydp:sum", bounds=(0.0, 2.0))
-    assert (target.version, target.bounds) == ("python-dp 9.7", (0.0, 2.0))
-    assert target.outputs(np.array([-5.0, 1.5, 7.0]), 1, rng()).tolist() == [3.5]
+def test_a_target_of_a_library_says_its_version_its_claim_and_which_neighbours_it_means(faked: Loaded) -> None:
+    pydp, opendp, smartnoise = faked("pydp:sum"), faked("opendp:laplace_integer_of_20"), faked("smartnoise:laplace")
+    assert (pydp.version, pydp.bounds, pydp.relation) == ("python-dp 9.7", (0.0, 1.0), "add-remove")
+    assert (opendp.version, opendp.claim.epsilon, opendp.relation) == ("opendp 9.8", 1 / 20, None)
+    assert (smartnoise.version, smartnoise.noise_scale) == ("smartnoise-sql 9.1", 1.0)
+    assert faked("diffprivlib:sum").relation == "substitute"
 
 
 def test_tumults_scales_are_those_of_the_claim(faked: Loaded) -> None:
@@ -446,20 +449,6 @@ def test_a_mechanism_claims_what_its_library_declares(faked: Loaded, spec: str, 
     assert claim_from_json(description["claim"]) == claim
     assert not {"epsilon", "delta"} & set(description)
     assert description.get("noise_scale") == (2.0 if description["kind"] == "noise" else None)
-
-
-@pytest.mark.parametrize("mechanism", ["geometric", "gaussian_discrete"])
-def test_tumult_is_given_integers_for_its_noise_over_the_integers(faked: Loaded, mechanism: str) -> None:
-    assert faked(f"tumult:{mechanism}").outputs(2.5, 1, rng()).dtype == np.int64
-
-
-def test_smartnoise_is_given_the_answer_as_it_is(faked: Loaded) -> None:
-    laplace = faked("smartnoise:laplace", epsilon=0.5)
-    assert laplace.version == "smartnoise-sql 9.1"
-    assert laplace.outputs(1.5, 2, rng()).tolist() == [3.5, 3.5]
-    gaussian = faked("smartnoise:gaussian", delta=0.25)
-    assert gaussian.outputs(0.0, 1, rng()).tolist() == [1.25]
-    assert (laplace.noise_scale, gaussian.noise_scale) == (2.0, 1.25)
 
 
 @pytest.mark.few(3)
@@ -595,11 +584,3 @@ def test_numpys_global_state_is_left_as_it_was() -> None:
         return np.random.random_sample()
 
     assert next_number(1) == next_number(2) == next_number(None)
-
-
-@pytest.mark.parametrize(
-    ("spec", "relation"),
-    [("diffprivlib:sum", "substitute"), ("pydp:sum", "add-remove"), ("diffprivlib:laplace", None)],
-)
-def test_a_sum_says_which_neighbours_its_library_means(faked: Loaded, spec: str, relation: str | None) -> None:
-    assert faked(spec).relation == relation
