@@ -36,13 +36,7 @@ STEPS, SMALLEST_STEP = 32, 1e-3  # how many steps the regression takes at the mo
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """One number, with what its regressors are computed from.
-
-    Attributes:
-        of: reads it off outputs.
-        likely: its likely values, ascending.
-        knots: quantiles of all its other values; empty if there are too few of them.
-    """
+    """One number, with its likely values, ascending, and quantiles of all others; none if those are too few."""
 
     of: Callable[[Outputs], NDArray[Any]]
     likely: Doubles

@@ -196,18 +196,7 @@ def _second_first(rows: Rows, outputs: Floats, half_widths: Doubles, answer: flo
 def _noise(
     outputs: Floats, half_widths: Doubles, answer: float, sigma: float, half_ulps: int
 ) -> tuple[float, Doubles, Doubles]:
-    """The noise in units of σ, computed with a bounded error.
-
-    Args:
-        outputs: any shape.
-        half_widths: how far each may lie from the sampler's.
-        answer: the true answer.
-        sigma: standard deviation.
-        half_ulps: how many half ulps the sampler's normal may differ from its value in real arithmetic.
-
-    Returns:
-        The spacing of uniforms of that format (which is also its unit roundoff), the noise, and its greatest error.
-    """
+    """The unit roundoff of the format, the noise in units of σ, and its greatest error with the sampler's half ulps."""
     grid = float(np.finfo(outputs.dtype).eps) / 2
     true_answer, scale = (float(outputs.dtype.type(value)) for value in (answer, sigma))
     noise = (outputs.astype(np.float64) - true_answer) / scale

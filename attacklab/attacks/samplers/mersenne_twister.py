@@ -144,19 +144,7 @@ def _continued(state: Forms, length: int) -> Forms:
 
 
 def _solved(equations: Forms, unknowns: int) -> tuple[NDArray[np.uint64], list[int]]:
-    """Solve forms = 0 by elimination, with 0 for unknowns that stay free.
-
-    Args:
-        equations: one form a row, shape (n, row words); overwritten.
-        unknowns: how many there are.
-
-    Returns:
-        A bit for each unknown, in their order in the outputs; and the numbers of the unknowns that no equation
-        determines.
-
-    Raises:
-        StateNotFound: there is no solution.
-    """
+    """A bit for each unknown that solves forms = 0, and the unknowns that stay free; overwrites the equations."""
     pivots: list[tuple[int, NDArray[np.uint64]]] = []
     free: list[int] = []
     for column in range(unknowns):
