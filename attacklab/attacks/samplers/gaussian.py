@@ -30,7 +30,7 @@ import scipy
 from attacklab.attacks.samplers.grid_points import Bools, GridPoints, Integers, marked, too_many
 from attacklab.attacks.samplers.laplace import library_log
 from attacklab.attacks.samplers.model import Assumed, Model
-from attacklab.attacks.samplers.products import any_product
+from attacklab.attacks.samplers.products import any_number, reachable
 from attacklab.floats import Doubles, Floats, format_of_type
 
 Rows: TypeAlias = Callable[[Floats, Doubles, float, float], Bools]
@@ -69,7 +69,7 @@ def _ziggurat(outputs: Floats, half_widths: Doubles, answer: float, sigma: float
     steps = ziggurat_steps(outputs.dtype)[::-1]
     found = np.zeros(outputs.shape, dtype=bool)
     assumed = Assumed(sigma, 1 / sigma, format_of_type(outputs.dtype))
-    open_ = np.flatnonzero(any_product(outputs, half_widths, answer, assumed, divides=False))
+    open_ = np.flatnonzero(reachable(outputs, half_widths, answer, assumed, divides=False, numbers=any_number))
     tried = 0
     while tried < LAYERS and open_.size:
         # Twice as many layers at a time as before: the widest ones decide almost every output.
