@@ -229,8 +229,8 @@ def named(sampler: Callable[..., NDArray[np.float64]]) -> Release:
         (named(every_multiple), 0.60),
         (named(textbook), 0.80),
         (naive_laplace_inverse_cdf, 0.80),
-        (naive_laplace_numpy, 0.62),
-        (naive_laplace_numpy_legacy, 0.62),
+        (naive_laplace_numpy, 0.80),
+        (naive_laplace_numpy_legacy, 0.80),
     ],
 )
 def test_advantage_at_epsilon_one_hundredth_is_as_expected(release: Release, advantage: float) -> None:
