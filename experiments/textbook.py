@@ -1,7 +1,6 @@
 """The textbook's own flaws: by exact computation where samples see nothing, and as attacks where they do.
 
-See position_chunks, missing_clip and double_budget in attacklab.attacks, and experiments.common.textbook_laws for the
-computations.
+See attacklab.attacks.known_pairs, and experiments.common.textbook_laws for the computations.
 """
 
 from __future__ import annotations
@@ -10,9 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from attacklab.attacks.base import Attack
-from attacklab.attacks.double_budget import DoubleBudget
-from attacklab.attacks.missing_clip import MissingClip
-from attacklab.attacks.position_chunks import PositionChunks
+from attacklab.attacks.known_pairs import DoubleBudget, MissingClip, PositionChunks
 from attacklab.findings import Finding
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import Collected, Settings

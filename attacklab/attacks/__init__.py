@@ -1,21 +1,18 @@
-"""The attacks, one file a flaw; `ATTACKS` and `ALL_ATTACKS` are the registry."""
+"""The attacks, one file a flaw (`known_pairs` has several); `ATTACKS` and `ALL_ATTACKS` are the registry."""
 
 from __future__ import annotations
 
 from attacklab.attacks.base import Attack, Learning
 from attacklab.attacks.black_box import BlackBox
-from attacklab.attacks.double_budget import DoubleBudget
-from attacklab.attacks.failing_size import FailingSize
 from attacklab.attacks.generator_seed import GeneratorSeed
 from attacklab.attacks.generator_state import GeneratorState
 from attacklab.attacks.integer_cast import IntegerCast
+from attacklab.attacks.known_pairs import DoubleBudget, FailingSize, MissingClip, PositionChunks
 from attacklab.attacks.lattice_bias import LatticeBias
 from attacklab.attacks.local_sensitivity import LocalSensitivity
 from attacklab.attacks.lost_weights import LostWeights
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
-from attacklab.attacks.missing_clip import MissingClip
-from attacklab.attacks.position_chunks import PositionChunks
 from attacklab.attacks.precision import Precision
 from attacklab.attacks.repeated_noise import RepeatedNoise
 from attacklab.attacks.score_overflow import ScoreOverflow

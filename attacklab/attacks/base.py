@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.errors import OutsideDomain
+from attacklab.errors import OutsideDomain, TargetError
 from attacklab.findings import EventCode
 from attacklab.floats import Floats
 from attacklab.neighbours import NeighbouringPair
@@ -40,8 +40,16 @@ def words_taken(probe: Probe) -> int:
 DEAR_WORDS = 64
 """An output that takes more random words is dear: a maximum of noisy utilities takes one for each outcome."""
 
-FEW = 8
-"""How many outputs show of what kind they are."""
+FEW = 8  # how many outputs show of what kind they are
+
+
+def is_dear(probe: Probe, input_: Any, outputs: int = FEW) -> bool:
+    """Whether an output takes many random words, as where noise is drawn for each outcome; not if the target fails."""
+    before = words_taken(probe)
+    with contextlib.suppress(TargetError):
+        drawn = len(probe(input_, outputs))
+        return words_taken(probe) - before > DEAR_WORDS * drawn
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,6 @@ from attacklab.targets import Kind, Target
 Draws: TypeAlias = Callable[[int, int], Doubles]
 """`draws(seed, count)` returns the first `count` Laplace draws of scale 1 from a generator with that seed."""
 
-HASH_BITS, ODD = 18, np.uint64(0x9E3779B97F4A7C15)
-"""How many bits of a number's hash are looked up, and what it is multiplied by: 2^64 over the golden ratio."""
-
 _RESEEDED = np.random.RandomState()
 """One generator for all seeds: making a generator costs twenty times as much as seeding it."""
 
@@ -134,17 +131,5 @@ def _first_draws(draws: Draws, seeds: range) -> Doubles:
 
 
 def _is_drawn(outputs: Floats, answer: float, *, noise: Doubles) -> NDArray[np.bool_]:
-    """Which outputs are the answer plus one of the numbers; most are told by a few bits of a hash, and not searched."""
-    known = np.sort(answer + noise)
-    listed = np.zeros(1 << HASH_BITS, dtype=bool)
-    listed[_hashed(known)] = True
-    found = listed[_hashed(outputs)]
-    some = np.flatnonzero(found)
-    place = np.minimum(np.searchsorted(known, outputs[some]), len(known) - 1)
-    found[some] = known[place] == outputs[some]
-    return found
-
-
-def _hashed(numbers: Floats) -> NDArray[np.uint64]:
-    """A few bits of each number, the same for 0 and −0."""
-    return ((numbers.astype(np.float64) + 0.0).view(np.uint64) * ODD) >> np.uint64(64 - HASH_BITS)
+    """Which outputs are the answer plus one of the numbers."""
+    return np.isin(outputs, answer + noise)

@@ -40,14 +40,9 @@ from attacklab.targets import Kind, Outputs, Target
 UNIFORM_BITS, FIRST_BITS, SECOND_BITS = 53, 27, 26
 """A uniform of 53 bits is made of the leading 27 and 26 bits of two outputs."""
 
-TRIALS_A_RATIO = 64
-"""A generator is predicted always or never, so it takes no more trials than these, times e^ε."""
-
-LARGEST_EPSILON = 50.0
-"""Beyond that, no number of trials that anybody draws refutes a claim."""
-
-KNOWN_ANSWERS = 720
-"""How many answers determine the state: 624, and some more because some answers tell few bits."""
+TRIALS_A_RATIO = 64  # a generator is predicted always or never, so it takes no more trials than these, times e^ε
+LARGEST_EPSILON = 50.0  # beyond that, no number of trials that anybody draws refutes a claim
+KNOWN_ANSWERS = 720  # how many answers determine the state: 624, and some more because some answers tell few bits
 
 
 @dataclass(frozen=True)

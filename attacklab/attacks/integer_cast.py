@@ -29,8 +29,7 @@ from attacklab.floats import tie_between_floats
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
 
-EXCESS = 256.0
-"""How many noise scales apart the floats on either side of the answer should be."""
+EXCESS = 256.0  # how many noise scales apart the floats on either side of the answer should be
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,6 @@ from attacklab.attacks.base import (
     of_present,
     pair_of_answers,
 )
-from attacklab.attacks.common.different_values import different_values
 from attacklab.attacks.common.failures import sampled
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import UsageError
@@ -46,24 +45,17 @@ from attacklab.findings import Counts
 from attacklab.statistics.betting import evidence
 from attacklab.targets import Kind, Outputs, Target
 
-OF_TRIALS = 3
-"""At most one output of either answer is learned from for so many trials that judge."""
+OF_TRIALS = 3  # at most one output of either answer is learned from for so many trials that judge
 
 LEAST_LEARNING = 64
-LOOK_SHARE = 8
-"""The first look takes one output for so many that are learned from."""
-
-REPEATS = 8
-"""Noise is taken to lie on a grid if, in a first look, an output stands for so many equal ones on average."""
-
-PLAINER = 2.0
-"""A set of points must show so many times the evidence that the larger half of the outputs shows."""
+LOOK_SHARE = 8  # the first look takes one output for so many that are learned from
+REPEATS = 8  # noise is taken to lie on a grid if, in a first look, an output stands for so many equal ones on average
+PLAINER = 2.0  # a set of points must show so many times the evidence that the larger half of the outputs shows
 
 SURE = 6.0
 """By how many standard errors the rates of a value of noise must differ to show that it is not the same noise."""
 
-DEVIATIONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
-"""The thresholds that are tried."""
+DEVIATIONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)  # the thresholds that are tried
 
 
 @dataclass(frozen=True)
@@ -100,7 +92,7 @@ class LatticeBias:
         """The answers 0 and Δ, if the noise lies on a grid and a set of its points seems to break the claim."""
         pair, near, far = pair_of_answers(target, 0.0, target.sensitivity)
         look = _numbers(probe, pair.first, self.learning // LOOK_SHARE)
-        if not len(look) or len(different_values(look)) * REPEATS > len(look):
+        if not len(look) or len(np.unique(look)) * REPEATS > len(look):
             return
         sides = ((pair.first, near), (pair.second, far))
         noises = [_numbers(probe, side, self.learning) - answer for side, answer in sides]

@@ -41,12 +41,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import DEAR_WORDS, FEW, Event, Probe, Scenario, as_floats, whole_only, words_taken
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, is_dear, whole_only
 from attacklab.attacks.common.failures import sampled
 from attacklab.attacks.common.thresholds import HEAVY, LIGHT, among
 from attacklab.bisection import steepest_step
 from attacklab.claims import PrivacyClaim, directions
-from attacklab.errors import OutsideDomain, TargetError, UsageError
+from attacklab.errors import OutsideDomain, UsageError
 from attacklab.floats import power_of_two_within
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Target
@@ -60,11 +60,8 @@ NEAREST_LOGIT, FARTHEST_LOGIT, SPACING_NATS = 2.5, 6.0, 0.75
 FINEST_NATS = 0.25
 """How much a weight should change in one unit of depth, at the most, where utilities need not be whole."""
 
-NOISE_FROM = 256
-"""A target whose outputs of so many light outcomes are dear draws noise for each outcome."""
-
-NOISY_OUTPUTS = 1 << 7
-"""How many outputs of more outcomes than those are drawn at a depth of such a target."""
+NOISE_FROM = 256  # a target whose outputs of so many light outcomes are dear draws noise for each outcome
+NOISY_OUTPUTS = 1 << 7  # how many outputs of more outcomes than those are drawn at a depth of such a target
 
 CONFIRMING = 4
 """How many times as many outputs as at a depth of the sweep are drawn to see whether a pair is worth judging."""
@@ -72,14 +69,12 @@ CONFIRMING = 4
 DEVIATIONS, CLEAR_DEVIATIONS = 1.5, 4.0
 """By how many standard deviations a pair must exceed the claim in these to be judged, or to end the search."""
 
-SHARE_BITS = 11
-"""A group of a ladder has a share of 2^−11 of the weight."""
+SHARE_BITS = 11  # a group of a ladder has a share of 2^−11 of the weight
 
 LADDERS = (range(11, 21), range(22, 25, 2))
 """Bits k of the weights 2^−k of the groups; the second has 10,240 light outcomes, for sums in binary32."""
 
-GROUPS = 10_240
-"""Light outcomes of the larger ladder."""
+GROUPS = 10_240  # light outcomes of the larger ladder
 
 LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
 """Numbers of outputs, and how many of a group at most show that its weights may be lost; 4, 8, 16 are expected."""
@@ -96,8 +91,7 @@ OF_TRIALS, LEAST_LEARNING, RARE_LEARNING = 8, 64, 1 << 10
 """At most one output at a depth for so many trials that judge, but at least so many; rare outcomes are looked for only
 from the last on."""
 
-DEPTHS = 64
-"""About how many depths are looked at in all."""
+DEPTHS = 64  # about how many depths are looked at in all
 
 NO_PAIR = (OutsideDomain, UsageError)
 """The domain has no such pair, or its utilities would lie beyond the largest double."""
@@ -138,7 +132,7 @@ class LostWeights:
         for lights, outputs in SWEPT:
             if lights > self.most_outcomes:
                 break
-            noisy = noisy or (lights >= NOISE_FROM and _draws_noise(scale, probe, lights))
+            noisy = noisy or (lights >= NOISE_FROM and _is_dear(scale, probe, lights))
             most = NOISY_OUTPUTS if noisy and lights > NOISE_FROM else self.learning
             with contextlib.suppress(*NO_PAIR):
                 for excess, scenario in _swept(scale, probe, lights, min(outputs, most)):
@@ -204,12 +198,10 @@ class _Scale:
         return self.target.adapted(NeighbouringPair.utilities(first, second, sensitivity=self.target.sensitivity))
 
 
-def _draws_noise(scale: _Scale, probe: Probe, lights: int) -> bool:
-    """Whether the target draws noise for each outcome, by the random words that it takes."""
-    before = words_taken(probe)
-    with contextlib.suppress(*NO_PAIR, TargetError):
-        outputs = probe(scale.one_unit(np.zeros(lights, dtype=np.int64)).first, FEW)
-        return words_taken(probe) - before > DEAR_WORDS * len(outputs)
+def _is_dear(scale: _Scale, probe: Probe, lights: int) -> bool:
+    """Whether the target draws noise for each of so many light outcomes, by the random words that it takes."""
+    with contextlib.suppress(*NO_PAIR):
+        return is_dear(probe, scale.one_unit(np.zeros(lights, dtype=np.int64)).first)
     return False
 
 

@@ -41,8 +41,7 @@ from attacklab.claims import PrivacyClaim
 from attacklab.floats import BINARY32, BINARY64
 from attacklab.targets import Kind, Target
 
-MEAN_DEVIATION = math.sqrt(2 / math.pi)
-"""The mean deviation of a standard normal."""
+MEAN_DEVIATION = math.sqrt(2 / math.pi)  # the mean deviation of a standard normal
 
 
 @dataclass(frozen=True)

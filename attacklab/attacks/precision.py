@@ -59,22 +59,16 @@ from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Fl
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
-PROBED = 256
-"""How many outputs the median size of the noise is estimated from."""
+PROBED = 256  # how many outputs the median size of the noise is estimated from
 
 MOST_RECORDS = 1 << 12
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 """How far the answers of the third pair are apart, in sensitivities: a multiple of few steps."""
 
-GRID_PROBED = 64
-"""How many outputs of each of its answers are looked at."""
-
-GRID_TOLERANCE = 1e-3
-"""How far from a multiple of a step, in steps, a number may be rounded."""
-
-NARROW = (BINARY32, BINARY16, BFLOAT16)
-"""Formats in which noise may come if the sum is in a wider one."""
+GRID_PROBED = 64  # how many outputs of each of its answers are looked at
+GRID_TOLERANCE = 1e-3  # how far from a multiple of a step, in steps, a number may be rounded
+NARROW = (BINARY32, BINARY16, BFLOAT16)  # formats in which noise may come if the sum is in a wider one
 
 Known: TypeAlias = tuple[NeighbouringPair, Answers | None]
 

@@ -27,8 +27,7 @@ from attacklab.attacks.base import Probe, as_released
 from attacklab.floats import BINARY16, BINARY32, Doubles, Floats, Format, format_of, format_of_bits, half_ulp
 from attacklab.targets import Outputs
 
-DRAWN = 96
-"""How many outputs are drawn where nothing but their format matters."""
+DRAWN = 96  # how many outputs are drawn where nothing but their format matters
 
 LOOKED_AT = 256
 """How many outputs are looked at, if there are so many: decimal texts of binary32 numbers say little each."""
@@ -39,14 +38,12 @@ LEAST = 1e-290
 EVIDENCE_BITS = 64 + 6
 """A format or grid is believed if chance shows it with probability 2^−64; fewer than 2^6 of them are tried."""
 
-ROUNDED_TWICE = 1 + 2.0**-20
-"""The relative error of half a decimal step computed in doubles, and more."""
+ROUNDED_TWICE = 1 + 2.0**-20  # the relative error of half a decimal step computed in doubles, and more
 
 STEP_ULPS = 64
 """How many last places of the largest value multiples of a step may be off, and how far apart they must be besides."""
 
-MOST_DIGITS = 15
-"""Doubles hold every decimal number of so many digits apart."""
+MOST_DIGITS = 15  # doubles hold every decimal number of so many digits apart
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,29 +53,17 @@ from attacklab.releases import gathered
 from attacklab.statistics.expected import expected_evidence
 from attacklab.targets import Kind, Outputs, Target, are_numbers
 
-Sides: TypeAlias = tuple[Outputs, Outputs]
-"""Outputs of either input of a pair."""
+Sides: TypeAlias = tuple[Outputs, Outputs]  # outputs of either input of a pair
 
 Atoms: TypeAlias = Callable[[Outputs], NDArray[np.uint64]]
 """Takes outputs and gives the hash of each, or of a number in each."""
 
-PAIRS = 2
-"""How many pairs are tried."""
-
-TOGETHER = 1 << 8
-"""How many outputs are drawn in a call of many."""
-
-CALLS = 32
-"""How many calls of one trial are compared."""
-
-BEYOND_CHANCE = 6.0
-"""By how many standard deviations calls must agree more often than the trials of one call."""
-
-COLLECTED = 1 << 9
-"""How many calls of one trial the bet is learned from, once some have agreed."""
-
-ENOUGH = 3.0
-"""The evidence, in nats, that further calls must show for a pair to be judged."""
+PAIRS = 2  # how many pairs are tried
+TOGETHER = 1 << 8  # how many outputs are drawn in a call of many
+CALLS = 32  # how many calls of one trial are compared
+BEYOND_CHANCE = 6.0  # by how many standard deviations calls must agree more often than the trials of one call
+COLLECTED = 1 << 9  # how many calls of one trial the bet is learned from, once some have agreed
+ENOUGH = 3.0  # the evidence, in nats, that further calls must show for a pair to be judged
 
 OFTEN = 0.1
 """So often an output must have been seen before, and never from the other input, whatever the evidence: at a large ε,
@@ -84,11 +72,8 @@ evidence takes more calls than these."""
 APART = 4.0
 """Numbers lie on a grid if their differences are whole steps, and half of them are no more than so many steps."""
 
-MOST_STEPS = 1 << 16
-"""By how many steps a utility is raised at the most until its outcome wins."""
-
-COLUMNS = 8
-"""How many numbers of an output are looked at by themselves."""
+MOST_STEPS = 1 << 16  # by how many steps a utility is raised at the most until its outcome wins
+COLUMNS = 8  # how many numbers of an output are looked at by themselves
 
 OUTCOMES = 8
 RECORDS = 4

@@ -49,14 +49,9 @@ from attacklab.targets import Kind, Outputs, Target
 HIGHEST_NATS = 2.0**14
 """How high to look for overflowing weights, in ε·u/(2Δu): binary64 ends at 709.8, x87 extended precision at 11 356."""
 
-LARGEST_INTEGER = 2**63 - 1
-"""The largest value of the widest machine integer in which utilities are given."""
-
-EXACT_INTEGERS = 2**53
-"""Every integer up to this one is a double."""
-
-ROUNDED_NATS = 64.0
-"""How far apart, in ε·u/(2Δu), the doubles around an integer utility should be."""
+LARGEST_INTEGER = 2**63 - 1  # the largest value of the widest machine integer in which utilities are given
+EXACT_INTEGERS = 2**53  # every integer up to this one is a double
+ROUNDED_NATS = 64.0  # how far apart, in ε·u/(2Δu), the doubles around an integer utility should be
 
 HEIGHTS_NATS = (2.0**11, 2.0**14, 2.0**28)
 """Heights, in ε·u/(2Δu), at which the numbers of bfloat16, of binary16 and of binary32 are 16 apart or more."""

@@ -48,8 +48,7 @@ from attacklab.floats import BINARY64, Format, format_of, power_of_two_within
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Outputs, Target
 
-RECORDS = 4
-"""How many records a sum or a mean has: few, so that one of them matters."""
+RECORDS = 4  # how many records a sum or a mean has: few, so that one of them matters
 
 LARGEST = sys.float_info.max
 LEAST = math.ulp(0.0)

@@ -47,13 +47,11 @@ from attacklab.errors import TargetError
 from attacklab.neighbours import Relation
 from attacklab.targets import Kind, Target
 
-PROBED = 31
-"""How many outputs are drawn at each step of the bisection; their median stands for the answer."""
+PROBED = 31  # how many outputs are drawn at each step of the bisection; their median stands for the answer
 
 MOST_RECORDS = 1 << 14
 
-EXCESS = 64.0
-"""How many noise scales apart the two answers should be, if n can be chosen to make them so."""
+EXCESS = 64.0  # how many noise scales apart the two answers should be, if n can be chosen to make them so
 
 
 @dataclass(frozen=True)

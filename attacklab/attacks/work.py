@@ -33,11 +33,8 @@ from attacklab.errors import TargetError
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Kind, Outputs, Target
 
-PROBED = 2_000
-"""How many outputs of each input the adversary draws beforehand."""
-
-MOST_BINS = 64
-"""Outputs or work that take more values than this are cut into this many bins."""
+PROBED = 2_000  # how many outputs of each input the adversary draws beforehand
+MOST_BINS = 64  # outputs or work that take more values than this are cut into this many bins
 
 
 @dataclass(frozen=True)

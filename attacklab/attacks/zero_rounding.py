@@ -20,12 +20,11 @@ import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from attacklab.attacks.base import DEAR_WORDS, Probe, Scenario, whole_only, words_taken
-from attacklab.attacks.common.failures import PROBES, probed
+from attacklab.attacks.base import Probe, Scenario, is_dear, whole_only
+from attacklab.attacks.common.failures import PROBES
 from attacklab.attacks.common.thresholds import DEEPEST_NATS, OUTCOME_0, both_drawn
 from attacklab.bisection import first
 from attacklab.errors import OutsideDomain
@@ -64,7 +63,7 @@ class ZeroRounding:
         for outcomes in (2, self.outcomes):
             with contextlib.suppress(OutsideDomain):
                 scenario = self._astride(target, depth, gap, outcomes)
-                if outcomes == 2 or not _draws_noise(probe, scenario.pair.second):
+                if outcomes == 2 or not is_dear(probe, scenario.pair.second, PROBES):
                     yield scenario
 
     def _astride(self, target: Target, depth: float, gap: float, outcomes: int) -> Scenario:
@@ -87,9 +86,3 @@ class ZeroRounding:
         deepest = max(1.0, DEEPEST_NATS / nats_per_part)
         dead = first(lambda depth: not both_drawn(probe, -depth * gap / parts), most=deepest)
         return math.ceil(BINARY64.underflow_nats / nats_per_part) if dead is None else dead
-
-
-def _draws_noise(probe: Probe, utilities: Any) -> bool:
-    """Whether the target draws noise for each outcome, by the random words that it takes."""
-    before = words_taken(probe)
-    return probed(probe, utilities) is not None and words_taken(probe) - before > DEAR_WORDS * PROBES

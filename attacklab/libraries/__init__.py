@@ -6,10 +6,11 @@ where the library is not installed, and runs where only numpy and the library ar
 - `DISTRIBUTION`: the name under which pip installs the library;
 - `UNSEEDED`: whether it draws from the operating system, so that no seed replays its outputs;
 - `VERSIONS`, if mechanisms differ by version: for each mechanism, a specifier (PEP 440) of the versions that have it;
-- `MECHANISMS`: functions of keyword arguments (`epsilon`, `delta`, `bounds`). Each returns a dict: `kind`, `release`,
-  and any other arguments of the constructor of that kind of `Target`. A claim of another kind than (ε, δ) stands there
-  as JSON, under `claim`, in the form that `claim_from_json` reads; a domain under `domain`, as `Domain.to_json` has it.
-  A sum or a mean states its `relation`: substitute if the number of records is public, add-remove if it is not.
+- its mechanisms: all functions whose names do not begin with an underscore. They take keyword arguments (`epsilon`,
+  `delta`, `bounds`) and return a dict: `kind`, `release`, and any other arguments of the constructor of that kind of
+  `Target`. A claim of another kind than (ε, δ) stands there as JSON, under `claim`, in the form that `claim_from_json`
+  reads; a domain under `domain`, as `Domain.to_json` has it. A sum or a mean states its `relation`: substitute if the
+  number of records is public, add-remove if it is not.
 
 `ValueError` from an adapter's release means that the mechanism does not take this answer; the lab reports it as the
 target's failure.
@@ -99,7 +100,9 @@ def library(name: str) -> Library:
         raise UsageError(f"no library {name!r}; there are {', '.join(NAMES)}")
     adapter = importlib.import_module(module_name)
     mechanisms = {
-        mechanism.__name__: (inspect.getdoc(mechanism) or "").partition("\n")[0] for mechanism in adapter.MECHANISMS
+        place: (inspect.getdoc(member) or "").partition("\n")[0]
+        for place, member in vars(adapter).items()
+        if inspect.isfunction(member) and member.__module__ == module_name and not place.startswith("_")
     }
     versions = getattr(adapter, "VERSIONS", {})
     return Library(name, adapter.DISTRIBUTION, adapter.UNSEEDED, mechanisms, versions)

@@ -22,7 +22,7 @@ VERSIONS = {"snapping": ">=0.5"}
 
 
 @contextmanager
-def drawing_from(rng: np.random.Generator) -> Iterator[None]:
+def _drawing_from(rng: np.random.Generator) -> Iterator[None]:
     """A context in which the operating system's bytes and numpy's global state come from a generator."""
     state = np.random.get_state(legacy=False)
     np.random.seed(rng.integers(1 << 32, size=4))
@@ -39,7 +39,7 @@ def _additive(name: str, epsilon: float, *, is_integer: bool = False, **paramete
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         value = math.floor(answer) if is_integer else answer
-        with drawing_from(rng):
+        with _drawing_from(rng):
             made = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, **parameters)
             return np.array([made.randomise(value) for _ in range(trials)])
 
@@ -95,7 +95,7 @@ def _selection(name: str, epsilon: float) -> dict[str, Any]:
     from diffprivlib import mechanisms
 
     def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
-        with drawing_from(rng):
+        with _drawing_from(rng):
             made = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, utility=np.asarray(utilities).tolist())
             return np.array([made.randomise() for _ in range(trials)])
 
@@ -117,7 +117,7 @@ def _tool(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[str, A
 
     def release(records: Any, trials: int, rng: np.random.Generator) -> Any:
         answer = getattr(tools, kind)
-        with drawing_from(rng):
+        with _drawing_from(rng):
             return np.array([answer(records, epsilon=epsilon, bounds=bounds) for _ in range(trials)])
 
     return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds, "relation": "substitute"}
@@ -131,20 +131,3 @@ def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> di
 def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     """`tools.mean`, where the number of records is public."""
     return _tool("mean", epsilon, bounds)
-
-
-MECHANISMS = (
-    laplace,
-    laplace_bounded_domain,
-    laplace_bounded_noise,
-    snapping,
-    staircase,
-    gaussian,
-    gaussian_analytic,
-    gaussian_discrete,
-    geometric,
-    exponential,
-    permute_and_flip,
-    sum,
-    mean,
-)

@@ -12,7 +12,9 @@ are drawn in blocks of one shape for each number of outcomes.
 
 from __future__ import annotations
 
+import inspect
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,10 @@ import numpy as np
 DISTRIBUTION = "jax"
 UNSEEDED = False
 
-BLOCK = 1 << 13
-"""Outputs drawn at a time."""
+FORMATS = {"float64": "binary64", "float32": "binary32", "float16": "binary16", "bfloat16": "bfloat16"}
+"""The formats of the samplers, as the library and as IEEE 754 name them; each sampler is a mechanism in each."""
+
+BLOCK = 1 << 13  # outputs drawn at a time
 
 CELLS = 1 << 22
 """Random numbers that a selection holds at a time; a block has as many outputs as that allows, up to `BLOCK`."""
@@ -49,11 +53,11 @@ def _additive(sampler_name: str, dtype_name: str, scale: float) -> Any:
     return release
 
 
-def _laplace(dtype_name: str, epsilon: float) -> dict[str, Any]:
+def _laplace(dtype_name: str, *, epsilon: float = 1.0) -> dict[str, Any]:
     return {"kind": "noise", "release": _additive("laplace", dtype_name, 1 / epsilon), "epsilon": epsilon}
 
 
-def _gaussian(dtype_name: str, epsilon: float, delta: float) -> dict[str, Any]:
+def _gaussian(dtype_name: str, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     release = _additive("normal", dtype_name, math.sqrt(2 * math.log(1.25 / delta)) / epsilon)
     return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
 
@@ -64,7 +68,7 @@ def _key(rng: np.random.Generator) -> Any:
     return jax.random.wrap_key_data(rng.integers(1 << 32, size=2, dtype=np.uint32))
 
 
-def _selection(dtype_name: str, epsilon: float, select: Any) -> dict[str, Any]:
+def _selection(select: Any, dtype_name: str, *, epsilon: float = 1.0) -> dict[str, Any]:
     import jax
 
     if dtype_name == "float64":
@@ -92,84 +96,28 @@ def _gumbel(key: Any, exponents: Any, block: int) -> Any:
     return (exponents + jax.random.gumbel(key, (block, len(exponents)), exponents.dtype)).argmax(1)
 
 
-def laplace_float64(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`jax.random.laplace` added to the answer, in binary64."""
-    return _laplace("float64", epsilon)
+def _in_format(name: str, make: Any, summary: str, dtype_name: str) -> Any:
+    """The mechanism `name_format`, a function of the parameters of its claim."""
+    bound = partial(make, dtype_name)
+
+    def mechanism(**claim: float) -> Any:
+        return bound(**claim)
+
+    made: Any = mechanism
+    made.__name__, made.__doc__ = f"{name}_{dtype_name}", summary.format(FORMATS[dtype_name])
+    made.__signature__ = inspect.signature(bound)
+    return made
 
 
-def laplace_float32(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`jax.random.laplace` added to the answer, in binary32."""
-    return _laplace("float32", epsilon)
+_ROWS = (
+    ("laplace", _laplace, "`jax.random.laplace` added to the answer, in {}."),
+    ("gaussian", _gaussian, "`jax.random.normal` added to the answer, in {}, with the textbook's scale for ε up to 1."),
+    ("categorical", partial(_selection, _categorical), "`jax.random.categorical` of the exponents, in {}."),
+    ("gumbel", partial(_selection, _gumbel), "The largest of the exponents with `jax.random.gumbel` added, in {}."),
+)
 
-
-def laplace_float16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`jax.random.laplace` added to the answer, in binary16."""
-    return _laplace("float16", epsilon)
-
-
-def laplace_bfloat16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`jax.random.laplace` added to the answer, in bfloat16."""
-    return _laplace("bfloat16", epsilon)
-
-
-def gaussian_float64(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`jax.random.normal` added to the answer, in binary64, with the textbook's scale for ε up to 1."""
-    return _gaussian("float64", epsilon, delta)
-
-
-def gaussian_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`jax.random.normal` added to the answer, in binary32, with the textbook's scale for ε up to 1."""
-    return _gaussian("float32", epsilon, delta)
-
-
-def gaussian_float16(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`jax.random.normal` added to the answer, in binary16, with the textbook's scale for ε up to 1."""
-    return _gaussian("float16", epsilon, delta)
-
-
-def gaussian_bfloat16(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`jax.random.normal` added to the answer, in bfloat16, with the textbook's scale for ε up to 1."""
-    return _gaussian("bfloat16", epsilon, delta)
-
-
-def categorical_float64(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`jax.random.categorical` of the exponents, in binary64."""
-    return _selection("float64", epsilon, _categorical)
-
-
-def categorical_float32(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`jax.random.categorical` of the exponents, in binary32."""
-    return _selection("float32", epsilon, _categorical)
-
-
-def categorical_float16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`jax.random.categorical` of the exponents, in binary16."""
-    return _selection("float16", epsilon, _categorical)
-
-
-def categorical_bfloat16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`jax.random.categorical` of the exponents, in bfloat16."""
-    return _selection("bfloat16", epsilon, _categorical)
-
-
-def gumbel_float64(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """The largest of the exponents with `jax.random.gumbel` added, in binary64."""
-    return _selection("float64", epsilon, _gumbel)
-
-
-def gumbel_float32(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """The largest of the exponents with `jax.random.gumbel` added, in binary32."""
-    return _selection("float32", epsilon, _gumbel)
-
-
-def gumbel_float16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """The largest of the exponents with `jax.random.gumbel` added, in binary16."""
-    return _selection("float16", epsilon, _gumbel)
-
-
-def gumbel_bfloat16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """The largest of the exponents with `jax.random.gumbel` added, in bfloat16."""
-    return _selection("bfloat16", epsilon, _gumbel)
+for _name, _make, _summary in _ROWS:
+    globals().update({f"{_name}_{dtype}": _in_format(_name, _make, _summary, dtype) for dtype in FORMATS})
 
 
 def gaussian_one_key_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
@@ -182,24 +130,3 @@ def gaussian_one_key_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> di
 
     domain = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
     return {"kind": "dataset", "release": release, "epsilon": epsilon, "delta": delta, "domain": domain}
-
-
-MECHANISMS = (
-    laplace_float64,
-    laplace_float32,
-    laplace_float16,
-    laplace_bfloat16,
-    gaussian_float64,
-    gaussian_float32,
-    gaussian_float16,
-    gaussian_bfloat16,
-    categorical_float64,
-    categorical_float32,
-    categorical_float16,
-    categorical_bfloat16,
-    gumbel_float64,
-    gumbel_float32,
-    gumbel_float16,
-    gumbel_bfloat16,
-    gaussian_one_key_float32,
-)

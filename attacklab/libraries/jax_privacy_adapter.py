@@ -20,8 +20,7 @@ import numpy as np
 DISTRIBUTION = "jax-privacy"
 UNSEEDED = False
 
-BLOCK = 1 << 13
-"""Coordinates of a gradient. JAX compiles for every shape, so there is only one."""
+BLOCK = 1 << 13  # coordinates of a gradient. JAX compiles for every shape, so there is only one
 
 
 def _textbook_scale(epsilon: float, delta: float) -> float:
@@ -68,6 +67,3 @@ def gaussian_float32_gdp(*, epsilon: float = 1.0) -> dict[str, Any]:
     event = GaussianDpEvent(1 / epsilon)
     claim = {"kind": "gdp", "mu": 1 / event.noise_multiplier}
     return {**_privatizer("float32", event.noise_multiplier), "claim": claim, "noise_scale": event.noise_multiplier}
-
-
-MECHANISMS = (gaussian_float32, gaussian_bfloat16, gaussian_float32_gdp)

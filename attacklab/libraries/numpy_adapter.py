@@ -50,6 +50,3 @@ def exponential(*, epsilon: float = 1.0) -> dict[str, Any]:
         return rng.choice(len(weights), size=trials, p=weights / weights.sum())
 
     return {"kind": "selection", "release": release, "epsilon": epsilon}
-
-
-MECHANISMS = (laplace, laplace_legacy, gaussian, exponential)

@@ -25,7 +25,7 @@ DISTRIBUTION = "opacus"
 UNSEEDED = False
 
 
-def noise_multiplier(epsilon: float, delta: float) -> float:
+def _noise_multiplier(epsilon: float, delta: float) -> float:
     """The least noise multiplier that the claim allows, enlarged by more than rounding to binary32 can lose."""
     from scipy.optimize import brentq
     from scipy.special import log_ndtr, ndtr
@@ -66,13 +66,13 @@ def _optimizer(multiplier: float, *, secure_mode: bool) -> dict[str, Any]:
 
 def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     """`DPOptimizer.add_noise` on a gradient in binary32."""
-    made = _optimizer(noise_multiplier(epsilon, delta), secure_mode=False)
+    made = _optimizer(_noise_multiplier(epsilon, delta), secure_mode=False)
     return {**made, "epsilon": epsilon, "delta": delta}
 
 
 def gaussian_secure_mode(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     """`DPOptimizer.add_noise` on a gradient in binary32, with `secure_mode`: half the sum of four draws."""
-    made = _optimizer(noise_multiplier(epsilon, delta), secure_mode=True)
+    made = _optimizer(_noise_multiplier(epsilon, delta), secure_mode=True)
     return {**made, "epsilon": epsilon, "delta": delta}
 
 
@@ -86,6 +86,3 @@ def gaussian_rdp(*, epsilon: float = 1.0) -> dict[str, Any]:
     counted = compute_rdp(q=1.0, noise_multiplier=multiplier, steps=1, orders=orders)
     claim = {"kind": "rdp", "alpha": orders, "epsilon": [float(bound) for bound in counted]}
     return {**_optimizer(multiplier, secure_mode=False), "claim": claim}
-
-
-MECHANISMS = (gaussian, gaussian_secure_mode, gaussian_rdp)

@@ -227,10 +227,3 @@ def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> di
 def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     """`then_mean` of floats with Laplace noise, for the sensitivity that its map declares."""
     return _aggregate("mean", epsilon, bounds)
-
-
-MECHANISMS = (
-    *(laplace, laplace_integer, gaussian, gaussian_integer, noisy_max, sum, mean),
-    *(laplace_integer_of_3, laplace_integer_of_9, laplace_integer_of_20),
-    *(gaussian_zcdp, gaussian_integer_zcdp, noisy_max_zcdp),
-)

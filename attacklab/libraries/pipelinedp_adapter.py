@@ -37,6 +37,3 @@ def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
 
     mechanism = GaussianMechanism.create_from_epsilon_delta(epsilon, delta, 1.0)
     return {"kind": "noise", "release": _additive(mechanism), "epsilon": epsilon, "delta": delta}
-
-
-MECHANISMS = (laplace, gaussian)

@@ -73,6 +73,3 @@ def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> di
 def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     """`BoundedMean` of floats."""
     return _bounded("mean", "BoundedMean", epsilon, bounds)
-
-
-MECHANISMS = (laplace, laplace_integer, gaussian, sum, mean)

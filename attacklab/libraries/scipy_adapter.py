@@ -32,6 +32,3 @@ def laplace_inverse_cdf(*, epsilon: float = 1.0) -> dict[str, Any]:
         return answer + stats.laplace.ppf(rng.random(trials), scale=1 / epsilon)
 
     return {"kind": "noise", "release": release, "epsilon": epsilon}
-
-
-MECHANISMS = (laplace, laplace_inverse_cdf)

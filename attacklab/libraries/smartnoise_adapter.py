@@ -45,6 +45,3 @@ def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
 def gaussian_discrete(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     """`DiscreteGaussian`, over the integers, up to version 1.0.2."""
     return _additive("DiscreteGaussian", epsilon, delta)
-
-
-MECHANISMS = (laplace, laplace_discrete, gaussian, gaussian_discrete)

@@ -11,7 +11,9 @@ Utilities are taken as doubles, and their exponents ε·u/2 rounded to the forma
 
 from __future__ import annotations
 
+import inspect
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,10 @@ import numpy as np
 DISTRIBUTION = "torch"
 UNSEEDED = False
 
-CELLS = 1 << 22
-"""Random numbers that are held at a time."""
+FORMATS = {"float64": "binary64", "float32": "binary32", "float16": "binary16", "bfloat16": "bfloat16"}
+"""The formats of the samplers, as the library and as IEEE 754 name them; each sampler is a mechanism in each."""
+
+CELLS = 1 << 22  # random numbers that are held at a time
 
 
 def _answer(answer: float, dtype: Any) -> Any:
@@ -39,7 +43,7 @@ def _array(outputs: Any) -> Any:
     return (outputs.float() if outputs.dtype == torch.bfloat16 else outputs).numpy()
 
 
-def _laplace(dtype_name: str, epsilon: float) -> dict[str, Any]:
+def _laplace(dtype_name: str, *, epsilon: float = 1.0) -> dict[str, Any]:
     import torch
 
     dtype = getattr(torch, dtype_name)
@@ -52,7 +56,7 @@ def _laplace(dtype_name: str, epsilon: float) -> dict[str, Any]:
     return {"kind": "noise", "release": release, "epsilon": epsilon}
 
 
-def _gaussian(dtype_name: str, epsilon: float, delta: float) -> dict[str, Any]:
+def _gaussian(dtype_name: str, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     import torch
 
     dtype = getattr(torch, dtype_name)
@@ -66,7 +70,7 @@ def _gaussian(dtype_name: str, epsilon: float, delta: float) -> dict[str, Any]:
     return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
 
 
-def _selection(dtype_name: str, epsilon: float, select: Any) -> dict[str, Any]:
+def _selection(select: Any, dtype_name: str, *, epsilon: float = 1.0) -> dict[str, Any]:
     import torch
 
     def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
@@ -94,84 +98,32 @@ def _gumbel(exponents: Any, trials: int, generator: Any) -> Any:
     return torch.cat([drawn(min(rows, trials - done)) for done in range(0, trials, rows)])
 
 
-def laplace_float64(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`torch.distributions.Laplace` around the answer, in binary64."""
-    return _laplace("float64", epsilon)
+def _in_format(name: str, make: Any, summary: str, dtype_name: str) -> Any:
+    """The mechanism `name_format`, a function of the parameters of its claim."""
+    bound = partial(make, dtype_name)
+
+    def mechanism(**claim: float) -> Any:
+        return bound(**claim)
+
+    made: Any = mechanism
+    made.__name__, made.__doc__ = f"{name}_{dtype_name}", summary.format(FORMATS[dtype_name])
+    made.__signature__ = inspect.signature(bound)
+    return made
 
 
-def laplace_float32(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`torch.distributions.Laplace` around the answer, in binary32."""
-    return _laplace("float32", epsilon)
+_ROWS = (
+    ("laplace", _laplace, "`torch.distributions.Laplace` around the answer, in {}."),
+    ("gaussian", _gaussian, "`torch.normal` added to the answer, in {}, with the textbook's scale for ε up to 1."),
+    ("multinomial", partial(_selection, _multinomial), "`torch.multinomial` of `torch.softmax`, in {}."),
+    (
+        "gumbel",
+        partial(_selection, _gumbel),
+        "The largest of the exponents with Gumbel noise from `torch.rand` added, in {}.",
+    ),
+)
 
-
-def laplace_float16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`torch.distributions.Laplace` around the answer, in binary16."""
-    return _laplace("float16", epsilon)
-
-
-def laplace_bfloat16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`torch.distributions.Laplace` around the answer, in bfloat16."""
-    return _laplace("bfloat16", epsilon)
-
-
-def gaussian_float64(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`torch.normal` added to the answer, in binary64, with the textbook's scale for ε up to 1."""
-    return _gaussian("float64", epsilon, delta)
-
-
-def gaussian_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`torch.normal` added to the answer, in binary32, with the textbook's scale for ε up to 1."""
-    return _gaussian("float32", epsilon, delta)
-
-
-def gaussian_float16(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`torch.normal` added to the answer, in binary16, with the textbook's scale for ε up to 1."""
-    return _gaussian("float16", epsilon, delta)
-
-
-def gaussian_bfloat16(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`torch.normal` added to the answer, in bfloat16, with the textbook's scale for ε up to 1."""
-    return _gaussian("bfloat16", epsilon, delta)
-
-
-def multinomial_float64(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`torch.multinomial` of `torch.softmax`, in binary64."""
-    return _selection("float64", epsilon, _multinomial)
-
-
-def multinomial_float32(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`torch.multinomial` of `torch.softmax`, in binary32."""
-    return _selection("float32", epsilon, _multinomial)
-
-
-def multinomial_float16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`torch.multinomial` of `torch.softmax`, in binary16."""
-    return _selection("float16", epsilon, _multinomial)
-
-
-def multinomial_bfloat16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`torch.multinomial` of `torch.softmax`, in bfloat16."""
-    return _selection("bfloat16", epsilon, _multinomial)
-
-
-def gumbel_float64(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """The largest of the exponents with Gumbel noise from `torch.rand` added, in binary64."""
-    return _selection("float64", epsilon, _gumbel)
-
-
-def gumbel_float32(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """The largest of the exponents with Gumbel noise from `torch.rand` added, in binary32."""
-    return _selection("float32", epsilon, _gumbel)
-
-
-def gumbel_float16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """The largest of the exponents with Gumbel noise from `torch.rand` added, in binary16."""
-    return _selection("float16", epsilon, _gumbel)
-
-
-def gumbel_bfloat16(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """The largest of the exponents with Gumbel noise from `torch.rand` added, in bfloat16."""
-    return _selection("bfloat16", epsilon, _gumbel)
+for _name, _make, _summary in _ROWS:
+    globals().update({f"{_name}_{dtype}": _in_format(_name, _make, _summary, dtype) for dtype in FORMATS})
 
 
 def gaussian_one_seed_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
@@ -191,24 +143,3 @@ def gaussian_one_seed_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> d
 
     domain = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
     return {"kind": "dataset", "release": release, "epsilon": epsilon, "delta": delta, "domain": domain}
-
-
-MECHANISMS = (
-    laplace_float64,
-    laplace_float32,
-    laplace_float16,
-    laplace_bfloat16,
-    gaussian_float64,
-    gaussian_float32,
-    gaussian_float16,
-    gaussian_bfloat16,
-    multinomial_float64,
-    multinomial_float32,
-    multinomial_float16,
-    multinomial_bfloat16,
-    gumbel_float64,
-    gumbel_float32,
-    gumbel_float16,
-    gumbel_bfloat16,
-    gaussian_one_seed_float32,
-)

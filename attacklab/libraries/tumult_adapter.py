@@ -117,6 +117,3 @@ def gaussian_discrete_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
     variance = 1 / epsilon**2
     measurement = AddDiscreteGaussianNoise(_exact(variance, is_rounded_up=True))
     return _concentrated(measurement, math.floor, variance)
-
-
-MECHANISMS = (laplace, geometric, gaussian, gaussian_discrete, gaussian_zcdp, gaussian_discrete_zcdp)

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from attacklab.attacks.base import DEAR_WORDS, FEW, Probe, Scenario, words_taken
+from attacklab.attacks.base import Probe, Scenario, is_dear
 from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.black_box.screening import FEWEST, Draw, Sampler, screened
@@ -31,33 +31,23 @@ from attacklab.errors import TargetError, UsageError
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Failure, Kind, Target, are_numbers
 
-EVENTS = 8
-"""How many events of a pair the choosing sample picks from."""
+EVENTS = 8  # how many events of a pair the choosing sample picks from
 
 LEAST_LEARNING = 64
 
-LOOKS = 12
-"""All in all, about so many times as many outputs are drawn as the events of one pair are learned from."""
+LOOKS = 12  # all in all, about so many times as many outputs are drawn as the events of one pair are learned from
 
 OF_TRIALS = 6
 """Events are learned from one output for so many trials at the most, so that looking costs less than judging."""
 
-MORE = 8
-"""To prove the largest ε, events are learned from so many times more outputs at the most."""
-
-OF_PROVING_TRIALS = 4
-"""They are learned from one output for so many trials then, because all trials are drawn anyway."""
-
-SCREENING_TO_PROVE = 8
-"""The same as `SCREENING`, to prove the largest ε."""
+MORE = 8  # to prove the largest ε, events are learned from so many times more outputs at the most
+OF_PROVING_TRIALS = 4  # they are learned from one output for so many trials then, because all trials are drawn anyway
+SCREENING_TO_PROVE = 8  # the same as `SCREENING`, to prove the largest ε
 
 MOST_PAIRS = 200
 
-OUTPUTS_A_PAIR = 16
-"""There is at most one candidate pair for so many outputs that events are learned from."""
-
-SCREENING = 16
-"""Pairs are compared on so many times fewer outputs than events are learned from."""
+OUTPUTS_A_PAIR = 16  # there is at most one candidate pair for so many outputs that events are learned from
+SCREENING = 16  # pairs are compared on so many times fewer outputs than events are learned from
 
 OBJECTS = 2
 """Where outputs are not arrays of numbers, and so are dear to take apart, so many times fewer pairs are kept, and
@@ -133,7 +123,7 @@ class BlackBox:
         covered = [pair for pair in found if target.covers(pair)]
         outputs = self.learning // (SCREENING_TO_PROVE if self.proving else SCREENING)
         best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=outputs, proving=self.proving)
-        pairs = declared + (best if self.proving else _few_dear(best[: self._kept(best, draw)], probe))
+        pairs = declared + (best if self.proving else _cheap(best[: self._kept(best, draw)], probe))
         learned = [
             _learned(target, draw, pair, self._outputs(draw, pair, len(pairs)), proving=self.proving) for pair in pairs
         ]
@@ -155,16 +145,9 @@ class BlackBox:
         return max(LEAST_LEARNING, outputs)
 
 
-def _few_dear(pairs: Sequence[NeighbouringPair], probe: Probe) -> list[NeighbouringPair]:
+def _cheap(pairs: Sequence[NeighbouringPair], probe: Probe) -> list[NeighbouringPair]:
     """The most promising pair, and of the others those whose outputs do not cost much to draw."""
-
-    def is_cheap(pair: NeighbouringPair) -> bool:
-        before = words_taken(probe)
-        with contextlib.suppress(TargetError):
-            probe(pair.first, FEW)
-        return words_taken(probe) - before <= DEAR_WORDS * FEW
-
-    return [*pairs[:1], *filter(is_cheap, pairs[1:])]
+    return [*pairs[:1], *(pair for pair in pairs[1:] if not is_dear(probe, pair.first))]
 
 
 def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:

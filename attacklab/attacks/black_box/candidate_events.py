@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event
-from attacklab.attacks.black_box.learned_scores import Memory, learned_scores, scores_of_all
+from attacklab.attacks.black_box.learned_scores import learned_scores, scores_of_all
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
 from attacklab.attacks.common.failures import FAILS
 from attacklab.attacks.features.atoms import form_of_list
@@ -38,23 +38,18 @@ from attacklab.targets import Failure, Outputs
 QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4, 12), 1 - 2.0 ** -np.arange(4, 12)]))
 """Where half-lines may end, besides at the largest and the least value."""
 
-FEW = 64
-"""A score of no more values than that may have a half-line end at each of them."""
-
-OBJECTS = 1 << 12
-"""How many outputs of either input are learned from, and ranked on, that are not an array of numbers."""
+FEW = 64  # a score of no more values than that may have a half-line end at each of them
+OBJECTS = 1 << 12  # how many outputs of either input are learned from, and ranked on, that are not an array of numbers
 
 FIRST_LOOK = 1 << 16
 """How many outputs of either input show which scores are worth learning from all outputs, to prove an ε."""
 
-FINALISTS = 12
-"""How many such scores there are, besides those over all numbers."""
+FINALISTS = 12  # how many such scores there are, besides those over all numbers
 
 Ranking = Callable[[NDArray[np.int64], NDArray[np.int64], int], Doubles]
 """Takes how often events held outputs of either input, and of how many; gives one number an event."""
 
-LIKELY_VALUES = 16
-"""How many of the most frequent values are candidates by themselves."""
+LIKELY_VALUES = 16  # how many of the most frequent values are candidates by themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +93,19 @@ def candidate_events(
 
 def _refuting(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
     """The events of the clearest scores, learned again from all outputs."""
-    memory = Memory.of(*_halves(first, second))
-    try:
-        clearest = _clearest(learned_scores(memory), memory.learning, memory.ranking, rank)[:most]
-        return [replace(ranked, score=ranked.score.learned_from(memory.everything)) for ranked in clearest]
-    finally:
-        memory.forget()
+    learning, ranking = _halves(first, second)
+    clearest = _clearest(learned_scores(learning, ranking), learning, ranking, rank)[:most]
+    everything = Learning(
+        np.concatenate([learning.outputs, ranking.outputs]), np.concatenate([learning.of_first, ranking.of_first])
+    )
+    return [replace(ranked, score=ranked.score.learned_from(everything)) for ranked in clearest]
 
 
 def _proving(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
     """The events of the scores that are clearest on some outputs, with rules and ends found on all."""
-    memory = Memory.of(*_halves(first[:FIRST_LOOK], second[:FIRST_LOOK]))
-    joint: list[Score] = []
-    try:
-        apart = _clearest(learned_scores(memory), memory.learning, memory.ranking, rank)
-        joint += scores_of_all(memory)
-    finally:
-        memory.forget()
+    glance = _halves(first[:FIRST_LOOK], second[:FIRST_LOOK])
+    apart = _clearest(learned_scores(*glance), *glance, rank)
+    joint = scores_of_all(*glance)
     learning, ranking = _halves(first, second)
     chosen = [*joint, *(ranked.score for ranked in apart[:FINALISTS])]
     return _clearest((score.learned_from(learning) for score in chosen), learning, ranking, rank)[:most]

@@ -25,37 +25,18 @@ from attacklab.attacks.features import Feature
 from attacklab.floats import Doubles
 from attacklab.targets import Outputs
 
-MOST = 32
-"""How many numbers are regressors."""
-
-IN_PAIRS = 12
-"""How many numbers at the most have their products among the regressors."""
-
-LIKELY = 1 / 64
-"""A value is likely that makes up this share of the outputs."""
-
-LIKELY_VALUES = 6
-"""How many likely values of a number are regressors."""
-
-KNOTS = 32
-"""How many quantiles ranks are interpolated between."""
-
-PENALTY = 1.0
-"""The weight of the ridge: as much as one output more."""
-
-STEPS, SMALLEST_STEP = 32, 1e-3
-"""How many steps the regression takes at the most, and the one after which it ends."""
+MOST = 32  # how many numbers are regressors
+IN_PAIRS = 12  # how many numbers at the most have their products among the regressors
+LIKELY = 1 / 64  # a value is likely that makes up this share of the outputs
+LIKELY_VALUES = 6  # how many likely values of a number are regressors
+KNOTS = 32  # how many quantiles ranks are interpolated between
+PENALTY = 1.0  # the weight of the ridge: as much as one output more
+STEPS, SMALLEST_STEP = 32, 1e-3  # how many steps the regression takes at the most, and the one after which it ends
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """One number, with what its regressors are computed from.
-
-    Attributes:
-        of: reads it off outputs.
-        likely: its likely values, ascending.
-        knots: quantiles of all its other values; empty if there are too few of them.
-    """
+    """One number, with its likely values, ascending, and quantiles of all others; none if those are too few."""
 
     of: Callable[[Outputs], NDArray[Any]]
     likely: Doubles

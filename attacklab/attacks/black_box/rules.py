@@ -17,23 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.black_box.scores import Learning, Score, as_doubles, cells
-from attacklab.attacks.features import Feature, hashes
+from attacklab.attacks.features import Feature
 from attacklab.floats import Doubles
 from attacklab.targets import Outputs
 
-PENALTY = 1.0
-"""The penalty of the ridge regressions, in outputs: it limits the weight of what is hardly ever seen."""
-
-FAINTEST = 0.5
-"""The smoothing of a table: how many more outputs of either input are added to those seen of a code."""
-
-DENSE = 1 << 12
-"""Codes below that are places in an array."""
+PENALTY = 1.0  # the penalty of the ridge regressions, in outputs: it limits the weight of what is hardly ever seen
+FAINTEST = 0.5  # the smoothing of a table: how many more outputs of either input are added to those seen of a code
+DENSE = 1 << 12  # codes below that are places in an array
 
 EVERY_BYTE = np.arange(256, dtype=np.uint8)[:, np.newaxis]
 
-Codes = Callable[[Outputs], NDArray[Any]]
-"""Takes outputs and gives a code for each: integers."""
+Codes = Callable[[Outputs], NDArray[Any]]  # takes outputs and gives a code for each: integers
 
 
 def table(words: str, codes: Codes, learning: Learning, smoothing: float = FAINTEST) -> Score:
@@ -50,27 +44,20 @@ def table(words: str, codes: Codes, learning: Learning, smoothing: float = FAINT
         look_up: Callable[[Outputs], Doubles] = partial(_indexed, codes=codes, dense=dense)
     else:
         look_up = partial(_looked_up, codes=codes, known=known, log_ratios=log_ratios)
-    again = partial(_table_again, words, codes, smoothing=smoothing)
+    again = partial(table, words, codes, smoothing=smoothing)
     return Score(f"the log likelihood ratio of {words}", look_up, again)
-
-
-def _table_again(words: str, codes: Codes, learning: Learning, *, smoothing: float) -> Score:
-    return table(words, codes, learning, smoothing)
 
 
 def bins(feature: Feature, ends: Doubles) -> Codes:
     """The bins of a feature between some ends, in ascending order; what is missing has a bin of its own."""
-    return partial(_binned, feature=feature.of, ends=ends)
+    of = feature.of
+    return lambda outputs: np.searchsorted(ends, as_doubles(of(outputs)))  # NaN comes after all numbers
 
 
 def cells_of(feature: Feature) -> Codes:
     """The sign, exponent and grid of a feature."""
-    return partial(_cells, feature=feature.of)
-
-
-def whole(outputs: Outputs) -> NDArray[np.uint64]:
-    """The whole output as a code."""
-    return hashes(outputs)
+    of = feature.of
+    return lambda outputs: cells(as_doubles(of(outputs)))
 
 
 def encoded(values: NDArray[Any]) -> NDArray[np.uint8]:
@@ -112,12 +99,8 @@ def summed(scores: Sequence[Score]) -> Score:
     return Score(
         "the log likelihood ratio of all features",
         partial(_sum, scores=tuple(scores), weights=np.ones(len(scores))),
-        partial(_summed_again, scores),
+        lambda learning: summed([score.learned_from(learning) for score in scores]),
     )
-
-
-def _summed_again(scores: Sequence[Score], learning: Learning) -> Score:
-    return summed([score.learned_from(learning) for score in scores])
 
 
 def _indexed(outputs: Outputs, *, codes: Codes, dense: Doubles) -> Doubles:
@@ -128,14 +111,6 @@ def _looked_up(outputs: Outputs, *, codes: Codes, known: NDArray[Any], log_ratio
     found = codes(outputs)
     place = np.minimum(np.searchsorted(known, found), len(known) - 1)
     return np.where(known[place] == found, log_ratios[place], 0.0)
-
-
-def _binned(outputs: Outputs, *, feature: Callable[[Outputs], NDArray[Any]], ends: Doubles) -> NDArray[np.int64]:
-    return np.searchsorted(ends, as_doubles(feature(outputs)))  # NaN comes after all numbers
-
-
-def _cells(outputs: Outputs, *, feature: Callable[[Outputs], NDArray[Any]]) -> NDArray[np.int64]:
-    return cells(as_doubles(feature(outputs)))
 
 
 def _ones_in_common(bits: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -18,11 +18,8 @@ from attacklab.attacks.features import Feature
 from attacklab.floats import Doubles
 from attacklab.targets import Outputs
 
-FINEST, COARSEST = -1100, 1100
-"""The exponent and the grid exponent given to 0 and to values that are not finite."""
-
-LOW_BITS = 4
-"""How many of the lowest bits of a double's encoding are scores of their own."""
+FINEST, COARSEST = -1100, 1100  # the exponent and the grid exponent given to 0 and to values that are not finite
+LOW_BITS = 4  # how many of the lowest bits of a double's encoding are scores of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +83,14 @@ def cells(values: Doubles) -> NDArray[np.int64]:
     return numbers.astype(np.int64) * 2 + np.signbit(values)
 
 
+SCORES_OF_NUMBERS: tuple[tuple[str, Callable[[Doubles], Doubles]], ...] = (
+    ("the exponent of", exponent),
+    ("the grid exponent of", grid_exponent),
+    ("the trailing zeros of", lambda values: 52.0 + grid_exponent(values) - exponent(values)),
+    ("the sign bit of", lambda values: np.signbit(values).astype(np.float64)),
+)
+
+
 def number_scores(feature: Feature, centre: float) -> Iterator[Score]:
     """The scores of a feature with many values, besides the feature itself.
 
@@ -93,29 +98,24 @@ def number_scores(feature: Feature, centre: float) -> Iterator[Score]:
         feature: a number.
         centre: of its values.
     """
-    of = partial(_of, feature)
-    words = feature.description
-    yield Score(f"the distance of {words} from {float(centre)!r}", of(partial(_distance, centre=centre)))
-    yield Score(f"the exponent of {words}", of(exponent))
-    yield Score(f"the grid exponent of {words}", of(grid_exponent))
-    yield Score(f"the trailing zeros of {words}", of(_trailing_zeros))
-    yield Score(f"the sign bit of {words}", of(_sign))
+    words, score = feature.description, partial(_score_of, feature=feature.of)
+    distance = partial(score, score=lambda values: np.abs(values - centre))
+    yield Score(f"the distance of {words} from {float(centre)!r}", distance)
+    for name, of_number in SCORES_OF_NUMBERS:
+        yield Score(f"{name} {words}", partial(score, score=of_number))
     for bit in range(LOW_BITS):
-        yield Score(f"bit {bit} of {words}", of(partial(_bit, place=bit)))
+        yield Score(f"bit {bit} of {words}", partial(score, score=partial(_bit, place=bit)))
 
 
 def plain_score(feature: Feature) -> Score:
     """The feature itself."""
-    return Score(feature.description, _of(feature, _itself))
+    of = feature.of
+    return Score(feature.description, lambda outputs: as_doubles(of(outputs)))
 
 
 def as_doubles(values: NDArray[Any]) -> Doubles:
     """The numbers of a feature as doubles."""
     return values.astype(np.float64, copy=False)
-
-
-def _of(feature: Feature, score: Callable[[Doubles], Doubles]) -> Callable[[Outputs], Doubles]:
-    return partial(_score_of, feature=feature.of, score=score)
 
 
 def _score_of(
@@ -124,28 +124,8 @@ def _score_of(
     return score(as_doubles(feature(outputs)))
 
 
-def _itself(values: Doubles) -> Doubles:
-    return values
-
-
-def _distance(values: Doubles, *, centre: float) -> Doubles:
-    return np.abs(values - centre)
-
-
-def _trailing_zeros(values: Doubles) -> Doubles:
-    return 52.0 + grid_exponent(values) - exponent(values)
-
-
-def _sign(values: Doubles) -> Doubles:
-    return np.signbit(values).astype(np.float64)
-
-
 def _bit(values: Doubles, *, place: int) -> Doubles:
     return (np.ascontiguousarray(values).view(np.uint64) >> np.uint64(place) & np.uint64(1)).astype(np.float64)
 
 
-def _failures(outputs: Outputs) -> Doubles:
-    return failed(outputs).astype(np.float64)
-
-
-IS_FAILURE = Score("failure", _failures)
+IS_FAILURE = Score("failure", lambda outputs: failed(outputs).astype(np.float64))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_floats
-from attacklab.attacks.black_box.candidate_pairs.found import fingerprint
+from attacklab.attacks.black_box.candidate_pairs import fingerprint
 from attacklab.attacks.black_box.scores import grid_exponent
 from attacklab.attacks.common.failures import sampled
 from attacklab.attacks.features import features, hashes
@@ -28,20 +28,11 @@ from attacklab.statistics.choosing import promised_epsilon
 from attacklab.statistics.expected import expected_evidence
 from attacklab.targets import Failure, Outputs
 
-FEWEST = 16
-"""The least number of outputs of an input that a pair is judged by."""
-
-FACTOR = 4
-"""How many times as many outputs each round draws, of about so many times fewer pairs."""
-
-QUANTILES = np.arange(1, 16) / 16
-"""Where half-lines may end."""
-
-LIKELY_VALUES = 8
-"""How many of the most frequent values are compared."""
-
-HOPELESS = 16
-"""If the target fails in every trial on so many pairs, none is worth more trials."""
+FEWEST = 16  # the least number of outputs of an input that a pair is judged by
+FACTOR = 4  # how many times as many outputs each round draws, of about so many times fewer pairs
+QUANTILES = np.arange(1, 16) / 16  # where half-lines may end
+LIKELY_VALUES = 8  # how many of the most frequent values are compared
+HOPELESS = 16  # if the target fails in every trial on so many pairs, none is worth more trials
 
 Draw = Callable[[NeighbouringPair, int], tuple[Outputs, Outputs]]
 

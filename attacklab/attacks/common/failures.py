@@ -27,14 +27,9 @@ from attacklab.targets import Failure, Outputs
 
 FLOATS: Final = (float, np.floating)
 
-PROBES = 64
-"""How many outputs of each input are looked at: a failure of probability ½ is missed with probability 2^−64."""
-
-PIECE = 32
-"""How many outputs are drawn together, if drawing more of them fails."""
-
-ONE_BY_ONE = 256
-"""How many outputs are drawn one at a time, if drawing them together fails."""
+PROBES = 64  # how many outputs of each input are looked at: a failure of probability ½ is missed with probability 2^−64
+PIECE = 32  # how many outputs are drawn together, if drawing more of them fails
+ONE_BY_ONE = 256  # how many outputs are drawn one at a time, if drawing them together fails
 
 
 def failed(outputs: Outputs) -> NDArray[np.bool_]:

@@ -15,8 +15,7 @@ from attacklab.errors import TargetError
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Outputs, is_exact
 
-PROBED = 501
-"""How many outputs are drawn of each input; their median stands for the answer."""
+PROBED = 501  # how many outputs are drawn of each input; their median stands for the answer
 
 
 def half_line_scenario(

@@ -34,20 +34,11 @@ from attacklab.floats import BINARY64, Doubles, Floats, half_ulp
 from attacklab.neighbours import NeighbouringPair, Relation, as_array
 from attacklab.targets import Kind, Outputs, Target, are_numbers
 
-PROBED = 256
-"""How many outputs of each input are looked at."""
-
-MOST_PAIRS = 2
-"""How many declared pairs are looked at, if the input is a dataset of any shape."""
-
-MOST_NUMBERS = 4
-"""How many of the numbers in an output are looked at."""
-
-MOST_COLUMNS = 8
-"""How many columns of records statistics are guessed from."""
-
-MOST_ANSWERS = 4
-"""How many guesses of a true answer are kept."""
+PROBED = 256  # how many outputs of each input are looked at
+MOST_PAIRS = 2  # how many declared pairs are looked at, if the input is a dataset of any shape
+MOST_NUMBERS = 4  # how many of the numbers in an output are looked at
+MOST_COLUMNS = 8  # how many columns of records statistics are guessed from
+MOST_ANSWERS = 4  # how many guesses of a true answer are kept
 
 SPLITS = (2.0, 3.0, 4.0, 0.5)
 """How many times the textbook's scale the noise may have: a budget was split, or a sensitivity doubled or halved."""
@@ -55,14 +46,12 @@ SPLITS = (2.0, 3.0, 4.0, 0.5)
 SLOPES = (1.0, -1.0, 100.0, 0.01, 1000.0, 0.001)
 """Public factors by which a sum may be multiplied afterwards, besides the number of records."""
 
-ERRORS = 6.0
-"""How many standard errors a median may be off; by chance, with a probability of 2e-9."""
+ERRORS = 6.0  # how many standard errors a median may be off; by chance, with a probability of 2e-9
 
 DEVIATION_TOLERANCE = 0.28
 """How far, relatively, a mean deviation of `PROBED` outputs may be off: 4.5 standard errors for Laplace noise."""
 
-Answers: TypeAlias = tuple[float, float]
-"""Two true answers."""
+Answers: TypeAlias = tuple[float, float]  # two true answers
 
 ScaleOf: TypeAlias = Callable[[float], tuple[float, float]]
 """`scale_of(sensitivity)`: the scale of the noise, and the rate by which samplers that divide divide."""

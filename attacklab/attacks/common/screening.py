@@ -26,32 +26,21 @@ from attacklab.targets import Outputs
 GLANCED_AT = 128
 """How many rows a model is tried on at first: a bet that wins one time in 25 loses on all with probability 0.5 %."""
 
-GUESSED_AT = 32
-"""How many rows tell whether a guess of the answer, the scale and the sampler can be right."""
+GUESSED_AT = 32  # how many rows tell whether a guess of the answer, the scale and the sampler can be right
 
 COARSE = {1: 256.0, 2: 3.0}
 """If rounding may have moved one number, or two, by more half ulps than this, any number nearby counts as reachable."""
 
-ENOUGH = 0.01
-"""If a bet promises so much evidence a trial, in nats, no other numbers are looked at."""
-
-EXPECTED = 0.75
-"""A model that reaches a smaller share of the outputs from their own answer is a wrong one."""
-
-STANDARD_ERRORS = 3.0
-"""By how many a bet must win on the outputs looked at to be judged."""
+ENOUGH = 0.01  # if a bet promises so much evidence a trial, in nats, no other numbers are looked at
+EXPECTED = 0.75  # a model that reaches a smaller share of the outputs from their own answer is a wrong one
+STANDARD_ERRORS = 3.0  # by how many a bet must win on the outputs looked at to be judged
 
 NEARLY = 0.95
 """Bets that promise less than so much of the best one's evidence are left out; a first look might prefer them."""
 
-MOST_NUMBERS = 10
-"""How many numbers, each scaled in one way, are looked at."""
-
-MOST_BETS = 3
-"""How many bets on a pair are judged."""
-
-MOST_SCENARIOS = 2
-"""How many pairs are judged if their true answers were guessed."""
+MOST_NUMBERS = 10  # how many numbers, each scaled in one way, are looked at
+MOST_BETS = 3  # how many bets on a pair are judged
+MOST_SCENARIOS = 2  # how many pairs are judged if their true answers were guessed
 
 
 @dataclass(frozen=True, slots=True)

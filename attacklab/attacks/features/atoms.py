@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.features.distinct import distinct
 from attacklab.attacks.features.paths import followed
 from attacklab.attacks.features.recent import recalled
 from attacklab.attacks.features.values import DEEPEST, EXACT, Parts, is_foreign, not_understood, opened
@@ -28,8 +27,7 @@ _MIX: Final = (
 )
 """The finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
 
-NUMBERS: Final = "biufc"
-"""numpy's codes of the types whose bytes are their bits."""
+NUMBERS: Final = "biufc"  # numpy's codes of the types whose bytes are their bits
 
 DOUBLES: Final = {float, np.float64}
 
@@ -51,9 +49,6 @@ def hashes(outputs: Outputs) -> NDArray[np.uint64]:
     Raises:
         NotUnderstood: an output holds something that has only an identity.
     """
-    few = distinct(outputs)
-    if few is not None:
-        return _hashed(few.outputs)[few.places]
     return recalled(outputs, "hashes", lambda: _hashed(outputs))
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.features.distinct import distinct
 from attacklab.attacks.features.leaves import (
     MOST_NAMES,
     in_bytes,
@@ -41,11 +40,8 @@ from attacklab.attacks.features.variety import most_telling
 from attacklab.plain_text import quoted
 from attacklab.targets import Outputs
 
-MOST = 64
-"""How many features of one output are looked at."""
-
-DIFFERENCES = 8
-"""How many differences of two numbers next to each other are features."""
+MOST = 64  # how many features of one output are looked at
+DIFFERENCES = 8  # how many differences of two numbers next to each other are features
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +118,10 @@ Found = Iterator[tuple[Feature, bool]]
 
 
 def _found(outputs: Outputs, of_first: NDArray[np.bool_] | None) -> Found:
-    few = distinct(outputs) if of_first is None else None
-    outputs = outputs if few is None else few.outputs
     return _Walk(of_first, outputs).at((), "the output", 0)
 
 
 def _at(outputs: Outputs, *, steps: tuple[Step, ...], read: Callable[[Values], NDArray[Any]]) -> NDArray[Any]:
-    few = distinct(outputs)
-    if few is not None:
-        return _at(few.outputs, steps=steps, read=read)[few.places]
     return recalled(outputs, (steps, read), lambda: read(followed(outputs, steps)))
 
 

@@ -29,20 +29,11 @@ from attacklab.plain_text import quoted
 Read: TypeAlias = Callable[[Values], NDArray[Any]]
 Named: TypeAlias = Iterator[tuple[str, Read]]
 
-MOST_NAMES = 64
-"""How many keys of a dict or members of a set are looked at."""
-
-MOST_IN_TEXT = 16
-"""How many numbers in a text are looked at."""
-
-MOST_DIGITS = 19
-"""Integers of fewer digits fit in 64 bits."""
-
-MOST_BYTES = 64
-"""How many bytes are looked at."""
-
-ORDERED = 8
-"""How many keys have their place in the order looked at."""
+MOST_NAMES = 64  # how many keys of a dict or members of a set are looked at
+MOST_IN_TEXT = 16  # how many numbers in a text are looked at
+MOST_DIGITS = 19  # integers of fewer digits fit in 64 bits
+MOST_BYTES = 64  # how many bytes are looked at
+ORDERED = 8  # how many keys have their place in the order looked at
 
 READINGS: Final = {8: ("<f8", ">f8", "<i8", ">i8"), 4: ("<f4", ">f4", "<i4", ">i4"), 2: ("<f2", ">f2", "<i2", ">i2")}
 """How bytes of a length may be read as one number."""

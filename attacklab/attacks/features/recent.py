@@ -12,8 +12,7 @@ from typing import Any, Final, TypeVar
 
 Made = TypeVar("Made")
 
-KEPT: Final = 24
-"""How many arrays or lists of outputs and of their parts are remembered."""
+KEPT: Final = 24  # how many arrays or lists of outputs and of their parts are remembered
 
 
 class _Memory(threading.local):

@@ -21,24 +21,14 @@ import numpy as np
 
 from attacklab.errors import TargetError
 
-DEEPEST = 16
-"""How many levels of nesting are taken apart; an output that contains itself has more."""
+DEEPEST = 16  # how many levels of nesting are taken apart; an output that contains itself has more
 
 FLOATS: Final = (float, np.floating)
 EXACT: Final = (Fraction, Decimal)
 
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
-_CODE: Final = (
-    types.FunctionType,
-    types.MethodType,
-    types.BuiltinFunctionType,
-    types.ModuleType,
-    types.GeneratorType,
-    types.CoroutineType,
-    type,
-)
-
-
+_FUNCTIONS: Final = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)
+_CODE: Final = (*_FUNCTIONS, types.ModuleType, types.GeneratorType, types.CoroutineType)
 _IDENTITY: Final[Any] = object.__eq__
 
 
@@ -59,25 +49,8 @@ class Parts:
     named: dict[str, Any]
 
 
-PLAIN: Final = frozenset(
-    {
-        type(None),
-        bool,
-        int,
-        float,
-        complex,
-        str,
-        bytes,
-        list,
-        tuple,
-        dict,
-        frozenset,
-        np.float64,
-        Fraction,
-        Decimal,
-        Parts,
-    }
-)
+_BUILT_IN: Final = (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, frozenset)
+PLAIN: Final = frozenset({*_BUILT_IN, np.float64, Fraction, Decimal, Parts})
 """Types that `opened` leaves as they are."""
 
 
@@ -85,8 +58,7 @@ class _Missing(enum.Enum):
     MISSING = enum.auto()
 
 
-MISSING: Final = _Missing.MISSING
-"""What stands where an output has no such part."""
+MISSING: Final = _Missing.MISSING  # what stands where an output has no such part
 
 
 def opened(value: Any) -> Any:
@@ -190,14 +162,6 @@ def _of_time(value: dt.time) -> int:
     return ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
 
 
-def _of_complex(value: Complex) -> complex:
-    return complex(value)
-
-
-def _of_real(value: Real) -> float:
-    return float(value)
-
-
 _KNOWN: Final[tuple[tuple[Any, Any], ...]] = (
     (enum.Enum, lambda value: value.name),
     (bool, bool),
@@ -206,8 +170,8 @@ _KNOWN: Final[tuple[tuple[Any, Any], ...]] = (
     (Integral, int),
     (Decimal, Decimal),
     (Rational, lambda value: Fraction(int(value.numerator), int(value.denominator))),
-    (Real, _of_real),
-    (Complex, _of_complex),
+    (Real, float),
+    (Complex, complex),
     ((bytes, bytearray, memoryview), bytes),
     (dt.datetime, _of_datetime),
     (dt.date, lambda value: value.toordinal()),

@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LOOKED_AT = 1024
-"""How many outputs are looked at."""
-
-MOST_LOOKED_AT = 1 << 22
-"""How many numbers are looked at in all: of very many features, fewer outputs."""
+LOOKED_AT = 1024  # how many outputs are looked at
+MOST_LOOKED_AT = 1 << 22  # how many numbers are looked at in all: of very many features, fewer outputs
 
 
 def most_telling(

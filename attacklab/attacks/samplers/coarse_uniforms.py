@@ -31,11 +31,8 @@ COUNTS = (
 )
 """M in words, and M. Multiples of 2^−16 include those of 2^−15; multiples of 2^−33 include k/2^31 and (k + ½)/2^32."""
 
-ROUNDINGS = 16.0
-"""How many half ulps of the uniform, and of the noise, the sampler's own arithmetic may be off."""
-
-DECISIVE = 0.25
-"""If the error is more of a step than this, the output counts as reached."""
+ROUNDINGS = 16.0  # how many half ulps of the uniform, and of the noise, the sampler's own arithmetic may be off
+DECISIVE = 0.25  # if the error is more of a step than this, the output counts as reached
 
 
 def _error(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> tuple[Doubles, Doubles]:
@@ -55,46 +52,45 @@ def _on_grid(uniforms: Doubles, errors: Doubles, count: float) -> Bools:
     return np.isfinite(steps) & (nearest >= 0) & (nearest <= count) & (near | (errors > DECISIVE))
 
 
-def _laplace(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:
+Inverse = Callable[[Doubles, Doubles], tuple[Doubles, Doubles]]
+"""Takes noise in units of its scale, and its error, and gives the uniform that made it, and the error of that."""
+
+
+def _reachable(
+    outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float, inverse: Inverse
+) -> Bools:
+    """Which outputs, or pairs of them, come from a uniform, or from one each, that is a multiple of 1/count."""
     with np.errstate(all="ignore"):
-        noise, error = _error(outputs, half_widths, answer, assumed)
-        uniform = np.exp(-np.abs(noise))
-        return _on_grid(uniform, uniform * np.expm1(error) + _own(assumed), count)
+        uniforms, errors = inverse(*_error(outputs, half_widths, answer, assumed))
+        own = ROUNDINGS * 2.0**-assumed.form.significand_bits  # the error of uniforms near 1
+        found = _on_grid(uniforms, errors + own, count)
+    return np.asarray(found.all(axis=1)) if found.ndim > 1 else found
 
 
-def _inverse_cdf(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:
-    with np.errstate(all="ignore"):
-        noise, error = _error(outputs, half_widths, answer, assumed)
-        density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
-        return _on_grid(scipy.special.ndtr(noise), density * error + _own(assumed), count)
+def _laplace(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
+    uniform = np.exp(-np.abs(noise))
+    return uniform, uniform * np.expm1(error)
 
 
-def _box_muller(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:
+def _inverse_cdf(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
+    density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
+    return scipy.special.ndtr(noise), density * error
+
+
+def _box_muller(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
     """The radius alone tells: the angle's uniform may be one of another number of values."""
-    with np.errstate(all="ignore"):
-        noise, error = _error(outputs, half_widths, answer, assumed)
-        half_square = (noise * noise).sum(axis=1) / 2
-        moved = ((np.abs(noise) + error) * error).sum(axis=1)
-        radial = np.exp(-half_square)
-        return _on_grid(radial, radial * np.expm1(moved) + _own(assumed), count)
+    radial = np.exp(-(noise * noise).sum(axis=1) / 2)
+    return radial, radial * np.expm1(((np.abs(noise) + error) * error).sum(axis=1))
 
 
-def _polar(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float) -> Bools:
+def _polar(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
     """Either coordinate may come first, since each lies on the same grid."""
-    with np.errstate(all="ignore"):
-        noise, error = _error(outputs, half_widths, answer, assumed)
-        square = (noise * noise).sum(axis=1)
-        moved = 2 * ((np.abs(noise) + error) * error).sum(axis=1)
-        unit = np.sqrt(np.exp(-square / 2) / square)
-        points = noise * unit[:, np.newaxis]
-        relative = (np.expm1(moved) + moved / square)[:, np.newaxis]
-        errors = error * unit[:, np.newaxis] + np.abs(points) * relative + _own(assumed)
-        return np.asarray(_on_grid((points + 1) / 2, errors, count).all(axis=1))
-
-
-def _own(assumed: Assumed) -> float:
-    """The error of uniforms near 1."""
-    return ROUNDINGS * 2.0**-assumed.form.significand_bits
+    square = (noise * noise).sum(axis=1)
+    moved = 2 * ((np.abs(noise) + error) * error).sum(axis=1)
+    unit = np.sqrt(np.exp(-square / 2) / square)[:, np.newaxis]
+    points = noise * unit
+    relative = (np.expm1(moved) + moved / square)[:, np.newaxis]
+    return (points + 1) / 2, error * unit + np.abs(points) * relative
 
 
 _ONE = (
@@ -123,12 +119,12 @@ def reached(y, answer, scale, rate):
 '''.lstrip()
 
 
-def _models(words: str, reachable: Callable[..., Bools], answers: int = 1) -> tuple[Model, ...]:
-    written = [parts for model, *parts in _ONE if model is reachable]
+def _models(words: str, inverse: Inverse, answers: int = 1) -> tuple[Model, ...]:
+    written = [parts for written_inverse, *parts in _ONE if written_inverse is inverse]
     return tuple(
         Model(
             f"{words} of {name} uniforms",
-            partial(reachable, count=count),
+            partial(_reachable, count=count, inverse=inverse),
             answers,
             coarse=True,
             source=_source(words, count, *written[0]) if written else "",

@@ -27,10 +27,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy
 
-from attacklab.attacks.samplers.grid_points import Bools, GridPoints, marked, too_many
+from attacklab.attacks.samplers.grid_points import Bools, GridPoints, Integers, marked, too_many
 from attacklab.attacks.samplers.laplace import library_log
 from attacklab.attacks.samplers.model import Assumed, Model
-from attacklab.attacks.samplers.products import any_product
+from attacklab.attacks.samplers.products import any_number, reachable
 from attacklab.floats import Doubles, Floats, format_of_type
 
 Rows: TypeAlias = Callable[[Floats, Doubles, float, float], Bools]
@@ -38,11 +38,8 @@ Rows: TypeAlias = Callable[[Floats, Doubles, float, float], Bools]
 
 DOUBLE_ROUNDOFF = 2.0**-53
 
-CHUNK = 1 << 9
-"""How many rows are searched at a time, so that all their grid points stay in the cache."""
-
-LARGE_CHUNK = 1 << 14
-"""How many rows are searched at a time, if each needs little more memory than itself."""
+CHUNK = 1 << 9  # how many rows are searched at a time, so that all their grid points stay in the cache
+LARGE_CHUNK = 1 << 14  # how many rows are searched at a time, if each needs little more memory than itself
 
 MULTIPLE_REACH = 5
 """How many steps of a ziggurat's layer from (y − f(D))/σ a multiple with fl(f(D) + fl(σ·x)) = y can be; a layer has at
@@ -72,7 +69,7 @@ def _ziggurat(outputs: Floats, half_widths: Doubles, answer: float, sigma: float
     steps = ziggurat_steps(outputs.dtype)[::-1]
     found = np.zeros(outputs.shape, dtype=bool)
     assumed = Assumed(sigma, 1 / sigma, format_of_type(outputs.dtype))
-    open_ = np.flatnonzero(any_product(outputs, half_widths, answer, assumed, divides=False))
+    open_ = np.flatnonzero(reachable(outputs, half_widths, answer, assumed, divides=False, numbers=any_number))
     tried = 0
     while tried < LAYERS and open_.size:
         # Twice as many layers at a time as before: the widest ones decide almost every output.
@@ -154,13 +151,11 @@ def _box_muller(
     cosines, sines = np.cos(angles), np.sin(angles)
     dense = too_many(first.counts * second.counts) | (depth <= depth_error)
     one, other = first.with_each_of(second, ~dense)
-    rows = first.rows
-    made = answer + sigma * (radii[one] * cosines[other])
-    hits = np.flatnonzero(np.abs(made - outputs[rows, 0][one]) <= half_widths[rows, 0][one])
-    one, other = one[hits], other[hits]
-    made = answer + sigma * (radii[one] * sines[other])
-    hits = np.flatnonzero(np.abs(made - outputs[rows, 1][one]) <= half_widths[rows, 1][one])
-    return marked(dense, rows[one[hits]])
+    hits, rows = np.arange(len(one)), first.rows[one]
+    for column, parts in enumerate((cosines, sines)):
+        made = answer + sigma * (radii[one[hits]] * parts[other[hits]])
+        hits = hits[_agrees(made, outputs, half_widths, rows[hits], column)]
+    return marked(dense, rows[hits])
 
 
 def _polar(
@@ -179,16 +174,19 @@ def _polar(
     first, second = (GridPoints.within(centre[:, side], width[:, side], 2 * grid, -limit, limit - 1) for side in (0, 1))
     dense = too_many(first.counts * second.counts) | (depth <= depth_error)
     one, other = first.with_each_of(second, ~dense)
-    rows = first.rows
     v, w = ((points.values * (2 * grid)).astype(outputs.dtype) for points in (first, second))
     square = (v**2)[one] + (w**2)[other]
     factor = np.sqrt(-2 * log(square) / square)
-    made = answer + sigma * (v[one] * factor)
-    hits = np.flatnonzero(np.abs(made - outputs[rows, 0][one]) <= half_widths[rows, 0][one])
-    one, other = one[hits], other[hits]
-    made = answer + sigma * (w[other] * factor[hits])
-    hits = np.flatnonzero(np.abs(made - outputs[rows, 1][one]) <= half_widths[rows, 1][one])
-    return marked(dense, rows[one[hits]])
+    hits, rows = np.arange(len(one)), first.rows[one]
+    for column, parts in enumerate((v[one], w[other])):
+        made = answer + sigma * (parts[hits] * factor[hits])
+        hits = hits[_agrees(made, outputs, half_widths, rows[hits], column)]
+    return marked(dense, rows[hits])
+
+
+def _agrees(made: Floats, outputs: Floats, half_widths: Doubles, rows: Integers, column: int) -> Bools:
+    """Which numbers are the outputs of their rows, as far as these are known."""
+    return np.asarray(np.abs(made - outputs[rows, column]) <= half_widths[rows, column])
 
 
 def _second_first(rows: Rows, outputs: Floats, half_widths: Doubles, answer: float, sigma: float) -> Bools:
@@ -198,18 +196,7 @@ def _second_first(rows: Rows, outputs: Floats, half_widths: Doubles, answer: flo
 def _noise(
     outputs: Floats, half_widths: Doubles, answer: float, sigma: float, half_ulps: int
 ) -> tuple[float, Doubles, Doubles]:
-    """The noise in units of σ, computed with a bounded error.
-
-    Args:
-        outputs: any shape.
-        half_widths: how far each may lie from the sampler's.
-        answer: the true answer.
-        sigma: standard deviation.
-        half_ulps: how many half ulps the sampler's normal may differ from its value in real arithmetic.
-
-    Returns:
-        The spacing of uniforms of that format (which is also its unit roundoff), the noise, and its greatest error.
-    """
+    """The unit roundoff of the format, the noise in units of σ, and its greatest error with the sampler's half ulps."""
     grid = float(np.finfo(outputs.dtype).eps) / 2
     true_answer, scale = (float(outputs.dtype.type(value)) for value in (answer, sigma))
     noise = (outputs.astype(np.float64) - true_answer) / scale

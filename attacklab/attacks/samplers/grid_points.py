@@ -17,8 +17,7 @@ from attacklab.floats import Doubles
 Integers: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
-MOST_POINTS = 1 << 10
-"""Rows with more candidates than this are not searched."""
+MOST_POINTS = 1 << 10  # rows with more candidates than this are not searched
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differe
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -26,14 +25,33 @@ from attacklab.floats import BINARY64, Doubles, Floats, Format, half_ulp
 
 Integers: TypeAlias = NDArray[np.int64]
 
-PERIOD = 32
-"""Whether an integer can be drawn depends on its residue by this power of two."""
+PERIOD = 32  # whether an integer can be drawn depends on its residue by this power of two
+WIDEST_SEARCH = 24  # if more grid points than this might give y, one of them does
+CHUNK = 1 << 13  # how many outputs are inverted at a time, so that the work stays in the cache
 
-WIDEST_SEARCH = 24
-"""If more grid points than this might give y, one of them does."""
 
-CHUNK = 1 << 13
-"""How many outputs are inverted at a time, so that the work stays in the cache."""
+@dataclass(frozen=True, slots=True)
+class Residues:
+    """The integers that leave some rest when divided by a power of two up to `PERIOD`."""
+
+    divisor: int
+    rests: tuple[int, ...]
+
+    def __call__(self, numerators: Integers) -> NDArray[np.bool_]:
+        """Which numbers are among them."""
+        return np.isin(numerators % self.divisor, self.rests)
+
+    def __str__(self) -> str:
+        """An expression that says whether k is among them."""
+        return (
+            f"k % {self.divisor} == {self.rests[0]}" if len(self.rests) == 1 else f"k % {self.divisor} in {self.rests}"
+        )
+
+
+EVERY, EVEN, OF_48_BITS = Residues(1, (0,)), Residues(2, (0,)), Residues(32, (0,))
+ONE_MOD_FOUR, THREE_MOD_FOUR = Residues(4, (1,)), Residues(4, (3,))
+# Whether (2.0 − U) − U can be these: 2.0 − U is rounded to even, which leaves four of the residues mod 8.
+ROUNDED_COMPLEMENT = Residues(8, (0, 1, 4, 7))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,41 +61,16 @@ class SamplerModel:
     Attributes:
         description: the sampler in words.
         log: its logarithm, elementwise.
-        positive: which integers v·2^p can give noise greater than 0, elementwise, by their residues mod `PERIOD`.
-        negative: which integers v·2^p can give noise less than 0, in the same way.
+        positive: which integers v·2^p can give noise greater than 0.
+        negative: which integers v·2^p can give noise less than 0.
         divides: whether it divides by the rate instead of multiplying by λ.
     """
 
     description: str
     log: Callable[[Floats], Floats]
-    positive: Callable[[Integers], NDArray[np.bool_]]
-    negative: Callable[[Integers], NDArray[np.bool_]]
+    positive: Residues
+    negative: Residues
     divides: bool = False
-
-
-def _even(numerators: Integers) -> NDArray[np.bool_]:
-    return np.equal(numerators % 2, 0)
-
-
-def _of_48_bits(numerators: Integers) -> NDArray[np.bool_]:
-    return np.equal(numerators % 32, 0)
-
-
-def _every(numerators: Integers) -> NDArray[np.bool_]:
-    return np.full(numerators.shape, True)
-
-
-def _one_mod_four(numerators: Integers) -> NDArray[np.bool_]:
-    return np.equal(numerators % 4, 1)
-
-
-def _three_mod_four(numerators: Integers) -> NDArray[np.bool_]:
-    return np.equal(numerators % 4, 3)
-
-
-def _rounded_complement(numerators: Integers) -> NDArray[np.bool_]:
-    """Whether (2.0 − U) − U can be these: 2.0 − U is rounded to even, which leaves four of the residues mod 8."""
-    return np.isin(numerators % 8, (0, 1, 4, 7))
 
 
 def _log1p_of_complement(uniforms: Floats) -> Floats:
@@ -96,14 +89,8 @@ _WRITTEN: Mapping[Callable[..., Any], str] = {
     np.log: "np.log(v)",
     library_log: "math.log(v)",
     _log1p_of_complement: "np.log1p(v - 1)",
-    _even: "k % 2 == 0",
-    _of_48_bits: "k % 32 == 0",
-    _every: "True",
-    _one_mod_four: "k % 4 == 1",
-    _three_mod_four: "k % 4 == 3",
-    _rounded_complement: "k % 8 in (0, 1, 4, 7)",
 }
-"""The functions of the models as expressions, of a uniform v or of the integer k = v·2^p."""
+"""The logarithms of the models as expressions of a uniform v."""
 
 
 def source_of(model: SamplerModel) -> str:
@@ -124,23 +111,23 @@ def reached(y, answer, scale, rate):
     for k in range(low, high + 1):
         v = k / 2**53
         noise = -{_WRITTEN[model.log]} {noise}
-        if y >= answer and {_WRITTEN[model.positive]} and answer + noise == y:
+        if y >= answer and {model.positive} and answer + noise == y:
             return True
-        if y <= answer and {_WRITTEN[model.negative]} and answer - noise == y:
+        if y <= answer and {model.negative} and answer - noise == y:
             return True
     return False
 '''.lstrip()
 
 
-TEXTBOOK = SamplerModel("inverse CDF with numpy's log", np.log, _even, _even)
-TEXTBOOK_LIBRARY = SamplerModel("inverse CDF with the C library's log", library_log, _even, _even)
-SIGNED = SamplerModel("a sign times numpy's log of a uniform", np.log, _every, _every)
-NUMPY = SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", library_log, _rounded_complement, _even)
+TEXTBOOK = SamplerModel("inverse CDF with numpy's log", np.log, EVEN, EVEN)
+TEXTBOOK_LIBRARY = SamplerModel("inverse CDF with the C library's log", library_log, EVEN, EVEN)
+SIGNED = SamplerModel("a sign times numpy's log of a uniform", np.log, EVERY, EVERY)
+NUMPY = SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", library_log, ROUNDED_COMPLEMENT, EVEN)
 # U is 2W − 1 + 2^−p for a multiple W of 2^(1−p), and v = 1 − |U|.
-JAX = SamplerModel("JAX's code, log1p(−|U|) for U above −1", np.log, _one_mod_four, _three_mod_four)
-TEXTBOOK_LOG1P = SamplerModel("inverse CDF with the C library's log1p", _log1p_of_complement, _even, _even)
-SIGNED_LIBRARY = SamplerModel("a sign times the C library's log of a uniform", library_log, _every, _every)
-DRAND48 = SamplerModel("the C library's log of a uniform of 48 bits", library_log, _of_48_bits, _of_48_bits)
+JAX = SamplerModel("JAX's code, log1p(−|U|) for U above −1", np.log, ONE_MOD_FOUR, THREE_MOD_FOUR)
+TEXTBOOK_LOG1P = SamplerModel("inverse CDF with the C library's log1p", _log1p_of_complement, EVEN, EVEN)
+SIGNED_LIBRARY = SamplerModel("a sign times the C library's log of a uniform", library_log, EVERY, EVERY)
+DRAND48 = SamplerModel("the C library's log of a uniform of 48 bits", library_log, OF_48_BITS, OF_48_BITS)
 MULTIPLYING = (TEXTBOOK, TEXTBOOK_LIBRARY, SIGNED, NUMPY, JAX, TEXTBOOK_LOG1P, SIGNED_LIBRARY, DRAND48)
 DIVIDING = tuple(
     replace(model, description=f"{model.description}, divided by ε/Δ", divides=True)
@@ -230,7 +217,7 @@ def _reachable_chunk(
         open_ = np.flatnonzero(searched & wanted)
         least, most = low[open_], high[open_]
         middle = np.clip(np.rint(centre[open_]), least, most)
-        allowed = _residues(model.positive if above else model.negative)
+        allowed = (model.positive if above else model.negative)(np.arange(PERIOD))
         step = 0
         while open_.size:
             # The point nearest to the centre is the likeliest; the others come in turn on either side of it.
@@ -246,8 +233,3 @@ def _reachable_chunk(
             rest = np.flatnonzero(left)
             open_, middle, least, most = open_[rest], middle[rest], least[rest], most[rest]
     return found
-
-
-@functools.cache
-def _residues(of: Callable[[Integers], NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    return of(np.arange(PERIOD))

@@ -22,11 +22,8 @@ from attacklab.attacks.samplers.laplace import library_log
 from attacklab.attacks.samplers.model import Assumed, Model
 from attacklab.floats import Doubles, Floats
 
-SEARCHED_ULPS = 8
-"""How many doubles on either side of e^((y − f)/λ) may be the argument."""
-
-DENSE = 1.0
-"""Beyond so many scales from the answer, nearly every double is a logarithm; all of them are taken to be."""
+SEARCHED_ULPS = 8  # how many doubles on either side of e^((y − f)/λ) may be the argument
+DENSE = 1.0  # beyond so many scales from the answer, nearly every double is a logarithm; all of them are taken to be
 
 
 def logarithm(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, sign: float) -> Bools:

@@ -28,8 +28,7 @@ Forms = NDArray[np.uint64]
 
 _CONSTANT = np.uint64(1) << np.uint64(63)
 
-_TIDIED = 512
-"""After so many unknowns are solved for, equations that follow from those already used are dropped."""
+_TIDIED = 512  # after so many unknowns are solved for, equations that follow from those already used are dropped
 
 GLANCED = 40
 """So many outputs after the first 624 come from twice as many of those, of which most bits are known. So noise of
@@ -145,19 +144,7 @@ def _continued(state: Forms, length: int) -> Forms:
 
 
 def _solved(equations: Forms, unknowns: int) -> tuple[NDArray[np.uint64], list[int]]:
-    """Solve forms = 0 by elimination, with 0 for unknowns that stay free.
-
-    Args:
-        equations: one form a row, shape (n, row words); overwritten.
-        unknowns: how many there are.
-
-    Returns:
-        A bit for each unknown, in their order in the outputs; and the numbers of the unknowns that no equation
-        determines.
-
-    Raises:
-        StateNotFound: there is no solution.
-    """
+    """A bit for each unknown that solves forms = 0, and the unknowns that stay free; overwrites the equations."""
     pivots: list[tuple[int, NDArray[np.uint64]]] = []
     free: list[int] = []
     for column in range(unknowns):

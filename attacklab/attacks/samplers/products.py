@@ -29,85 +29,32 @@ from attacklab.floats import BINARY32, Doubles, Floats, Format
 PRODUCT_ULPS = 7
 """How many ulps from (y − f(D))/σ an x with fl(f(D) + fl(σ·x)) = y can be, if the sum's rounding is finer."""
 
-NARROW_STEPS = 1
-"""The same in steps of a narrower format."""
-
-LATTICES = (50, 52, 53)
-"""Exponents g of the multiples of 2^−g that are tried."""
+NARROW_STEPS = 1  # the same in steps of a narrower format
+LATTICES = (50, 52, 53)  # exponents g of the multiples of 2^−g that are tried
 
 Step = Callable[[Floats], Floats]
+Numbers = tuple[int, Step, Step, Step]
+"""What may be multiplied: how many on either side are searched; the one nearest to a value, those next above and below.
+"""
 
 
-def any_product(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, divides: bool) -> Bools:
-    """Whether y is the answer plus σ times some number of the format.
+def reachable(
+    outputs: Floats,
+    half_widths: Doubles,
+    answer: float,
+    assumed: Assumed,
+    *,
+    divides: bool,
+    numbers: Callable[[Format], Numbers],
+) -> Bools:
+    """Whether y is the answer plus σ times some of the numbers, or plus such a number divided by the rate.
 
     x ↦ fl(f(D) + fl(σ·x)) never decreases, and differs from f(D) + σ·x by at most half an ulp of y and one rounding of
     σ·x. If the first of these is far larger, (y − f(D))/σ itself is such an x whenever there is one. If not, any such x
     lies within 7 ulps of it.
     """
-    form = assumed.form
-    return _searched(
-        outputs, half_widths, answer, assumed, divides, PRODUCT_ULPS, form.rounded, form.next_above, form.next_below
-    )
-
-
-def narrow_product(
-    outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, divides: bool, narrow: Format
-) -> Bools:
-    """Whether y is the answer plus σ times some number of a format narrower than that of product and sum."""
-    if narrow.significand_bits >= assumed.form.significand_bits:
-        return any_product(outputs, half_widths, answer, assumed, divides=divides)
-    return _searched(
-        outputs,
-        half_widths,
-        answer,
-        assumed,
-        divides,
-        NARROW_STEPS,
-        *(_widened(step, narrow, assumed.form) for step in (narrow.rounded, narrow.next_above, narrow.next_below)),
-    )
-
-
-def lattice_product(
-    outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, divides: bool, exponent: int
-) -> Bools:
-    """Whether y is the answer plus σ times some multiple of 2^−exponent."""
-    spacing = 2.0**-exponent
-
-    # Numbers of the format that are further apart than the multiples are multiples themselves.
-    def nearest(values: Floats) -> Floats:
-        multiples: Floats = assumed.form.rounded(np.rint(values / spacing) * spacing)
-        return multiples
-
-    def above(values: Floats) -> Floats:
-        return np.maximum(assumed.form.rounded(values + spacing), assumed.form.next_above(values))
-
-    def below(values: Floats) -> Floats:
-        return np.minimum(assumed.form.rounded(values - spacing), assumed.form.next_below(values))
-
-    return _searched(outputs, half_widths, answer, assumed, divides, PRODUCT_ULPS, nearest, above, below)
-
-
-def _widened(step: Step, narrow: Format, wide: Format) -> Step:
-    def widened(values: Floats) -> Floats:
-        with np.errstate(all="ignore"):
-            return wide.rounded(step(values.astype(narrow.carrier)))
-
-    return widened
-
-
-def _searched(
-    outputs: Floats,
-    half_widths: Doubles,
-    answer: float,
-    assumed: Assumed,
-    divides: bool,
-    steps: int,
-    nearest: Step,
-    next_above: Step,
-    next_below: Step,
-) -> Bools:
     rounded = assumed.form.rounded
+    steps, nearest, next_above, next_below = numbers(assumed.form)
     with np.errstate(all="ignore"):
         there, factor = (rounded(np.array(value)) for value in (answer, assumed.rate if divides else assumed.scale))
 
@@ -125,6 +72,35 @@ def _searched(
             hit = gives(above, outputs, half_widths) | gives(below, outputs, half_widths)
             found[open_[hit]] = True
     return found
+
+
+def any_number(form: Format) -> Numbers:
+    """All numbers of the format."""
+    return PRODUCT_ULPS, form.rounded, form.next_above, form.next_below
+
+
+def _narrow(form: Format, *, narrow: Format) -> Numbers:
+    """The numbers of a format narrower than that of product and sum."""
+    if narrow.significand_bits >= form.significand_bits:
+        return any_number(form)
+
+    def widened(step: Step) -> Step:
+        return lambda values: form.rounded(step(values.astype(narrow.carrier)))
+
+    return NARROW_STEPS, widened(narrow.rounded), widened(narrow.next_above), widened(narrow.next_below)
+
+
+def _multiples(form: Format, *, exponent: int) -> Numbers:
+    """The multiples of 2^−exponent; numbers of the format that are further apart are multiples themselves."""
+    spacing = 2.0**-exponent
+
+    def above(values: Floats) -> Floats:
+        return np.maximum(form.rounded(values + spacing), form.next_above(values))
+
+    def below(values: Floats) -> Floats:
+        return np.minimum(form.rounded(values - spacing), form.next_below(values))
+
+    return PRODUCT_ULPS, lambda values: form.rounded(np.rint(values / spacing) * spacing), above, below
 
 
 def _source(words: str, nearest: str, above: str, below: str, steps: int, *, divides: bool) -> str:
@@ -165,12 +141,12 @@ PRODUCTS = tuple(
     for model in (
         Model(
             f"any number, {words}",
-            partial(any_product, divides=divides),
+            partial(reachable, divides=divides, numbers=any_number),
             source=_source(f"any number, {words}", "x", *_NEXT, PRODUCT_ULPS, divides=divides),
         ),
         Model(
             f"any binary32 number, {words}",
-            partial(narrow_product, divides=divides, narrow=BINARY32),
+            partial(reachable, divides=divides, numbers=partial(_narrow, narrow=BINARY32)),
             source=_source(
                 f"any binary32 number, {words}", "float(np.float32(x))", *_NEXT_BINARY32, NARROW_STEPS, divides=divides
             ),
@@ -178,7 +154,7 @@ PRODUCTS = tuple(
         *(
             Model(
                 f"any multiple of 2^−{exponent}, {words}",
-                partial(lattice_product, divides=divides, exponent=exponent),
+                partial(reachable, divides=divides, numbers=partial(_multiples, exponent=exponent)),
                 source=_source_of_multiples(f"any multiple of 2^−{exponent}, {words}", exponent, divides=divides),
             )
             for exponent in LATTICES

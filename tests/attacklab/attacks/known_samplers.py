@@ -25,22 +25,6 @@ def python_random(rng: np.random.Generator) -> random.Random:
     return random.Random(int(rng.integers(2**63)))
 
 
-def difference_of_exponentials(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    return answer + scale * (rng.exponential(size=trials) - rng.exponential(size=trials))
-
-
-def difference_of_scaled_exponentials(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    return answer + (rng.exponential(scale, trials) - rng.exponential(scale, trials))
-
-
-def difference_of_logarithms(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    return answer + (scale * np.log(1 - rng.random(trials)) - scale * np.log(1 - rng.random(trials)))
-
-
-def signed_exponential(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    return answer + rng.choice([-1.0, 1.0], trials) * rng.exponential(scale, trials)
-
-
 def signed_expovariate(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
     source = python_random(rng)
     return np.array([answer + source.choice((-1, 1)) * source.expovariate(1 / scale) for _ in range(trials)])
@@ -68,41 +52,15 @@ def inverse_by_log1p(answer: float, scale: float, trials: int, rng: np.random.Ge
     return answer - scale * np.sign(half) * np.log1p(-2 * np.abs(half))
 
 
-def scipy_ppf(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    return np.asarray(answer + stats.laplace.ppf(rng.random(trials), scale=scale))
-
-
 def by_rate(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
     half = rng.random(trials) - 0.5
     return answer - np.sign(half) * np.log(1 - 2 * np.abs(half)) / (1 / scale)
-
-
-def normal_times_root(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    return answer + scale * (np.sqrt(2 * rng.exponential(size=trials)) * rng.normal(size=trials))
 
 
 def _two_sided(uniforms: Outputs, answer: float, scale: float) -> Outputs:
     lower = np.log(2 * np.minimum(uniforms, 0.5))
     upper = np.log(2 * (1 - np.maximum(uniforms, 0.5)))
     return np.where(uniforms < 0.5, answer + scale * lower, answer - scale * upper)
-
-
-def rand_over_rand_max(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    """C's rand() as glibc has it, divided by RAND_MAX; 0 and RAND_MAX, whose logarithm is infinite, are drawn anew."""
-    return _two_sided(rng.integers(1, RAND_MAX, trials) / RAND_MAX, answer, scale)
-
-
-def rand_plus_one(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    return _two_sided((rng.integers(0, RAND_MAX, trials, endpoint=True) + 1.0) / (RAND_MAX + 2.0), answer, scale)
-
-
-def rand_of_15_bits(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    return _two_sided((rng.integers(0, 32768, trials) + 0.5) / 32768, answer, scale)
-
-
-def genrand_real3(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    """One word of MT19937, (k + ½)/2^32."""
-    return _two_sided((rng.integers(0, 1 << 32, trials) + 0.5) / (1 << 32), answer, scale)
 
 
 def drand48(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
@@ -116,28 +74,6 @@ def javascript(answer: float, scale: float, trials: int, rng: np.random.Generato
     return np.array([answer - scale * math.copysign(1, u) * math.log(1 - 2 * abs(u)) for u in halves])
 
 
-LAPLACE: tuple[Sampler, ...] = (
-    difference_of_exponentials,
-    difference_of_scaled_exponentials,
-    difference_of_logarithms,
-    signed_exponential,
-    signed_expovariate,
-    difference_of_expovariates,
-    cpp_exponential,
-    log_of_a_ratio,
-    inverse_by_log1p,
-    scipy_ppf,
-    by_rate,
-    normal_times_root,
-    rand_over_rand_max,
-    rand_plus_one,
-    rand_of_15_bits,
-    genrand_real3,
-    drand48,
-    javascript,
-)
-
-
 def random_gauss(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
     source = python_random(rng)
     return np.array([source.gauss(answer, scale) for _ in range(trials)])
@@ -146,14 +82,6 @@ def random_gauss(answer: float, scale: float, trials: int, rng: np.random.Genera
 def normalvariate(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
     source = python_random(rng)
     return np.array([source.normalvariate(answer, scale) for _ in range(trials)])
-
-
-def sum_of_twelve(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    return answer + scale * (rng.random((trials, 12)).sum(axis=1) - 6)
-
-
-def sum_of_two_normals(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    return answer + scale * ((rng.normal(size=trials) + rng.normal(size=trials)) / math.sqrt(2))
 
 
 def cosine_only(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
@@ -170,11 +98,6 @@ def _polar(trials: int, uniform: Callable[[], float], *, first_first: bool) -> O
             factor = math.sqrt(-2 * math.log(square) / square)
             normals += [x * factor, y * factor] if first_first else [y * factor, x * factor]
     return np.array(normals[:trials])
-
-
-def java_next_gaussian(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    """Random.nextGaussian; its StrictMath.log differs from the C library's here for few arguments."""
-    return answer + scale * _polar(trials, python_random(rng).random, first_first=True)
 
 
 def cpp_normal(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
@@ -196,14 +119,61 @@ def box_muller_by_rand(answer: float, scale: float, trials: int, rng: np.random.
     return answer + scale * pairs[:trials]
 
 
-GAUSSIAN: tuple[Sampler, ...] = (
-    random_gauss,
-    normalvariate,
-    sum_of_twelve,
-    sum_of_two_normals,
-    cosine_only,
-    java_next_gaussian,
-    cpp_normal,
-    polar_by_rand,
-    box_muller_by_rand,
-)
+LAPLACE: dict[str, Sampler] = {
+    "difference_of_exponentials": lambda answer, scale, trials, rng: (
+        answer + scale * (rng.exponential(size=trials) - rng.exponential(size=trials))
+    ),
+    "difference_of_scaled_exponentials": lambda answer, scale, trials, rng: (
+        answer + (rng.exponential(scale, trials) - rng.exponential(scale, trials))
+    ),
+    "difference_of_logarithms": lambda answer, scale, trials, rng: (
+        answer + (scale * np.log(1 - rng.random(trials)) - scale * np.log(1 - rng.random(trials)))
+    ),
+    "signed_exponential": lambda answer, scale, trials, rng: (
+        answer + rng.choice([-1.0, 1.0], trials) * rng.exponential(scale, trials)
+    ),
+    "signed_expovariate": signed_expovariate,
+    "difference_of_expovariates": difference_of_expovariates,
+    "cpp_exponential": cpp_exponential,
+    "log_of_a_ratio": log_of_a_ratio,
+    "inverse_by_log1p": inverse_by_log1p,
+    "scipy_ppf": lambda answer, scale, trials, rng: np.asarray(
+        answer + stats.laplace.ppf(rng.random(trials), scale=scale)
+    ),
+    "by_rate": by_rate,
+    "normal_times_root": lambda answer, scale, trials, rng: (
+        answer + scale * (np.sqrt(2 * rng.exponential(size=trials)) * rng.normal(size=trials))
+    ),
+    # C's rand() as glibc has it, divided by RAND_MAX; 0 and RAND_MAX, whose logarithm is infinite, are drawn anew.
+    "rand_over_rand_max": lambda answer, scale, trials, rng: _two_sided(
+        rng.integers(1, RAND_MAX, trials) / RAND_MAX, answer, scale
+    ),
+    "rand_plus_one": lambda answer, scale, trials, rng: _two_sided(
+        (rng.integers(0, RAND_MAX, trials, endpoint=True) + 1.0) / (RAND_MAX + 2.0), answer, scale
+    ),
+    "rand_of_15_bits": lambda answer, scale, trials, rng: _two_sided(
+        (rng.integers(0, 32768, trials) + 0.5) / 32768, answer, scale
+    ),
+    # One word of MT19937, (k + ½)/2^32.
+    "genrand_real3": lambda answer, scale, trials, rng: _two_sided(
+        (rng.integers(0, 1 << 32, trials) + 0.5) / (1 << 32), answer, scale
+    ),
+    "drand48": drand48,
+    "javascript": javascript,
+}
+GAUSSIAN: dict[str, Sampler] = {
+    "random_gauss": random_gauss,
+    "normalvariate": normalvariate,
+    "sum_of_twelve": lambda answer, scale, trials, rng: answer + scale * (rng.random((trials, 12)).sum(axis=1) - 6),
+    "sum_of_two_normals": lambda answer, scale, trials, rng: (
+        answer + scale * ((rng.normal(size=trials) + rng.normal(size=trials)) / math.sqrt(2))
+    ),
+    "cosine_only": cosine_only,
+    # Random.nextGaussian; its StrictMath.log differs from the C library's here for few arguments.
+    "java_next_gaussian": lambda answer, scale, trials, rng: (
+        answer + scale * _polar(trials, python_random(rng).random, first_first=True)
+    ),
+    "cpp_normal": cpp_normal,
+    "polar_by_rand": polar_by_rand,
+    "box_muller_by_rand": box_muller_by_rand,
+}

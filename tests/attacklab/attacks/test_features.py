@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from attacklab.attacks.features import NotUnderstood, features, hashes, keys, numbers
-from attacklab.attacks.features.distinct import distinct
 from attacklab.attacks.features.features import MOST
 from attacklab.errors import TargetError
 from attacklab.targets import Failure, Outputs
@@ -228,70 +227,3 @@ def test_keys_are_the_same_when_outputs_are_looked_at_one_at_a_time(outputs: Out
         return
     assert together == [keys(outputs[place : place + 1])[0] for place in range(len(outputs))]
     assert hashes(outputs).tolist() == [int(hashes(outputs[place : place + 1])[0]) for place in range(len(outputs))]
-
-
-class Lossy:
-    """Its pickles leave off what tells two of them apart."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __reduce__(self) -> Any:
-        return Lossy, (0,)
-
-
-def as_outputs(values: list[Any]) -> Outputs:
-    return np.fromiter(values, dtype=object, count=len(values))
-
-
-SIMILAR: list[Any] = [
-    *(
-        0,
-        0.0,
-        -0.0,
-        False,
-        np.float64(0),
-        np.float32(0),
-        np.int64(0),
-        "0",
-        b"0",
-        None,
-        math.nan,
-        -math.nan,
-        Fraction(0),
-    ),
-    *((0, 1), [0, 1], {0: 1}, {1: 0}, {0: 1, 1: 0}, {1: 0, 0: 1}, {0, 1}, np.zeros(2), np.zeros(2, dtype=np.float32)),
-    *(Failure("A", "b"), Failure("b", "A"), Decimal("0"), Decimal("0.0"), (0, (1,)), ((0, 1),)),
-]
-
-
-def test_outputs_that_come_up_often_are_taken_apart_once_and_no_two_different_ones_are_taken_for_one() -> None:
-    outputs = as_outputs([SIMILAR[place % len(SIMILAR)] for place in range(8 * len(SIMILAR))])
-    found = distinct(outputs)
-    assert found is not None
-    assert len(found.outputs) == len(SIMILAR)
-    assert all(type(one) is type(other) for one, other in zip(outputs, found.outputs[found.places], strict=True))
-    assert keys(found.outputs[found.places]) == keys(outputs)
-
-
-def test_features_of_outputs_that_come_up_often_are_those_of_each_by_itself() -> None:
-    some = [("count", number, {"unit": "people", "mean": number / 3}) for number in range(5)] + [("none", None, {})]
-    outputs = as_outputs([some[place * place % 6] for place in range(60)])
-    assert distinct(outputs) is not None
-    for feature in features(outputs):
-        one_by_one = np.array([feature.of(outputs[place : place + 1])[0] for place in range(60)], dtype=np.float64)
-        assert np.array_equal(feature.of(outputs).astype(np.float64), one_by_one, equal_nan=True)
-    assert np.array_equal(hashes(outputs), np.concatenate([hashes(outputs[place : place + 1]) for place in range(60)]))
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        [Lossy(place) for place in range(64)],
-        [(Lossy(place % 2),) for place in range(64)],
-        [lambda: None] * 64,
-        [f"{place}" for place in range(64)],
-    ],
-)
-def test_outputs_that_pickle_may_shorten_or_that_are_all_different_are_looked_at_one_by_one(values: list[Any]) -> None:
-    assert distinct(as_outputs(values)) is None

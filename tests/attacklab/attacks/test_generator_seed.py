@@ -58,8 +58,3 @@ def test_noise_from_other_seeds_and_from_much_entropy_is_not_accused() -> None:
     assert judged(target, GeneratorSeed(range(1000))).verdict is Verdict.NOT_DETECTED
     unpredictable = Target.noise(partial(naive_laplace_numpy, epsilon=1.0), epsilon=1.0, name="unpredictable")
     assert judged(unpredictable, GeneratorSeed(range(3000))).verdict is Verdict.NOT_DETECTED
-
-
-def test_it_applies_to_additive_noise() -> None:
-    assert GeneratorSeed().applies_to(Target.noise(naive_laplace_numpy, epsilon=1))
-    assert not GeneratorSeed().applies_to(Target.dataset(naive_laplace_numpy, epsilon=1))

@@ -105,9 +105,3 @@ def test_a_target_that_fails_on_small_integers_too_is_an_error() -> None:
         raise OverflowError("too large")
 
     assert judged(Target.noise(release, epsilon=1, name="broken")).verdict is Verdict.ERROR
-
-
-def test_it_applies_to_additive_noise_on_whole_numbers() -> None:
-    assert IntegerCast().applies_to(Target.noise(naive_laplace_numpy, epsilon=1))
-    assert not IntegerCast().applies_to(Target.noise(naive_laplace_numpy, epsilon=1, sensitivity=0.5))
-    assert not IntegerCast().applies_to(Target.sum(naive_laplace_numpy, bounds=(0.0, 1.0), epsilon=1))

@@ -12,7 +12,7 @@ from attacklab.attacks.lattice_bias import LatticeBias
 from attacklab.domains import Domain
 from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
-from attacklab.targets import Kind, Target
+from attacklab.targets import Target
 from mechanisms.laplace.naive import naive_laplace_numpy
 from tests.attacklab.attacks.making import scenarios_of
 from tests.attacklab.ideal import lattice_laplace
@@ -85,11 +85,3 @@ def test_the_points_are_those_that_gain_from_their_neighbours() -> None:
     # and 7 tells of the answer 1.
     assert (-6 in chosen and -7 not in chosen) or (7 in chosen and 8 not in chosen)
     assert (scenario.pair.first, scenario.pair.second) == (0.0, 1.0)
-
-
-def test_applies_to_noise_only() -> None:
-    release = partial(naive_laplace_numpy, epsilon=1.0)
-    assert LatticeBias().applies_to(Target.noise(release, epsilon=1.0))
-    target = Target.selection(release, epsilon=1.0)
-    assert target.kind is Kind.SELECTION
-    assert not LatticeBias().applies_to(target)

@@ -32,21 +32,18 @@ from attacklab.floats import BFLOAT16, BINARY16, Format, format_of
 from attacklab.referee import audit
 from attacklab.targets import Target
 from experiments.targets import gaussians as targets
-from mechanisms.gaussian.claims import classical_sigma, gaussian_delta
+from mechanisms.gaussian.claims import classical_sigma
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
 from tests.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in
 
-SIGMAS = (1.0, 4.844805262605389, 321.7)
-ANSWERS = (0.0, 1.0, -7.3, 1e12)
-ZIGGURAT_CORE = 3.6541
-"""The ziggurat's tail begins just above; it is not modelled."""
+SIGMAS = (1.0, 4.844805262605389)
+ANSWERS = (0.0, -7.3, 1e12)
+ZIGGURAT_CORE = 3.6541  # the ziggurat's tail begins just above; it is not modelled
 
 HALF_BITS = 11
 """Significand bits of binary16, so that its uniforms are the multiples of 2^−11 and all pairs can be enumerated."""
 
 EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
-FINITE_BINARY16 = EVERY_PATTERN.view(np.float16)
-FINITE_BINARY16 = FINITE_BINARY16[np.isfinite(FINITE_BINARY16)]
 
 
 def reaches(model: Model, outputs: NDArray[Any], answer: float, sigma: float) -> NDArray[np.bool_]:
@@ -92,17 +89,9 @@ def test_python_gauss_is_recognised_as_box_muller_by_the_c_library() -> None:
 
 @pytest.mark.parametrize("answer", [0.0, 1.0, -0.37])
 @pytest.mark.parametrize("sigma", [1.0, 1.39, 2.9])
-def test_products_with_sigma_are_what_every_binary16_number_gives(answer: float, sigma: float) -> None:
-    with np.errstate(over="ignore"):
-        reached = answer + sigma * FINITE_BINARY16
-    found = reaches(ANY, FINITE_BINARY16, answer, sigma)
-    assert np.array_equal(found, np.isin(FINITE_BINARY16, reached))
-
-
-@pytest.mark.parametrize("answer", [0.0, 1.0, -0.37])
-@pytest.mark.parametrize("sigma", [1.0, 1.39, 2.9])
-def test_products_with_sigma_are_what_every_bfloat16_number_gives(answer: float, sigma: float) -> None:
-    number = TYPES[BFLOAT16]
+@pytest.mark.parametrize("form", [BINARY16, BFLOAT16], ids=lambda form: form.name)
+def test_products_with_sigma_are_what_every_16_bit_number_gives(form: Format, answer: float, sigma: float) -> None:
+    number = TYPES[form]
     every = EVERY_PATTERN.view(number)
     finite = every[np.isfinite(carried(every))]
     with np.errstate(all="ignore"):
@@ -193,20 +182,6 @@ def test_the_steps_read_off_numpy_are_those_of_a_ziggurat() -> None:
     assert np.array_equal(in_binary32, (np.array([*edges, base])).astype(np.float32))
 
 
-def test_numpy_returns_the_multiple_of_a_step_that_its_word_says() -> None:
-    """One draw in 90 takes another word: 30 in 1000 do with probability below 1e-4, and never for this seed."""
-    steps = ziggurat_steps(np.dtype(np.float64))
-    source, replayed = np.random.PCG64(3), np.random.PCG64(3)
-    generator = np.random.Generator(source)
-    agreed = 0
-    for _ in range(1_000):
-        replayed.state = source.state
-        word = int(replayed.random_raw())
-        layer, sign, multiple = word & 255, -1 if word >> 8 & 1 else 1, word >> 9 & (1 << 52) - 1
-        agreed += generator.standard_normal() == sign * multiple * steps[layer - 1]
-    assert agreed > 970
-
-
 def test_failures_and_infinities_are_reached_by_no_sampler() -> None:
     outputs = np.array([math.nan, math.inf, -math.inf, 0.5])
     for model in SEARCHED:
@@ -274,21 +249,10 @@ def test_the_rounded_ideal_gaussian_is_not_broken(epsilon: float) -> None:
         assert finding.smallest_detectable is not None
 
 
-def test_the_choosing_sample_tells_the_polar_method_from_box_muller() -> None:
-    finding = _audited(targets.naive_gaussian_polar(), trials=4_000)[2]
-    assert finding.event is not None
-    assert POLAR.description in finding.event
-
-
 @pytest.mark.parametrize("epsilon", [0.013, 0.5, 0.99])
 @pytest.mark.parametrize("sensitivity", [1.0, 0.3])
 def test_the_assumed_sigma_is_that_of_the_naive_mechanism_to_the_last_bit(epsilon: float, sensitivity: float) -> None:
     assert textbook_sigma(PrivacyClaim(epsilon, 1e-5), sensitivity) == classical_sigma(epsilon, 1e-5, sensitivity)
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
-def test_the_targets_claim_no_more_than_ideal_noise_with_their_sigma_gives(epsilon: float) -> None:
-    assert gaussian_delta(epsilon, sigma=targets.sigma_of(epsilon)) <= targets.DELTA
 
 
 def test_a_claim_without_delta_has_nothing_to_try_unless_sigma_is_given() -> None:

@@ -27,8 +27,7 @@ from tests.attacklab.attacks.making import exactly
 from tests.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in, naive_laplace_in
 
 EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
-BAND = 0.0104
-"""2·exp(−2·100 000·BAND²) < 1e-9."""
+BAND = 0.0104  # 2·exp(−2·100 000·BAND²) < 1e-9
 
 
 @pytest.mark.parametrize("form", [BINARY16, BFLOAT16], ids=lambda form: form.name)

@@ -141,8 +141,3 @@ def test_a_target_that_always_raises_is_not_accused() -> None:
         raise RuntimeError("no")
 
     assert {finding.verdict for finding in judged(selection_of(release, 1.0))} == {Verdict.NOT_DETECTED}
-
-
-def test_applies_to_selections_only() -> None:
-    assert ScoreOverflow().applies_to(selection_of(naive_exponential, 1.0))
-    assert not ScoreOverflow().applies_to(Target.noise(naive_exponential, epsilon=1.0))

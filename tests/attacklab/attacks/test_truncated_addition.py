@@ -83,19 +83,6 @@ def test_the_ideal_mechanism_is_not_accused_at_any_format(epsilon: float) -> Non
     assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}
 
 
-def test_binary64_loses_outcomes_but_no_sample_shows_it() -> None:
-    target = selection_of(accumulating(np.float64), 1.0)
-    scenario = TruncatedAddition.scenario(target, BINARY64, 1 << 10)
-    running = 1.0
-    for utility in scenario.pair.second[1:].tolist():
-        assert running + math.exp(utility / 2) == running
-    counted = math.exp(scenario.pair.first[0] / 2)
-    assert counted + math.exp(scenario.pair.first[1] / 2) > counted
-    attack = TruncatedAddition(most_outcomes=1 << 10, formats=(BINARY64,))
-    (finding,) = audit(target, [attack], trials=5_000)
-    assert finding.verdict is Verdict.NOT_DETECTED
-
-
 def test_number_of_light_outcomes_follows_the_format_up_to_the_limit() -> None:
     target = selection_of(accumulating(np.float64), 1.0)
 

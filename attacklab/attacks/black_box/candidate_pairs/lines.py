@@ -21,11 +21,8 @@ from attacklab.bisection import steepest_step
 from attacklab.claims import PrivacyClaim, directions
 from attacklab.errors import OutsideDomain
 
-LINE_OUTPUTS = 64
-"""How many outputs are drawn at each point of a line."""
-
-BISECTED = 2
-"""How many of the intervals of a line are bisected."""
+LINE_OUTPUTS = 64  # how many outputs are drawn at each point of a line
+BISECTED = 2  # how many of the intervals of a line are bisected
 
 
 def broken_steps(line: Callable[[int], Any], last: int, claim: PrivacyClaim, probe: Probe) -> list[int]:

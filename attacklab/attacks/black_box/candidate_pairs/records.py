@@ -15,8 +15,8 @@ from functools import partial
 import numpy as np
 
 from attacklab.attacks.base import Probe, bounds_of
+from attacklab.attacks.black_box.candidate_pairs.answers import COARSEST, answers_before_edges
 from attacklab.attacks.black_box.candidate_pairs.lines import broken_steps
-from attacklab.attacks.black_box.candidate_pairs.rounding import COARSEST, answers_before_edges
 from attacklab.attacks.common.datasets import on_path
 from attacklab.domains.datasets import (
     COUNTS,
@@ -33,20 +33,14 @@ from attacklab.domains.shapes import Records
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.targets import Kind, Target
 
-SIZES = (0, 1, 15, 255)
-"""The numbers of records besides the one that differs."""
-
-CHUNKS = (4, 16, 256)
-"""The numbers of records in which every two are equal."""
-
-PATHS = (1, 16, 1024)
-"""The numbers of records on a line, powers of two; the last of them for lines of added records."""
+SIZES = (0, 1, 15, 255)  # the numbers of records besides the one that differs
+CHUNKS = (4, 16, 256)  # the numbers of records in which every two are equal
+PATHS = (1, 16, 1024)  # the numbers of records on a line, powers of two; the last of them for lines of added records
 
 OUTSIDE = (1.0, 2.0**20, 2.0**-3, 2.0**40)
 """How many widths of the range a record lies outside it, where it should count as the nearer bound."""
 
-DISTINCT = 8
-"""How many different records a dataset without repetition has."""
+DISTINCT = 8  # how many different records a dataset without repetition has
 
 
 def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:

@@ -20,8 +20,7 @@ from attacklab.floats import Doubles, power_of_two_within
 from attacklab.neighbours import NeighbouringPair
 from attacklab.targets import Target
 
-FEW = 8
-"""Up to so many outcomes, all moves are tried from all starts; for more, only those from ties."""
+FEW = 8  # up to so many outcomes, all moves are tried from all starts; for more, only those from ties
 
 
 def pairs_of_utilities(target: Target, probe: Probe, outcomes: Sequence[int]) -> Iterator[NeighbouringPair]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.black_box.candidate_pairs.found import fingerprint
+from attacklab.attacks.black_box.candidate_pairs import fingerprint
 from attacklab.attacks.black_box.screening import Sampler, screened, told_apart
 from attacklab.claims import PrivacyClaim
 from attacklab.errors import Refused
