@@ -10,8 +10,10 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+import gmpy2
+
 from attacklab.claims.base import Claim, PrivacyClaim, grid_of_points, require_count, require_numbers
-from attacklab.intervals import Interval
+from attacklab.intervals import Interval, Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,7 @@ class GaussianDP(Claim):
 
     def delta_at(self, epsilon: float) -> float:
         """Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), rounded up."""
-        shift, half = Interval.of(epsilon) / self.mu, Interval.of(self.mu) / 2
-        tail = Interval.of(epsilon).exp() * (shift + half).normal_tail()
-        return min(1.0, max(0.0, ((shift - half).normal_tail() - tail).above()))
+        return min(1.0, gaussian_delta(epsilon, Interval.of(self.mu)).above())
 
     @property
     def nominal(self) -> PrivacyClaim:
@@ -62,6 +62,13 @@ class GaussianDP(Claim):
     def to_json(self) -> dict[str, Any]:
         """Its kind and μ."""
         return {"kind": "gdp", "mu": self.mu}
+
+
+def gaussian_delta(epsilon: Number, mu: Interval) -> Interval:
+    """The δ at ε of N(0, 1) and N(μ, 1), with whatever precision is set; μ is Δ/σ of the Gaussian mechanism."""
+    half, shift = mu / 2, Interval.of(epsilon) / mu
+    difference = (shift - half).normal_tail() - Interval.of(epsilon).exp() * (shift + half).normal_tail()
+    return Interval(max(difference.lower, gmpy2.mpfr(0)), max(difference.upper, gmpy2.mpfr(0)))
 
 
 @functools.lru_cache(maxsize=1 << 8)

@@ -45,14 +45,11 @@ class RenyiClaim(Claim):
 
     def delta_at(self, epsilon: float) -> float:
         """The largest p − e^ε·q of one event within the claim, rounded up."""
-        return cuts.delta_at(self, epsilon)
+        return cuts.delta_bound(self, epsilon).above()
 
     def near(self, epsilon: float) -> PrivacyClaim:
-        """The bound of one order, not certified."""
-        return PrivacyClaim(epsilon, min(NEARLY_ONE, self._single_delta_at(epsilon)))
-
-    def _single_delta_at(self, epsilon: float) -> float:
-        return cuts.rough_delta_at(self, epsilon)
+        """The best of some events, not certified."""
+        return PrivacyClaim(epsilon, min(NEARLY_ONE, cuts.rough_delta_at(self, epsilon)))
 
     @property
     def points(self) -> tuple[float, ...]:
@@ -200,7 +197,7 @@ def _orders(rho: float) -> tuple[float, ...]:
 
 @functools.lru_cache(maxsize=1 << 8)
 def _points(claim: RenyiClaim) -> tuple[float, ...]:
-    return grid_of_points(claim._single_delta_at)
+    return grid_of_points(functools.partial(cuts.rough_delta_at, claim))
 
 
 @functools.lru_cache(maxsize=1 << 8)
