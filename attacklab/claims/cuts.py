@@ -196,7 +196,8 @@ def _weighed(less: Doubles, log_odds_p: Doubles, log_odds_q: Doubles) -> Doubles
     """p·((p/q)^(α−1) − 1), where nothing cancels or overflows on the way."""
     log_p = scipy.special.log_expit(log_odds_p)
     loss = less * (log_p - scipy.special.log_expit(log_odds_q))
-    return np.where(loss > 1, np.exp(log_p + loss) - np.exp(log_p), np.exp(log_p) * np.expm1(np.minimum(loss, 1)))
+    small = np.exp(log_p) * np.expm1(np.minimum(loss, 1))
+    return np.asarray(np.where(loss > 1, np.exp(log_p + loss) - np.exp(log_p), small))
 
 
 def _largest_p(orders: tuple[Doubles, Doubles], reverse: tuple[Doubles, Doubles], log_odds_q: Doubles) -> Doubles:
