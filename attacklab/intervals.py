@@ -113,6 +113,10 @@ class Interval:
         """e^x − 1."""
         return self._increasing(gmpy2.expm1)
 
+    def log1p(self) -> Interval:
+        """ln(1 + x), for x above −1."""
+        return self._increasing(gmpy2.log1p)
+
     def log(self) -> Interval:
         """The natural logarithm; of 0 it is −∞.
 

@@ -1,24 +1,12 @@
 """What ρ-zCDP implies, enclosed from both sides: no conversion may promise less than the lower bound.
 
-From above: E[e^(λZ)] ≤ e^(λ(λ+1)ρ) for the privacy loss Z and all λ > 0 implies (ε, δ)-DP for
-δ = inf_λ e^(λ((λ+1)ρ − ε))·(λ/(λ+1))^(λ+1)/λ (Canonne, Kamath and Steinke 2020, proposition 12, with λ = α − 1). Where
-δ is not small, what `attacklab.claims` certifies of ρ-zCDP is less, and nothing less is true: the mechanism with two
-answers, of probabilities p and q of the first, that the certificate touches has as much. Mixed with a coin a little it
-is ρ-zCDP surely, because K(λ) = ln E[e^(λZ)] is convex. On a cell [a, b] it is at most its chord, and ρλ(λ+1) is its
-own chord less ρ(λ−a)(b−λ); so K keeps below it where it does by ρ(b−a)²/4 at both ends.
-
-From below, for smaller δ, a witness: the mechanism that gives one answer with probability p on one of two neighbours
-and with p·e^(−t) on the other has δ ≥ p·(1 − e^(ε − t)), and is ρ-zCDP if
-
-- p ≤ (e^(λ(λ+1)ρ) − 1) / (e^(λt) − 1) for all λ > 0: the other answer has a negative privacy loss, so that
-  E[e^(λZ)] ≤ 1 + p·(e^(λt) − 1); and
-- −ln(1 − p) ≤ ρ, for which p/(1 − p) ≤ ρ is enough: in the other direction E[e^(λZ′)] ≤ (1 − p)^(−λ).
-
-With x = λ(λ+1)ρ the first bound is at least e^(x − λt)·(1 − e^(−x)), and e^(x − λt) ≥ e^(−(t − ρ)²/4ρ) for every λ. So
-p = e^(−(t − ρ)²/4ρ)·(1 − e^(−x₀)) satisfies it wherever x ≥ x₀; below that it is checked cell by cell, with directed
-roundings. At the t that Canonne, Kamath and Steinke's proof ends in, this witness meets their bound but for the factor
-1 − e^(−x₀), which for the δ that are used in practice is 1 to many digits. The Gaussian mechanism with that ρ
-(Δ/σ = √(2ρ)), whose δ is known exactly, is a witness too.
+From above: what `attacklab.claims` certifies of ρ-zCDP. From below: a mechanism with two answers, of probabilities p
+and q of the first, that is certified to be ρ-zCDP. Where δ is small it is that in which the proof of Canonne, Kamath
+and Steinke 2020, proposition 12, ends: q = p·e^(−t) for t = ε + ln(1 + 1/λ) and p = e^(λ(λ+1)ρ − λt) at the best λ,
+which is α − 1. Elsewhere it is the event that the certificate from above touches. A mechanism that gives the first
+answer less often, by the same part under both inputs, has as much less δ and has room to be certified in, because K(λ)
+= ln E[e^(λZ)] of the privacy loss Z is convex. On a cell [a, b] it is at most its chord, and ρλ(λ+1) is its own chord
+less ρ(λ−a)(b−λ); so K keeps below it where it does by ρ(b−a)²/4 at both ends.
 """
 
 from __future__ import annotations
@@ -28,76 +16,95 @@ from fractions import Fraction
 from typing import Any
 
 import gmpy2
+import scipy
 
 from attacklab.bisection import least
-from attacklab.calibration import gaussian
-from attacklab.calibration.refinement import crossing, exact, is_narrow, refined
+from attacklab.calibration.refinement import crossing, exact
 from attacklab.claims import ZeroConcentrated
-from attacklab.claims.cuts import telling_event
+from attacklab.claims.cuts import best_order, conversion, delta_bound, telling_event
 from attacklab.intervals import Interval
 
-ORDER_BITS, ORDER_STEPS = 160, 140
-NEARNESS = (1 / 20, 1 / 8, 1 / 3, 1 / 2)
-"""How far below the best λ the cells begin, as a part of it."""
-
 MOST_CELLS = 4096
-FINEST_HALVINGS = 100
+FINEST_HALVINGS = 52
 
 AGREED = 1e-6
-"""Bounds from proposition 12 and from its witness that differ by less than this part are close enough."""
+"""Bounds that differ by less than this part are close enough."""
 
-LEAST_MIXED = 48
-"""The mechanism that the certificate touches is mixed with a coin that tells nothing: by a part of 2^−48 at least."""
+LEAST_MIXED = 60
+"""The first answer of a witness is given less often by a part of 2^−60 at least."""
+
+LARGE = 40.0
+"""From this λ(λ+1)ρ on the mechanism of proposition 12 is the best to more digits than those of a double."""
 
 
 def delta(rho: float, epsilon: float) -> Interval:
     """From the largest δ that some ρ-zCDP mechanism is known to have at ε to the least that is known to be enough."""
-    return _enclosed(rho, epsilon)
-
-
-def _enclosed(rho: float, epsilon: float) -> Interval:
-    order = best_order(rho, Fraction(epsilon))
-    known = Interval(_witnessed(rho, Fraction(epsilon), order), _sufficient(rho, Fraction(epsilon), order).upper)
-    if _agrees(known):
-        return known
-    claim = ZeroConcentrated(rho)
-    attained = _attained(rho, epsilon, *telling_event(claim, epsilon))
-    return Interval(max(known.lower, attained), min(known.upper, gmpy2.mpfr(claim.delta_at(epsilon))))
+    enough = delta_bound(ZeroConcentrated(rho), epsilon).upper
+    return Interval(min(_witnessed(rho, epsilon), enough), enough)
 
 
 def epsilon(rho: float, delta: float) -> Interval:
     """From the largest ε at which some ρ-zCDP mechanism is known not to have δ to the least that is enough."""
-    sufficient = crossing(lambda loss: _sufficient(rho, loss, best_order(rho, loss)), delta).upper
-    known = Interval(_least_witnessed(rho, delta, sufficient), sufficient)
-    while not _agrees(known):
-        middle = float(known.lower + known.upper) / 2
-        found = _enclosed(rho, middle)
-        if found.upper <= delta:
-            known = Interval(known.lower, gmpy2.mpfr(middle))
-        elif found.lower > delta:
-            known = Interval(gmpy2.mpfr(middle), known.upper)
-        else:
-            break
+    claim = ZeroConcentrated(rho)
+    enough = crossing(lambda loss: conversion(claim, best_order(claim, float(loss)), loss), delta).upper
+    if gmpy2.is_infinite(enough):
+        return Interval.hull(0, math.inf)
+
+    def is_unrefuted(halvings: int) -> bool:
+        return not _witnessed(rho, float(exact(enough) * (1 - Fraction(1, 1 << halvings)))) > delta
+
+    nearest = least(is_unrefuted, 0, FINEST_HALVINGS) - 1
+    known = Interval(Interval.of(float(exact(enough) * (1 - Fraction(1, 1 << nearest)))).lower, enough)
+    if known.upper - known.lower <= known.upper * AGREED:
+        return known
+
+    def excess(loss: float) -> float:
+        p, q = telling_event(claim, loss)
+        return p - math.exp(loss) * q - delta
+
+    crossed = scipy.optimize.brentq(excess, 0.0, float(known.upper)) if excess(0.0) > 0 else 0.0
+    below, above = crossed * (1 - AGREED / 4), crossed * (1 + AGREED / 4)
+    if _witnessed(rho, below) > delta:
+        known = Interval(gmpy2.mpfr(below), known.upper)
+    if delta_bound(claim, above).upper <= delta:
+        known = Interval(known.lower, gmpy2.mpfr(above))
     return known
 
 
-def _agrees(bounds: Interval) -> bool:
-    return bool(bounds.upper - bounds.lower <= bounds.upper * AGREED)
+def _witnessed(rho: float, epsilon: float) -> Any:
+    """The largest δ at ε that a mechanism with two answers is certified to have."""
+    p, q = two_answers(rho, epsilon)
+    if not (q.lower > 0 and p.upper < 1):
+        return gmpy2.mpfr(0)
 
-
-def _attained(rho: float, epsilon: float, p: float, q: float) -> Any:
-    """The δ at ε of a mechanism with two answers that is certified to be ρ-zCDP, mixed from p and q and a coin."""
-
-    def mixed(halvings: int) -> tuple[Interval, Interval]:
-        part = Fraction(1, 1 << halvings)
-        return tuple(Interval.of(Fraction(one) * (1 - part) + part / 2) for one in (p, q))  # type: ignore[return-value]
+    def less_often(halvings: int) -> tuple[Interval, Interval]:
+        kept = 1 - Fraction(1, 1 << halvings)
+        return p * kept, q * kept
 
     def is_uncertified(halvings: int) -> bool:
-        first, second = mixed(halvings)
+        first, second = less_often(halvings)
         return not (keeps(first, second, rho) and keeps(second, first, rho))
 
-    first, second = mixed(least(is_uncertified, 0, LEAST_MIXED) - 1)
-    return (first - Interval.of(epsilon).exp() * second).lower
+    halvings = LEAST_MIXED if not is_uncertified(LEAST_MIXED) else least(is_uncertified, 0, LEAST_MIXED) - 1
+    first, second = less_often(halvings)
+    return max(gmpy2.mpfr(0), (first - Interval.of(epsilon).exp() * second).lower)
+
+
+def two_answers(rho: float, epsilon: float) -> tuple[Interval, Interval]:
+    """The probabilities of the first answer, single numbers, of nearly the worst mechanism that is ρ-zCDP."""
+    claim = ZeroConcentrated(rho)
+    order = Interval.of(best_order(claim, epsilon)) - 1
+    exponent = _exponent(order, rho)
+    if exponent.lower < LARGE:
+        p, q = telling_event(claim, epsilon)
+        return Interval.of(p), Interval.of(q)
+    loss = (1 / order).log1p() + epsilon
+    probability = (exponent - order * loss).exp()
+    return _single(probability), _single(probability * (-loss).exp())
+
+
+def _single(interval: Interval) -> Interval:
+    return Interval(interval.lower, interval.lower)
 
 
 def keeps(p: Interval, q: Interval, rho: float) -> bool:
@@ -132,112 +139,6 @@ def keeps(p: Interval, q: Interval, rho: float) -> bool:
             step /= 2
         if end == start:
             return False
-    return False
-
-
-def _least_witnessed(rho: float, delta: float, sufficient: Any) -> Any:
-    """An ε at which a witness has more than δ, as near to the sufficient one as witnesses go; 0 where there is none."""
-    signal = refined(lambda: (Interval.of(rho) * 2).sqrt(), is_narrow)
-    by_gaussian = gaussian.least_epsilon(delta, signal).lower
-    enough = exact(sufficient)
-
-    def is_unrefuted(halvings: int) -> bool:
-        nearby = enough * (1 - Fraction(1, 1 << halvings))
-        return not _witnessed(rho, nearby, best_order(rho, nearby)) > delta
-
-    nearest = least(is_unrefuted, 0, FINEST_HALVINGS) - 1
-    if nearest == 0:
-        return by_gaussian
-    return max(by_gaussian, Interval.of(enough * (1 - Fraction(1, 1 << nearest))).lower)
-
-
-def best_order(rho: float, epsilon: Fraction) -> Any:
-    """The λ at which the bound from above is least, nearly: any other λ gives a bound as valid."""
-    with gmpy2.context(precision=ORDER_BITS):
-        concentration, loss = gmpy2.mpfr(rho), gmpy2.mpfr(gmpy2.mpq(epsilon))
-        low, high = gmpy2.exp(-3 * concentration - 1), (loss + 1) / (2 * concentration) + 1
-        for _ in range(ORDER_STEPS):
-            middle = gmpy2.sqrt(low * high)
-            is_below = (2 * middle + 1) * concentration - loss < gmpy2.log1p(1 / middle)
-            low, high = (middle, high) if is_below else (low, middle)
-        return high
-
-
-def _sufficient(rho: float, epsilon: Fraction, order: Any) -> Interval:
-    at = Interval(order, order)
-
-    def bound() -> Interval:
-        exponent = at * ((at + 1) * rho - epsilon) + (at + 1) * (at / (at + 1)).log() - at.log()
-        return exponent.exp()
-
-    found = refined(bound, is_narrow)
-    return Interval(found.lower, min(found.upper, gmpy2.mpfr(1)))
-
-
-def _witnessed(rho: float, epsilon: Fraction, order: Any) -> Any:
-    """The largest δ at ε that a witness is certified to have."""
-    signal = refined(lambda: (Interval.of(rho) * 2).sqrt(), is_narrow)
-    by_gaussian = refined(lambda: gaussian.delta_at(epsilon, signal), is_narrow).lower
-    witness = two_answers(rho, epsilon, order)
-    if witness is None:
-        return by_gaussian
-    probability, loss = witness
-    return max(by_gaussian, (probability * -(Interval.of(epsilon) - loss).expm1()).lower)
-
-
-def two_answers(rho: float, epsilon: Fraction, order: Any) -> tuple[Interval, Interval] | None:
-    """The likeliest first answer for which the mechanism with two answers is certified to be ρ-zCDP.
-
-    Args:
-        rho: ρ.
-        epsilon: the ε at which its δ is to be large.
-        order: the λ at which the bound from above is least.
-
-    Returns:
-        p and t, single numbers; None where no certificate was found.
-    """
-    at = Interval(order, order)
-    nearest = (((at + 1) / at).log() + epsilon).lower
-    if not nearest > rho:
-        return None
-    loss = Interval(nearest, nearest)
-    gap = loss - rho
-    for part in NEARNESS:  # the nearest that is certified has the most
-        start = (gap / rho * (0.5 * (1 - part))).lower
-        from_here = _exponent(Interval(start, start), rho)
-        likely = ((-(gap * gap) / (Interval.of(rho) * 4)).exp() * -(-from_here).expm1()).lower
-        probability = Interval(likely, likely)
-        if 0 < likely < 1 and is_concentrated(probability, loss, rho, start):
-            return probability, loss
-    return None
-
-
-def is_concentrated(probability: Interval, loss: Interval, rho: float, start: Any) -> bool:
-    """Certify that the mechanism with two answers is ρ-zCDP, given the first condition for λ from `start` on.
-
-    Args:
-        probability: p, a single number.
-        loss: t, a single number above 0.
-        rho: ρ.
-        start: the λ from which on the first condition is known to hold; the cells cover those up to it.
-    """
-    if not (probability / (1 - probability)).upper <= rho:
-        return False
-    end = start
-    # On (0, b] the bound is at least ρb/(e^(bt) − 1), by e^x − 1 ≥ x ≥ λρ.
-    while not (Interval(end, end) * rho / (Interval(end, end) * loss).expm1()).lower >= probability.upper:
-        end = end / 2
-        if end * 2.0**60 < start:
-            return False
-    for _ in range(MOST_CELLS):
-        if end >= start:
-            return True
-        # On [a, b] it is at least (e^x(a) − 1)/(e^(bt) − 1), which is p or more for all b up to this one.
-        rise = _exponent(Interval(end, end), rho).expm1()
-        next_end = ((rise / probability + 1).log() / loss).lower
-        if not next_end > end:
-            return False
-        end = next_end
     return False
 
 

@@ -10,24 +10,18 @@ from __future__ import annotations
 from fractions import Fraction
 
 from attacklab.calibration.refinement import crossing, is_kept, is_narrow, refined
-from attacklab.intervals import Interval, Number
-
-
-def delta_at(epsilon: Number, signal: Interval) -> Interval:
-    """The δ at ε of the Gaussian mechanism whose Δ/σ is `signal`, with whatever precision is set."""
-    half, shift = signal * 0.5, Interval.of(epsilon) / signal
-    difference = (shift - half).normal_tail() - Interval.of(epsilon).exp() * (shift + half).normal_tail()
-    return Interval(max(difference.lower, type(difference.lower)(0)), difference.upper)
+from attacklab.claims.gaussian import gaussian_delta
+from attacklab.intervals import Interval
 
 
 def delta(epsilon: float, sigma: float, sensitivity: float) -> Interval:
     """The least δ at which the Gaussian mechanism is (ε, δ)-DP."""
-    return refined(lambda: delta_at(epsilon, Interval.of(sensitivity) / sigma), is_narrow)
+    return refined(lambda: gaussian_delta(epsilon, Interval.of(sensitivity) / sigma), is_narrow)
 
 
 def sigma(epsilon: float, delta: float, sensitivity: float) -> Interval:
     """The least σ at which the Gaussian mechanism is (ε, δ)-DP."""
-    return crossing(lambda scale: delta_at(epsilon, Interval.of(sensitivity) / scale), delta)
+    return crossing(lambda scale: gaussian_delta(epsilon, Interval.of(sensitivity) / scale), delta)
 
 
 def epsilon(delta: float, sigma: float, sensitivity: float) -> Interval:
@@ -42,9 +36,9 @@ def composed_epsilon(delta: float, sigma: float, sensitivity: float, releases: i
 
 def least_epsilon(delta: float, signal: Interval) -> Interval:
     """The least ε at which the Gaussian mechanism whose Δ/σ is `signal` is (ε, δ)-DP."""
-    if is_kept(lambda: delta_at(0, signal), delta):
+    if is_kept(lambda: gaussian_delta(0, signal), delta):
         return Interval.of(0)
-    return crossing(lambda loss: delta_at(loss, signal), delta)
+    return crossing(lambda loss: gaussian_delta(loss, signal), delta)
 
 
 def rho(sigma: float, sensitivity: float) -> Interval:

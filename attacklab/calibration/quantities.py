@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
-from attacklab.calibration import budgets, concentrated, gaussian, grids, tails
+from attacklab.calibration import budgets, concentrated, gaussian, tails
+from attacklab.calibration.grids import GRIDS
 from attacklab.errors import UsageError
 from attacklab.intervals import Interval
 
@@ -31,20 +32,23 @@ class Quantity:
     Attributes:
         name: as the command line calls it; a formula is called with keyword arguments of the names in its grid.
         meaning: what the certified bound is, in one line.
-        unsafe: on which side of the bound a returned number is unsafe.
-        grid: the arguments that it is asked for.
         enclose: the certified bound from these arguments. No number beyond it on the unsafe side is safe, and every
             number beyond it on the other side is; where the best possible number is not known exactly, the interval
             reaches from the one to the other.
         source: of the theorem.
+        unsafe: on which side of the bound a returned number is unsafe.
     """
 
     name: str
     meaning: str
-    unsafe: Unsafe
-    grid: Sequence[Arguments] = field(repr=False)
     enclose: Callable[..., Interval] = field(repr=False)
     source: str
+    unsafe: Unsafe = Unsafe.TOO_SMALL
+
+    @property
+    def grid(self) -> Sequence[Arguments]:
+        """The arguments that it is asked for."""
+        return GRIDS[self.name]
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -72,7 +76,7 @@ def _bound(name: str, arguments: tuple[tuple[str, Argument], ...]) -> Interval:
     return quantity(name).enclose(**dict(arguments))
 
 
-_SMALL, _LARGE = Unsafe.TOO_SMALL, Unsafe.TOO_LARGE
+_LARGE = Unsafe.TOO_LARGE
 _BALLE = "Balle and Wang 2018, theorem 8"
 _ZCDP = "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/claims/cuts.py; docs/how_to/calibration.md"
 _STABILITY = "Korolova et al. 2009; Rogers 2023, algorithm 1"
@@ -80,179 +84,99 @@ _BETWEEN = "one between two integers acts as the larger"
 _KAIROUZ = "Kairouz, Oh and Viswanath 2015, theorem 3.3"
 
 QUANTITIES: tuple[Quantity, ...] = (
-    Quantity(
-        "gaussian_sigma",
-        "the least σ at which the Gaussian mechanism is (ε, δ)-DP",
-        _SMALL,
-        grids.gaussian_sigma(),
-        gaussian.sigma,
-        _BALLE,
-    ),
-    Quantity(
-        "gaussian_delta",
-        "the least δ at which the Gaussian mechanism is (ε, δ)-DP",
-        _SMALL,
-        grids.gaussian_delta(),
-        gaussian.delta,
-        _BALLE,
-    ),
-    Quantity(
-        "gaussian_epsilon",
-        "the least ε at which the Gaussian mechanism is (ε, δ)-DP",
-        _SMALL,
-        grids.gaussian_epsilon(),
-        gaussian.epsilon,
-        _BALLE,
-    ),
+    Quantity("gaussian_sigma", "the least σ at which the Gaussian mechanism is (ε, δ)-DP", gaussian.sigma, _BALLE),
+    Quantity("gaussian_delta", "the least δ at which the Gaussian mechanism is (ε, δ)-DP", gaussian.delta, _BALLE),
+    Quantity("gaussian_epsilon", "the least ε at which the Gaussian mechanism is (ε, δ)-DP", gaussian.epsilon, _BALLE),
     Quantity(
         "gaussian_composed_epsilon",
         "the least ε at which m releases of the Gaussian mechanism are (ε, δ)-DP together",
-        _SMALL,
-        grids.gaussian_composed_epsilon(),
         gaussian.composed_epsilon,
         "Dong, Roth and Su 2022, corollary 3.3; " + _BALLE,
     ),
     Quantity(
         "gaussian_rho",
         "the least ρ at which the Gaussian mechanism is ρ-zCDP",
-        _SMALL,
-        grids.gaussian_rho(),
         gaussian.rho,
         "Bun and Steinke 2016, proposition 1.6",
     ),
     Quantity(
         "laplace_epsilon",
         "the least ε at which Laplace noise of this scale is ε-DP",
-        _SMALL,
-        grids.laplace_epsilon(),
         lambda scale, sensitivity: budgets.ratio(sensitivity, scale),
         "Dwork, McSherry, Nissim and Smith 2006, proposition 1",
     ),
     Quantity(
         "laplace_scale",
         "the least scale at which Laplace noise is ε-DP",
-        _SMALL,
-        grids.laplace_scale(),
         lambda epsilon, sensitivity: budgets.ratio(sensitivity, epsilon),
         "Dwork, McSherry, Nissim and Smith 2006, proposition 1",
     ),
-    Quantity(
-        "zcdp_delta",
-        "the least δ at ε that all ρ-zCDP mechanisms keep",
-        _SMALL,
-        grids.zcdp_delta(),
-        concentrated.delta,
-        _ZCDP,
-    ),
-    Quantity(
-        "zcdp_epsilon",
-        "the least ε at δ that all ρ-zCDP mechanisms keep",
-        _SMALL,
-        grids.zcdp_epsilon(),
-        concentrated.epsilon,
-        _ZCDP,
-    ),
-    Quantity(
-        "laplace_tail",
-        "P[X > t] of Laplace noise",
-        _SMALL,
-        grids.continuous_tail(),
-        tails.laplace,
-        "its density",
-    ),
-    Quantity(
-        "gaussian_tail",
-        "P[X > t] of Gaussian noise",
-        _SMALL,
-        grids.continuous_tail(),
-        tails.gaussian,
-        "its density",
-    ),
+    Quantity("zcdp_delta", "the least δ at ε that all ρ-zCDP mechanisms keep", concentrated.delta, _ZCDP),
+    Quantity("zcdp_epsilon", "the least ε at δ that all ρ-zCDP mechanisms keep", concentrated.epsilon, _ZCDP),
+    Quantity("laplace_tail", "P[X > t] of Laplace noise", tails.laplace, "its density"),
+    Quantity("gaussian_tail", "P[X > t] of Gaussian noise", tails.gaussian, "its density"),
     Quantity(
         "discrete_laplace_tail",
         "P[X > t] of discrete Laplace noise",
-        _SMALL,
-        grids.discrete_laplace_tail(),
         tails.discrete_laplace,
         "Ghosh, Roughgarden and Sundararajan 2009",
     ),
     Quantity(
         "discrete_gaussian_tail",
         "P[X > t] of discrete Gaussian noise",
-        _SMALL,
-        grids.discrete_gaussian_tail(),
         tails.discrete_gaussian,
         "Canonne, Kamath and Steinke 2020, definition 1",
     ),
     Quantity(
         "laplace_threshold_delta",
         "the δ of releasing the keys whose count with discrete Laplace noise is at least the threshold",
-        _SMALL,
-        grids.laplace_threshold_delta(),
         tails.laplace_threshold_delta,
         _STABILITY,
     ),
     Quantity(
         "gaussian_threshold_delta",
         "the δ of releasing the keys whose count with discrete Gaussian noise is at least the threshold",
-        _SMALL,
-        grids.gaussian_threshold_delta(),
         tails.gaussian_threshold_delta,
         _STABILITY,
     ),
     Quantity(
         "laplace_threshold",
         f"where thresholds on counts with discrete Laplace noise begin to keep δ ({_BETWEEN})",
-        _SMALL,
-        grids.laplace_threshold(),
         tails.laplace_threshold,
         _STABILITY,
     ),
     Quantity(
         "gaussian_threshold",
         f"where thresholds on counts with discrete Gaussian noise begin to keep δ ({_BETWEEN})",
-        _SMALL,
-        grids.gaussian_threshold(),
         tails.gaussian_threshold,
         _STABILITY,
     ),
     Quantity(
         "budget_total",
         "the sum of the parts, each the ε of a pure DP release or the ρ of a zCDP one",
-        _SMALL,
-        grids.budget_total(),
         budgets.total,
         "Dwork and Roth 2014, theorem 3.16; Bun and Steinke 2016, lemma 1.7",
     ),
     Quantity(
         "budget_share",
         "the most that each of m releases may spend of a total",
-        _LARGE,
-        grids.budget_share(),
         budgets.share,
         "Dwork and Roth 2014, theorem 3.16",
+        _LARGE,
     ),
     Quantity(
         "budget_remaining",
         "what is left of a total after the parts were spent",
-        _LARGE,
-        grids.budget_remaining(),
         budgets.remaining,
         "Dwork and Roth 2014, theorem 3.16",
+        _LARGE,
     ),
     Quantity(
-        "composed_delta",
-        "the least δ′ at mε of m releases that are (ε, δ)-DP each",
-        _SMALL,
-        grids.composed_delta(),
-        budgets.composed_delta,
-        _KAIROUZ,
+        "composed_delta", "the least δ′ at mε of m releases that are (ε, δ)-DP each", budgets.composed_delta, _KAIROUZ
     ),
     Quantity(
         "composed_epsilon",
         "the least ε′ at which m releases that are ε-DP each are (ε′, δ)-DP together",
-        _SMALL,
-        grids.composed_epsilon(),
         budgets.composed_epsilon,
         _KAIROUZ,
     ),

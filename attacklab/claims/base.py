@@ -7,6 +7,7 @@ theorem 2.1.
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -108,12 +109,6 @@ class PrivacyClaim(Claim):
         if not 0 <= self.delta < 1:
             raise UsageError(f"delta must lie in [0, 1), not {self.delta}")
 
-    @classmethod
-    def from_base2(cls, eta: float) -> PrivacyClaim:
-        """The claim of an η-base-2-DP mechanism: (η·ln 2)-DP, rounded up (Ilvento 2020, section 3.1)."""
-        # ln 2 and the product are rounded by less than one ulp together.
-        return cls(math.nextafter(eta * math.log(2), math.inf) if eta > 0 else eta)
-
     def __str__(self) -> str:
         return f"ε = {self.epsilon!r}" + (f", δ = {self.delta!r}" if self.delta else "")
 
@@ -190,6 +185,30 @@ class PrivacyClaim(Claim):
             return prior, prior
         log_odds = math.log(prior) - math.log1p(-prior)
         return _logistic(log_odds - self.epsilon), _logistic(log_odds + self.epsilon)
+
+
+class ClaimOfACurve(Claim):
+    """A claim whose profile is a curve, judged at a grid of ε."""
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """A grid of ε, from 0 to where δ(ε) is too small to be seen."""
+        return _points(self)
+
+    @property
+    def nominal(self) -> PrivacyClaim:
+        """The least of its points at which δ is at most 10^−6."""
+        return _nominal(self)
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _points(claim: Claim) -> tuple[float, ...]:
+    return grid_of_points(lambda epsilon: claim.near(epsilon).delta)
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _nominal(claim: Claim) -> PrivacyClaim:
+    return claim.at(next((point for point in claim.points if claim.near(point).delta <= 1e-6), claim.points[-1]))
 
 
 NEARLY_ONE = math.nextafter(1.0, 0.0)

@@ -1,4 +1,4 @@
-"""What a claim on Rényi divergences implies of one event: a certified δ(ε).
+"""What a claim on Rényi divergences implies of one event: a certified δ(ε), which a mechanism with two answers attains.
 
 Of an event E with p = P[E] and q = Q[E], the claim implies that the Bernoulli laws of p and q keep within it in both
 directions (data processing). The pairs (p, q) that do form a convex set, because
@@ -7,18 +7,19 @@ directions (data processing). The pairs (p, q) that do form a convex set, becaus
 
 is jointly convex. δ(ε) is the largest p − e^ε·q on it, so judging one event by half-planes loses nothing.
 
-The tangents of h_α give, for all r, s ≥ 0 and every pair in the set, the *cut*
+The tangents of h_α give, for r and s, the ratios p/q and (1−p)/(1−q) at the point of tangency, and every pair in the
+set
 
     α·(r^(α−1) − s^(α−1))·p − (α−1)·(r^α − s^α)·q ≤ e^((α−1)·ε_α) − α·s^(α−1) + (α−1)·s^α,
 
-and another with p and q exchanged. One cut, or two added up with weights of at least 0, scaled so that the factor of p
-is 1, say p − E·q ≤ B; where E ≤ e^ε this proves δ(ε) ≤ B. Cuts and weights are found in floating point; B and E are
-then enclosed, so the bound holds however they were found. At s = 0 one cut is the conversion of Canonne, Kamath and
-Steinke 2020, proposition 12. Two matter near ε = 0, where both directions bind, and between the orders of a claim on
-a few.
+and another with p and q exchanged: a *cut* p − E·q ≤ B. The best point is found in floating point, on the boundary of
+the set; cuts that touch it there, on either side of it and in both directions, are then enclosed. One with E ≤ e^ε
+proves δ(ε) ≤ B, and two with E on either side of e^ε prove their interpolation: so the bound holds however they were
+found. At s = 0 a cut is the conversion of Canonne, Kamath and Steinke 2020, proposition 12, which is as good where δ is
+too small to be found in doubles.
 
 Sources: van Erven and Harremoës 2014, theorem 13 (joint quasi-convexity); Asoodeh et al. 2021 (the joint range of two
-divergences); Veinott 1967, 'The Supporting Hyperplane Method for Unimodal Programming'. The cuts are worked out here.
+divergences). The cuts are worked out here.
 """
 
 from __future__ import annotations
@@ -26,35 +27,33 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeAlias
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from attacklab.errors import UsageError
-from attacklab.intervals import Interval
+from attacklab.intervals import Interval, Number
 
 LARGEST_EXPONENT = 600.0
 """An order with (α − 1)·ε_α above this is not used: e to it is near the largest double."""
 
-SHAVED = (2.0**-44, 2.0**-38, 2.0**-30)
-"""By how much less than ε is aimed at, so that the slope E found in doubles is surely at most e^ε."""
-
 Doubles: TypeAlias = NDArray[np.float64]
 
-HALVINGS = 40
-MOST_CUTS = 40
-TIGHT = 1e-11
-"""By how much a constraint may be exceeded at the last vertex of the cutting planes."""
+HALVINGS = 56
+ZOOMS, ZOOMED_POINTS, ZOOMED_ORDERS = 14, 17, 17
+"""How often the search for the best point is narrowed, to how many points, and to how many orders a direction."""
 
-NEAR = 1e-12
-"""How far from the ends of the square a cut touches the boundary, at least."""
+LOG_ODDS = -np.concatenate(
+    [[0.0], np.geomspace(1e-9, 1.0, 40), np.linspace(1.25, 64.0, 200), np.geomspace(70, 700, 24)]
+)
+"""The logarithmic odds of q at which the boundary is kept; it is symmetric about p + q = 1."""
 
-SEEN = 1e-3
-"""Below this δ one cut is all that is looked for."""
+
+LOG_ORDERS = (-28.0, 700.0)
+"""The logarithms of the least and the largest α − 1 at which a conversion is tried."""
 
 
 class Bounds(Hashable, Protocol):
@@ -75,321 +74,206 @@ class Bounds(Hashable, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A linear inequality that all pairs (p, q) within a claim keep.
+class Cut(NamedTuple):
+    """The inequality p − E·q ≤ B, which all pairs within a claim keep.
 
     Attributes:
-        order: α.
-        bound: ε_α.
-        r: likelihood ratio of the event at the point of tangency.
-        s: that of its complement.
-        reverse: whether p and q are exchanged.
+        slope: E, enclosed.
+        most: B, enclosed.
     """
 
+    slope: Interval
+    most: Interval
+
+    def mirrored(self) -> Cut:
+        """The same of the complement: 1 − q in place of p, and 1 − p in place of q."""
+        return Cut(1 / self.slope, (self.most + self.slope - 1) / self.slope)
+
+
+class Point(NamedTuple):
+    """A pair (p, q) on the boundary, nearly, and the orders that bind there: D_α(P‖Q) and D_α(Q‖P)."""
+
+    p: float
+    q: float
     order: float
-    bound: Interval
-    r: float
-    s: float
-    reverse: bool = False
-
-    def coefficients(self) -> tuple[Interval, Interval, Interval]:
-        """The a, b and c of a·p + b·q ≤ c, enclosed."""
-        alpha, r, s = (Interval.of(number) for number in (self.order, self.r, self.s))
-        less = alpha - 1
-        here = alpha * (r.power(less) - s.power(less))
-        there = -(less * (r.power(alpha) - s.power(alpha)))
-        most = (less * self.bound).exp() - alpha * s.power(less) + less * s.power(alpha)
-        return (there, here, most) if self.reverse else (here, there, most)
-
-    def rounded(self) -> tuple[float, float, float]:
-        """The same in doubles, scaled so that nothing overflows."""
-        alpha, less = self.order, self.order - 1
-        high = max(self.r, self.s)
-        r, s = ((ratio / high) ** less for ratio in (self.r, self.s))
-        here = alpha * (r - s)
-        there = -less * (r * self.r - s * self.s)
-        most = math.exp(less * (self.bound.above() - math.log(high))) + s * (less * self.s - alpha)
-        return (there, here, most) if self.reverse else (here, there, most)
-
-    def touched(self) -> tuple[float, float]:
-        """The p and q at which it is tangent to the set."""
-        there = (1 - self.s) / (self.r - self.s)
-        here = self.r * there
-        return (there, here) if self.reverse else (here, there)
-
-    @property
-    def scale(self) -> float:
-        """What `rounded` divides by."""
-        return float(max(self.r, self.s) ** (self.order - 1))
+    reverse_order: float
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """An inequality a·p + b·q ≤ c that all probabilities keep.
+def delta_bound(claim: Bounds, epsilon: float) -> Interval:
+    """The largest p − e^ε·q of one event within the claim: the upper end is certified.
 
-    Attributes:
-        a: of p.
-        b: of q.
-        c: the most.
+    Args:
+        claim: bounds on Rényi divergences.
+        epsilon: ε, finite and at least 0.
+
+    Raises:
+        UsageError: the claim is too weak to compute with.
     """
-
-    a: float
-    b: float
-    c: float
-    scale: ClassVar[float] = 1.0
-
-    def coefficients(self) -> tuple[Interval, Interval, Interval]:
-        """As those of a `Cut`."""
-        return Interval.of(self.a), Interval.of(self.b), Interval.of(self.c)
-
-    def rounded(self) -> tuple[float, float, float]:
-        """As those of a `Cut`."""
-        return self.a, self.b, self.c
+    slope = Interval.of(epsilon).exp()
+    cuts = list(_touching(claim, epsilon))
+    proofs = [Interval.of(1), conversion(claim, best_order(claim, epsilon), epsilon)]
+    proofs += [cut.most for cut in cuts if cut.slope.upper <= slope.lower]
+    for cut, steeper in itertools.permutations(cuts, 2):
+        if cut.slope.upper < slope.lower and steeper.slope.lower > slope.upper:
+            share = (slope - cut.slope) / (steeper.slope - cut.slope)
+            proofs.append(share * steeper.most + (1 - share) * cut.most)
+    least = min(proofs, key=lambda proof: proof.upper)
+    return Interval.hull(0, least) if least.upper > 0 else Interval.of(0)
 
 
-SQUARE = (Edge(1.0, 0.0, 1.0), Edge(0.0, -1.0, 0.0))
-"""p ≤ 1 and q ≥ 0."""
-
-Weighed: TypeAlias = Sequence[tuple[Cut | Edge, float]]
-
-
-def delta_at(claim: Bounds, epsilon: float) -> float:
-    """The largest p − e^ε·q of one event within the claim, rounded up.
-
-    It is the least that is certified: by the best single cut, or by the two that cutting planes end with.
-    """
-    return _proof(claim, epsilon)[0]
+def _touching(claim: Bounds, epsilon: float) -> Iterator[Cut]:
+    """The cuts that touch the set next to its best point, in both directions, and their mirror images."""
+    for point in _nearest(claim, epsilon):
+        for order, reverse in ((point.order, False), (point.reverse_order, True)):
+            try:
+                cut = tangent(claim, order, point.p, point.q, reverse=reverse)
+                yield from (cut, cut.mirrored())
+            except (ZeroDivisionError, ValueError):  # so near a corner that the arithmetic tells nothing
+                continue
 
 
 def telling_event(claim: Bounds, epsilon: float) -> tuple[float, float]:
-    """The p and q, in doubles, of an event within the claim that has nearly δ(ε): where the proof's cuts touch the set.
-
-    Rounding may put it outside the set by a little. Where δ(ε) is tiny, doubles do not hold it.
-    """
-    touching = [(weight, *cut.touched()) for cut, weight in _proof(claim, epsilon)[1] if isinstance(cut, Cut)]
-    if not touching:
-        return 0.5, 0.5
-    weights, p, q = zip(*touching, strict=True)
-    return float(np.average(p, weights=weights)), float(np.average(q, weights=weights))
-
-
-@functools.lru_cache(maxsize=1 << 12)
-def _proof(claim: Bounds, epsilon: float) -> tuple[float, Weighed]:
-    """The least δ(ε) that is certified, and the weighed cuts that certify it."""
-    proofs: list[tuple[float, Weighed]] = [(1.0, ())]
-    for shaved in SHAVED:
-        aimed = epsilon - shaved * max(1.0, epsilon)
-        _, cut = _best_single(claim, aimed)
-        weighed: list[Weighed] = [[(cut, 1.0)]]
-        if _best_on_grid(claim, epsilon)[0] > SEEN:
-            weighed.append(_cutting_planes(claim, aimed))
-        proofs += [(bound, cuts) for cuts in weighed if (bound := _certified(cuts, epsilon)) is not None]
-        if len(proofs) > 1:
-            break
-    return min(proofs, key=lambda one: one[0])
+    """The p and q, in doubles, of an event that has nearly δ(ε) and is within the claim but for roundings."""
+    point = max(_nearest(claim, epsilon), key=lambda point: point.p - math.exp(epsilon) * point.q)
+    return point.p, point.q
 
 
 def rough_delta_at(claim: Bounds, epsilon: float) -> float:
-    """An upper bound on δ(ε) from one order, found quickly and not certified."""
-    return min(1.0, _best_on_grid(claim, epsilon)[0])
+    """About δ(ε): the best of the points on the boundary that are kept, not certified."""
+    p, q = _boundary(claim)
+    return float(min(1.0, max(0.0, np.max(p - math.exp(min(epsilon, 700.0)) * q))))
 
 
-def _certified(weighed: Weighed, epsilon: float) -> float | None:
-    """What weighed cuts prove of δ(ε), rounded up; None where they prove nothing."""
-    factor = slope = most = Interval.of(0)
-    for cut, weight in weighed:
-        a, b, c = cut.coefficients()
-        factor, slope, most = factor + a * weight, slope - b * weight, most + c * weight
-    if factor.lower <= 0:
-        return None
-    # A slope above e^ε by so much costs as much: q is at most 1.
-    above = Interval.hull(0, slope / factor - Interval.of(epsilon).exp()).upper
-    return min(1.0, max(0.0, (most / factor + Interval(above, above)).above()))
+def conversion(claim: Bounds, alpha: float, epsilon: Number) -> Interval:
+    """The δ(ε) that the bound of one order implies by proposition 12: e^((α−1)(ε_α−ε))·(1−1/α)^α/(α−1)."""
+    order, less = Interval.of(alpha), Interval.of(alpha) - 1
+    return (less * (claim.bound(alpha) - epsilon) - order * (1 / less).log1p() - less.log()).exp()
+
+
+def tangent(claim: Bounds, alpha: float, p: float, q: float, *, reverse: bool) -> Cut:
+    """The cut of one order that touches where likelihood ratios are those of p and q, 0 < q < p < 1.
+
+    Args:
+        claim: bounds on Rényi divergences.
+        alpha: the order.
+        p: near the boundary.
+        q: near the boundary.
+        reverse: whether it is D_α(Q‖P) that is bounded.
+    """
+    here, there = (Interval.of(number) for number in ((q, p) if reverse else (p, q)))
+    order, less = Interval.of(alpha), Interval.of(alpha) - 1
+    r, s = here / there, (1 - here) / (1 - there)
+    gained = order * (r.power(less) - s.power(less))
+    lost = less * (r.power(order) - s.power(order))
+    most = (less * claim.bound(alpha)).exp() - order * s.power(less) + less * s.power(order)
+    return Cut(gained / lost, most / -lost) if reverse else Cut(lost / gained, most / gained)
 
 
 @functools.lru_cache(maxsize=1 << 8)
-def _usable(claim: Bounds) -> tuple[float, ...]:
-    """The orders whose bound can be computed with.
+def _usable(claim: Bounds) -> tuple[Doubles, Doubles]:
+    """The orders whose bound can be computed with, and their bounds.
 
     Raises:
         UsageError: there is none.
     """
-    orders = tuple(alpha for alpha in claim.orders if (alpha - 1) * claim.bound(alpha).above() <= LARGEST_EXPONENT)
-    if not orders:
+    pairs = [(alpha, claim.bound(alpha).above()) for alpha in claim.orders]
+    usable = [(alpha, most) for alpha, most in pairs if (alpha - 1) * most <= LARGEST_EXPONENT]
+    if not usable:
         raise UsageError(f"{claim} is too weak: it promises nothing that can be computed with")
-    return orders
+    orders, most = np.array(usable).T
+    return orders, most
 
 
-@functools.lru_cache(maxsize=1 << 12)
-def _best_single(claim: Bounds, epsilon: float) -> tuple[float, Cut]:
-    """The least bound of one cut, not certified, and the cut."""
-    order = _best_on_grid(claim, epsilon)[1]
-    best = _least_by_ratio(order, claim.bound(order), epsilon)
-    if claim.has_all_orders:
-        low, high = _neighbours(_usable(claim), order)
-
-        def at(exponent: float) -> float:
-            alpha = 1 + math.exp(exponent)
-            return _least_by_ratio(alpha, claim.bound(alpha), epsilon)[0]
-
-        refined = scipy.optimize.minimize_scalar(at, bounds=(math.log(low - 1), math.log(high - 1)), method="bounded")
-        alpha = 1 + math.exp(refined.x)
-        best = min(best, _least_by_ratio(alpha, claim.bound(alpha), epsilon), key=lambda one: one[0])
-    return best
+def _excess(orders: Doubles, most: Doubles, log_odds_p: Doubles, log_odds_q: Doubles) -> Doubles:
+    """By how much h_α − 1 exceeds e^((α−1)·ε_α) − 1, as a part of it; one row an order, one column a point."""
+    less = orders[:, np.newaxis] - 1
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # of the smallest and the largest orders
+        moment = _weighed(less, log_odds_p, log_odds_q) + _weighed(less, -log_odds_p, -log_odds_q)
+        return np.asarray(moment / np.expm1(less * most[:, np.newaxis]) - 1)
 
 
-@functools.lru_cache(maxsize=1 << 14)
-def _rounded_bound(claim: Bounds, alpha: float) -> float:
-    return claim.bound(alpha).above()
+def _weighed(less: Doubles, log_odds_p: Doubles, log_odds_q: Doubles) -> Doubles:
+    """p·((p/q)^(α−1) − 1), where nothing cancels or overflows on the way."""
+    log_p = scipy.special.log_expit(log_odds_p)
+    loss = less * (log_p - scipy.special.log_expit(log_odds_q))
+    small = np.exp(log_p) * np.expm1(np.minimum(loss, 1))
+    return np.asarray(np.where(loss > 1, np.exp(log_p + loss) - np.exp(log_p), small))
 
 
-def _neighbours(orders: Sequence[float], order: float) -> tuple[float, float]:
-    place = orders.index(order)
-    return orders[max(0, place - 1)], orders[min(len(orders) - 1, place + 1)]
-
-
-@functools.lru_cache(maxsize=1 << 12)
-def _best_on_grid(claim: Bounds, epsilon: float) -> tuple[float, float]:
-    """The least bound of one cut over a grid of s, in doubles, and the order of that cut."""
-    orders = np.array(_usable(claim))[:, np.newaxis]
-    most = np.array([_rounded_bound(claim, float(alpha)) for alpha in orders[:, 0]])[:, np.newaxis]
-    grid = np.concatenate([[0.0], scipy.special.expit(np.linspace(-8, 24, 33))])[np.newaxis, :]
-    with np.errstate(all="ignore"):
-        x = _log_ratios(orders, grid, epsilon)
-        less, decay = orders - 1, np.exp((orders - 1) * (np.log(grid) - x))
-        scaled = np.exp(less * (most - x)) + decay * (less * grid - orders)
-        bounds = np.where(decay < 1, scaled / (orders * (1 - decay)), np.inf)
-    bounds = np.nan_to_num(bounds, nan=np.inf)
-    best = np.unravel_index(int(np.argmin(bounds)), bounds.shape)
-    return float(bounds[best]), float(orders[best[0], 0])
-
-
-def _log_ratios(orders: Doubles, ratios: Doubles, epsilon: float) -> Doubles:
-    """The logarithm of the r for which a cut has the slope e^ε, for each order and each s, by bisection."""
-    less = orders - 1
-    low = np.maximum(epsilon, np.log(ratios)) + 0 * orders
-    high = epsilon + np.log(orders / less) + 1e-9 + 0 * ratios
+def _largest_p(orders: tuple[Doubles, Doubles], reverse: tuple[Doubles, Doubles], log_odds_q: Doubles) -> Doubles:
+    """The logarithmic odds of the largest p that some orders allow beside each q, in both directions, by bisection."""
+    low, high = log_odds_q.copy(), -log_odds_q
     for _ in range(HALVINGS):
-        x = (low + high) / 2
-        decay = np.exp(less * (np.log(ratios) - x))
-        above = less / orders * (np.exp(x) - ratios * decay) >= math.exp(epsilon) * (1 - decay)
-        low, high = np.where(above, low, x), np.where(above, x, high)
-    return np.asarray((low + high) / 2)
+        middle = (low + high) / 2
+        is_out = _excess(*orders, middle, log_odds_q).max(axis=0) > 0
+        is_out |= _excess(*reverse, log_odds_q, middle).max(axis=0) > 0
+        low, high = np.where(is_out, low, middle), np.where(is_out, middle, high)
+    return low
 
 
-def _least_by_ratio(alpha: float, bound: Interval, epsilon: float) -> tuple[float, Cut]:
-    """The best cut of slope e^ε of one order, by the likelihood ratio s of the complement."""
-
-    def at(odds: float) -> tuple[float, Cut]:
-        s = 1 / (1 + math.exp(-odds)) if odds > -700 else 0.0
-        cut = Cut(alpha, bound, _ratio_of_slope(alpha, s, epsilon), s)
-        a, _, c = cut.rounded()
-        return (c / a if a > 0 else math.inf), cut
-
-    refined = scipy.optimize.minimize_scalar(lambda odds: at(odds)[0], bounds=(-40.0, 36.0), method="bounded")
-    return min(at(-math.inf), at(refined.x), key=lambda one: one[0])
+@functools.lru_cache(maxsize=1 << 8)
+def _boundary_odds(claim: Bounds) -> Doubles:
+    return _largest_p(_usable(claim), _usable(claim), LOG_ODDS)
 
 
-def _ratio_of_slope(alpha: float, s: float, epsilon: float) -> float:
-    """The r for which a cut has the slope e^ε: E rises with r, from s on."""
-    less, aimed = alpha - 1, math.exp(epsilon)
-
-    def excess(x: float) -> float:
-        ratio = s / math.exp(x)
-        return float(less / alpha * (math.exp(x) - s * ratio**less) - aimed * (1 - ratio**less))
-
-    lowest = max(epsilon, math.log(s) if s else -math.inf)
-    highest = epsilon + math.log(alpha / less) + 1e-9
-    if excess(lowest) >= 0:
-        return math.exp(lowest)
-    return math.exp(float(scipy.optimize.brentq(excess, lowest, highest, xtol=1e-14)))
+def _boundary(claim: Bounds) -> tuple[Doubles, Doubles]:
+    return scipy.special.expit(_boundary_odds(claim)), scipy.special.expit(LOG_ODDS)
 
 
-def _cutting_planes(claim: Bounds, epsilon: float) -> Weighed:
-    """Two cuts and their weights that prove the least bound.
-
-    The set is cut at its boundary between its centre and the best vertex of the cuts so far, until the two meet.
-
-    Source:
-        Veinott 1967, 'The Supporting Hyperplane Method for Unimodal Programming'.
-    """
-    cuts: list[Cut | Edge] = [*SQUARE]
-    for _ in range(MOST_CUTS):
-        best, (p, q) = _vertex(cuts, math.exp(epsilon))
-        inside, outside = 0.0, 1.0
-        if _worst(claim, *_between(p, q, outside))[0] <= TIGHT:
-            break
-        for _ in range(HALVINGS):
-            middle = (inside + outside) / 2
-            if _worst(claim, *_between(p, q, middle))[0] > 0:
-                outside = middle
-            else:
-                inside = middle
-        p, q = _between(p, q, min(outside, 1 - NEAR))  # at the ends likelihood ratios are 0 or infinite
-        cuts.append(_tangent(claim, p, q))
-        if outside > 1 - TIGHT:
-            break
-    return best
+@functools.lru_cache(maxsize=1 << 8)
+def _nearest(claim: Bounds, epsilon: float) -> tuple[Point, ...]:
+    """The best point of the boundary, and two that enclose it."""
+    slope = math.exp(min(epsilon, 700.0))
+    log_odds_q, log_odds_p = LOG_ODDS, _boundary_odds(claim)
+    forward = reverse = _usable(claim)
+    for zoom in range(ZOOMS):
+        best = int(np.argmax(scipy.special.expit(log_odds_p) - slope * scipy.special.expit(log_odds_q)))
+        ends = log_odds_q[[max(best - 3, 0), min(best + 3, len(log_odds_q) - 1)]]
+        if claim.has_all_orders:
+            here, there = log_odds_p[[best]], log_odds_q[[best]]
+            forward = _zoomed(claim, forward, _excess(*forward, here, there), zoom)
+            reverse = _zoomed(claim, reverse, _excess(*reverse, there, here), zoom)
+        log_odds_q = np.linspace(ends[0], ends[1], ZOOMED_POINTS)
+        log_odds_p = _largest_p(forward, reverse, log_odds_q)
+    best = int(np.argmax(scipy.special.expit(log_odds_p) - slope * scipy.special.expit(log_odds_q)))
+    places = sorted({max(best - 1, 0), best, min(best + 1, ZOOMED_POINTS - 1)})
+    return tuple(_points(forward, reverse, log_odds_p[places], log_odds_q[places]))
 
 
-def _between(p: float, q: float, part: float) -> tuple[float, float]:
-    """A point on the way from (½, ½), which is within any claim, to (p, q), where that is not outside the square."""
-    return tuple(0.5 + part * (min(max(one, 0.0), 1.0) - 0.5) for one in (p, q))  # type: ignore[return-value]
+def _points(
+    forward: tuple[Doubles, Doubles], reverse: tuple[Doubles, Doubles], log_odds_p: Doubles, log_odds_q: Doubles
+) -> Iterator[Point]:
+    binding = forward[0][_excess(*forward, log_odds_p, log_odds_q).argmax(axis=0)]
+    binding_reverse = reverse[0][_excess(*reverse, log_odds_q, log_odds_p).argmax(axis=0)]
+    p, q = scipy.special.expit(log_odds_p), scipy.special.expit(log_odds_q)
+    for numbers in zip(p, q, binding, binding_reverse, strict=True):
+        yield Point(*map(float, numbers))
 
 
-def _worst(claim: Bounds, p: float, q: float) -> tuple[float, float, bool]:
-    """By how much a point exceeds the constraint that it exceeds most, the order of that one, and whether reversed."""
-    orders = np.array(_usable(claim))
-    most = np.array([_rounded_bound(claim, alpha) for alpha in _usable(claim)])
-    found = []
-    for reverse in (False, True):
-        excess = _divergence(orders, *((q, p) if reverse else (p, q))) - most
-        place = int(np.argmax(excess))
-        found.append((float(excess[place]), float(orders[place]), reverse))
-    return max(found)
+def _zoomed(claim: Bounds, orders: tuple[Doubles, Doubles], excess: Doubles, zoom: int) -> tuple[Doubles, Doubles]:
+    """Orders closer together, around the one that binds at a point."""
+    binding = orders[0][int(np.argmax(excess[:, 0]))]
+    reach = math.log(2) / 2.5**zoom
+    finer = 1 + (binding - 1) * np.exp(np.linspace(-reach, reach, ZOOMED_ORDERS))
+    finer = finer[finer > 1]
+    return finer, np.array([claim.bound(float(alpha)).above() for alpha in finer])
 
 
-def _divergence(orders: Doubles, p: float, q: float) -> Doubles:
-    """The Rényi divergences of two Bernoulli laws."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(np.array([p, q, 1 - p, 1 - q]))
-        first, second = (
-            np.where(logs[one] == -np.inf, -np.inf, orders * logs[one] - (orders - 1) * logs[one + 1]) for one in (0, 2)
-        )
-        return np.asarray(np.nan_to_num(np.logaddexp(first, second) / (orders - 1), nan=np.inf))
+def best_order(claim: Bounds, epsilon: float) -> float:
+    """The order at which `conversion` gives the least, nearly; any other gives a bound as valid."""
+    if not claim.has_all_orders:
+        orders, most = _usable(claim)
+        logarithms = (orders - 1) * (most - epsilon) + orders * np.log1p(-1 / orders) - np.log(orders - 1)
+        return float(orders[np.argmin(logarithms)])
+    rho = claim.bound(1.0).above()
 
+    def rise(log_less: float) -> float:
+        less = math.exp(log_less)
+        return (2 * less + 1) * rho - epsilon - math.log1p(1 / less)
 
-def _tangent(claim: Bounds, p: float, q: float) -> Cut:
-    """The cut that touches the constraint which a point near the boundary exceeds most."""
-    _, order, reverse = _worst(claim, p, q)
-    here, there = (q, p) if reverse else (p, q)
-    if claim.has_all_orders:
-
-        def excess(alpha: float) -> float:
-            return float(_divergence(np.array([alpha]), here, there)[0]) - _rounded_bound(claim, alpha)
-
-        low, high = _neighbours(_usable(claim), order)
-        refined = scipy.optimize.minimize_scalar(lambda alpha: -excess(alpha), bounds=(low, high), method="bounded")
-        order = max(order, float(refined.x), key=excess)
-    return Cut(order, claim.bound(order), here / there, (1 - here) / (1 - there), reverse)
-
-
-def _vertex(cuts: Sequence[Cut | Edge], slope: float) -> tuple[Weighed, tuple[float, float]]:
-    """The least bound of two cuts with weights of at least 0, and where the two meet."""
-    rows = [(cut, *cut.rounded()) for cut in cuts]
-    least: tuple[float, Weighed, tuple[float, float]] | None = None
-    for (one, a, b, c), (other, d, e, f) in itertools.combinations(rows, 2):
-        determinant = a * e - b * d
-        if abs(determinant) < 1e-14 * (abs(a * e) + abs(b * d)):
-            continue
-        # λ·(a, b) + μ·(d, e) = (1, −slope)
-        first, second = (e + slope * d) / determinant, (-slope * a - b) / determinant
-        if first < 0 or second < 0:
-            continue
-        bound = first * c + second * f
-        if least is None or bound < least[0]:
-            point = ((c * e - b * f) / determinant, (a * f - c * d) / determinant)
-            least = (bound, [(one, first / one.scale), (other, second / other.scale)], point)
-    assert least is not None  # noqa: S101 - the edges alone have a vertex
-    return least[1], least[2]
+    lowest, highest = max(-3 * rho - 1, LOG_ORDERS[0]), min(math.log((epsilon + 1) / (2 * rho) + 1), LOG_ORDERS[1])
+    if rise(lowest) >= 0:
+        return 1 + math.exp(lowest)
+    if rise(highest) <= 0:
+        return 1 + math.exp(highest)
+    return 1 + math.exp(scipy.optimize.brentq(rise, lowest, highest, xtol=1e-300, rtol=1e-15, maxiter=500))

@@ -6,16 +6,17 @@ for every ε if and only if the claim does), theorem 2.14 (groups), corollary 3.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
-from attacklab.claims.base import Claim, PrivacyClaim, grid_of_points, require_count, require_numbers
-from attacklab.intervals import Interval
+import gmpy2
+
+from attacklab.claims.base import ClaimOfACurve, require_count, require_numbers
+from attacklab.intervals import Interval, Number
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianDP(Claim):
+class GaussianDP(ClaimOfACurve):
     """μ-GDP.
 
     Args:
@@ -35,19 +36,7 @@ class GaussianDP(Claim):
 
     def delta_at(self, epsilon: float) -> float:
         """Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), rounded up."""
-        shift, half = Interval.of(epsilon) / self.mu, Interval.of(self.mu) / 2
-        tail = Interval.of(epsilon).exp() * (shift + half).normal_tail()
-        return min(1.0, max(0.0, ((shift - half).normal_tail() - tail).above()))
-
-    @property
-    def nominal(self) -> PrivacyClaim:
-        """The least of its points at which δ is at most 10^−6."""
-        return self.at(next((one for one in self.points if self.delta_at(one) <= 1e-6), self.points[-1]))
-
-    @property
-    def points(self) -> tuple[float, ...]:
-        """A grid of ε, from 0 to where δ(ε) is too small to be seen."""
-        return _points(self)
+        return min(1.0, gaussian_delta(epsilon, Interval.of(self.mu)).above())
 
     def composed(self, answers: int) -> GaussianDP:
         """(√m·μ)-GDP, rounded up."""
@@ -64,6 +53,8 @@ class GaussianDP(Claim):
         return {"kind": "gdp", "mu": self.mu}
 
 
-@functools.lru_cache(maxsize=1 << 8)
-def _points(claim: GaussianDP) -> tuple[float, ...]:
-    return grid_of_points(claim.delta_at)
+def gaussian_delta(epsilon: Number, mu: Interval) -> Interval:
+    """The δ at ε of N(0, 1) and N(μ, 1), with whatever precision is set; μ is Δ/σ of the Gaussian mechanism."""
+    half, shift = mu / 2, Interval.of(epsilon) / mu
+    difference = (shift - half).normal_tail() - Interval.of(epsilon).exp() * (shift + half).normal_tail()
+    return Interval(max(difference.lower, gmpy2.mpfr(0)), max(difference.upper, gmpy2.mpfr(0)))

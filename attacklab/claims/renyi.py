@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attacklab.claims import cuts
-from attacklab.claims.base import NEARLY_ONE, Claim, PrivacyClaim, grid_of_points, require_count, require_numbers
+from attacklab.claims.base import NEARLY_ONE, ClaimOfACurve, PrivacyClaim, require_count, require_numbers
 from attacklab.errors import UsageError
 from attacklab.intervals import Interval
 
@@ -26,7 +26,7 @@ matter only where doubles hold no δ: the best one is near √(ln(1/δ)/ρ).
 """
 
 
-class RenyiClaim(Claim):
+class RenyiClaim(ClaimOfACurve):
     """What claims on Rényi divergences have in common."""
 
     @property
@@ -45,24 +45,11 @@ class RenyiClaim(Claim):
 
     def delta_at(self, epsilon: float) -> float:
         """The largest p − e^ε·q of one event within the claim, rounded up."""
-        return cuts.delta_at(self, epsilon)
+        return cuts.delta_bound(self, epsilon).above()
 
     def near(self, epsilon: float) -> PrivacyClaim:
-        """The bound of one order, not certified."""
-        return PrivacyClaim(epsilon, min(NEARLY_ONE, self._single_delta_at(epsilon)))
-
-    def _single_delta_at(self, epsilon: float) -> float:
-        return cuts.rough_delta_at(self, epsilon)
-
-    @property
-    def points(self) -> tuple[float, ...]:
-        """A grid of ε, from 0 to where δ(ε) is too small to be seen."""
-        return _points(self)
-
-    @property
-    def nominal(self) -> PrivacyClaim:
-        """The least of its points at which δ is at most 10^−6."""
-        return _nominal(self)
+        """The best of some events, not certified."""
+        return PrivacyClaim(epsilon, min(NEARLY_ONE, cuts.rough_delta_at(self, epsilon)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +183,3 @@ class Renyi(RenyiClaim):
 def _orders(rho: float) -> tuple[float, ...]:
     last = max(LARGEST_STEP, 12 + math.ceil(-math.log2(rho)))
     return tuple(1 + 2.0 ** (step / 2) for step in range(LEAST_STEP, last + 1))
-
-
-@functools.lru_cache(maxsize=1 << 8)
-def _points(claim: RenyiClaim) -> tuple[float, ...]:
-    return grid_of_points(claim._single_delta_at)
-
-
-@functools.lru_cache(maxsize=1 << 8)
-def _nominal(claim: RenyiClaim) -> PrivacyClaim:
-    return claim.at(next((one for one in claim.points if claim.near(one).delta <= 1e-6), claim.points[-1]))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import gmpy2
 from gmpy2 import mpq
 
+from attacklab.intervals import Interval
+from attacklab.intervals import precision as with_precision
 from attacklab.laws.law import Bounds, Law, total
 
 #: Bits of the significand by default.
@@ -30,7 +31,9 @@ def exp_bounds(exponent: Any, precision: int = PRECISION) -> Bounds:
     """
     if not abs(exponent) <= 1 << 20:
         raise ValueError(f"the exponent must lie in [-2^20, 2^20], not {exponent}")
-    return _enclosed(gmpy2.exp, mpq(exponent), precision)
+    with with_precision(precision):
+        enclosed = Interval.of(mpq(exponent)).exp()
+    return Bounds(mpq(enclosed.lower), mpq(enclosed.upper))
 
 
 def log_bounds(bounds: Bounds) -> tuple[float, float]:
@@ -39,16 +42,9 @@ def log_bounds(bounds: Bounds) -> tuple[float, float]:
     Args:
         bounds: numbers at least 0; `math.inf` is allowed. The logarithm of 0 is `-math.inf`.
     """
-    lower, upper = bounds
-    if lower and lower != math.inf:
-        lower = _enclosed(gmpy2.log, mpq(lower), PRECISION).lower
-    elif not lower:
-        lower = -math.inf
-    if upper and upper != math.inf:
-        upper = _enclosed(gmpy2.log, mpq(upper), PRECISION).upper
-    elif not upper:
-        upper = -math.inf
-    return float_below(lower), float_above(upper)
+    with with_precision(PRECISION):
+        lower, upper = (Interval.of(end if end == math.inf else mpq(end)).log() for end in bounds)
+    return lower.below(), upper.above()
 
 
 def float_below(number: Any) -> float:
@@ -96,12 +92,3 @@ def _significant(number: Any) -> Any:
     exponent = number.denominator.bit_length() - number.numerator.bit_length() + PRECISION
     scale = mpq(2) ** exponent
     return (number * scale) // 1 / scale
-
-
-def _enclosed(function: Callable[[Any], Any], argument: Any, precision: int) -> Bounds:
-    """Enclose an increasing function at a rational number: the argument and the value are rounded the same way."""
-    ends = []
-    for rounding in (gmpy2.RoundDown, gmpy2.RoundUp):
-        with gmpy2.context(precision=precision, round=rounding):
-            ends.append(mpq(function(gmpy2.mpfr(argument))))
-    return Bounds(*ends)

@@ -17,7 +17,6 @@ import operator
 import random
 import secrets
 import sys
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
@@ -104,15 +103,10 @@ class LazyNumber:
             function: of a float in [0, 1); monotone, unless `parts` is given.
             parts: one or more monotone functions, of which one changes wherever `function` does.
         """
-        integer, parts = self._integer, parts or function
-        while (first := parts(integer.low * _UNIT)) != parts((integer.high - 1) * _UNIT):
-            middle = (integer.low + integer.high) // 2
-            if (value := parts(middle * _UNIT)) == first:
-                cut = _least(lambda x: parts(x) != first, middle + 1, integer.high)
-            else:
-                cut = _least(lambda x: parts(x) == value, integer.low + 1, middle + 1)
-            _ = integer < cut
-        return function(integer.low * _UNIT)
+        outcome: Outcome = self._integer.step(
+            lambda k: function(k * _UNIT), None if parts is None else lambda k: parts(k * _UNIT)
+        )
+        return outcome
 
     def refuse(self, what: str) -> NoReturn:
         """End the run: somebody wants to know more than comparisons tell."""
@@ -414,11 +408,6 @@ def _is_compared(number: Any) -> bool:
     """Whether the type's comparisons are those of numpy or of a type in `_COMPARED`, not overridden."""
     owners = {next(base for base in type(number).__mro__ if f"__{name}__" in vars(base)) for name in _COMPARISONS}
     return owners != {object} and all(owner in _COMPARED or owner.__module__ == "numpy" for owner in owners)
-
-
-def _least(is_beyond: Callable[[float], bool], start: int, stop: int) -> int:
-    """The least k in [start, stop) at which `is_beyond(k·2^−53)` holds, as it does from there on."""
-    return start + bisect_left(range(start, stop), True, key=lambda k: is_beyond(k * _UNIT))
 
 
 def _stop(bits: Any, message: str) -> NoReturn:

@@ -12,6 +12,8 @@ import numpy as np
 from gmpy2 import mpq, mpz
 from numpy.typing import DTypeLike, NDArray
 
+from attacklab.bisection import least
+
 Comparison = Callable[[Any, Any], Any]
 
 
@@ -52,6 +54,22 @@ class UniformInteger:
             return True
         self.low = cut
         return False
+
+    def step(self, function: Callable[[int], Any], parts: Callable[[int], Any] | None = None) -> Any:
+        """The value of a step function of the integer, which is decided no further than to one step.
+
+        Args:
+            function: of an int; monotone, unless `parts` is given.
+            parts: one or more monotone functions, of which one changes wherever `function` does.
+        """
+        parts = parts or function
+        while (first := parts(self.low)) != parts(self.high - 1):
+            middle = (self.low + self.high - 1) // 2
+            if (value := parts(middle)) == first:
+                self.below(least(lambda number: parts(number) != first, middle, self.high - 1))
+            else:
+                self.below(least(lambda number: parts(number) == value, self.low, middle))
+        return function(self.low)
 
     def __index__(self) -> int:
         while self.high - self.low > 1:
@@ -112,8 +130,7 @@ def _compared(integer: UniformInteger, other: Any, comparison: Comparison) -> An
         return _compared_draws(integer, other, comparison)
     if not _is_ordered(other):
         return comparison(int(integer), other)
-    integer.below(_change(integer, other, comparison))
-    return comparison(integer.low, other)
+    return integer.step(lambda number: comparison(number, other))
 
 
 def _compared_for_equality(integer: UniformInteger, other: Any, comparison: Comparison) -> Any:
@@ -122,38 +139,13 @@ def _compared_for_equality(integer: UniformInteger, other: Any, comparison: Comp
         return _compared_draws(integer, other, comparison)
     if type(other) in _NEVER_EQUAL:
         return comparison(0, other)
-    if type(other) is int:
-        if not integer.below(other):
-            integer.below(other + 1)
-        return comparison(integer.low, other)
     if not _is_ordered(other):
         return comparison(int(integer), other)
-    for ordered in (operator.lt, operator.le):  # where they change, the integers equal to `other` begin and end
-        if integer.below(_change(integer, other, ordered)):
-            break
-    return comparison(integer.low, other)
+    # Where these two change, the integers equal to `other` begin and end.
+    return integer.step(lambda number: comparison(number, other), lambda number: (number < other, number > other))
 
 
 _NEVER_EQUAL = frozenset({str, bytes, type(None), tuple, list, dict, set, frozenset})
-
-
-def _change(integer: UniformInteger, other: Any, comparison: Comparison) -> int:
-    """The first integer of the span for which the comparison gives another result than for the lowest."""
-    low, high = integer.low, integer.high - 1
-    lowest = bool(comparison(low, other))
-    if bool(comparison(high, other)) == lowest:
-        return integer.high
-    near = int(other)  # a finite number, since it lies between two integers
-    for guess in (near, near + 1):
-        if low < guess <= high and bool(comparison(guess - 1, other)) == lowest != bool(comparison(guess, other)):
-            return guess
-    while high - low > 1:
-        middle = (low + high) // 2
-        if bool(comparison(middle, other)) == lowest:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 def _compared_draws(integer: UniformInteger, other: UniformInteger, comparison: Comparison) -> Any:

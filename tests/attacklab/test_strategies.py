@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import find, given
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from attacklab import strategies
@@ -20,8 +20,25 @@ from attacklab.targets import Target
 from mechanisms.laplace.naive import naive_laplace_numpy
 
 BOUNDS = (-1.0, 100.0)
+LEAST_NORMAL = 2.0**-1022
 
 
+def test_awkward_floats_are_among_those_that_are_drawn() -> None:
+    values = strategies._landmarks()
+    for name, is_awkward in (
+        ("negative zero", lambda y: y == 0 and math.copysign(1, y) < 0),
+        ("subnormal", lambda y: 0 < abs(y) < LEAST_NORMAL),
+        ("power of two", lambda y: y > 16 and math.frexp(y)[0] == 0.5),
+        ("next below one", lambda y: y > 16 and math.frexp(math.nextafter(y, math.inf))[0] == 0.5),
+        ("next above one", lambda y: y > 16 and math.frexp(math.nextafter(y, 0.0))[0] == 0.5),
+        ("huge", lambda y: abs(y) > 1e300),
+    ):
+        assert any(map(is_awkward, values)), name
+    drawn = strategies.drawn(strategies.floats(), 300, seed=1)
+    assert sum(value in values for value in drawn) > 30
+
+
+@settings(max_examples=25)
 @given(st.data(), st.sampled_from([(0.0, 0.0), (-3.5, 7.25), (5e-324, 1e-300), (1e308, sys.float_info.max)]))
 def test_floats_and_vectors_keep_their_bounds(data: st.DataObject, bounds: tuple[float, float]) -> None:
     lower, upper = bounds
@@ -34,11 +51,13 @@ def test_floats_and_vectors_keep_their_bounds(data: st.DataObject, bounds: tuple
         assert ((vector >= lower) & (vector <= upper)).all()
 
 
+@settings(max_examples=25)
 @given(strategies.scales())
 def test_scales_are_positive_and_moderate(scale: float) -> None:
     assert 2.0**-40 <= scale <= 2.0**40
 
 
+@settings(max_examples=25)
 @given(st.data(), strategies.scales())
 def test_pairs_of_answers_and_utilities_are_no_further_apart_than_the_sensitivity(
     data: st.DataObject, sensitivity: float
@@ -55,6 +74,7 @@ def test_pairs_are_often_exactly_one_sensitivity_apart() -> None:
     assert sum(apart) >= 5
 
 
+@settings(max_examples=25)
 @given(st.data(), st.sampled_from([Relation.ADD_REMOVE, Relation.SUBSTITUTE]))
 def test_pairs_of_records_differ_by_one_person(data: st.DataObject, relation: Relation) -> None:
     pair = data.draw(strategies.pairs_of_records(BOUNDS, relation, least=1, most=5))
@@ -68,6 +88,7 @@ def test_pairs_of_records_differ_by_one_person(data: st.DataObject, relation: Re
         assert any(longer[:place] + longer[place + 1 :] == shorter for place in range(len(longer)))
 
 
+@settings(max_examples=25)
 @given(st.data(), st.sampled_from([Relation.NODE, Relation.EDGE]))
 def test_pairs_of_graphs_differ_by_one_node_or_edge(data: st.DataObject, relation: Relation) -> None:
     pair = data.draw(strategies.pairs_of_graphs(relation, most_nodes=5))

@@ -11,18 +11,9 @@ from attacklab.findings import Verdict
 from experiments.common.calibration_formulas import NAIVE, SOUND
 
 NAMES = [one.name for one in QUANTITIES]
-SPARED = {"gaussian_sigma": 5, "gaussian_epsilon": 4, "zcdp_epsilon": 4, "gaussian_composed_epsilon": 2}
-"""These quantities are slow: only every n-th set of their arguments is asked for."""
-SLOW = {
-    "gaussian_sigma",
-    "zcdp_epsilon",
-    "gaussian_composed_epsilon",
-    "gaussian_threshold",
-    "gaussian_threshold_delta",
-    "laplace_threshold",
-    "discrete_gaussian_tail",
-}
-"""And these are left to the slow tests; one like each of them is not."""
+STRIDES = {"composed_epsilon": 7, "zcdp_epsilon": 17, "gaussian_composed_epsilon": 17}
+STRIDES |= dict.fromkeys(("gaussian_sigma", "gaussian_epsilon", "zcdp_delta"), 29)
+"""Of these quantities every n-th set of arguments is asked for; of the others every fifth."""
 
 TIGHT = sorted(
     set(NAMES)
@@ -34,11 +25,10 @@ TIGHT = sorted(
 
 
 def grid(name: str) -> list[dict[str, object]]:
-    return [dict(arguments) for arguments in quantity(name).grid[:: SPARED.get(name, 1)]]
+    return [dict(arguments) for arguments in quantity(name).grid[:: STRIDES.get(name, 5)]]
 
 
-@pytest.mark.few(6)
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in NAMES])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_naive_formula_is_found_and_a_sound_one_is_proved_safe(name: str) -> None:
     naive = calibrate(name, NAIVE[name], name="naive", grid=grid(name))
     assert Verdict.VIOLATED in {finding.verdict for finding in naive}
@@ -47,24 +37,22 @@ def test_a_naive_formula_is_found_and_a_sound_one_is_proved_safe(name: str) -> N
     assert {finding.verdict for finding in sound} == {Verdict.PROVED}
 
 
-@pytest.mark.few(6)
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in TIGHT])
-def test_the_neighbour_of_the_best_safe_double_is_refuted(name: str) -> None:
-    direction = -math.inf if quantity(name).unsafe is Unsafe.TOO_SMALL else math.inf
-    known = calibrate(name, SOUND[name], name="sound", grid=grid(name)[::3])
-    decided = 0
-    for finding in known:
-        assert finding.returned is not None
-        beyond = math.nextafter(finding.returned, direction)
-        again = calibrate(name, lambda beyond=beyond, **_: beyond, name="one less", grid=[finding.parameters])[0]
-        assert again.verdict is not Verdict.PROVED
-        decided += again.verdict is Verdict.VIOLATED
-    assert decided >= 0.7 * len(known)
+def test_the_neighbour_of_the_best_safe_double_is_refuted() -> None:
+    for name in TIGHT:
+        direction = -math.inf if quantity(name).unsafe is Unsafe.TOO_SMALL else math.inf
+        known = calibrate(name, SOUND[name], name="sound", grid=grid(name)[::2])
+        decided = 0
+        for finding in known:
+            assert finding.returned is not None
+            beyond = math.nextafter(finding.returned, direction)
+            again = calibrate(name, lambda beyond=beyond, **_: beyond, name="one less", grid=[finding.parameters])[0]
+            assert again.verdict is not Verdict.PROVED, name
+            decided += again.verdict is Verdict.VIOLATED
+        assert decided >= 0.7 * len(known), name
 
 
-@pytest.mark.ci
 def test_the_classical_sigma_is_refuted_above_1_only() -> None:
-    found = calibrate("gaussian_sigma", NAIVE["gaussian_sigma"], name="classical")
+    found = calibrate("gaussian_sigma", NAIVE["gaussian_sigma"], name="classical", grid=grid("gaussian_sigma"))
     refuted = {float(one.parameters["epsilon"]) for one in found if one.verdict is Verdict.VIOLATED}  # type: ignore[arg-type]
     assert min(refuted) > 1
     assert 10.0 in refuted
