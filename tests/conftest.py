@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from attacklab import elsewhere
-from attacklab.laws import net
+from attacklab.laws import sampling_check
 
 collect_ignore = ["sample_project"]  # it is a project of its own, which test_pytest_plugin.py runs
 
@@ -63,5 +63,5 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("slow") is None or item.get_closest_marker("ci"):
-            patch.setattr(net, "RUNS", 400)
+            patch.setattr(sampling_check, "RUNS", 400)
         return (yield)

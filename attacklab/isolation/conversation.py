@@ -26,7 +26,7 @@ class Conversation:
         self._lines: list[str] = []
 
     def begin(self, input_: Any, replies: Sequence[str]) -> None:
-        """Ask for one run; see `attacklab.laws.partner.Partner`."""
+        """Ask for one run; see `attacklab.laws.external_program.Partner`."""
         request = proof_request_line(self._kind, input_)
         if self._running is None or self._running.owner != os.getpid():
             self._running = ChildProcess(self._command, self._limits)

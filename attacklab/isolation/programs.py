@@ -11,7 +11,7 @@ from attacklab.isolation.process import Limits
 from attacklab.laws import Law, Progress
 from attacklab.laws import Limits as SearchLimits
 from attacklab.laws.dialogue import Dialogue
-from attacklab.laws.partner import outcome
+from attacklab.laws.external_program import outcome
 from attacklab.random_bits import RandomBits
 
 

@@ -23,8 +23,8 @@ from attacklab.errors import UsageError
 from attacklab.laws.dialogue_checks import Checks
 from attacklab.laws.enumeration import Limits, Progress
 from attacklab.laws.errors import LawError, NeverEnds
+from attacklab.laws.external_program import Partner, Run, Step, not_begun_again
 from attacklab.laws.law import Law, total
-from attacklab.laws.partner import Partner, Run, Step, not_begun_again
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw, laws_used, script_to
 from attacklab.random_bits import SeededBits

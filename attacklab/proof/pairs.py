@@ -45,15 +45,15 @@ from attacklab.laws import (
     closed_law,
     enumerate_law,
     judge,
-    net,
+    sampling_check,
 )
-from attacklab.laws.confirmation import require_agreement
+from attacklab.laws.decide import MOST_EPSILON
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.errors import SamplerFailed
+from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.law import total
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.own import FindsItsLaw
-from attacklab.laws.rulings import MOST_EPSILON
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.random_bits import TapedBits
 from attacklab.targets import Kind, Sampler, Target
@@ -300,8 +300,8 @@ def _confirmed(target: Target, pair: NeighbouringPair, laws: tuple[Law, Law], wa
     sampler, made = sampler_of(target), []
     for which, input_, law in zip(("first", "second"), (pair.first, pair.second), laws, strict=True):
         watch.begin(f"plain runs of the {which} input, in another process")
-        seconds = min(net.SECONDS, watch.deadline.left / 4)
-        made.append(require_agreement(law, sampler, input_, seconds=seconds).made)
+        seconds = min(sampling_check.SECONDS, watch.deadline.left / 4)
+        made.append(require_agreement(law, sampler, input_, seconds=seconds))
     return f"{made[0]:,} and {made[1]:,} plain runs agree"
 
 

@@ -15,8 +15,8 @@ import pytest
 from gmpy2 import mpq
 
 from attacklab.laws import Contradicted, Law, LawError, NeverEnds, OpaqueOutcome, SamplerFailed, confirmation, net
-from attacklab.laws.confirmation import require_agreement
-from attacklab.laws.net import Agreement, Runs, binomial_tail, compare, tag
+from attacklab.laws.fresh_process import require_agreement
+from attacklab.laws.sampling_check import Agreement, Runs, binomial_tail, compare, tag
 from attacklab.random_bits import RandomBits
 
 RUNS = net.RUNS

@@ -10,8 +10,8 @@ import pytest
 
 from attacklab.elsewhere import elsewhere
 from attacklab.laws import LooksAtDraws, NotDeterministic, enumerate_law
-from attacklab.laws.confirmation import require_agreement
-from attacklab.laws.unsettled import unsettle
+from attacklab.laws.fresh_process import require_agreement
+from attacklab.laws.fresh_process import unsettle
 from attacklab.random_bits import RandomBits
 
 
