@@ -10,6 +10,7 @@ of an author's own objects whatever their class says of pickling, and classes an
 
 from __future__ import annotations
 
+import builtins
 import functools
 import gc
 import io
@@ -19,10 +20,10 @@ import random
 import threading
 import types
 from abc import ABC
-from collections import deque
+from collections import _tuplegetter, deque  # type: ignore[attr-defined]
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, IntEnum
 from fractions import Fraction
 from typing import Any, Generic, Protocol
 
@@ -42,9 +43,10 @@ _LOCKS = (type(threading.Lock()), type(threading.RLock()))
 
 _CONTEXT = type(gmpy2.get_context())
 
-_DESCRIPTORS = (property, staticmethod, classmethod, types.MappingProxyType)
+_DESCRIPTORS = (property, staticmethod, classmethod, functools.cached_property)
 
 SLOTS = (
+    _tuplegetter,
     types.MemberDescriptorType,
     types.GetSetDescriptorType,
     types.WrapperDescriptorType,
@@ -54,10 +56,15 @@ SLOTS = (
 _BY_IDENTITY = (type, types.ModuleType, types.GenericAlias, *SLOTS)
 
 
-_ASIDE = (type, types.ModuleType, types.CodeType, types.BuiltinFunctionType, *SLOTS)
+_ASIDE = (
+    type, types.ModuleType, types.CodeType, types.BuiltinFunctionType, types.GenericAlias, functools._lru_cache_wrapper,
+    np.ufunc, range, *_LOCKS, *SLOTS,
+)  # fmt: skip
+"""What holds nothing that counts as changed."""
 
-_WITHOUT_CONTENT = (object, Generic, Protocol, ABC, Enum)
-"""Classes of the standard library whose objects hold attributes alone."""
+_SHOWN = frozenset({list, dict, set, deque, tuple, frozenset})
+_WITHOUT_CONTENT = _SHOWN | {object, Generic, Protocol, ABC, Enum, IntEnum, int, float, str, bytes}
+"""Classes whose objects hold attributes, things that the garbage collector sees, and values that cannot change."""
 
 
 class CannotCompare(Exception):
@@ -75,6 +82,8 @@ class Snapshot:
         met: functions, classes and modules in it: what they name in their modules is not part of the content.
         caches: caches (`functools.lru_cache`) in it, whose entries are not part of the content.
         leads_out: whether something was met that may ask the system.
+        computed: what objects have computed once and kept (`functools.cached_property`), which is not part of the
+            content: it may appear later.
 
     Raises:
         CannotCompare: an object cannot be read.
@@ -98,6 +107,7 @@ class Snapshot:
             self._ends.append((place, stream.tell()))
         self.content = stream.getvalue()
         self.met, self.caches, self.leads_out = reader.met, reader.caches, reader.leads_out
+        self.computed = [value for value in reader.computed if not is_immutable(value)]
         self._kept = reader  # its content names objects by their places in memory
 
     def place_changed(self, now: Snapshot) -> str:
@@ -148,12 +158,17 @@ def instance_attributes(value: Any) -> Iterator[tuple[str, Any]]:
     """The attributes that an object holds, but for what `functools.cached_property` has computed and kept."""
     kind = type(value)
     for name, held in getattr(value, "__dict__", {}).items():
-        if not isinstance(getattr(kind, name, None), functools.cached_property):
+        if not is_computed(kind, name):
             yield name, held
     for base in kind.__mro__:
         for name, member in vars(base).items():
             if isinstance(member, types.MemberDescriptorType) and hasattr(value, name):
                 yield name, member.__get__(value)
+
+
+def is_computed(kind: type, name: str) -> bool:
+    """Whether an attribute is what a `functools.cached_property` has computed and kept."""
+    return isinstance(getattr(kind, name, None), functools.cached_property)
 
 
 def is_immutable(value: Any) -> bool:
@@ -165,7 +180,9 @@ def is_immutable(value: Any) -> bool:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a function is nothing but its code, in its module."""
+    """Whether a function is nothing but its code, in its module; or a method's descriptor holds such functions."""
+    if isinstance(value, _DESCRIPTORS):
+        return all(is_plain(part) for part in gc.get_referents(value) if isinstance(part, types.FunctionType))
     return isinstance(value, types.FunctionType) and not (
         value.__closure__ or value.__defaults__ or value.__kwdefaults__ or vars(value)
     )
@@ -191,6 +208,8 @@ class Unchanged:
     def __init__(self, parts: Callable[[], list[tuple[str, Any]]]) -> None:
         self._parts = parts
         self.before = Snapshot(parts())
+        self._computed: dict[int, Unchanged] = {}
+        self._note_computed(self.before)
         self._held = _held_objects([value for _, value in parts()])
 
     def place_changed(self) -> str | None:
@@ -204,25 +223,32 @@ class Unchanged:
             return str(error).partition(" holds ")[0]
         if now.content != self.before.content:
             return self.before.place_changed(now)
+        self._note_computed(now)
+        if any(kept.place_changed() for kept in self._computed.values()):
+            return "what a cached_property has kept"
         if self._held is not None:
             self._held = _held_objects([value for _, value in parts])
         return None
 
+    def _note_computed(self, now: Snapshot) -> None:
+        for value in now.computed:
+            if id(value) not in self._computed:
+                self._computed[id(value)] = Unchanged(lambda value=value: [("a cached_property", value)])  # type: ignore[misc]
 
-_SHOWING = frozenset({
-    list, dict, set, deque, tuple, frozenset, types.FunctionType, types.MethodType, types.CellType, functools.partial,
-    property, staticmethod, classmethod,
-})  # fmt: skip
+
+_SHOWING = _SHOWN | {
+    types.FunctionType, types.MethodType, types.CellType, functools.partial, *_DESCRIPTORS,
+}  # fmt: skip
 """Types of which the garbage collector sees all that they hold."""
 
 
 def _held_objects(values: list[Any]) -> list[tuple[Any, list[Any]]] | None:
     """All objects that can change and are held by some values, with what they hold; None if one does not show that."""
-    waiting, seen, held = list(values), set(), []
+    waiting, seen, held = list(values), {id(vars(builtins))}, []
     while waiting:
         value = waiting.pop()
         kind = type(value)
-        if id(value) in seen or is_immutable(value) or isinstance(value, _ASIDE) or kind in _LOCKS:
+        if id(value) in seen or is_immutable(value) or isinstance(value, _ASIDE):
             continue
         seen.add(id(value))
         if kind not in _SHOWING and not _has_attributes_alone(kind):
@@ -253,6 +279,7 @@ class _Reader(pickle.Pickler):
         self.met: list[Any] = []
         self.caches: list[Any] = []
         self.kept: list[Any] = []
+        self.computed: list[Any] = []
         self.leads_out = False
 
     def reducer_override(self, value: Any) -> Any:
@@ -265,7 +292,7 @@ class _Reader(pickle.Pickler):
         if isinstance(value, types.FunctionType):
             return self._function(value)
         if isinstance(value, _BY_IDENTITY):
-            self.met.append(value)
+            self.met += [value, kind] if is_own(kind) else [value]
             return _held, ("the very object", id(value))
         if isinstance(value, types.BuiltinFunctionType):
             self.leads_out = self.leads_out or leads_out(value)
@@ -283,7 +310,7 @@ class _Reader(pickle.Pickler):
             return _held, ("the very object", id(value), "locked" if repr(value).startswith("<locked") else "")
         if kind is _CONTEXT:
             return _held, ("context", settings_of(value))
-        if kind in _DESCRIPTORS:
+        if kind in _DESCRIPTORS or kind is types.MappingProxyType:
             return _held, (kind.__name__,), tuple(gc.get_referents(value))
         return self._instance(value) if is_own(kind) else self._foreign(value)
 
@@ -303,10 +330,11 @@ class _Reader(pickle.Pickler):
         """An object of an author's own class: its attributes, and what its built-in base holds."""
         kind = type(value)
         attributes = dict(instance_attributes(value))
+        self.computed += [held for name, held in getattr(value, "__dict__", {}).items() if name not in attributes]
         reduced = value.__reduce_ex__(4)
         if isinstance(reduced, str):
             return _held, ("object", kind), attributes
-        make, arguments, state, items, pairs = (*reduced, None, None, None)[:5]  # type: ignore[misc]
+        make, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
         base: Any = make, arguments, None if _is_attributes(state) else state, list(items or ()), list(pairs or ())
         is_sentinel = not attributes and arguments == (kind,) and not items and not pairs
         self.kept.append(value)

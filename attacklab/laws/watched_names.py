@@ -112,7 +112,8 @@ class WatchedNames:
         texts = {const for const in code.co_consts if isinstance(const, str)}
         if "datetime64" in code.co_names and not {"now", "today"}.isdisjoint(texts):
             raise CannotCompare(f"{name} reads the clock (np.datetime64)")
-        read = {*code.co_names, *(text for text in texts if text in namespace)}
+        by_text = {text for text in texts if text in namespace or ("globals" in code.co_names and text.isidentifier())}
+        read = {*code.co_names, *by_text}
         self._names |= read
         self.leads_out = self.leads_out or not _ASKING.isdisjoint(read) or _imports_more(code)
         self._watch(namespace, read - vars(builtins).keys(), f"the global `%s` read by {name}")
