@@ -247,7 +247,7 @@ class _Explorer:
             raise OpaqueState(f"{error}, whose state cannot be compared; let {name} read no such thing") from error
         find = self._finder(target * _CALLED)
         masses = _Masses(Work(self._counted, self._arithmetic) if self._counted else None)
-        frontier = Frontier(self._limits.tapes)
+        frontier: Frontier[Path] = Frontier(self._limits.tapes)
         kept: list[tuple[Leaf, Hashable]] = []
         pace = _Pace(runs)
         path: Path = None
@@ -367,7 +367,7 @@ class _Explorer:
             work,
         )
 
-    def _report(self, frontier: Frontier, masses: _Masses, name: str) -> None:
+    def _report(self, frontier: Frontier[Path], masses: _Masses, name: str) -> None:
         if self._progress is not None:
             laws = sum(map(len, self._known.values()))
             self._progress(Progress(self._runs, laws, len(frontier), float(masses.unresolved), name))
