@@ -19,7 +19,7 @@ import numpy as np
 
 from attacklab.domains.shapes import Graphs, Queries
 from attacklab.errors import TargetError, UsageError, UsageTypeError
-from attacklab.findings import EXACT_LAW, Finding, Reach, Scope, Verdict, described_pair
+from attacklab.findings import Finding, Reach, Scope, Verdict, described_pair
 from attacklab.floats import default_errors
 from attacklab.laws import Deadline, Law, Limits, OutOfTime, Ruling, judge, sampling_check
 from attacklab.laws.errors import SamplerFailed
@@ -32,8 +32,8 @@ from attacklab.proof.pairs import (
     SLACK,
     Watch,
     figures_of,
+    finding_of,
     law_of,
-    named,
     otherwise,
     reason_of,
     require_small_epsilons,
@@ -98,18 +98,8 @@ def prove_inputs(
         fields = {"verdict": Verdict.INCONCLUSIVE, "reason": told}
     except TargetError as error:
         fields = {"verdict": Verdict.ERROR, "reason": str(error)}
-    return Finding(
-        target=target.name,
-        target_version=target.version,
-        attack=EXACT_LAW,
-        claim=target.claim,
-        relation=target.relation,
-        ceiling=target.claim.ceiling,
-        scope=Scope(Reach.INPUTS, inputs=len(listed), pairs=len(pairs)),
-        seconds=time.perf_counter() - started,
-        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, inputs=inputs)",
-        **{**fields, "code": named(fields.get("code"), spec)},
-    )
+    scope = Scope(Reach.INPUTS, inputs=len(listed), pairs=len(pairs))
+    return finding_of(target, "inputs=inputs", spec, scope=scope, seconds=time.perf_counter() - started, **fields)
 
 
 @dataclass

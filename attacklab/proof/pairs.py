@@ -306,16 +306,26 @@ def _confirmed(target: Target, pair: NeighbouringPair, laws: tuple[Law, Law], wa
 
 
 def _finding(target: Target, pair: NeighbouringPair, spec: str | None, **rest: Any) -> Finding:
+    return finding_of(target, "pair", spec, pair=described_pair(pair), scope=Scope(), **rest)
+
+
+def finding_of(target: Target, proved: str, spec: str | None, **rest: Any) -> Finding:
+    """The finding of a proof by exact laws.
+
+    Args:
+        target: what was proved.
+        proved: the argument of `prove` that says for which inputs.
+        spec: the words after `attacklab prove` that repeat this.
+        **rest: the fields that the laws decide.
+    """
     return Finding(
         target=target.name,
         target_version=target.version,
         attack=EXACT_LAW,
         claim=target.claim,
         relation=target.relation,
-        pair=described_pair(pair),
-        scope=Scope(),
         ceiling=target.claim.ceiling,
-        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, pair)",
+        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, {proved})",
         **{**rest, "code": named(rest.get("code"), spec)},
     )
 
