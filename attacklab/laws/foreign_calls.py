@@ -29,7 +29,11 @@ _SYSTEM = {
     "_socket": "opens a connection",
     "_uuid": "draws from elsewhere",
     "_ssl": "draws from elsewhere",
+    "_ctypes": "calls foreign code",
+    "_locale": "asks for the locale",
+    "resource": "asks the operating system",
     "select": "asks the operating system",
+    "gc": "looks at memory",
 }
 
 #: Functions of the interpreter that the sampler's own code may not call; the standard library uses them harmlessly.
