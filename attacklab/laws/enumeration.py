@@ -314,13 +314,15 @@ class _Explorer:
 
     def _call_key(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Hashable, Snapshot | None]:
         """What tells a call from others, and the snapshot that must be kept as long as this is in use."""
-        if is_plain(function) and self._plain.get(function) is function.__code__ and is_immutable(arguments):
-            return (function, function.__code__, tag(arguments)), None
+        is_simple = is_plain(function) and is_immutable(arguments)
+        simple_key = (function, function.__code__, tag(arguments)) if is_simple else None
+        if is_simple and self._plain.get(function) is function.__code__:
+            return simple_key, None
         snapshot = Snapshot([(_name(function), function), ("its arguments", arguments)])
         self._names.add(snapshot)
-        if is_plain(function):
+        if is_simple:
             self._plain[function] = function.__code__
-        return snapshot.content, snapshot
+        return simple_key or snapshot.content, snapshot
 
     def _changed(self, state: Unchanged) -> str | None:
         return self._names.changed() or state.place_changed()
