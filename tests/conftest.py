@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from attacklab.laws import net
+from attacklab.laws import sampling_check
 from attacklab.processes import fresh
 
 collect_ignore = ["sample_project"]  # it is a project of its own, which test_pytest_plugin.py runs
@@ -68,5 +68,5 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("slow") is None or item.get_closest_marker("ci"):
-            patch.setattr(net, "RUNS", 400)
+            patch.setattr(sampling_check, "RUNS", 400)
         return (yield)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from attacklab import cli
-from attacklab.laws import net
+from attacklab.laws import sampling_check
 
 pytest_plugins = ["pytester"]
 
@@ -32,14 +32,14 @@ COLUMNS = "110"
 """The width of the terminal that the pages show."""
 
 
-RUNS = net.RUNS
+RUNS = sampling_check.RUNS
 
 
 @pytest.fixture(autouse=True)
 def plain_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page shows a proof with all its plain runs, on a machine that has time for them."""
-    monkeypatch.setattr(net, "RUNS", RUNS)
-    monkeypatch.setattr(net, "SECONDS", 60.0)
+    monkeypatch.setattr(sampling_check, "RUNS", RUNS)
+    monkeypatch.setattr(sampling_check, "SECONDS", 60.0)
 
 
 @pytest.fixture(autouse=True)

@@ -21,8 +21,8 @@ and its leaves). Rejection loops are closed by summing their geometric
 series.
 """
 
-from attacklab.laws.certificates import Certificate, Decision, certify
 from attacklab.laws.deadline import Deadline, OutOfTime
+from attacklab.laws.decide import Certificate, Decision, Need, Ruling, certify, judge
 from attacklab.laws.divergences import (
     Divergence,
     advantage,
@@ -53,7 +53,6 @@ from attacklab.laws.errors import (
 from attacklab.laws.gaussian import LeastMu, smallest_mu
 from attacklab.laws.law import Bounds, Law
 from attacklab.laws.renyi import LeastRho, keeps_zcdp, renyi_divergence, smallest_rho
-from attacklab.laws.rulings import Need, Ruling, judge
 from attacklab.laws.step_functions import NotMonotone, exhaust, one_uniform, step_law
 
 __all__ = [

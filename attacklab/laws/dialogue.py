@@ -10,8 +10,6 @@ Source: as for `enumerate_law`; the difference is that the program is a black bo
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -23,10 +21,11 @@ from attacklab.errors import UsageError
 from attacklab.laws.dialogue_checks import Checks
 from attacklab.laws.enumeration import Limits, Progress
 from attacklab.laws.errors import LawError, NeverEnds
+from attacklab.laws.external_program import Partner, Run, Step, not_begun_again
 from attacklab.laws.law import Law, total
-from attacklab.laws.partner import Partner, Run, Step, not_begun_again
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw, laws_used, script_to
+from attacklab.laws.tape import Frontier
 from attacklab.random_bits import SeededBits
 
 MOST_VALUES = 1 << 16
@@ -57,35 +56,18 @@ _ROUNDING = 1 << 64
 """Masses of a law that is not closed are rounded down to multiples of the target over this."""
 
 
-class _Waiting:
+class _Waiting(Frontier[Place]):
     """The branches that are still to run, heaviest first; an entry also stands for the lighter ones of its place."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._heap: list[tuple[float, int, Place, int]] = []
-        self._count = itertools.count()
-
-    def __len__(self) -> int:
-        return len(self._heap)
-
-    @property
-    def heaviest(self) -> float:
-        """The weight of the heaviest branch; 0 if there is none."""
-        return -self._heap[0][0] if self._heap else 0.0
-
-    def push(self, place: Place, rank: int) -> None:
+    def push_branch(self, place: Place, rank: int) -> None:
         """Add a branch, if the place has so many."""
-        if rank >= place.branches:
-            return
-        heapq.heappush(self._heap, (-float(place.mass * place.share(rank)), next(self._count), place, rank))
-        if len(self._heap) > self._limit:
-            self._heap.sort()
-            del self._heap[-(-self._limit // 2) :]
+        if rank < place.branches:
+            self.push(float(place.mass * place.share(rank)), place, rank)
 
-    def pop(self) -> Place:
+    def pop_place(self) -> Place:
         """The end of the heaviest branch."""
-        _, _, place, rank = heapq.heappop(self._heap)
-        self.push(place, rank + 1)
+        place, rank = self.pop()
+        self.push_branch(place, rank + 1)
         return Place(place, rank)
 
 
@@ -195,7 +177,7 @@ class _Search:
             is_enough = scope.left <= target or waiting.heaviest * left <= _IMMATERIAL * float(target)
             if is_enough and self._runs - first >= (_CLOSING_CALLED if scope.line else _CLOSING):
                 return
-            place = waiting.pop()
+            place = waiting.pop_place()
 
     def _visit(self, scope: Scope, place: Place, waiting: _Waiting) -> None:
         """Run to a place that is not known yet, and on along the heaviest branches."""
@@ -231,7 +213,7 @@ class _Search:
                     )
                 place.event = event
                 if float(place.mass * event.share(0)) < waiting.heaviest * _LIGHTER:
-                    waiting.push(place, 0)
+                    waiting.push_branch(place, 0)
                     run.reply(event.replies[0])
                     run.finish(self._bits)
                     return None
@@ -240,7 +222,7 @@ class _Search:
             else:
                 self._end(scope, place, event, run)
                 return None
-            waiting.push(place, 1)
+            waiting.push_branch(place, 1)
             place = Place(place, 0)
 
     def _end(self, scope: Scope, place: Place, event: End | Output, run: Run) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import TypeAlias
 
-from attacklab.laws.partner import Partner, Run, Step, departure, drawn, not_begun_again
+from attacklab.laws.external_program import Partner, Run, Step, departure, drawn, not_begun_again
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw
 from attacklab.random_bits import SeededBits

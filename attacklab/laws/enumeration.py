@@ -6,28 +6,27 @@ import contextlib
 import math
 import random
 import time
+import types
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 from gmpy2 import mpq
 
 from attacklab.errors import UsageError, UsageTypeError, passes_through
-from attacklab.laws import foreign_calls
 from attacklab.laws.counted_work import Counted, Work
 from attacklab.laws.errors import LawError, NeverEnds, OpaqueOutcome, OpaqueState, SamplerFailed, StateChanged
-from attacklab.laws.keys import CallKeys, Keys, Opaque
 from attacklab.laws.law import Law, total
 from attacklab.laws.outcomes import tag
 from attacklab.laws.replay import Replays
 from attacklab.laws.series import SeriesArithmetic
-from attacklab.laws.settings import settings
-from attacklab.laws.state import State
+from attacklab.laws.settings import ambient
+from attacklab.laws.snapshot import CannotCompare, Snapshot, Unchanged, call_parts, is_immutable, is_plain
 from attacklab.laws.tape import Find, Found, Frontier, Leaf, Path, PutAside, Span, Stop, Tape
 from attacklab.laws.uniform import is_undecided, settled
+from attacklab.laws.watched_names import WatchedNames
 
 #: Laws of called samplers are resolved this much more closely, so that they add little to the caller's unresolved mass.
 _CALLED = Fraction(1, 1 << 16)
@@ -123,8 +122,8 @@ def enumerate_law(
 
     Nothing is taken on trust. Every leaf is played again on plain integers, with called samplers run for real, before
     its mass counts (`replay`). What the sampler reads besides its arguments must be the same after each run as before
-    (`state`). Clocks, other randomness and the like are refused (`foreign_calls`). A call whose function or arguments
-    cannot be compared is played inline and its law is not kept.
+    (`snapshot`, `watched_names`). Clocks, other randomness and the like are refused (`foreign_calls`). A call whose
+    function or arguments cannot be compared is played inline and its law is not kept.
 
     Args:
         sampler: a function of its arguments and of a source of random bits, which comes last.
@@ -203,9 +202,9 @@ class _Explorer:
         self._progress = progress
         self._known: dict[Any, dict[Hashable, Found | None]] = {}
         self._sought: set[Hashable] = set()
-        self._states: dict[tuple[int, ...], tuple[Keys, State]] = {}
-        self._kept: list[Keys] = []
-        self._keys = CallKeys()
+        self._names = WatchedNames()
+        self._kept: list[Snapshot | None] = []
+        self._plain: dict[Any, types.CodeType] = {}
         self._replays = Replays()
         self._runs = 0
         self._called_runs = limits.runs
@@ -217,8 +216,7 @@ class _Explorer:
         """Find the law of the sampler that was asked for."""
         randoms = random.getstate(), np.random.get_state()
         try:
-            with foreign_calls.exploring():
-                found = self._explore(sampler, arguments, mpq(self._limits.unresolved), self._limits.runs)
+            found = self._explore(sampler, arguments, mpq(self._limits.unresolved), self._limits.runs)
         finally:
             random.setstate(randoms[0])
             np.random.set_state(randoms[1])
@@ -243,27 +241,28 @@ class _Explorer:
         """Find one law by at most `runs` runs, with at most `target` unresolved if the limits allow."""
         name = _name(sampler)
         try:
-            state = State(partial(sampler, *arguments), name)
-        except Opaque as error:
+            state = Unchanged(lambda: list(call_parts(sampler, arguments, name)))
+            self._names.add(state.before)
+        except CannotCompare as error:
             raise OpaqueState(f"{error}, whose state cannot be compared; let {name} read no such thing") from error
         find = self._finder(target * _CALLED)
         masses = _Masses(Work(self._counted, self._arithmetic) if self._counted else None)
-        frontier = Frontier(self._limits.tapes)
+        frontier: Frontier[Path] = Frontier(self._limits.tapes)
         kept: list[tuple[Leaf, Hashable]] = []
         pace = _Pace(runs)
         path: Path = None
-        before = settings()
+        before = ambient()
         for made in range(1, runs + 1):
             self._runs += 1
             self._called_runs -= bool(self._sought)
             played = Tape(path, frontier, find, self._limits.draws)
             outcome, value, returned = _run(sampler, arguments, played)
-            if place := "a setting of arithmetic or of the interpreter" if settings() != before else state.changed():
+            if place := "a setting of arithmetic" if ambient() != before else self._changed(state):
                 raise StateChanged(f"{place} changed during a run of {name}; keep nothing between runs or rounds")
             if outcome is not PutAside:
                 leaf = played.leaf(returned)
                 known = None if isinstance(value, Span) else outcome
-                self._replays.check(name, sampler, arguments, leaf, known, masses.runs, watched=state.leads_out)
+                self._replays.check(name, sampler, arguments, leaf, known, masses.runs, watched=self._names.leads_out)
                 masses.add(outcome, value, played, leaf)
                 if len(kept) < _KEPT:
                     kept.append((leaf, known))
@@ -276,8 +275,8 @@ class _Explorer:
             if time.monotonic() > self._deadline or pace.is_hopeless(made, float(masses.unresolved), float(target)):
                 break
             path = frontier.pop()
-        self._replays.check_again(name, sampler, arguments, kept, state.caches)
-        if place := state.changed():
+        self._replays.check_again(name, sampler, arguments, kept, self._names.caches)
+        if place := self._changed(state):
             raise StateChanged(f"{place} changed between runs of {name}; keep nothing between runs or rounds")
         if not self._sought:
             self._played = kept
@@ -291,19 +290,18 @@ class _Explorer:
         def find(called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool) -> Found | None:
             arguments = settled(arguments)
             try:
-                call, keys = self._keys.key(called, arguments)
-                key = is_loop, call
-                state = self._state_of(called, keys)
-            except Opaque:
+                call, snapshot = self._call_key(called, arguments)
+            except CannotCompare:
                 return None
-            if place := state.changed():
+            key = is_loop, call, ambient()
+            if place := self._names.changed():
                 raise StateChanged(f"{place} has changed since {_name(called)} was first called; make it an argument")
             if key in known:
                 return known[key]
             if key in self._sought:
                 return None  # a sampler that calls itself is unrolled
             self._sought.add(key)
-            self._kept.append(keys)  # keys name objects by their places in memory
+            self._kept.append(snapshot)  # keys name objects by their places in memory
             try:
                 known[key] = self._called(called, arguments, is_loop, closer)
             except (OpaqueOutcome, OpaqueState, SamplerFailed):
@@ -313,6 +311,21 @@ class _Explorer:
             return known[key]
 
         return find
+
+    def _call_key(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Hashable, Snapshot | None]:
+        """What tells a call from others, and the snapshot that must be kept as long as this is in use."""
+        is_simple = is_plain(function) and is_immutable(arguments)
+        simple_key = (function, function.__code__, tag(arguments)) if is_simple else None
+        if is_simple and self._plain.get(function) is function.__code__:
+            return simple_key, None
+        snapshot = Snapshot([(_name(function), function), ("its arguments", arguments)])
+        self._names.add(snapshot)
+        if is_simple:
+            self._plain[function] = function.__code__
+        return simple_key or snapshot.content, snapshot
+
+    def _changed(self, state: Unchanged) -> str | None:
+        return self._names.changed() or state.place_changed()
 
     def _called(self, called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool, closer: Any) -> Found:
         if self._called_runs < 2:
@@ -335,14 +348,6 @@ class _Explorer:
         if self._only_closed and left:
             raise _StaysOpen("the law of a called sampler is left open")
 
-    def _state_of(self, called: Callable[..., Any], keys: Keys) -> State:
-        """What a called function and its arguments read besides what is in its key."""
-        place = tuple(map(id, (*keys.met, *keys.caches)))
-        known = self._states.get(place)
-        if known is None:
-            known = self._states[place] = (keys, State(called, _name(called), keys=keys))
-        return known[1]
-
     def _accepted(self, found: Found) -> Found:
         """The law of a rejection loop, from that of its round."""
         if None not in found.values:
@@ -364,7 +369,7 @@ class _Explorer:
             work,
         )
 
-    def _report(self, frontier: Frontier, masses: _Masses, name: str) -> None:
+    def _report(self, frontier: Frontier[Path], masses: _Masses, name: str) -> None:
         if self._progress is not None:
             laws = sum(map(len, self._known.values()))
             self._progress(Progress(self._runs, laws, len(frontier), float(masses.unresolved), name))

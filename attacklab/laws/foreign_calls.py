@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-import os
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -32,12 +31,6 @@ _SYSTEM = {
     "_ssl": "draws from elsewhere",
     "_ctypes": "calls foreign code",
     "_locale": "asks for the locale",
-    "_signal": "asks for signals",
-    "_sqlite3": "asks a database",
-    "_tracemalloc": "looks at memory",
-    "fcntl": "asks the operating system",
-    "grp": "asks the operating system",
-    "pwd": "asks the operating system",
     "resource": "asks the operating system",
     "select": "asks the operating system",
     "gc": "looks at memory",
@@ -50,12 +43,6 @@ _OWN = {
     "print": "prints, and a proof runs it many thousand times",
     "input": "reads the terminal",
     "open": "opens a file",
-    "_getframe": "looks at the stack",
-    "getrefcount": "looks at memory",
-    "setprofile": "looks for whoever runs it",
-    "settrace": "looks for whoever runs it",
-    "gettrace": "looks for whoever runs it",
-    "getprofile": "looks for whoever runs it",
     "get_ident": "asks for its thread",
     "get_native_id": "asks for its thread",
     "start_new_thread": "starts a thread",
@@ -141,29 +128,6 @@ def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
 def _is_logging(frame: FrameType | None) -> bool:
     """Whether the logger is at work, which notes the time and the thread and gives nothing back."""
     return frame is not None and frame.f_globals.get("__name__") == "logging"
-
-
-class _Exploration:
-    depth = 0
-
-
-def _end_child() -> None:
-    if _Exploration.depth:
-        os._exit(1)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_end_child)
-
-
-@contextmanager
-def exploring() -> Iterator[None]:
-    """End every child process that is forked while this is entered, lest it go on with the enumeration."""
-    _Exploration.depth += 1
-    try:
-        yield
-    finally:
-        _Exploration.depth -= 1
 
 
 def place(frame: FrameType | None) -> str:

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 from gmpy2 import mpq
 
+from attacklab.laws.external_program import Step
 from attacklab.laws.law import total
-from attacklab.laws.partner import Step
 from attacklab.laws.requests import REJECTED, Draw, End, Event, Output
 
 MOST_REJECTIONS = 4096

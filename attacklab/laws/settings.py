@@ -1,8 +1,7 @@
-"""The settings under which code runs: of decimal, gmpy2 and numpy, and of the interpreter."""
+"""The settings of arithmetic under which code runs: those of decimal, gmpy2 and numpy."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable
 from decimal import getcontext
 from operator import attrgetter
@@ -22,21 +21,15 @@ _OF_GMPY2 = attrgetter(
 
 
 def ambient() -> Hashable:
-    """The settings under which code runs: those of arithmetic and of the interpreter."""
+    """The settings of arithmetic that hold now."""
     decimal = getcontext()
     return (
         _OF_DECIMAL(decimal), *map(decimal.traps.__getitem__, _SIGNALS), _OF_GMPY2(gmpy2.get_context()),
         *np.geterr().values(),
-        sys.get_int_max_str_digits(), sys.getrecursionlimit(), sys.getswitchinterval(),
     )  # fmt: skip
-
-
-def settings() -> Hashable:
-    """The same, and those by which numpy writes numbers."""
-    return ambient(), *map(str, np.get_printoptions().values())
 
 
 def settings_of(context: Any) -> tuple[Any, ...]:
     """What a context of gmpy2 decides; not its flags, which calculations raise."""
-    found: tuple[Any, ...] = _OF_GMPY2(context)
-    return found
+    values: tuple[Any, ...] = _OF_GMPY2(context)
+    return values

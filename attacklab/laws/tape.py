@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from operator import index
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from gmpy2 import mpq
@@ -31,6 +31,9 @@ _LIGHTER = 2.0**-128
 
 #: A sequence of decisions, last first: a linked list whose tails are shared, or None at the root.
 Path = tuple["Path", int] | None
+
+
+Fork = TypeVar("Fork")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ class PutAside(Stop):
     """The run is put aside, to go on later or not at all."""
 
 
-class Frontier:
+class Frontier(Generic[Fork]):
     """The paths that are still to run, heaviest first.
 
     An entry is a fork and one of its branches. It also stands for the lighter branches of that fork: they follow when
@@ -117,7 +120,7 @@ class Frontier:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._heap: list[tuple[float, int, Path, int]] = []
+        self._heap: list[tuple[float, int, Fork, int]] = []
         self._pushed = 0
 
     def __len__(self) -> int:
@@ -128,7 +131,7 @@ class Frontier:
         """The weight of the heaviest path; 0 if there is none."""
         return -self._heap[0][0] if self._heap else 0.0
 
-    def push(self, weight: float, fork: Path, branch: int) -> None:
+    def push(self, weight: float, fork: Fork, branch: int) -> None:
         """Add the path that takes `branch` (or a lighter one) at `fork`."""
         self._pushed += 1
         heapq.heappush(self._heap, (-weight, self._pushed, fork, branch))
@@ -136,8 +139,8 @@ class Frontier:
             self._heap.sort()
             del self._heap[-(-self._limit // 2) :]
 
-    def pop(self) -> Path:
-        """Take the heaviest path."""
+    def pop(self) -> tuple[Fork, int]:
+        """Take the heaviest path: a fork and its branch."""
         _, _, fork, branch = heapq.heappop(self._heap)
         return (fork, branch)
 
@@ -174,7 +177,7 @@ class Tape:
         "_weight", "bits", "called", "calls", "path", "stopped",
     )  # fmt: skip
 
-    def __init__(self, path: Path, frontier: Frontier, find: Find, limit: int) -> None:
+    def __init__(self, path: Path, frontier: Frontier[Path], find: Find, limit: int) -> None:
         self.path = path
         self.bits = 0
         self.calls = 0

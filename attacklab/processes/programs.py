@@ -9,7 +9,7 @@ from typing import Any
 from attacklab.laws import Law, Progress
 from attacklab.laws import Limits as SearchLimits
 from attacklab.laws.dialogue import Dialogue
-from attacklab.laws.partner import outcome
+from attacklab.laws.external_program import outcome
 from attacklab.processes.failures import ChildError, ChildFailure
 from attacklab.processes.lines import Limits, Program
 from attacklab.processes.wire import proof_request_line
@@ -31,7 +31,7 @@ class Conversation(Program):
         self._lines: list[str] = []
 
     def begin(self, input_: Any, replies: Sequence[str]) -> None:
-        """Ask for one run; see `attacklab.laws.partner.Partner`."""
+        """Ask for one run; see `attacklab.laws.external_program.Partner`."""
         request = proof_request_line(self._kind, input_)
         if self._lines:
             raise ChildError(ChildFailure.GARBAGE, f"it wrote {self._lines[0]!r} after the output of a run")

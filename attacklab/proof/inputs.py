@@ -19,11 +19,11 @@ import numpy as np
 
 from attacklab.domains.shapes import Graphs, Queries
 from attacklab.errors import TargetError, UsageError, UsageTypeError
-from attacklab.findings import EXACT_LAW, Finding, Reach, Scope, Verdict, described_pair
+from attacklab.findings import Finding, Reach, Scope, Verdict, described_pair
 from attacklab.floats import default_errors
-from attacklab.laws import Deadline, Law, Limits, OutOfTime, Ruling, judge, net
-from attacklab.laws.confirmation import require_agreement
+from attacklab.laws import Deadline, Law, Limits, OutOfTime, Ruling, judge, sampling_check
 from attacklab.laws.errors import SamplerFailed
+from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.own import FindsItsLaw
 from attacklab.neighbours import NeighbouringPair, Relation
@@ -32,8 +32,8 @@ from attacklab.proof.pairs import (
     SLACK,
     Watch,
     figures_of,
+    finding_of,
     law_of,
-    named,
     otherwise,
     reason_of,
     require_small_epsilons,
@@ -98,18 +98,8 @@ def prove_inputs(
         fields = {"verdict": Verdict.INCONCLUSIVE, "reason": told}
     except TargetError as error:
         fields = {"verdict": Verdict.ERROR, "reason": str(error)}
-    return Finding(
-        target=target.name,
-        target_version=target.version,
-        attack=EXACT_LAW,
-        claim=target.claim,
-        relation=target.relation,
-        ceiling=target.claim.ceiling,
-        scope=Scope(Reach.INPUTS, inputs=len(listed), pairs=len(pairs)),
-        seconds=time.perf_counter() - started,
-        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, inputs=inputs)",
-        **{**fields, "code": named(fields.get("code"), spec)},
-    )
+    scope = Scope(Reach.INPUTS, inputs=len(listed), pairs=len(pairs))
+    return finding_of(target, "inputs=inputs", spec, scope=scope, seconds=time.perf_counter() - started, **fields)
 
 
 @dataclass
@@ -170,12 +160,12 @@ class _Search:
 
     def _confirmed(self, laws: list[Law]) -> int:
         """Compare each law with plain runs in another process; return how many there were."""
-        runs = max(net.RUNS // len(laws), min(net.RUNS, FEWEST_RUNS))
+        runs = max(sampling_check.RUNS // len(laws), min(sampling_check.RUNS, FEWEST_RUNS))
         made = 0
         for number, (input_, law) in enumerate(zip(self.inputs, laws, strict=True)):
             self.watch.begin(f"plain runs of input {number + 1} of {len(laws)}, in another process")
-            seconds = min(net.SECONDS, self.watch.deadline.left / 2 / (len(laws) - number))
-            made += require_agreement(law, sampler_of(self.target), input_, runs=runs, seconds=seconds).made
+            seconds = min(sampling_check.SECONDS, self.watch.deadline.left / 2 / (len(laws) - number))
+            made += require_agreement(law, sampler_of(self.target), input_, runs=runs, seconds=seconds)
         return made
 
 

@@ -45,15 +45,15 @@ from attacklab.laws import (
     closed_law,
     enumerate_law,
     judge,
-    net,
+    sampling_check,
 )
-from attacklab.laws.confirmation import require_agreement
+from attacklab.laws.decide import MOST_EPSILON
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.errors import SamplerFailed
+from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.law import total
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.own import FindsItsLaw
-from attacklab.laws.rulings import MOST_EPSILON
 from attacklab.neighbours import NeighbouringPair, Relation
 from attacklab.random_bits import TapedBits
 from attacklab.targets import Kind, Sampler, Target
@@ -300,22 +300,32 @@ def _confirmed(target: Target, pair: NeighbouringPair, laws: tuple[Law, Law], wa
     sampler, made = sampler_of(target), []
     for which, input_, law in zip(("first", "second"), (pair.first, pair.second), laws, strict=True):
         watch.begin(f"plain runs of the {which} input, in another process")
-        seconds = min(net.SECONDS, watch.deadline.left / 4)
-        made.append(require_agreement(law, sampler, input_, seconds=seconds).made)
+        seconds = min(sampling_check.SECONDS, watch.deadline.left / 4)
+        made.append(require_agreement(law, sampler, input_, seconds=seconds))
     return f"{made[0]:,} and {made[1]:,} plain runs agree"
 
 
 def _finding(target: Target, pair: NeighbouringPair, spec: str | None, **rest: Any) -> Finding:
+    return finding_of(target, "pair", spec, pair=described_pair(pair), scope=Scope(), **rest)
+
+
+def finding_of(target: Target, proved: str, spec: str | None, **rest: Any) -> Finding:
+    """The finding of a proof by exact laws.
+
+    Args:
+        target: what was proved.
+        proved: the argument of `prove` that says for which inputs.
+        spec: the words after `attacklab prove` that repeat this.
+        **rest: the fields that the laws decide.
+    """
     return Finding(
         target=target.name,
         target_version=target.version,
         attack=EXACT_LAW,
         claim=target.claim,
         relation=target.relation,
-        pair=described_pair(pair),
-        scope=Scope(),
         ceiling=target.claim.ceiling,
-        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, pair)",
+        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, {proved})",
         **{**rest, "code": named(rest.get("code"), spec)},
     )
 

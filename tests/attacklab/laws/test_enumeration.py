@@ -22,7 +22,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacklab.laws import (
-    Bounds,
     LawError,
     Limits,
     NeverEnds,
@@ -40,7 +39,7 @@ from attacklab.laws import (
 from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.exponential.exact import exact_exponential
-from mechanisms.published import discrete_gaussian, discrete_laplace
+from mechanisms.published import discrete_laplace
 from mechanisms.randomness import RandomBits
 
 
@@ -114,7 +113,7 @@ def play_round(tree: Any, bits: RandomBits) -> int | None:
                 node = odd if bits.call(play, other) % 2 else even
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(trees)
 def test_the_law_of_any_sampler_agrees_with_all_strings_of_ten_bits(tree: Any) -> None:
     try:
@@ -251,42 +250,6 @@ def test_bernoulli_exp_encloses_its_probability_to_2_to_the_minus_60() -> None:
         assert law.unresolved <= Fraction(1, 2**60)
 
 
-def ideal_two_sided(weight: Callable[[int], Bounds], reach: int, rest: Any) -> Any:
-    return normalised({n: weight(abs(n)) for n in range(-reach, reach + 1)}, rest=rest)
-
-
-@pytest.mark.slow
-def test_discrete_laplace_of_scale_10_is_ideal_within_2_to_the_minus_60() -> None:
-    start = time.process_time()
-    law = enumerate_law(discrete_laplace, Fraction(10))
-    assert time.process_time() - start < 10
-    reach = 1000
-    tail = 2 * exp_bounds(Fraction(-reach - 1, 10)).upper / (1 - exp_bounds(Fraction(-1, 10)).upper)
-    ideal = ideal_two_sided(lambda n: exp_bounds(Fraction(-n, 10)), reach, tail)
-    assert deviation(law, ideal).upper <= Fraction(1, 2**60)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variance", [Fraction(9, 4), Fraction(100)])
-def test_the_discrete_gaussian_is_ideal_within_2_to_the_minus_60(variance: Fraction) -> None:
-    law = enumerate_law(discrete_gaussian, variance)
-    reach = 20 * math.isqrt(math.ceil(variance))
-    tail = exp_bounds(-(reach**2) / (2 * variance)).upper  # terms beyond it fall by more than e^-2 each
-    ideal = ideal_two_sided(lambda n: exp_bounds(-n * n / (2 * variance)), reach, tail)
-    assert deviation(law, ideal).upper <= Fraction(1, 2**60)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sampler", "argument", "seconds"),
-    [(discrete_gaussian, Fraction(9, 4), 10), (exact_exponential(epsilon=1).release, tuple(range(50)), 10)],
-)
-def test_a_law_is_found_in_time(sampler: Callable[..., Hashable], argument: Any, seconds: float) -> None:
-    start = time.process_time()
-    enumerate_law(sampler, argument)
-    assert time.process_time() - start < seconds
-
-
 @pytest.mark.ci
 def test_the_base_e_exponential_mechanism_over_50_outcomes_is_ideal_within_2_to_the_minus_60() -> None:
     law = enumerate_law(exact_exponential(epsilon=1).release, tuple(range(50)))
@@ -297,13 +260,11 @@ def test_the_base_e_exponential_mechanism_over_50_outcomes_is_ideal_within_2_to_
     ("sampler", "argument"),
     [(uniform_below, 11), (bernoulli, Fraction(3, 7)), (bernoulli_exp, Fraction(1, 2)), (weighted, (5, 1, 0, 7))],
 )
-@pytest.mark.parametrize(
-    "count", [pytest.param(20_000, id="20000 samples"), pytest.param(10**6, id="10^6", marks=pytest.mark.slow)]
-)
-def test_samples_agree_with_the_law(sampler: Callable[..., Hashable], argument: Any, count: int) -> None:
+def test_samples_agree_with_the_law(sampler: Callable[..., Hashable], argument: Any) -> None:
     """By Hoeffding's bound, false alarms have probability at most 10^−10 for each outcome, 1.1e-9 in all."""
     law = enumerate_law(sampler, argument)
     bits = SeededBits(np.random.default_rng(2024))
+    count = 20_000
     seen = Counter(sampler(argument, bits) for _ in range(count))
     margin = math.sqrt(math.log(2 / 1e-10) / (2 * count))
     assert set(seen) <= set(law)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from attacklab.laws import LooksAtDraws, NotDeterministic, enumerate_law
-from attacklab.laws.confirmation import require_agreement
-from attacklab.laws.unsettled import unsettle
+from attacklab.laws.fresh_process import require_agreement, unsettle
 from attacklab.processes.fresh import run_in_fresh_process
 from attacklab.random_bits import RandomBits
 
@@ -76,4 +75,4 @@ def test_a_sampler_that_depends_on_the_order_of_a_set_is_refused() -> None:
 
 
 def test_a_sampler_that_writes_before_it_reads_is_confirmed() -> None:
-    assert require_agreement(enumerate_law(fills_what_it_made), fills_what_it_made, runs=10).made == 10
+    assert require_agreement(enumerate_law(fills_what_it_made), fills_what_it_made, runs=10) == 10

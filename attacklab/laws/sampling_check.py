@@ -1,0 +1,207 @@
+"""The last check of a law: plain runs of the sampler, counted and compared with it.
+
+It shares no code with what finds laws, and so catches what that has overlooked: a sampler that behaves differently on
+ordinary bits, or whose behaviour changes from run to run. All runs draw from one source of bits, as in production.
+
+**What is tested.** Let n be the number of runs, m the known mass of an outcome and u the unresolved mass of the law, so
+that its probability lies in [m, m + u]. Its count is too high if P[Bin(n, m + u) ≥ count] < t, and too low if
+P[Bin(n, m) ≤ count] < t. The same holds for blocks of rare outcomes, less likely than `RARE` each, which are neighbours
+in the law's order; the blocks are fixed by the law alone. All outcomes that the law does not list are together too
+frequent if P[Bin(n, u) ≥ count] < t; for a closed law one such outcome suffices.
+
+**The false alarm.** t is `FALSE_ALARM` divided by the number of tests: two for each outcome and each block, one for the
+outcomes not listed, times the number of values that n can have. For n may depend on how fast the runs are, hence on
+their outcomes; so only the runs before one of the values runs, runs/2, runs/4, … are counted. Tails come from SciPy's
+incomplete beta function, of which t is far larger than the relative error: a true law is refused with probability at
+most `FALSE_ALARM`, up to that error.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+import time
+from array import array
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from attacklab.errors import passes_through
+from attacklab.laws.errors import Contradicted, LawError, SamplerFailed
+from attacklab.laws.law import Law
+from attacklab.laws.outcomes import tag
+from attacklab.random_bits import SeededBits
+
+RUNS = 20_000
+SECONDS = 30.0
+"""After so long no further run is begun."""
+
+FALSE_ALARM = 1e-12
+"""The probability, at most, that a true law is refused."""
+
+RARE = 2.0**-8
+"""The mass below which outcomes are counted together, and of the smallest blocks of them."""
+
+_ROUNDING = 2.0**-50
+"""More than sums of masses as floats are off by, relative to themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Plain runs of a sampler.
+
+    Attributes:
+        asked: how many were asked for.
+        numbers: for each run that was made, in order, the place of its outcome in `tags`.
+        tags: the outcomes that came up: type and bits.
+        told: the same outcomes as messages show them.
+    """
+
+    asked: int
+    numbers: NDArray[np.uint32]
+    tags: list[Hashable]
+    told: list[str]
+
+
+def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float, seed: int) -> Runs:
+    """Run a sampler in this process, on one source of bits; see `require_agreement`.
+
+    Args:
+        sampler: draws from the source of bits that is its last argument.
+        arguments: what precedes that.
+        runs: how many runs are made.
+        seconds: after so long no further one is begun.
+        seed: of the source of bits.
+
+    Raises:
+        SamplerFailed: a run raised.
+        OpaqueOutcome: an outcome cannot be hashed.
+    """
+    bits, numbers = SeededBits(seed), array("I")
+    known: dict[Hashable, int] = {}
+    told: list[str] = []
+    end = time.monotonic() + seconds
+    for run in range(1, runs + 1):
+        try:
+            outcome = sampler(*arguments, bits)
+            number = known.setdefault(tag(outcome), len(known))
+            if number == len(told):
+                told.append(_told(outcome))
+        except LawError:
+            raise
+        except BaseException as error:  # whatever the sampler raises
+            if passes_through(error):
+                raise
+            one_line = " ".join(f"{type(error).__name__}: {error}".split())
+            raise SamplerFailed(f"plain run {run:,} of the sampler raised {one_line}") from error
+        numbers.append(number)
+        if time.monotonic() > end:
+            break
+    return Runs(runs, np.array(numbers, dtype=np.uint32), list(known), told)
+
+
+def compare(law: Law, runs: Runs) -> int:
+    """Compare plain runs with a law.
+
+    Returns:
+        How many of the runs were counted: the first of them.
+
+    Raises:
+        Contradicted: a true law would give such counts with probability at most `FALSE_ALARM`.
+    """
+    places = {tag(outcome): place for place, outcome in enumerate(law)}
+    sizes = [runs.asked >> halvings for halvings in range(runs.asked.bit_length())]
+    counted = max(size for size in sizes if size <= len(runs.numbers))
+    counts, unlisted, told = np.zeros(len(law), dtype=np.int64), 0, ""
+    for number, count in enumerate(np.bincount(runs.numbers[:counted], minlength=len(runs.tags)).tolist()):
+        if (place := places.get(runs.tags[number])) is not None:
+            counts[place] = count
+        elif law.closed:
+            often = int(np.count_nonzero(runs.numbers == number))
+            raise _contradicted(f"outcome {runs.told[number]}", often, len(runs.numbers), _NOT_LISTED)
+        else:
+            unlisted, told = unlisted + count, f", {runs.told[number]} among them"
+
+    masses = np.fromiter(map(float, law.masses.values()), dtype=np.float64, count=len(law))
+    open_ = float(law.unresolved)
+    blocks = _blocks(masses)
+    tests = 2 * (len(masses) + len(blocks)) + 1
+    threshold = FALSE_ALARM / (len(sizes) * tests)
+    _require_likely(
+        lambda _: f"an outcome that the law does not list{told}",
+        np.array([unlisted]), counted, np.zeros(1), open_, threshold,
+    )  # fmt: skip
+    outcomes: list[Hashable] = list(law)
+    _require_likely(lambda place: f"outcome {_told(outcomes[place])}", counts, counted, masses, open_, threshold)
+    _require_likely(
+        lambda number: _named_block(blocks[number], outcomes),
+        np.array([counts[block].sum() for block in blocks]),
+        counted,
+        np.array([math.fsum(masses[block]) for block in blocks]),
+        open_,
+        threshold,
+    )
+    return counted
+
+
+_NOT_LISTED = "but the law is closed and does not list it"
+
+
+def _blocks(masses: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Places of neighbouring rare outcomes: blocks about as likely as `RARE`, those two by two, and so on to all."""
+    rare = np.flatnonzero(masses < RARE)
+    if len(rare) < 2:
+        return []
+    numbers = np.floor(np.cumsum(masses[rare]) / RARE).astype(np.int64)
+    level = np.split(rare, np.flatnonzero(np.diff(numbers)) + 1)
+    blocks = list(level)
+    while len(level) > 1:
+        level = [np.concatenate(level[at : at + 2]) for at in range(0, len(level), 2)]
+        blocks += level
+    return blocks
+
+
+def _named_block(places: NDArray[np.int64], outcomes: list[Hashable]) -> str:
+    first, last = (_told(outcomes[places[end]]) for end in (0, -1))
+    return f"one of {len(places):,} rare outcomes, in the law's order from {first} to {last},"
+
+
+def _require_likely(
+    name: Callable[[int], str],
+    counts: NDArray[np.int64],
+    trials: int,
+    masses: NDArray[np.float64],
+    unresolved: float,
+    threshold: float,
+) -> None:
+    """Refuse a count that is too high, or too low, for every probability between a mass and that plus what is open."""
+    least = masses * (1 - _ROUNDING)
+    most = np.minimum(masses * (1 + _ROUNDING) + unresolved, 1.0)
+    high, low = upper_tail(counts, trials, most), upper_tail(trials - counts, trials, 1 - least)
+    for place in np.flatnonzero(np.minimum(high, low) < threshold).tolist():
+        mass, end = masses[place], masses[place] + unresolved
+        law = f"{mass:.6g}" if mass == end else f"between {mass:.6g} and {end:.6g}"
+        rarity = max(float(min(high[place], low[place])), 1e-300)
+        how = f"count that {'high' if high[place] < low[place] else 'low'} is less likely than {rarity:.2g}"
+        reason = f"but the law says its probability is {law}, at which a {how}"
+        raise _contradicted(name(place), int(counts[place]), trials, reason)
+
+
+def upper_tail(counts: NDArray[np.int64], trials: int, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P[Bin(trials, probability) ≥ count]."""
+    positive = np.maximum(counts, 1)
+    tail = scipy.special.betainc(positive, trials - positive + 1, probability)
+    return np.where(counts > 0, tail, 1.0)
+
+
+def _contradicted(name: str, count: int, runs: int, reason: str) -> Contradicted:
+    told = f"{name} came up {count:,} times in {runs:,} plain runs, {reason}"
+    return Contradicted(f"{told}; let the sampler depend on nothing but its arguments and the bits that it draws")
+
+
+def _told(outcome: Hashable) -> str:
+    return f"{reprlib.repr(outcome)} of type {type(outcome).__name__}"

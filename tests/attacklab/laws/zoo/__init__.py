@@ -1,1 +1,0 @@
-"""A zoo of samplers with false and true claims, by which the prover is judged."""
