@@ -125,9 +125,16 @@ def _case(order: str, name: str, data: Neighbours, sums_: Sequence[float]) -> Ca
         f"{len(data.first)} records; {float(moved / sensitivity):.6g} times the sensitivity",
         ["SumMovesFar" if moved >= 2 * sensitivity else "SumMovesABit"],
         {
-            "bounds": [data.low, data.high], "relation": data.relation, "order": order, "format": name,
-            "first": data.first, "second": data.second, "sums": sums_, "moved": moved,
-            "sensitivity": sensitivity, "exact": exact,
+            "bounds": [data.low, data.high],
+            "relation": data.relation,
+            "order": order,
+            "format": name,
+            "first": data.first,
+            "second": data.second,
+            "sums": sums_,
+            "moved": moved,
+            "sensitivity": sensitivity,
+            "exact": exact,
         },
     )
 
