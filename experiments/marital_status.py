@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from experiments import targets
 from experiments.common.adult import marital_counts
+from experiments.common.curves import line, marks
 from experiments.common.sweeps import Rows
 
 QUESTION = "Which marital status do selection mechanisms report as the most common one, in 200 draws at ε = 1?"
@@ -50,11 +51,8 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     """Draws of each status by each mechanism."""
     measured = data["measured"]
     places = range(len(measured["statuses"]))
-    series = [
-        Series(label=label, role=role, x=places, y=measured["drawn"][make.__name__], marks_only=True)
-        for make, label, role in MECHANISMS
-    ]
-    ideal = Series(label="ideal exponential mechanism, expected", role=Role.IDEAL, x=places, y=measured["expected"])
+    series = [marks(label, role, places, measured["drawn"][make.__name__]) for make, label, role in MECHANISMS]
+    ideal = line("ideal exponential mechanism, expected", Role.IDEAL, places, measured["expected"])
     panel = Panel(
         title=f"{DRAWS} draws at ε = {EPSILON:g}",
         x_label="marital status, the most common first",

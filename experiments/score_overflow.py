@@ -13,10 +13,10 @@ from attacklab.attacks.score_overflow import ScoreOverflow
 from attacklab.claims import PrivacyClaim
 from attacklab.findings import Finding
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from attacklab.targets import Target
 from experiments import targets
-from experiments.common.curves import advantage_of, ceiling_series, claimed_epsilon, findings_of
+from experiments.common.curves import advantage_of, ceiling_series, claimed_epsilon, findings_of, line
 from experiments.common.sweeps import Rows, sweep
 
 QUESTION = "What does a selection give away when utilities come near the end of their number format?"
@@ -119,11 +119,11 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 def _panel(data: dict[str, Any], form: int) -> Panel:
     epsilons = data["measured"]["epsilons"]
     measured = [
-        Series(label=label, role=role, x=epsilons, y=[_seen(data, make.__name__, at, form) for at in epsilons])
+        line(label, role, epsilons, [_seen(data, make.__name__, at, form) for at in epsilons])
         for make, label, role in TARGETS
     ]
     ideal = [row[form] for row in data["measured"]["ideal"]]
-    known = [] if None in ideal else [Series(label="ideal mechanism", role=Role.IDEAL, x=epsilons, y=ideal)]
+    known = [] if None in ideal else [line("ideal mechanism", Role.IDEAL, epsilons, ideal)]
     return Panel(
         title=FORMS[form],
         x_label="claimed ε",
