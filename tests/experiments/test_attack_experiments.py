@@ -33,9 +33,7 @@ def recorded(name: str) -> Data:
     return quick_record(EXPERIMENTS[name], seed=1)
 
 
-@pytest.mark.parametrize(
-    "name", [*WITH_FINDINGS, pytest.param("local_sensitivity", marks=pytest.mark.ci), "marital_status"]
-)
+@pytest.mark.parametrize("name", [*WITH_FINDINGS, pytest.param("local_sensitivity", marks=pytest.mark.ci)])
 def test_figures_and_paragraph_come_from_the_json_alone(name: str) -> None:
     experiment, data = EXPERIMENTS[name], recorded(name)
     drawn = experiment.figures(data)
