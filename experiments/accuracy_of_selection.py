@@ -19,6 +19,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.adult import marital_counts
 from experiments.common.bounds import as_floats, middle
+from experiments.common.curves import line
 from mechanisms.core.term import Mechanism
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
@@ -126,11 +127,11 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
     def series(y: Callable[[float, float], float]) -> list[Series]:
         return [
-            Series(label=label, role=role, x=[t for t, _ in shown[name]], y=[y(t, p) for t, p in shown[name]])
+            line(label, role, [t for t, _ in shown[name]], [y(t, p) for t, p in shown[name]])
             for name, (label, role, _) in CASES.items()
         ]
 
-    bound = Series(label="bound, e^−t", role=Role.CEILING, x=margins, y=[math.exp(-t) for t in margins])
+    bound = line("bound, e^−t", Role.CEILING, margins, [math.exp(-t) for t in margins])
     panels = [
         Panel(
             title="Theorem 3.11",
@@ -145,7 +146,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             y_label="share of the bound that is reached",
             series=[
                 *series(lambda t, p: p * math.exp(t)),
-                Series(label="bound", role=Role.CEILING, x=margins, y=[1.0] * len(margins)),
+                line("bound", Role.CEILING, margins, [1.0] * len(margins)),
             ],
         ),
         Panel(
@@ -154,24 +155,14 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             y_label="probability of the wrong answer",
             y_scale="log",
             series=[
-                Series(
-                    label="exponential mechanism",
-                    role=Role.EXACT,
-                    x=counts,
-                    y=[middle(one) for one in measured["example"]],
+                line("exponential mechanism", Role.EXACT, counts, [middle(one) for one in measured["example"]]),
+                line(
+                    "one-sided exponential noise, monotone",
+                    Role.OTHER,
+                    counts,
+                    [middle(one) for one in measured["noisy"]],
                 ),
-                Series(
-                    label="one-sided exponential noise, monotone",
-                    role=Role.OTHER,
-                    x=counts,
-                    y=[middle(one) for one in measured["noisy"]],
-                ),
-                Series(
-                    label="corollary 3.12, 2·exp(−cε/2)",
-                    role=Role.CEILING,
-                    x=counts,
-                    y=[corollary(count) for count in counts],
-                ),
+                line("corollary 3.12, 2·exp(−cε/2)", Role.CEILING, counts, [corollary(count) for count in counts]),
             ],
         ),
     ]

@@ -24,8 +24,9 @@ from attacklab.findings import Verdict, to_text
 from attacklab.libraries.environments import Environment, environments
 from attacklab.processes.lines import Limits
 from attacklab.reporting.experiment import Collected, Settings, measured_here
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from experiments.common.calibration_formulas import NAIVE, SOUND, Formula
+from experiments.common.curves import marks
 from experiments.common.library_formulas import ASKED
 
 QUESTION = "Which formulas between a claim and a noise scale fall to the unsafe side, and by how much?"
@@ -216,12 +217,11 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         return []
     names = [row["quantity"] for row in rows]
     series = [
-        Series(
-            label="naive formula",
-            role=Role.NAIVE,
-            x=[_shown(row["worst"]["deviation"]) for row in rows],
-            y=[float(place) for place in range(len(rows))],
-            marks_only=True,
+        marks(
+            "naive formula",
+            Role.NAIVE,
+            [_shown(row["worst"]["deviation"]) for row in rows],
+            [float(place) for place in range(len(rows))],
         )
     ]
     panel = Panel(

@@ -45,7 +45,7 @@ from experiments.common.composition_bounds import (
     optimal_advantage,
     optimal_epsilon,
 )
-from experiments.common.curves import estimate_series
+from experiments.common.curves import estimate_series, line, marks
 from mechanisms.gaussian.claims import discrete_gaussian_delta, gaussian_delta
 from mechanisms.published import discrete_gaussian, two_sided_geometric
 
@@ -205,12 +205,9 @@ def _advantages(data: dict[str, Any]) -> Panel:
         series=[
             estimate_series(found["low_bits"], MEASURED, "naive, low bits of numpy's Laplace", Role.NAIVE),
             estimate_series(found["local"], MEASURED, "naive, local sensitivity, 6 or 7 records", Role.NAIVE),
-            Series(label="exact, two-sided geometric (exact law)", role=Role.EXACT, x=ANSWERS, y=found["exact"]),
-            Series(
-                label="local sensitivity in real arithmetic",
-                role=Role.IDEAL,
-                x=ANSWERS,
-                y=[ideal_local_advantage(m) for m in ANSWERS],
+            line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, found["exact"]),
+            line(
+                "local sensitivity in real arithmetic", Role.IDEAL, ANSWERS, [ideal_local_advantage(m) for m in ANSWERS]
             ),
             _allowed("optimal composition", [optimal_advantage(EPSILON, m) for m in ANSWERS]),
             _allowed("basic composition", [PrivacyClaim(m * EPSILON).ceiling for m in ANSWERS]),
@@ -219,7 +216,7 @@ def _advantages(data: dict[str, Any]) -> Panel:
 
 
 def _allowed(label: str, y: Sequence[float]) -> Series:
-    return Series(label=label, role=Role.CEILING, x=ANSWERS, y=y)
+    return line(label, Role.CEILING, ANSWERS, y)
 
 
 def _epsilons(data: dict[str, Any]) -> Panel:
@@ -230,18 +227,8 @@ def _epsilons(data: dict[str, Any]) -> Panel:
         x_scale="log",
         y_scale="log",
         series=[
-            Series(
-                label="exact, two-sided geometric (exact law)",
-                role=Role.EXACT,
-                x=ANSWERS,
-                y=data["measured"]["exact_epsilon"],
-            ),
-            Series(
-                label="advanced composition",
-                role=Role.OTHER,
-                x=ANSWERS,
-                y=[advanced_epsilon(EPSILON, m, DELTA) for m in ANSWERS],
-            ),
+            line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, data["measured"]["exact_epsilon"]),
+            line("advanced composition", Role.OTHER, ANSWERS, [advanced_epsilon(EPSILON, m, DELTA) for m in ANSWERS]),
             _allowed("optimal composition", [optimal_epsilon(EPSILON, m, DELTA) for m in ANSWERS]),
             _allowed("basic composition", [m * EPSILON for m in ANSWERS]),
         ],
@@ -257,15 +244,9 @@ def _curves(data: dict[str, Any]) -> Panel:
         y_label="δ",
         y_scale="log",
         series=[
-            Series(
-                label="exact law of the sampler",
-                role=Role.EXACT,
-                x=epsilons,
-                y=[row[0] for row in curve],
-                marks_only=True,
-            ),
-            Series(label="discrete Gaussian's curve", role=Role.CEILING, x=epsilons, y=[row[2] for row in curve]),
-            Series(label="continuous Gaussian's curve", role=Role.IDEAL, x=epsilons, y=[row[3] for row in curve]),
+            marks("exact law of the sampler", Role.EXACT, epsilons, [row[0] for row in curve]),
+            line("discrete Gaussian's curve", Role.CEILING, epsilons, [row[2] for row in curve]),
+            line("continuous Gaussian's curve", Role.IDEAL, epsilons, [row[3] for row in curve]),
         ],
     )
 

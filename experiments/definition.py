@@ -20,6 +20,7 @@ from attacklab.laws import Bounds, Law, Limits, enumerate_law, largest_ratio, lo
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
+from experiments.common.curves import line
 from mechanisms.gaussian.claims import discrete_gaussian_delta
 from mechanisms.laplace.exact import exact_dyadic_geometric, exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace
@@ -176,12 +177,12 @@ def _delta_panel(measured: dict[str, Any]) -> Panel:
         y_label="smallest δ",
         series=[
             *(_exact(label, epsilons, map(middle, measured["delta"][name])) for name, label in LABELS.items()),
-            Series(label="discrete Gaussian, by its formula", role=Role.IDEAL, x=epsilons, y=measured["delta_formula"]),
-            Series(
-                label=f"most that {float(EPSILON):g}-DP allows",
-                role=Role.CEILING,
-                x=epsilons,
-                y=[largest_delta(epsilon) for epsilon in epsilons],
+            line("discrete Gaussian, by its formula", Role.IDEAL, epsilons, measured["delta_formula"]),
+            line(
+                f"most that {float(EPSILON):g}-DP allows",
+                Role.CEILING,
+                epsilons,
+                [largest_delta(epsilon) for epsilon in epsilons],
             ),
         ],
     )
@@ -206,11 +207,11 @@ def _trade_off_panel(measured: dict[str, Any]) -> Panel:
         y_label="smallest type II error",
         series=[
             *(_exact(label, errors, measured["type_2"][name]) for name, label in LABELS.items()),
-            Series(
-                label=f"least that {float(EPSILON):g}-DP allows",
-                role=Role.CEILING,
-                x=errors,
-                y=[smallest_type_2(error) for error in errors],
+            line(
+                f"least that {float(EPSILON):g}-DP allows",
+                Role.CEILING,
+                errors,
+                [smallest_type_2(error) for error in errors],
             ),
         ],
     )
@@ -228,13 +229,13 @@ def _posterior_panel(measured: dict[str, Any], end: int) -> Panel:
                 _exact(label, priors, (ends[end] for ends in measured["posterior"][mechanism]), marks_only=True)
                 for mechanism, label in LABELS.items()
             ),
-            Series(
-                label=f"the {name} that {float(EPSILON):g}-DP allows",
-                role=Role.CEILING,
-                x=priors,
-                y=[ends[end] for ends in measured["posterior_claim"]],
+            line(
+                f"the {name} that {float(EPSILON):g}-DP allows",
+                Role.CEILING,
+                priors,
+                [ends[end] for ends in measured["posterior_claim"]],
             ),
-            Series(label="nothing learnt", role=Role.IDEAL, x=priors, y=priors),
+            line("nothing learnt", Role.IDEAL, priors, priors),
         ],
     )
 
@@ -247,7 +248,7 @@ def _group_epsilon_panel(measured: dict[str, Any]) -> Panel:
         y_label="smallest ε",
         series=[
             *(_exact(LABELS[name], sizes, measured["group_epsilon"][name]) for name in PURE),
-            Series(label="claim, kε", role=Role.CEILING, x=sizes, y=[k * float(EPSILON) for k in sizes]),
+            line("claim, kε", Role.CEILING, sizes, [k * float(EPSILON) for k in sizes]),
         ],
     )
 
@@ -261,12 +262,7 @@ def _group_delta_panel(measured: dict[str, Any]) -> Panel:
         y_scale="log",
         series=[
             _exact("exact law", sizes, map(middle, measured["group_delta"])),
-            Series(
-                label="claim, k·exp((k − 1)ε)·δ",
-                role=Role.CEILING,
-                x=sizes,
-                y=[group_claim(measured, k).delta for k in sizes],
-            ),
+            line("claim, k·exp((k − 1)ε)·δ", Role.CEILING, sizes, [group_claim(measured, k).delta for k in sizes]),
         ],
     )
 

@@ -24,8 +24,9 @@ from attacklab.errors import TargetError
 from attacklab.laws import Bounds, Limits, enumerate_law, exp_bounds
 from attacklab.libraries.environments import Environment, environments
 from attacklab.reporting.experiment import Collected, Settings, measured_here
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from experiments.common.bounds import as_floats, middle
+from experiments.common.curves import marks
 from mechanisms.coins import bernoulli_exp
 
 QUESTION = "How far is a coin of probability e^−γ from e^−γ, in code that was not written to be proved?"
@@ -133,7 +134,7 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
         own = [row for row in rows if row["coin"] == coin]
         if own:
             x, y = ([row["gamma"] for row in own], [middle(row["distance"]) / UNIT for row in own])
-            series.append(Series(label=label, role=role, x=x, y=y, marks_only=True))
+            series.append(marks(label, role, x, y))
     panel = Panel(
         title="Coins of probability exp(−γ), by their exact laws",
         x_label="γ",

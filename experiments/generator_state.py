@@ -16,10 +16,10 @@ from attacklab.attacks.samplers.mersenne_twister import StateNotFound
 from attacklab.claims import PrivacyClaim
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
-from experiments.common.curves import advantage_at, advantage_panel, advantages_by_epsilon
+from experiments.common.curves import advantage_at, advantage_panel, advantages_by_epsilon, line, marks
 from experiments.common.sweeps import Rows, audits
 from experiments.targets.generators import CLOCK_VALUES
 
@@ -126,7 +126,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         x_label="known answers in a row",
         y_label="share of generators predicted",
         series=[
-            Series(label=f"truths of {truth:g}", role=Role.NAIVE, x=state["answers"], y=rates)
+            line(f"truths of {truth:g}", Role.NAIVE, state["answers"], rates)
             for truth, rates in zip(state["truths"], state["recovered"], strict=True)
         ],
     )
@@ -153,18 +153,12 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
         x_scale="log",
         y_scale="log",
         series=[
-            Series(
-                label="measured",
-                role=Role.NAIVE,
-                x=[row["seeds"] for row in rows],
-                y=seconds,
-                marks_only=True,
-            ),
-            Series(
-                label=f"extrapolated, {cost * 1e6:.1f} µs a seed",
-                role=Role.IDEAL,
-                x=all_powers,
-                y=[cost * seeds for seeds in all_powers],
+            marks("measured", Role.NAIVE, [row["seeds"] for row in rows], seconds),
+            line(
+                f"extrapolated, {cost * 1e6:.1f} µs a seed",
+                Role.IDEAL,
+                all_powers,
+                [cost * seeds for seeds in all_powers],
             ),
         ],
     )

@@ -15,12 +15,12 @@ from attacklab.attacks.local_sensitivity import estimated_scale, size_of_scale
 from attacklab.findings import Counts, Verdict
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
 from experiments.common.adult import ages
-from experiments.common.curves import estimate_series
+from experiments.common.curves import estimate_series, line
 from experiments.common.sweeps import audits
 
 QUESTION = "How many answers does it take to read the number of people off the noise?"
@@ -159,7 +159,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         x_scale="log",
         y_scale="log",
         series=[
-            Series(label=label, role=role, x=everybody["answers"], y=everybody["errors"][make.__name__])
+            line(label, role, everybody["answers"], everybody["errors"][make.__name__])
             for make, label, role in READ_OFF
         ],
     )
@@ -175,11 +175,11 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         y_scale="symlog",
         series=[
             *bets,
-            Series(
-                label="ceiling of the composed claim",
-                role=Role.CEILING,
-                x=_column(small, NAIVE.__name__, "answers"),
-                y=_column(small, NAIVE.__name__, "ceiling"),
+            line(
+                "ceiling of the composed claim",
+                Role.CEILING,
+                _column(small, NAIVE.__name__, "answers"),
+                _column(small, NAIVE.__name__, "ceiling"),
             ),
         ],
     )

@@ -16,9 +16,9 @@ from attacklab.claims import PrivacyClaim
 from attacklab.findings import Estimate, Finding
 from attacklab.floats import format_of_type
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from attacklab.targets import Target
-from experiments.common.curves import advantage_of, advantage_series, claimed_epsilon, findings_of
+from experiments.common.curves import advantage_of, advantage_series, claimed_epsilon, findings_of, line, marks
 from experiments.common.sweeps import Maker, sweep
 from experiments.targets import gaussians as targets
 
@@ -137,8 +137,8 @@ def _advantages(data: dict[str, Any], answers: int) -> Panel:
         x_scale="log",
         series=[
             *measured,
-            Series(label="ideal mechanism, best bet", role=Role.IDEAL, x=epsilons, y=ideal),
-            Series(label="ceiling of the claim", role=Role.CEILING, x=epsilons, y=ceiling),
+            line("ideal mechanism, best bet", Role.IDEAL, epsilons, ideal),
+            line("ceiling of the claim", Role.CEILING, epsilons, ceiling),
         ],
     )
 
@@ -152,8 +152,8 @@ def _recognised_panel(data: dict[str, Any]) -> Panel:
         y_label="",
         y_names=[label for _, label, _, _ in reversed(TARGETS)],
         series=[
-            Series(label="truly from f(D) = 0", role=Role.NAIVE, x=own, y=places, marks_only=True),
-            Series(label="truly from f(D) = 1", role=Role.OTHER, x=other, y=places, marks_only=True),
+            marks("truly from f(D) = 0", Role.NAIVE, own, places),
+            marks("truly from f(D) = 1", Role.OTHER, other, places),
         ],
     )
 
@@ -166,7 +166,7 @@ def _density_panel(data: dict[str, Any]) -> Panel:
         y_label="share of all numbers (or pairs)",
         x_scale="log",
         series=[
-            Series(label=label, role=Role.NAIVE, x=sizes, y=shares)
+            line(label, Role.NAIVE, sizes, shares)
             for (_, _, label), shares in zip(DENSITIES, data["measured"]["density"], strict=True)
         ],
     )

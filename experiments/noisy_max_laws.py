@@ -15,8 +15,9 @@ from gmpy2 import mpq
 
 from attacklab.laws import Bounds, Limits, enumerate_law, exp_bounds
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from experiments.common.bounds import as_floats, middle
+from experiments.common.curves import line, marks
 from mechanisms.core.term import Mechanism
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
@@ -59,7 +60,7 @@ def collect(settings: Settings) -> Collected:
     """Find the probability of the worse outcome at every gap, and the formulas' values there."""
     step = Fraction(1, settings.budget(4, 1))
     precisions = {"gumbel": settings.budget(60, 40), "exponential": settings.budget(60, 40)}
-    precisions["laplace"] = settings.budget(40, 12)  # noise by inversion has many outcomes, and so many runs
+    precisions["laplace"] = settings.budget(20, 12)  # the runs of two noises by inversion take seconds a gap
     limits = {name: Limits(unresolved=Fraction(1, 1 << bits)) for name, bits in precisions.items()}
     gaps = [step * i for i in range(int(GREATEST_GAP / step) + 1)]
     laws = {name: [worse(mechanism, gap, limits[name]) for gap in gaps] for name, mechanism in MECHANISMS.items()}
@@ -126,28 +127,22 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     measured = data["measured"]
     gaps = measured["gaps"]
     apart = gaps[1:]  # at gap 0 the exponential noise and the exponential mechanism agree
-    laws = [
-        Series(label=label, role=Role.EXACT, x=gaps, y=_middles(measured["worse"][name]), marks_only=True)
-        for name, label in LABELS.items()
-    ]
-    formulas = [
-        Series(label=label, role=Role.IDEAL, x=gaps, y=_middles(measured["formula"][name]))
-        for name, label in FORMULAS.items()
-    ]
+    laws = [marks(label, Role.EXACT, gaps, _middles(measured["worse"][name])) for name, label in LABELS.items()]
+    formulas = [line(label, Role.IDEAL, gaps, _middles(measured["formula"][name])) for name, label in FORMULAS.items()]
     distances = [
-        Series(
-            label=f"{LABELS[name]}, from its formula",
-            role=Role.EXACT,
-            x=apart,
-            y=[upper for _, upper in measured["distance"][name][1:]],
+        line(
+            f"{LABELS[name]}, from its formula",
+            Role.EXACT,
+            apart,
+            [upper for _, upper in measured["distance"][name][1:]],
         )
         for name in LABELS
     ]
-    theorem = Series(
-        label="exponential noise, from the exponential mechanism",
-        role=Role.NAIVE,
-        x=apart,
-        y=[upper for _, upper in measured["theorem_3_13"][1:]],
+    theorem = line(
+        "exponential noise, from the exponential mechanism",
+        Role.NAIVE,
+        apart,
+        [upper for _, upper in measured["theorem_3_13"][1:]],
     )
     panels = [
         Panel(

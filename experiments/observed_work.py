@@ -28,6 +28,8 @@ from experiments.common.curves import (
     claimed_epsilon,
     finding_at,
     findings_of,
+    line,
+    marks,
 )
 from experiments.targets.making import of_term
 from mechanisms.laplace.exact import exact_two_sided_geometric
@@ -156,13 +158,7 @@ def _advantages(data: dict[str, Any]) -> Panel:
 
 def _timed_advantages(data: dict[str, Any]) -> Panel:
     timed = [
-        Series(
-            label=f"{label}, output and time",
-            role=role,
-            x=[TIMED],
-            y=[data["timings"][make.__name__]["advantage"]["estimate"]],
-            marks_only=True,
-        )
+        marks(f"{label}, output and time", role, [TIMED], [data["timings"][make.__name__]["advantage"]["estimate"]])
         for make, label, role in TARGETS
     ]
     return Panel(
@@ -176,7 +172,7 @@ def _timed_advantages(data: dict[str, Any]) -> Panel:
 def _output_alone() -> Series:
     """The advantage of the better guess from the ideal output: (1 − q)/(1 + q) for q = e^−ε."""
     y = [-math.expm1(-epsilon) / (1 + math.exp(-epsilon)) for epsilon in EPSILONS]
-    return Series(label="ideal mechanism, output alone", role=Role.IDEAL, x=EPSILONS, y=y)
+    return line("ideal mechanism, output alone", Role.IDEAL, EPSILONS, y)
 
 
 def _times(data: dict[str, Any]) -> Panel:
@@ -185,12 +181,7 @@ def _times(data: dict[str, Any]) -> Panel:
         x_label="|noise|",
         y_label="median time of a draw in µs",
         series=[
-            Series(
-                label=label,
-                role=role,
-                x=range(GREATEST_NOISE + 1),
-                y=data["timings"][make.__name__]["microseconds"],
-            )
+            line(label, role, range(GREATEST_NOISE + 1), data["timings"][make.__name__]["microseconds"])
             for make, label, role in TARGETS
         ],
     )

@@ -24,7 +24,8 @@ from scipy.sparse.csgraph import maximum_flow
 
 from attacklab.laws import Limits, enumerate_law, smallest_epsilon
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
+from experiments.common.curves import line, marks
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
 from mechanisms.published import discrete_laplace
 
@@ -130,9 +131,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             x_label="friends of a person, d",
             y_label="ε that hiding the person needs",
             series=[
-                Series(label="exact laws", role=Role.EXACT, x=friends, y=measured["epsilon"], marks_only=True),
-                Series(label="group privacy, dε", role=Role.IDEAL, x=friends, y=[d * EPSILON for d in friends]),
-                Series(label="claimed, for edges", role=Role.CEILING, x=friends, y=[EPSILON] * len(friends)),
+                marks("exact laws", Role.EXACT, friends, measured["epsilon"]),
+                line("group privacy, dε", Role.IDEAL, friends, [d * EPSILON for d in friends]),
+                line("claimed, for edges", Role.CEILING, friends, [EPSILON] * len(friends)),
             ],
         ),
         Panel(
@@ -140,9 +141,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             x_label="bound on friends, D",
             y_label="change of the count",
             series=[
-                Series(label="people above D left out", role=Role.NAIVE, x=bounds, y=measured["naive_move"]),
-                Series(label="largest fractional subgraph", role=Role.EXACT, x=bounds, y=measured["flow_move"]),
-                Series(label="noise is scaled to D", role=Role.CEILING, x=bounds, y=bounds),
+                line("people above D left out", Role.NAIVE, bounds, measured["naive_move"]),
+                line("largest fractional subgraph", Role.EXACT, bounds, measured["flow_move"]),
+                line("noise is scaled to D", Role.CEILING, bounds, bounds),
             ],
         ),
         Panel(
@@ -150,9 +151,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             x_label="bound on friends, D",
             y_label="mean error / number of edges",
             series=[
-                Series(label="people, by the fractional subgraph", role=Role.EXACT, x=bounds, y=errors(measured)),
-                Series(label="people, unbounded", role=Role.OTHER, x=bounds, y=[_error(PEOPLE - 1)] * len(bounds)),
-                Series(label="edges", role=Role.IDEAL, x=bounds, y=[_error(1)] * len(bounds)),
+                line("people, by the fractional subgraph", Role.EXACT, bounds, errors(measured)),
+                line("people, unbounded", Role.OTHER, bounds, [_error(PEOPLE - 1)] * len(bounds)),
+                line("edges", Role.IDEAL, bounds, [_error(1)] * len(bounds)),
             ],
         ),
     ]

@@ -20,6 +20,7 @@ from experiments.common.curves import (
     claimed_epsilon,
     findings_of,
     ideal_laplace_series,
+    line,
 )
 from experiments.common.sweeps import Maker, Rows, sweep
 
@@ -101,10 +102,10 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     epsilons = data["measured"]["epsilons"]
     computed = [left_out(epsilon)[1] for epsilon in epsilons]
     far = (
-        Series(label="left out by 1, ideal Laplace noise rounded", role=Role.OTHER, x=epsilons, y=computed),
+        line("left out by 1, ideal Laplace noise rounded", Role.OTHER, epsilons, computed),
         ideal_laplace_series("ideal Laplace, best bet", epsilons),
     )
-    near = Series(label="ideal mechanism, any bet (below 10⁻¹⁵)", role=Role.IDEAL, x=epsilons, y=[0.0] * len(epsilons))
+    near = line("ideal mechanism, any bet (below 10⁻¹⁵)", Role.IDEAL, epsilons, [0.0] * len(epsilons))
     return [
         Figure(
             name="precision",
@@ -133,8 +134,8 @@ def _epsilon_panel(data: dict[str, Any]) -> Panel:
     shown = []
     for make, label, role in TARGETS:
         bounds = [max(one.epsilon_lower or 0.0 for one in of_one) for of_one in _by_epsilon(data, make)]
-        shown.append(Series(label=label, role=role, x=epsilons, y=bounds))
-    claim = Series(label="the claim", role=Role.CEILING, x=epsilons, y=epsilons)
+        shown.append(line(label, role, epsilons, bounds))
+    claim = line("the claim", Role.CEILING, epsilons, epsilons)
     return Panel(
         title="either pair",
         x_label="claimed ε",
@@ -151,7 +152,7 @@ def _grids_panel(data: dict[str, Any]) -> Panel:
         x_label="k",
         y_label="share of outputs that are multiples of 2^−k",
         series=[
-            Series(label=label, role=role, x=exponents, y=shares)
+            line(label, role, exponents, shares)
             for (_, _, label, role), shares in zip(GRIDS_OF, data["measured"]["on_grid"], strict=True)
         ],
     )

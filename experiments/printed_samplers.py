@@ -20,6 +20,7 @@ from attacklab.laws import advantage, enumerate_law, smallest_delta
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
+from experiments.common.curves import line, marks
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import worst_case_precision
 from mechanisms.exponential.base2.weighted_sampling import (
@@ -206,7 +207,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 def _equal_weights_panel(laws: dict[str, list[str]]) -> Panel:
     def series(name: str, label: str, role: Role) -> Series:
         masses = [float(Fraction(mass)) for mass in laws[name]]
-        return Series(label=label, role=role, x=list(range(len(masses))), y=masses, marks_only=True)
+        return marks(label, role, list(range(len(masses))), masses)
 
     return Panel(
         title="Weights 1, 1, 1",
@@ -217,14 +218,14 @@ def _equal_weights_panel(laws: dict[str, list[str]]) -> Panel:
             series("algorithm_2_printed", "Algorithms 2 and 4 as printed", Role.NAIVE),
             series("algorithm_3_printed", "Algorithm 3 as printed", Role.NAIVE),
             series("algorithm_2", "corrected, all three", Role.EXACT),
-            Series(label="ideal mechanism", role=Role.IDEAL, x=[0, len(EQUAL) - 1], y=[1 / len(EQUAL)] * 2),
+            line("ideal mechanism", Role.IDEAL, [0, len(EQUAL) - 1], [1 / len(EQUAL)] * 2),
         ],
     )
 
 
 def _published_panel(published: dict[str, Any]) -> Panel:
     def series(name: str, label: str, role: Role) -> Series:
-        return Series(label=label, role=role, x=published["costs"], y=[float(Fraction(m)) for m in published[name]])
+        return line(label, role, published["costs"], [float(Fraction(m)) for m in published[name]])
 
     return Panel(
         title=f"{FULL_WEIGHTS} outcomes of weight 1, one of weight 2^−u",
@@ -242,10 +243,10 @@ def _work_panel(work: dict[str, Any]) -> Panel:
     rounds = work["rounds"]
 
     def by_rounds(name: str, label: str, role: Role) -> Series:
-        return Series(label=label, role=role, x=rounds, y=[middle(bounds) for bounds in work[name]])
+        return line(label, role, rounds, [middle(bounds) for bounds in work[name]])
 
     def constant(name: str, label: str, role: Role) -> Series:
-        return Series(label=label, role=role, x=[rounds[0], rounds[-1]], y=[middle(work[name])] * 2)
+        return line(label, role, [rounds[0], rounds[-1]], [middle(work[name])] * 2)
 
     return Panel(
         title="What the number of bits adds to the outcome",
@@ -257,11 +258,11 @@ def _work_panel(work: dict[str, Any]) -> Panel:
             by_rounds("other_length", "Algorithm 4, totals of unlike lengths", Role.EXACT),
             constant("algorithm_3", "Algorithm 3", Role.OTHER),
             constant("output", "the outcome alone", Role.IDEAL),
-            Series(
-                label="ceiling of the claim, ε = 2·ln 2",
-                role=Role.CEILING,
-                x=[rounds[0], rounds[-1]],
-                y=[PrivacyClaim(EPSILON).ceiling] * 2,
+            line(
+                "ceiling of the claim, ε = 2·ln 2",
+                Role.CEILING,
+                [rounds[0], rounds[-1]],
+                [PrivacyClaim(EPSILON).ceiling] * 2,
             ),
         ],
     )

@@ -20,6 +20,7 @@ from gmpy2 import mpq
 from attacklab.laws import Bounds, Law, exp_bounds, log_bounds, normalised
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from experiments.common.curves import line
 
 QUESTION = "What does a private price earn, and what does it cost in ε: noise on the best price, or the best utility?"
 
@@ -171,20 +172,17 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     dollars = [price / 100 for price in PRICES]
 
     def series(values: str, x: Sequence[float]) -> list[Series]:
-        return [
-            Series(label=label, role=role, x=x, y=measured[values][name])
-            for name, (label, role, _) in MECHANISMS.items()
-        ]
+        return [line(label, role, x, measured[values][name]) for name, (label, role, _) in MECHANISMS.items()]
 
     crowds = measured["crowds"]
     bidders = [BIDDERS * crowd for crowd in crowds]
-    claimed = Series(label="claimed", role=Role.CEILING, x=bidders, y=[EPSILON] * len(bidders))
+    claimed = line("claimed", Role.CEILING, bidders, [EPSILON] * len(bidders))
     panels = [
         Panel(
             title="What a price earns from A, F, I and K",
             x_label="price",
             y_label="revenue",
-            series=[Series(label="revenue", role=Role.OTHER, x=dollars, y=[r / 100 for r in measured["revenue"]])],
+            series=[line("revenue", Role.OTHER, dollars, [r / 100 for r in measured["revenue"]])],
         ),
         Panel(
             title=f"Laws of the price for {BIDDERS * measured['shown']} bidders",

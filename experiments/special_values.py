@@ -21,7 +21,7 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import assess, share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
-from experiments.common.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage
+from experiments.common.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage, line, marks
 from experiments.common.sweeps import Rows, audits
 from experiments.targets.making import of_term
 from mechanisms.core.grid import LEAST_EXPONENT, Grid
@@ -155,13 +155,7 @@ def _named(value: float) -> str:
 def _by_input(data: dict[str, Any], title: str, rows: Rows, names: Iterable[str]) -> Panel:
     listed = list(names)
     measured = [
-        Series(
-            label=label,
-            role=role,
-            x=range(len(listed)),
-            y=[_seen(finding) for finding in findings_of(data, make(EPSILON).name)],
-            marks_only=True,
-        )
+        marks(label, role, range(len(listed)), [_seen(finding) for finding in findings_of(data, make(EPSILON).name)])
         for make, label, role in rows
     ]
     return Panel(
@@ -177,7 +171,7 @@ def _silent(data: dict[str, Any]) -> Panel:
     seen = data["measured"]["silent"]
     measured = [estimate_series(seen[make.__name__], STEPS, label, role) for make, label, role in SILENT]
     ends = [STEPS[0], STEPS[-1]]
-    ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=ends, y=[ideal_laplace_advantage(SILENT_EPSILON)] * 2)
+    ideal = line("ideal mechanism", Role.IDEAL, ends, [ideal_laplace_advantage(SILENT_EPSILON)] * 2)
     return Panel(
         title="The bet on answers beyond Δ/2, Δ subnormal, ε = 4",
         x_label="sensitivity Δ in units of 2^−1074",
@@ -188,9 +182,7 @@ def _silent(data: dict[str, Any]) -> Panel:
 
 
 def _ceiling(ends: Sequence[float], epsilon: float) -> Series:
-    return Series(
-        label="ceiling of the claim, tanh(ε/2)", role=Role.CEILING, x=ends, y=[PrivacyClaim(epsilon).ceiling] * 2
-    )
+    return line("ceiling of the claim, tanh(ε/2)", Role.CEILING, ends, [PrivacyClaim(epsilon).ceiling] * 2)
 
 
 def _seen(finding: Finding) -> float:

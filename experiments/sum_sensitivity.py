@@ -15,7 +15,7 @@ from attacklab.findings import Finding
 from attacklab.neighbours import Relation
 from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
 from experiments.common.curves import (
@@ -24,6 +24,7 @@ from experiments.common.curves import (
     advantages_by_epsilon,
     ideal_laplace_advantage,
     ideal_laplace_series,
+    line,
 )
 from experiments.common.sweeps import Rows, audits
 from experiments.targets.sums import DECLARED, LOWER, NARROW_GRID, UPPER
@@ -110,9 +111,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         x_scale="log",
         y_scale="log",
         series=[
-            *(Series(label=label, role=role, x=sizes, y=moves[label]) for label, role, _ in ORDERS),
-            Series(label="exact, fixed point", role=Role.EXACT, x=sizes, y=moves["exact, fixed point"]),
-            Series(label="declared", role=Role.CEILING, x=sizes, y=[1.0] * len(sizes)),
+            *(line(label, role, sizes, moves[label]) for label, role, _ in ORDERS),
+            line("exact, fixed point", Role.EXACT, sizes, moves["exact, fixed point"]),
+            line("declared", Role.CEILING, sizes, [1.0] * len(sizes)),
         ],
     )
     return [

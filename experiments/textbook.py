@@ -16,6 +16,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
+from experiments.common.curves import line, marks
 from experiments.common.sweeps import Maker, audits
 from experiments.common.textbook_laws import (
     enumerated_loss,
@@ -119,9 +120,9 @@ def _budget(data: dict[str, Any]) -> Panel:
         y_label="loss / claimed ε",
         x_scale="log",
         series=[
-            Series(label="naive, ε each", role=Role.NAIVE, x=SIZES, y=measured["budget"][: len(SIZES)]),
-            Series(label="repaired, ε/2 each", role=Role.EXACT, x=SIZES, y=measured["halved"]),
-            Series(label="claimed", role=Role.CEILING, x=SIZES, y=[1.0] * len(SIZES)),
+            line("naive, ε each", Role.NAIVE, SIZES, measured["budget"][: len(SIZES)]),
+            line("repaired, ε/2 each", Role.EXACT, SIZES, measured["halved"]),
+            line("claimed", Role.CEILING, SIZES, [1.0] * len(SIZES)),
         ],
     )
 
@@ -136,9 +137,9 @@ def _moving(data: dict[str, Any]) -> Panel:
         y_scale="symlog",
         x_names=moves["names"],
         series=[
-            Series(label="naive", role=Role.NAIVE, x=places, y=moves["naive"], marks_only=True),
-            Series(label="exact", role=Role.EXACT, x=places, y=moves["exact"], marks_only=True),
-            Series(label="covered", role=Role.CEILING, x=[-0.5, len(places) - 0.5], y=[1.0] * 2),
+            marks("naive", Role.NAIVE, places, moves["naive"]),
+            marks("exact", Role.EXACT, places, moves["exact"]),
+            line("covered", Role.CEILING, [-0.5, len(places) - 0.5], [1.0] * 2),
         ],
     )
 
@@ -151,16 +152,10 @@ def _rounding(data: dict[str, Any]) -> Panel:
         y_label="privacy loss, base 2",
         x_scale="log",
         series=[
-            Series(label="naive, rounded as they are", role=Role.NAIVE, x=OTHERS, y=[row["naive"] for row in rows]),
-            Series(
-                label="naive, law enumerated",
-                role=Role.NAIVE,
-                x=OTHERS[: len(enumerated)],
-                y=enumerated,
-                marks_only=True,
-            ),
-            Series(label="exact, divided by ½ first", role=Role.EXACT, x=OTHERS, y=[row["exact"] for row in rows]),
-            Series(label="claimed", role=Role.CEILING, x=OTHERS, y=[1.0] * len(OTHERS)),
+            line("naive, rounded as they are", Role.NAIVE, OTHERS, [row["naive"] for row in rows]),
+            marks("naive, law enumerated", Role.NAIVE, OTHERS[: len(enumerated)], enumerated),
+            line("exact, divided by ½ first", Role.EXACT, OTHERS, [row["exact"] for row in rows]),
+            line("claimed", Role.CEILING, OTHERS, [1.0] * len(OTHERS)),
         ],
     )
 
@@ -170,15 +165,14 @@ def _attacks(data: dict[str, Any]) -> Panel:
 
     def series(role: Role) -> Series:
         shown = [(label, _worst(data, attack, make)) for attack, make, label, one in AUDITED if one is role]
-        return Series(
-            label=str(role),
-            role=role,
-            x=[names.index(label) for label, _ in shown],
-            y=[finding.epsilon_lower or 0.0 for _, finding in shown],
-            marks_only=True,
+        return marks(
+            str(role),
+            role,
+            [names.index(label) for label, _ in shown],
+            [finding.epsilon_lower or 0.0 for _, finding in shown],
         )
 
-    claimed = Series(label="claimed", role=Role.CEILING, x=[-0.5, len(names) - 0.5], y=[EPSILON] * 2)
+    claimed = line("claimed", Role.CEILING, [-0.5, len(names) - 0.5], [EPSILON] * 2)
     return Panel(
         title=f"attacks on means that claim ε = {EPSILON:g}",
         x_label="",

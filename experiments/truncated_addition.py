@@ -21,7 +21,7 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.statistics.inference import share_of_alpha
 from attacklab.targets import Target
 from experiments import targets
-from experiments.common.curves import advantage_series, findings_of
+from experiments.common.curves import advantage_series, findings_of, line
 from experiments.common.sweeps import Maker, audits
 
 QUESTION = "How much do neighbours differ when light weights are lost in a sum, in each floating-point format?"
@@ -117,7 +117,7 @@ def _panel(data: dict[str, Any], accumulator: Format, naive: Maker) -> Panel:
     ]
 
     def column(name: str, label: str, role: Role) -> Series:
-        return Series(label=label, role=role, x=light, y=[row[name] for row in rows])
+        return line(label, role, light, [row[name] for row in rows])
 
     return Panel(
         title=f"{accumulator.name}, {accumulator.significand_bits} significant bits",
@@ -130,12 +130,7 @@ def _panel(data: dict[str, Any], accumulator: Format, naive: Maker) -> Panel:
             column("advantage", "naive, exact law", Role.NAIVE),
             column("delta", f"naive, exact smallest δ at ε = {EPSILON:g} (claimed: 0)", Role.NAIVE),
             column("ideal_advantage", "ideal mechanism's advantage", Role.IDEAL),
-            Series(
-                label="ceiling of the claim, tanh(ε/2)",
-                role=Role.CEILING,
-                x=[light[0], light[-1]],
-                y=[math.tanh(EPSILON / 2)] * 2,
-            ),
+            line("ceiling of the claim, tanh(ε/2)", Role.CEILING, [light[0], light[-1]], [math.tanh(EPSILON / 2)] * 2),
         ],
     )
 

@@ -21,6 +21,7 @@ from attacklab.laws.counted_work import Counted
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
+from experiments.common.curves import line, marks
 from mechanisms.coins import uniform_below
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteLaplace
@@ -202,7 +203,7 @@ def _advantage_panel(found: dict[str, Any]) -> Panel:
     rows = list(range(len(names)))
 
     def seen(label: str, role: Role, advantages: Sequence[list[float]]) -> Series:
-        return Series(label=label, role=role, x=[middle(one) for one in advantages], y=rows, marks_only=True)
+        return marks(label, role, [middle(one) for one in advantages], rows)
 
     return Panel(
         title="Exact advantage between two neighbours",
@@ -213,7 +214,7 @@ def _advantage_panel(found: dict[str, Any]) -> Panel:
             seen("output and bits taken", Role.NAIVE, [found[name]["bits"]["advantage"] for name in names]),
             seen("output and calls made", Role.NAIVE, [found[name]["calls"]["advantage"] for name in names]),
             seen("output alone", Role.EXACT, [found[name]["output"] for name in names]),
-            Series(label="ceiling of the claim", role=Role.CEILING, x=[CEILING] * 2, y=[-0.5, len(names) - 0.5]),
+            line("ceiling of the claim", Role.CEILING, [CEILING] * 2, [-0.5, len(names) - 0.5]),
         ],
     )
 
@@ -224,12 +225,7 @@ def _mean_panel(found: dict[str, Any]) -> Panel:
         x_label="noise",
         y_label="mean number of bits",
         series=[
-            Series(
-                label=MECHANISMS[name].label,
-                role=Role.EXACT,
-                x=list(range(GREATEST_NOISE + 1)),
-                y=found[name]["mean_bits"],
-            )
+            line(MECHANISMS[name].label, Role.EXACT, list(range(GREATEST_NOISE + 1)), found[name]["mean_bits"])
             for name in ADDITIVE
         ],
     )

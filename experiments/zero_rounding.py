@@ -8,9 +8,16 @@ from typing import Any
 from attacklab.attacks import ZeroRounding
 from attacklab.findings import Finding
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from experiments import targets
-from experiments.common.curves import advantage_of, advantage_panel, advantage_series, claimed_epsilon, findings_of
+from experiments.common.curves import (
+    advantage_of,
+    advantage_panel,
+    advantage_series,
+    claimed_epsilon,
+    findings_of,
+    line,
+)
 from experiments.common.sweeps import Maker, Rows, sweep
 
 QUESTION = "How well does one answer tell two neighbours apart when weights underflow to zero?"
@@ -63,7 +70,7 @@ def _panel(data: dict[str, Any], outcomes: int) -> Panel:
         for make, label, role in TARGETS
     ]
     epsilons = data["measured"]["epsilons"]
-    ideal = Series(label="ideal mechanism", role=Role.IDEAL, x=epsilons, y=data["measured"]["ideal"][str(outcomes)])
+    ideal = line("ideal mechanism", Role.IDEAL, epsilons, data["measured"]["ideal"][str(outcomes)])
     return advantage_panel(f"{outcomes} outcomes", [*measured, ideal], epsilons)
 
 

@@ -125,25 +125,17 @@ RESULTS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.few(11)
 @pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
-def test_a_result_is_the_same_in_any_context_of_the_caller(result: Callable[[], Any]) -> None:
+def test_a_result_is_the_same_in_any_context_of_the_caller_and_whatever_exponents_it_has_room_for(
+    result: Callable[[], Any],
+) -> None:
     fresh_caches()
     expected = result()
-    for rounding in (gmpy2.RoundUp, gmpy2.RoundDown, gmpy2.RoundToNearest):
+    roundings = (gmpy2.RoundUp, gmpy2.RoundDown, gmpy2.RoundToNearest)
+    for context in (*(gmpy2.context(precision=2, round=rounding) for rounding in roundings), gmpy2.ieee(16)):
         fresh_caches()
-        with gmpy2.context(precision=2, round=rounding):
+        with context:
             found = result()
         assert found == expected
-
-
-@pytest.mark.few(11)
-@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
-def test_a_result_is_the_same_whatever_exponents_the_caller_has_room_for(result: Callable[[], Any]) -> None:
-    fresh_caches()
-    expected = result()
-    fresh_caches()
-    with gmpy2.ieee(16):
-        found = result()
-    assert found == expected
 
 
 def test_a_number_negated_outside_of_a_context_of_its_own_is_found_out() -> None:

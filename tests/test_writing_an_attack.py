@@ -1,4 +1,4 @@
-"""The how-to on attacks: its example, as printed, passes `make check` and does its work in a copy of the tree."""
+"""The how-to on attacks: its example, as printed, does its work in a copy of the tree."""
 
 from __future__ import annotations
 

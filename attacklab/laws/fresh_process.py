@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.processes.fresh import NoAnswer, TookTooLong, run_in_fresh_process
 from attacklab.laws import sampling_check
 from attacklab.laws.errors import NeverEnds, SamplerFailed
 from attacklab.laws.law import Law
@@ -26,6 +25,7 @@ from attacklab.laws.replay import Replays, Script
 from attacklab.laws.sampling_check import Runs, compare, plain_runs
 from attacklab.laws.snapshot import Snapshot, call_parts
 from attacklab.laws.watched_names import WatchedNames
+from attacklab.processes.fresh import NoAnswer, TookTooLong, run_in_fresh_process
 
 _LONGEST_RUN = 10.0
 """How much longer than the time for plain runs the last of them, and the replay after them, may take."""
@@ -62,7 +62,9 @@ def require_agreement(
     runs = sampling_check.RUNS if runs is None else runs
     seconds = sampling_check.SECONDS if seconds is None else seconds
     try:
-        made = run_in_fresh_process(_played, sampler, arguments, law.played, runs, seconds, seed, seconds=seconds + _LONGEST_RUN)
+        made = run_in_fresh_process(
+            _played, sampler, arguments, law.played, runs, seconds, seed, seconds=seconds + _LONGEST_RUN
+        )
     except TookTooLong as error:
         told = f"a plain run of the sampler did not end within {_LONGEST_RUN:g} s; make every run end"
         raise NeverEnds(told) from error

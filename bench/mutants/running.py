@@ -23,7 +23,14 @@ from bench.mutants.operators import Mutant
 ROOT = Path(__file__).parents[2]
 CORE, TESTS = "mechanisms/core", "tests/mechanisms"
 COPIED = ("attacklab", "checker", "experiments", "mechanisms", "tests")
-PRELOADED = ("hypothesis", "mpmath", "scipy.special", "z3", "attacklab.processes.fresh", "attacklab.laws.sampling_check")
+PRELOADED = (
+    "hypothesis",
+    "mpmath",
+    "scipy.special",
+    "z3",
+    "attacklab.processes.fresh",
+    "attacklab.laws.sampling_check",
+)
 """What tests import that knows no mechanism, so that a fork for each mutant need not."""
 
 KILLED, SURVIVED, TIMED_OUT, EQUIVALENT = "killed", "survived", "timed out", "equivalent"

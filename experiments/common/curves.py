@@ -13,6 +13,16 @@ from attacklab.reporting.figures import Panel, Role, Series
 from experiments.common.sweeps import Maker, Rows
 
 
+def line(label: str, role: Role, x: Iterable[float], y: Iterable[float]) -> Series:
+    """A line without bounds."""
+    return Series(label=label, role=role, x=list(x), y=list(y))
+
+
+def marks(label: str, role: Role, x: Iterable[float], y: Iterable[float]) -> Series:
+    """Points with no line through them."""
+    return Series(label=label, role=role, x=list(x), y=list(y), marks_only=True)
+
+
 def findings_of(data: dict[str, Any], target: str) -> list[Finding]:
     """The findings of one target in a record that brought it to an advantage, in their order."""
     found = (Finding.from_json(finding) for finding in data["findings"])
@@ -78,14 +88,10 @@ def ideal_laplace_advantage(epsilon: float) -> float:
 
 def ideal_laplace_series(label: str, epsilons: Sequence[float]) -> Series:
     """The advantage that ideal Laplace noise leaves to the best bet, against ε."""
-    return Series(label=label, role=Role.IDEAL, x=list(epsilons), y=[*map(ideal_laplace_advantage, epsilons)])
+    return line(label, Role.IDEAL, epsilons, map(ideal_laplace_advantage, epsilons))
 
 
 def ceiling_series(epsilons: Sequence[float]) -> Series:
     """The largest advantage that ε-DP allows."""
-    return Series(
-        label="ceiling of the claim, tanh(ε/2)",
-        role=Role.CEILING,
-        x=list(epsilons),
-        y=[PrivacyClaim(epsilon).ceiling for epsilon in epsilons],
-    )
+    ceilings = [PrivacyClaim(epsilon).ceiling for epsilon in epsilons]
+    return line("ceiling of the claim, tanh(ε/2)", Role.CEILING, epsilons, ceilings)

@@ -7,10 +7,9 @@ from experiments.vectors.calibrations import calibrations
 from experiments.vectors.laws import laws
 from experiments.vectors.pairs import pairs
 from experiments.vectors.roundings import roundings
+from experiments.vectors.runs import tapes, traces
 from experiments.vectors.specials import specials
 from experiments.vectors.sums import sums
-from experiments.vectors.tapes import tapes
-from experiments.vectors.traces import traces
 
 FILES: Mapping[str, Callable[[], VectorFile]] = {
     "calibration": calibrations,

@@ -27,7 +27,7 @@ LEAST_USUAL, GREATEST_USUAL = 1e-50, 100.0
 
 def calibrations() -> VectorFile:
     """The file."""
-    groups = [Group(one.name, one.source, list(_cases(one)), {"meaning": one.meaning}) for one in QUANTITIES]
+    groups = [Group(of.name, of.source, list(_cases(of)), {"meaning": of.meaning}) for of in QUANTITIES]
     return VectorFile("calibration", DESCRIPTION, NOTES, groups)
 
 

@@ -14,10 +14,10 @@ from attacklab.laws.enclosures import float_above, float_below
 from attacklab.random_bits import SeededBits, TapedBits
 from attacklab.vectors import read_value, written
 from attacklab.vectors.program import Skipped
+from experiments.vectors.recorded_bits import Recorder
 from experiments.vectors.roundings import MODES, rounded
 from experiments.vectors.samplers import RUNS, Run
 from experiments.vectors.specials import MECHANISMS
-from experiments.vectors.traces import Recorder
 from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.partition_selection.exact import exact_partition_selection

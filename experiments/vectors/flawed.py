@@ -1,17 +1,17 @@
 """Implementations with known flaws, one each: what each type of vectors can ask of them, and what they answer.
 
-The mechanisms are the naive twins of `mechanisms/`, and others that libraries or textbooks have, of `naive_twins`. An
-implementation is asked about every mechanism of which it is one, in each type of vectors that has this mechanism. Those
-that compare one uniform number answer with exact probabilities, the others with samples. So that a case shows the flaw
-it is there for, inputs outside the domain are put into it first, except where the flaw is that nobody does so.
+The mechanisms are the naive twins of `mechanisms/`, and others that libraries or textbooks have. An implementation is
+asked about every mechanism of which it is one, in each type of vectors that has this mechanism. Those that compare one
+uniform number answer with exact probabilities, the others with samples. So that a case shows the flaw it is there for,
+inputs outside the domain are put into it first, except where the flaw is that nobody does so.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import ml_dtypes
 
@@ -20,32 +20,17 @@ from attacklab.laws import LawError
 from attacklab.random_bits import TapeEnded
 from attacklab.vectors.program import Failed, Skipped
 from experiments.vectors import exact_twins
-from experiments.vectors.flawed_answers import NO_VECTORS, Answer, Answers, Request, by_law, by_samples, naive_twin
-from experiments.vectors.flawed_arithmetic import (
-    MEANS,
-    OTHER_FORMULAS,
-    THRESHOLDS,
-    added_one_by_one,
-    always_nearest,
-    by_division,
-    clipped_sum,
-    formulas,
-    in_order,
-    rounded_twice,
-    sum_over_count,
-    sums_by,
-    wrong_to_nearest,
-)
-from experiments.vectors.flawed_bits import INTEGER_NOISE, by_bits, int32
-from experiments.vectors.flawed_draws import (
-    NOISE,
-    counted_in_loops,
-    float_noise,
-    noise_by_logarithm,
-    rounded_response,
-    selection,
-    selection_by_law,
-    short_noise,
+from experiments.vectors import flawed_mechanisms as flawed
+from experiments.vectors.flawed_answers import (
+    INTEGER_NOISE,
+    Answer,
+    Answers,
+    Request,
+    by_bits,
+    by_draws,
+    by_law,
+    by_probability,
+    by_samples,
 )
 from experiments.vectors.flawed_sources import (
     DoubleCoins,
@@ -65,21 +50,20 @@ from mechanisms.noisy_max.naive import naive_exponential_noisy_max, naive_gumbel
 from mechanisms.summation.naive import correctly_rounded_sum, numpy_sum
 
 
-@dataclass(frozen=True)
-class Flawed:
+class Flawed(NamedTuple):
     """An implementation.
 
     Attributes:
         name: what it is called in tables.
         wrong: what is wrong with it, in a few words.
-        answers: what it answers.
         flaws: the flaws that it stands for, by their names in `attacklab.flaws`.
+        answers: what it answers; nothing where it is no mechanism that vectors ask for.
     """
 
     name: str
     wrong: str
+    flaws: Sequence[str]
     answers: Answers
-    flaws: Sequence[str] = field(default=())
 
     def answer(self, request: Request, *_forms: Sequence[str]) -> Answer:
         """The answer to a request, as a program gives it.
@@ -102,189 +86,223 @@ class Flawed:
             raise Failed(str(error)) from error
 
 
-IMPLEMENTATIONS = (
-    Flawed(
+def _each(type_: str, *mechanisms: str, by: Callable[[Request], Answer]) -> Answers:
+    return {(type_, name): by for name in mechanisms}
+
+
+_bfloat16 = partial(naive_exponential_low_precision, dtype=ml_dtypes.bfloat16)
+_attempts = {key: answer for key, answer in by_bits(OneAttempt).items() if key[0] in ("law", "tape", "trace")}
+_logarithm, _loops = by_draws(flawed.noise_by_logarithm), by_samples(flawed.counted_in_loops)
+_laplace, _clock = by_samples(flawed.float_noise), by_draws(flawed.short_noise)
+_division, _quotient = by_samples(flawed.sum_over_count), flawed.wrong_to_nearest(flawed.by_division)
+_terms, _twice = (flawed.wrong_to_nearest(number) for number in (flawed.added_one_by_one, flawed.rounded_twice))
+_response = by_law(flawed.rounded_response)
+
+
+def _int32(output: int) -> int:
+    return min(max(output, -(1 << 31)), (1 << 31) - 1)
+
+
+NO_VECTORS: Answers = {}
+
+_ROWS: Sequence[tuple[str, str, str, Answers]] = (
+    (
         "weights as they come",
         "exp overflows, and NaN and infinity make every weight NaN",
-        selection_by_law(naive_exponential, bare=True),
-        ("score_overflow", "zero_rounding", "special_values"),
+        "score_overflow zero_rounding special_values",
+        flawed.selection_by_law(naive_exponential, bare=True),
     ),
-    Flawed(
+    (
         "weights below the largest",
         "a light weight underflows, or the uniform number is too coarse for it",
-        selection_by_law(naive_exponential_stabilised),
-        ("zero_rounding",),
+        "zero_rounding",
+        flawed.selection_by_law(naive_exponential_stabilised),
     ),
-    Flawed(
+    (
         "weights in bfloat16",
         "a light weight is lost in the sum",
-        selection_by_law(partial(naive_exponential_low_precision, dtype=ml_dtypes.bfloat16)),
-        ("truncated_addition",),
+        "truncated_addition",
+        flawed.selection_by_law(_bfloat16),
     ),
-    Flawed(
+    (
         "noisy max, Gumbel noise",
         "the noise has a largest value, so that outcomes far behind are never drawn",
-        selection(naive_gumbel_noisy_max),
-        ("lost_weights",),
+        "lost_weights",
+        flawed.selection(naive_gumbel_noisy_max),
     ),
-    Flawed(
+    (
         "noisy max, exponential noise",
         "the noise has a largest value, so that outcomes far behind are never drawn",
-        selection(naive_exponential_noisy_max, "permute_and_flip"),
-        ("lost_weights",),
+        "lost_weights",
+        flawed.selection(naive_exponential_noisy_max, "permute_and_flip"),
     ),
-    Flawed(
+    (
         "permute-and-flip, not permuted",
         "outcomes are flipped in their own order",
-        naive_twin("law", "permute_and_flip"),
+        "",
+        _each("law", "permute_and_flip", by=by_draws(flawed.first_kept)),
     ),
-    Flawed(
+    (
         "randomized response",
         "the probability of the truth is rounded",
-        {(type_, "randomized_response"): by_law(rounded_response) for type_ in ("law", "pair")},
+        "",
+        {(type_, "randomized_response"): _response for type_ in ("law", "pair")},
     ),
-    Flawed("ε as the probability", "the truth is told with probability ε", naive_twin("law", "randomized_response")),
-    Flawed(
-        "remainders of random words",
-        "some integers come too often",
-        by_bits(Remainders),
-        ("lattice_bias",),
+    (
+        "ε as the probability",
+        "the truth is told with probability ε",
+        "",
+        _each("law", "randomized_response", by=by_draws(flawed.response_of_epsilon)),
     ),
-    Flawed(
+    ("remainders of random words", "some integers come too often", "lattice_bias", by_bits(Remainders)),
+    (
         "coins of doubles, on bits",
         "the probability of a coin is rounded to the nearest double",
-        {**by_bits(DoubleCoins), **naive_twin("law", "bernoulli")},
+        "",
+        {**by_bits(DoubleCoins), ("law", "bernoulli"): flawed.rounded_coin},
     ),
-    Flawed(
+    (
         "coins of one uniform double",
         "a coin is a number of 53 bits that is at most the rounded probability",
+        "",
         by_bits(FiftyThreeBits),
     ),
-    Flawed(
-        "one attempt",
-        "a rejected round is an error",
-        {key: one for key, one in by_bits(OneAttempt).items() if key[0] in ("law", "tape", "trace")},
-    ),
-    Flawed("noise in int32", "noise is cut off at 32 bits", by_bits(after=int32, only=INTEGER_NOISE)),
-    Flawed(
+    ("one attempt", "a rejected round is an error", "", _attempts),
+    ("noise in int32", "noise is cut off at 32 bits", "", by_bits(after=_int32, only=INTEGER_NOISE)),
+    (
         "integer noise by a logarithm",
         "0 comes twice, and noise of one uniform number ends somewhere",
+        "",
         {
-            **{("law", name): by_samples(noise_by_logarithm) for name in ("two_sided_geometric", "discrete_laplace")},
-            **naive_twin("pair", "discrete_laplace_on_integers"),
+            **_each("law", "two_sided_geometric", "discrete_laplace", by=_logarithm),
+            **_each("pair", "discrete_laplace_on_integers", by=by_probability(flawed.tail_by_logarithm)),
         },
     ),
-    Flawed(
+    (
         "geometric variates in loops",
         "the work tells the noise; the ratio is rounded",
+        "work",
         {
-            **{("law", name): by_samples(counted_in_loops) for name in ("two_sided_geometric", "discrete_laplace")},
-            ("pair", "discrete_laplace_on_integers"): by_samples(counted_in_loops),
-            ("special", "two_sided_geometric_on_a_range"): by_samples(counted_in_loops),
+            **_each("law", "two_sided_geometric", "discrete_laplace", by=_loops),
+            ("pair", "discrete_laplace_on_integers"): _loops,
+            ("special", "two_sided_geometric_on_a_range"): _loops,
         },
-        ("work",),
     ),
-    Flawed("one seed for all", "every output has the same noise", by_bits(fresh=seeded_once), ("repeated_noise",)),
-    Flawed("seeds of 16 bits", "the noise is one of 65,536", by_bits(fresh=seeded_by_a_clock), ("generator_seed",)),
-    Flawed(
-        "a Mersenne Twister", "outputs tell the state of the generator", by_bits(fresh=twisted), ("generator_state",)
-    ),
-    Flawed(
+    ("one seed for all", "every output has the same noise", "repeated_noise", by_bits(fresh=seeded_once)),
+    ("seeds of 16 bits", "the noise is one of 65,536", "generator_seed", by_bits(fresh=seeded_by_a_clock)),
+    ("a Mersenne Twister", "outputs tell the state of the generator", "generator_state", by_bits(fresh=twisted)),
+    (
         "Laplace noise of numpy",
         "low bits of an output tell the answer; an integer answer is rounded to a double",
-        dict.fromkeys(NOISE, by_samples(float_noise)),
-        ("low_bit_laplace", "precision", "integer_cast"),
+        "low_bit_laplace precision integer_cast",
+        {("pair", "discrete_laplace_on_integers"): _laplace, ("special", "discrete_laplace_on_a_grid"): _laplace},
     ),
-    Flawed(
+    (
         "Laplace noise, seeded by a clock",
         "the noise is one of 65,536 doubles",
-        dict.fromkeys(NOISE, by_samples(short_noise)),
-        ("generator_seed", "low_bit_laplace"),
+        "generator_seed low_bit_laplace",
+        {("pair", "discrete_laplace_on_integers"): _clock, ("special", "discrete_laplace_on_a_grid"): _clock},
     ),
-    Flawed("Gaussian noise in doubles", "low bits of an output tell the answer", NO_VECTORS, ("low_bit_gaussian",)),
-    Flawed("sum of ages in int16", "the sum wraps around", NO_VECTORS, ("sum_sensitivity",)),
-    Flawed("propose-test-release", "records are not clipped", NO_VECTORS, ("missing_clip",)),
-    Flawed("sample and aggregate", "the place of a record decides on its chunk", NO_VECTORS, ("position_chunks",)),
-    Flawed("sum, first to last", "partial sums are rounded", sums_by(in_order("forward")), ("sum_sensitivity",)),
-    Flawed("sum by halves", "partial sums are rounded", sums_by(in_order("pairwise")), ("sum_sensitivity",)),
-    Flawed("sum by Kahan", "the sum is rounded", sums_by(in_order("compensated")), ("sum_sensitivity",)),
-    Flawed("sum of numpy", "partial sums are rounded", sums_by(numpy_sum), ("sum_sensitivity",)),
-    Flawed(
+    ("Gaussian noise in doubles", "low bits of an output tell the answer", "low_bit_gaussian", NO_VECTORS),
+    ("sum of ages in int16", "the sum wraps around", "sum_sensitivity", NO_VECTORS),
+    ("propose-test-release", "records are not clipped", "missing_clip", NO_VECTORS),
+    ("sample and aggregate", "the place of a record decides on its chunk", "position_chunks", NO_VECTORS),
+    (
+        "sum, first to last",
+        "partial sums are rounded",
+        "sum_sensitivity",
+        flawed.sums_by(flawed.in_order("forward")),
+    ),
+    ("sum by halves", "partial sums are rounded", "sum_sensitivity", flawed.sums_by(flawed.in_order("pairwise"))),
+    ("sum by Kahan", "the sum is rounded", "sum_sensitivity", flawed.sums_by(flawed.in_order("compensated"))),
+    ("sum of numpy", "partial sums are rounded", "sum_sensitivity", flawed.sums_by(numpy_sum)),
+    (
         "sum, correctly rounded",
         "the sum is rounded once, to a grid that the sensitivity does not fit",
-        sums_by(correctly_rounded_sum),
-        ("sum_sensitivity",),
+        "sum_sensitivity",
+        flawed.sums_by(correctly_rounded_sum),
     ),
-    Flawed(
+    (
         "sum with np.clip",
         "clipping lets NaN through",
-        {("special", "bounded_sum"): by_samples(clipped_sum)},
-        ("special_values",),
+        "special_values",
+        _each("special", "bounded_sum", by=by_samples(flawed.clipped_sum)),
     ),
-    Flawed(
+    (
         "sum that refuses",
         "a record outside its bounds is an error",
-        naive_twin("special", "bounded_sum"),
-        ("special_values",),
+        "special_values",
+        _each("special", "bounded_sum", by=by_draws(flawed.refusing_sum)),
     ),
-    Flawed(
+    (
         "mean of the records",
         "it divides by the number of records",
-        naive_twin("special", "bounded_mean"),
-        ("failing_size", "special_values"),
+        "failing_size special_values",
+        _each("special", "bounded_mean", by=by_draws(flawed.mean_of_records)),
     ),
-    Flawed(
+    (
         "count that refuses −0",
         "−0 and signals of the processor are errors",
-        naive_twin("special", "discrete_laplace_on_a_grid"),
-        ("special_values",),
+        "special_values",
+        _each("special", "discrete_laplace_on_a_grid", by=by_draws(flawed.refusing_count)),
     ),
-    Flawed(
+    (
         "answers as int64",
         "an answer of more than 64 bits is an error",
-        naive_twin("special", "two_sided_geometric_on_a_range"),
-        ("special_values",),
+        "special_values",
+        _each("special", "two_sided_geometric_on_a_range", by=by_draws(flawed.answers_as_int64)),
     ),
-    Flawed(
+    (
         "mean, noise for this database",
         "noise is scaled to the local sensitivity",
-        naive_twin("pair", "mean_with_local_sensitivity"),
-        ("local_sensitivity",),
+        "local_sensitivity",
+        _each("pair", "mean_with_local_sensitivity", by=by_probability(flawed.tail_of_local_noise)),
     ),
-    Flawed(
+    (
         "noisy sum over noisy count",
         "each spends the whole budget",
-        dict.fromkeys(MEANS, by_samples(sum_over_count)),
-        ("double_budget",),
+        "double_budget",
+        {("pair", "mean_with_local_sensitivity"): _division, ("special", "bounded_mean"): _division},
     ),
-    Flawed(
+    (
         "threshold for continuous noise",
         "the probability at the threshold is forgotten",
-        {**naive_twin("pair", "partition_selection"), **formulas(*THRESHOLDS)},
+        "",
+        {("pair", "partition_selection"): by_probability(flawed.named), **flawed.formulas(*flawed.THRESHOLDS)},
     ),
-    Flawed("classical σ", "it holds for ε < 1 only", formulas("gaussian_sigma")),
-    Flawed("budgets added in doubles", "their sum is rounded", formulas("budget_total")),
-    Flawed("other formulas in doubles", "they are rounded to nearest, or cancel", formulas(*OTHER_FORMULAS)),
-    Flawed(
+    ("classical σ", "it holds for ε < 1 only", "", flawed.formulas("gaussian_sigma")),
+    ("budgets added in doubles", "their sum is rounded", "", flawed.formulas("budget_total")),
+    (
+        "other formulas in doubles",
+        "they are rounded to nearest, or cancel",
+        "",
+        flawed.formulas(*flawed.OTHER_FORMULAS),
+    ),
+    (
         "division of two doubles",
         "numerator and denominator are rounded first (examples/vectors/consumer.js)",
-        {("rounding", "binary64"): wrong_to_nearest(by_division)},
+        "",
+        _each("rounding", "binary64", by=_quotient),
     ),
-    Flawed(
+    (
         "rounding by way of doubles",
         "numbers are rounded twice",
-        {("rounding", name): wrong_to_nearest(rounded_twice) for name in ("binary32", "bfloat16", "binary16")},
+        "",
+        _each("rounding", "binary32", "bfloat16", "binary16", by=_twice),
     ),
-    Flawed(
+    (
         "terms added one by one",
         "partial sums are rounded",
-        {("rounding", "sum_of_binary64"): wrong_to_nearest(added_one_by_one)},
-        ("sum_sensitivity",),
+        "sum_sensitivity",
+        _each("rounding", "sum_of_binary64", by=_terms),
     ),
-    Flawed(
+    (
         "rounding to nearest always",
         "the mode is ignored",
-        {("rounding", name): always_nearest for name in ("binary64", "binary32", "bfloat16", "binary16")},
+        "",
+        _each("rounding", "binary64", "binary32", "bfloat16", "binary16", by=flawed.always_nearest),
     ),
 )
+
+IMPLEMENTATIONS = tuple(Flawed(name, wrong, flaws.split(), answers) for name, wrong, flaws, answers in _ROWS)
 """One row of the table each."""

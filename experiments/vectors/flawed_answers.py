@@ -1,24 +1,36 @@
-"""How an implementation with a flaw answers requests about vectors: by samples, by an exact law, or as a naive twin."""
+"""How an implementation with a flaw answers requests about vectors: by samples, by exact numbers, or on flawed bits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from attacklab.laws import one_uniform, step_law
+from attacklab.random_bits import RandomBits, SeededBits, TapedBits
 from attacklab.vectors import read_value, written
-from experiments.vectors import naive_twins
+from experiments.vectors import exact_twins
+from experiments.vectors.flawed_sources import FlawedBits
+from experiments.vectors.recorded_bits import Recorder
+from experiments.vectors.samplers import COMPOUND, RUNS, Run
 
 Request: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]
+Parameters: TypeAlias = Mapping[str, Any]
 Answers: TypeAlias = Mapping[tuple[str, str], Callable[[Request], Answer]]
 """What is answered, by the type of the vectors and the mechanism."""
 
-Release: TypeAlias = Callable[[Mapping[str, Any], Any, int, np.random.Generator], Any]
+Release: TypeAlias = Callable[[Parameters, Any, int, np.random.Generator], Any]
 """Outputs by parameters, input, number of trials and generator."""
+
+INTEGER_NOISE = ("two_sided_geometric", "discrete_laplace", "discrete_gaussian", "discrete_laplace_on_integers")
+SAMPLERS = (
+    *("uniform_below", "bernoulli", "bernoulli_exp", "randomized_response"),
+    *(*INTEGER_NOISE, "discrete_laplace_on_a_grid", "two_sided_geometric_on_a_range"),
+)
+"""What flaws in bits are shown on; selections draw from the same coins."""
 
 
 def by_samples(release: Release) -> Callable[[Request], Answer]:
@@ -26,53 +38,83 @@ def by_samples(release: Release) -> Callable[[Request], Answer]:
 
     def outputs(request: Request) -> Answer:
         rng = np.random.default_rng(request["seed"])
-        found = release(request["parameters"], read_value(request["input"]), request["trials"], rng)
-        return {"outputs": written(list(found))}
+        return {"outputs": written(list(release(request["parameters"], _input(request), request["trials"], rng)))}
 
     return outputs
+
+
+def by_draws(draw: Callable[[Parameters, Any, np.random.Generator], Any]) -> Callable[[Request], Answer]:
+    """Outputs that are drawn one by one."""
+    return by_samples(lambda of, input_, trials, rng: [draw(of, input_, rng) for _ in range(trials)])
 
 
 def by_law(release: Release) -> Callable[[Request], Answer]:
     """The law of a release that compares one uniform number with thresholds, or the probability of the event."""
 
     def law(request: Request) -> Answer:
-        parameters, input_ = request["parameters"], read_value(request["input"])
-        found = step_law(
-            one_uniform(lambda data, trials, rng: release(parameters, data, trials, rng), input_)
-        ).masses.items()
-        listed = [[outcome, mass] for outcome, mass in found]
+        of = request["parameters"]
+        masses = step_law(one_uniform(lambda data, trials, rng: release(of, data, trials, rng), _input(request))).masses
         if request["type"] == "law":
-            return {"law": written(listed)}
-        wanted = [read_value(one) for one in request["event"]["outcomes"]]
-        return {"probability": written(sum((mass for outcome, mass in listed if outcome in wanted), Fraction(0)))}
+            return {"law": written([[outcome, mass] for outcome, mass in masses.items()])}
+        event = [read_value(outcome) for outcome in request["event"]["outcomes"]]
+        within = [mass for outcome, mass in masses.items() if outcome in event]
+        return {"probability": written(sum(within, Fraction(0)))}
 
     return law
 
 
-def clamped(low: float, high: float, input_: Any) -> Any:
-    """NaN is the lower end, what lies beyond an end is that end, and there is one zero."""
-    found = np.clip(np.nan_to_num(np.asarray(input_, dtype=float), nan=low), low, high) + 0.0
-    return found if isinstance(input_, list) else float(found)
+def by_probability(of_event: Callable[[Parameters, Any, Mapping[str, Any]], Any]) -> Callable[[Request], Answer]:
+    """The probability of an event, which is far too small for samples, or whose excess is."""
+
+    def answer(request: Request) -> Answer:
+        event = {name: read_value(value) for name, value in request["event"].items()}
+        return {"probability": written(of_event(request["parameters"], _input(request), event))}
+
+    return answer
 
 
-def epsilon(of: Mapping[str, Any]) -> float:
-    """The ε of a selection, which laws state as a rate of ε/2."""
-    return float(of["epsilon"] if "epsilon" in of else 2 * of["rate"])
+def by_bits(
+    flawed: Callable[[RandomBits], RandomBits] = FlawedBits,
+    fresh: Callable[[np.random.Generator], RandomBits] | None = None,
+    after: Callable[[Any], Any] = lambda output: output,
+    only: Sequence[str] = SAMPLERS,
+) -> Answers:
+    """The exact samplers on bits that are not what they should be.
+
+    Args:
+        flawed: what stands between the samplers and their bits.
+        fresh: the bits of one output, where each has its own; no tape and no replies can be put in their place, so
+            that those are held to the sampler alone.
+        after: what becomes of an output.
+        only: the mechanisms that are asked.
+    """
+
+    def sampled(run: Run) -> Callable[[Request], Answer]:
+        def outputs(of: Parameters, input_: Any, trials: int, rng: np.random.Generator) -> list[Any]:
+            common = SeededBits(rng)
+            bits = (flawed(fresh(rng) if fresh else common) for _ in range(trials))
+            return [after(run(of, input_, one)) for one in bits]
+
+        return by_samples(outputs)
+
+    def once(request: Request, bits: RandomBits) -> Any:
+        return written(after(RUNS[request["mechanism"]](request["parameters"], _input(request), flawed(bits))))
+
+    def tape(request: Request) -> Answer:
+        bits = TapedBits(int(request["bits"], 2), length := len(request["bits"]))
+        return {"output": once(request, bits), "bits_used": written(length - bits.left)}
+
+    def trace(request: Request) -> Answer:
+        replies = map(int, request["replies"])
+        recorder = Recorder(lambda _: next(replies))
+        output = once(request, recorder)
+        return {"requests": [asked["request"] for asked in recorder.requests], "output": output}
+
+    kinds = {"law": RUNS, "pair": exact_twins.OF_PAIRS, "special": exact_twins.SPECIAL}
+    answers = {(type_, name): sampled(run) for type_, runs in kinds.items() for name, run in runs.items()}
+    answers |= {("tape", name): tape for name in RUNS} | {("trace", one.name): trace for one in COMPOUND}
+    return {key: answer for key, answer in answers.items() if key[1] in only}
 
 
-def naive_twin(type_: str, *mechanisms: str) -> Answers:
-    """What `naive_twins` answers."""
-
-    def asked(request: Request) -> Answer:
-        raw = {**request, "parameters": {name: _raw(one) for name, one in request["parameters"].items()}}
-        return naive_twins.answer(raw)
-
-    return {(type_, name): asked for name in mechanisms}
-
-
-def _raw(value: Any) -> Any:
-    return value if isinstance(value, str) else written(value)
-
-
-NO_VECTORS: Answers = {}
-"""What has no mechanism that vectors ask for."""
+def _input(request: Request) -> Any:
+    return read_value(request["input"])

@@ -3,66 +3,53 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from attacklab.random_bits import REJECTED, RandomBits, SeededBits
-from experiments.vectors.traces import Recorder
+from experiments.vectors.recorded_bits import Recorder
 from mechanisms.coins import bernoulli, uniform_below
 
-LEAVES = (bernoulli, uniform_below)
-"""What a recorder replies to by itself."""
+Sampler = Callable[..., Any]
 
 
-class Passing(RandomBits):
-    """Passes everything on.
+class FlawedBits(RandomBits):
+    """Passes everything on, except to the samplers that it replaces.
 
     Args:
         inner: the bits that are given.
+        replaced: what runs in the place of a sampler, with the same arguments and then these bits.
     """
 
-    def __init__(self, inner: RandomBits) -> None:
+    def __init__(self, inner: RandomBits, replaced: Mapping[Sampler, Sampler] | None = None) -> None:
         self._inner = inner
+        self._replaced = replaced or {}
 
     def take(self, count: int) -> int:
         """Draw bits; see `RandomBits.take`."""
         return self._inner.take(count)
 
-    def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a sampler on these bits; see `RandomBits.call`."""
-        if isinstance(self._inner, Recorder) and sampler in LEAVES:
+    def call(self, sampler: Sampler, *arguments: Any) -> Any:
+        """Run a sampler on these bits; see `RandomBits.call`. A recorder replies to coins and integers by itself."""
+        if sampler in self._replaced:
+            return self._replaced[sampler](*arguments, self)
+        return self.passed(sampler, *arguments)
+
+    def passed(self, sampler: Sampler, *arguments: Any) -> Any:
+        """Run a sampler that is not replaced."""
+        if isinstance(self._inner, Recorder) and sampler in (bernoulli, uniform_below):
             return self._inner.call(sampler, *arguments)
         return sampler(*arguments, self)
 
 
-class Remainders(Passing):
-    """Takes an integer below n as the remainder of one of ⌈log₂ n⌉ bits, where a sound source rejects."""
-
-    def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a sampler; see `Passing.call`."""
-        if sampler is uniform_below:
-            (bound,) = arguments
-            return self.take(max(1, (bound - 1).bit_length())) % bound
-        return super().call(sampler, *arguments)
-
-
-class DoubleCoins(Passing):
-    """Rounds the probability of a coin to the nearest double."""
-
-    def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a sampler; see `Passing.call`."""
-        if sampler is bernoulli:
-            arguments = (Fraction(float(arguments[0])),)
-        return super().call(sampler, *arguments)
-
-
-class OneAttempt(Passing):
+class OneAttempt(FlawedBits):
     """Fails where a round of a rejection loop is rejected."""
 
-    def repeat(self, sampler: Callable[..., Any], *arguments: object) -> Any:
+    def repeat(self, sampler: Sampler, *arguments: object) -> Any:
         """One round; see `RandomBits.repeat`."""
         outcome = sampler(*arguments, self)
         if outcome is REJECTED:
@@ -70,15 +57,26 @@ class OneAttempt(Passing):
         return outcome
 
 
-class FiftyThreeBits(Passing):
-    """Tosses a coin of rational probability by one number of 53 bits that is at most the probability, both doubles."""
+def _remainder(bound: int, bits: RandomBits) -> int:
+    return bits.take(max(1, (bound - 1).bit_length())) % bound
 
-    def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a sampler; see `Passing.call`."""
-        if sampler is bernoulli:
-            (probability,) = arguments
-            return self.take(53) * 2.0**-53 <= float(probability)
-        return super().call(sampler, *arguments)
+
+def _rounded_coin(probability: Fraction, bits: FlawedBits) -> Any:
+    return bits.passed(bernoulli, Fraction(float(probability)))
+
+
+def _coin_of_53_bits(probability: Fraction, bits: RandomBits) -> bool:
+    return bits.take(53) * 2.0**-53 <= float(probability)
+
+
+Remainders = partial(FlawedBits, replaced={uniform_below: _remainder})
+"""Takes an integer below n as the remainder of one of ⌈log₂ n⌉ bits, where a sound source rejects."""
+
+DoubleCoins = partial(FlawedBits, replaced={bernoulli: _rounded_coin})
+"""Rounds the probability of a coin to the nearest double."""
+
+FiftyThreeBits = partial(FlawedBits, replaced={bernoulli: _coin_of_53_bits})
+"""Tosses a coin of rational probability by one number of 53 bits that is at most the probability, both doubles."""
 
 
 class TwisterBits(RandomBits):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +11,7 @@ from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import distributions, sources
 from experiments.vectors.distributions import Distribution
 from experiments.vectors.notes import NOTES
+from experiments.vectors.samplers import fractions
 
 DESCRIPTION = (
     "The probability of each outcome of a mechanism on one input, exact or between two rational numbers; `rest` is at "
@@ -27,87 +28,50 @@ TINY = Fraction(1, 1 << 53)
 
 BOUNDS = (1, 2, 3, 4, 5, 7, 10, 17, 33, 100, 255, 257)
 PROBABILITIES = (
-    *(Fraction(*pair) for pair in ((0, 1), (1, 1), (1, 2), (1, 3), (2, 3), (1, 10), (9, 10), (3, 1 << 20))),
+    *fractions("0 1 1/2 1/3 2/3 1/10 9/10 3/1048576"),
     *(Fraction(1, 1 << 64), Fraction((1 << 64) - 1, 1 << 64), Fraction(1, 3**40), Fraction(10**18 - 1, 10**18)),
 )
 GAMMAS = (
-    *(Fraction(*pair) for pair in ((0, 1), (1, 1000), (1, 10), (1, 3), (1, 2), (1, 1), (4, 3), (2, 1), (10, 1))),
-    *(Fraction(37), Fraction(700), Fraction(1000), Fraction(1, 10**18), Fraction(10**9 + 1, 10**9)),
+    *fractions("0 1/1000 1/10 1/3 1/2 1 4/3 2 10 37 700 1000"),
+    *(Fraction(1, 10**18), Fraction(10**9 + 1, 10**9)),
 )
-RESPONSES = tuple(Fraction(*pair) for pair in ((1, 1000), (1, 10), (1, 2), (1, 1), (2, 1), (10, 1), (40, 1)))
-RATIOS = tuple(
-    Fraction(*pair)
-    for pair in ((1, 2), (1, 3), (2, 3), (1, 10), (9, 10), (99, 100), (1, 1 << 20), (3, 8), (5, 7), (255, 256))
-)
+RESPONSES = fractions("1/1000 1/10 1/2 1 2 10 40")
+RATIOS = fractions("1/2 1/3 2/3 1/10 9/10 99/100 1/1048576 3/8 5/7 255/256")
 SCALES = (
-    *(
-        Fraction(*pair)
-        for pair in ((1, 2), (1, 1), (2, 1), (3, 1), (9, 1), (10, 1), (20, 1), (1, 10), (7, 3), (1000, 1))
-    ),
+    *fractions("1/2 1 2 3 9 10 20 1/10 7/3 1000"),
     *map(Fraction, (1 << 33, 10**12, 1 << 40, 1 << 48, 1 << 62)),
 )
 BIASED = (3, 9, 20)
 """Scales at which a published sampler was biased."""
-VARIANCES = tuple(
-    Fraction(*pair) for pair in ((1, 4), (1, 2), (1, 1), (2, 1), (3, 1), (9, 1), (10, 3), (25, 1), (81, 1), (400, 1))
-)
+VARIANCES = fractions("1/4 1/2 1 2 3 9 10/3 25 81 400")
 
 
 def laws() -> VectorFile:
     """The file."""
-    return VectorFile("law", DESCRIPTION, NOTES, [*_coins(), *_noise(), *_selections()])
-
-
-def _group(mechanism: str, source: str, cases: Iterable[Case]) -> Group:
-    return Group(mechanism, source, list(cases))
+    groups = [Group(mechanism, source, list(cases())) for mechanism, source, cases in GROUPS]
+    return VectorFile("law", DESCRIPTION, NOTES, groups)
 
 
 def _case(
     comment: str, parameters: dict[str, Any], input_: Any, of: Distribution, *flags: str, tails: Sequence[Any] = ()
 ) -> Case:
-    found, rest = of
-    lightest = min(bounds.upper for bounds in found.values() if bounds.upper)
+    probabilities, rest = of
+    lightest = min(bounds.upper for bounds in probabilities.values() if bounds.upper)
     flags = (*flags, *(["TinyProbability"] if lightest < TINY else []))
-    law = [[outcome, bounds] for outcome, bounds in found.items()]
+    law = [[outcome, bounds] for outcome, bounds in probabilities.items()]
     fields = {"parameters": parameters, "input": input_, "law": law, "rest": rest, "tails": list(tails)}
     return Case(comment, flags or ["Basic"], fields)
 
 
-def _coins() -> list[Group]:
-    return [
-        _group("uniform_below", sources.COINS, (_uniform(bound) for bound in BOUNDS)),
-        _group(
-            "bernoulli",
-            sources.COINS,
-            (
-                _case(f"probability {p}", {"probability": p}, None, distributions.coin(p), *_fine(p))
-                for p in PROBABILITIES
-            ),
-        ),
-        _group(
-            "bernoulli_exp",
-            sources.COINS,
-            (_case(f"γ = {gamma}", {"gamma": gamma}, None, distributions.coin_of_exp(gamma)) for gamma in GAMMAS),
-        ),
-        _group(
-            "randomized_response",
-            sources.RESPONSE,
-            (
-                _case(
-                    f"ε = {epsilon}, the truth is {str(truth).lower()}",
-                    {"epsilon": epsilon},
-                    truth,
-                    distributions.randomized_response(truth, epsilon),
-                )
-                for epsilon in RESPONSES
-                for truth in (False, True)
-            ),
-        ),
-    ]
+def _uniform() -> Iterator[Case]:
+    for bound in BOUNDS:
+        flags = _fine(Fraction(1, bound))
+        yield _case(f"below {bound}", {"bound": bound}, None, distributions.uniform(bound), *flags)
 
 
-def _uniform(bound: int) -> Case:
-    return _case(f"below {bound}", {"bound": bound}, None, distributions.uniform(bound), *_fine(Fraction(1, bound)))
+def _coins() -> Iterator[Case]:
+    for p in PROBABILITIES:
+        yield _case(f"probability {p}", {"probability": p}, None, distributions.coin(p), *_fine(p))
 
 
 def _fine(probability: Fraction) -> Sequence[str]:
@@ -115,42 +79,37 @@ def _fine(probability: Fraction) -> Sequence[str]:
     return ["FineRatio"] if denominator & (denominator - 1) else []
 
 
-def _noise() -> list[Group]:
-    return [
-        _group(
-            "two_sided_geometric",
-            sources.GEOMETRIC,
-            (_noisy({"ratio": ratio}, distributions.two_sided_geometric(ratio, FARTHEST)) for ratio in RATIOS),
-        ),
-        _group(
-            "discrete_laplace",
-            sources.DISCRETE_LAPLACE,
-            (
-                _noisy(
-                    {"scale": scale},
-                    distributions.discrete_laplace(scale, FARTHEST),
-                    [[place, distributions.discrete_laplace_tail(place, scale)] for place in _places(scale)],
-                )
-                for scale in SCALES
-            ),
-        ),
-        _group(
-            "discrete_gaussian",
-            sources.DISCRETE_GAUSSIAN,
-            (_noisy({"variance": one}, distributions.discrete_gaussian(one, FARTHEST)) for one in VARIANCES),
-        ),
-    ]
+def _coins_of_exp() -> Iterator[Case]:
+    for gamma in GAMMAS:
+        yield _case(f"γ = {gamma}", {"gamma": gamma}, None, distributions.coin_of_exp(gamma))
 
 
-def _places(scale: Fraction) -> list[int]:
-    """Where the tail of noise is told: near 0, and at one and three scales."""
-    return sorted({1, math.ceil(scale), math.ceil(3 * scale)})
+def _responses() -> Iterator[Case]:
+    for epsilon in RESPONSES:
+        for truth in (False, True):
+            comment = f"ε = {epsilon}, the truth is {str(truth).lower()}"
+            yield _case(comment, {"epsilon": epsilon}, truth, distributions.randomized_response(truth, epsilon))
 
 
-def _noisy(parameters: dict[str, Fraction], of: Distribution, tails: Sequence[Any] = ()) -> Case:
-    ((name, value),) = parameters.items()
+def _geometric() -> Iterator[Case]:
+    return (_noisy("ratio", ratio, distributions.two_sided_geometric(ratio, FARTHEST)) for ratio in RATIOS)
+
+
+def _discrete_laplace() -> Iterator[Case]:
+    """With tails near 0, and at one and three scales."""
+    for scale in SCALES:
+        places = sorted({1, math.ceil(scale), math.ceil(3 * scale)})
+        tails = [[place, distributions.discrete_laplace_tail(place, scale)] for place in places]
+        yield _noisy("scale", scale, distributions.discrete_laplace(scale, FARTHEST), tails)
+
+
+def _discrete_gaussian() -> Iterator[Case]:
+    return (_noisy("variance", one, distributions.discrete_gaussian(one, FARTHEST)) for one in VARIANCES)
+
+
+def _noisy(name: str, value: Fraction, of: Distribution, tails: Sequence[Any] = ()) -> Case:
     flags = [flag for flag, holds in (("BiasedIntegers", value in BIASED), ("LongTail", value > 1 << 32)) if holds]
-    return _case(f"{name} {value}", parameters, None, of, *flags, tails=tails)
+    return _case(f"{name} {value}", {name: value}, None, of, *flags, tails=tails)
 
 
 UTILITIES: tuple[tuple[str, tuple[int, ...], Sequence[str]], ...] = (
@@ -172,19 +131,28 @@ UTILITIES: tuple[tuple[str, tuple[int, ...], Sequence[str]], ...] = (
 )
 """Utilities of the selections; larger is better."""
 
-RATES = (Fraction(1, 2), Fraction(1, 10))
-DECAYS = (Fraction(1, 2), Fraction(5, 8))
+RATES = fractions("1/2 1/10")
+DECAYS = fractions("1/2 5/8")
 
 
-def _selections() -> list[Group]:
-    return [
-        _group("exponential", sources.EXPONENTIAL, _selected("rate", RATES, distributions.exponential)),
-        _group("exponential_base2", sources.BASE2, _selected("decay", DECAYS, distributions.exponential_base2)),
-        _group("permute_and_flip", sources.PERMUTE_AND_FLIP, _selected("rate", RATES, distributions.permute_and_flip)),
-    ]
+def _selected(name: str, values: Sequence[Fraction], of: Callable[..., Distribution]) -> Callable[[], Iterator[Case]]:
+    return lambda: (
+        _case(f"{comment}, {name} {value}", {name: value}, list(utilities), of(utilities, value), *flags)
+        for value in values
+        for comment, utilities, flags in UTILITIES
+    )
 
 
-def _selected(name: str, values: Sequence[Fraction], of: Callable[..., Distribution]) -> Iterable[Case]:
-    for value in values:
-        for comment, utilities, flags in UTILITIES:
-            yield _case(f"{comment}, {name} {value}", {name: value}, list(utilities), of(utilities, value), *flags)
+GROUPS: tuple[tuple[str, str, Callable[[], Iterator[Case]]], ...] = (
+    ("uniform_below", sources.COINS, _uniform),
+    ("bernoulli", sources.COINS, _coins),
+    ("bernoulli_exp", sources.COINS, _coins_of_exp),
+    ("randomized_response", sources.RESPONSE, _responses),
+    ("two_sided_geometric", sources.GEOMETRIC, _geometric),
+    ("discrete_laplace", sources.DISCRETE_LAPLACE, _discrete_laplace),
+    ("discrete_gaussian", sources.DISCRETE_GAUSSIAN, _discrete_gaussian),
+    ("exponential", sources.EXPONENTIAL, _selected("rate", RATES, distributions.exponential)),
+    ("exponential_base2", sources.BASE2, _selected("decay", DECAYS, distributions.exponential_base2)),
+    ("permute_and_flip", sources.PERMUTE_AND_FLIP, _selected("rate", RATES, distributions.permute_and_flip)),
+)
+"""Mechanisms, their sources and their cases."""

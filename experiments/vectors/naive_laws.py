@@ -6,7 +6,6 @@ and logarithms are correctly rounded too. Libraries whose exponential is off by 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -57,14 +56,14 @@ def response(epsilon: Fraction, format_: Format) -> Fraction:
 
 def largest_noise(scale: Fraction) -> int:
     """The largest integer that ⌊−scale·ln(1 − u)⌋ can be: ⌊53·scale·ln 2⌋."""
-    return math.floor(53 * scale * Fraction(*_ln2()))
+    with gmpy2.context(precision=200):
+        return int(gmpy2.floor(53 * mpq(scale) * gmpy2.const_log2()))
 
 
 def tail_of_noise(least: int, scale: Fraction) -> Fraction:
     """P[±⌊−scale·ln(1 − u)⌋ ≥ least] for a fair sign and least > 0: the k with k·2^−53 ≤ e^(−least/scale), halved."""
     lower, upper = exp_bounds(-least / scale)
-    counts = {int(end * WORD // 1) for end in (lower, upper)}
-    (count,) = counts
+    (count,) = {int(end * WORD // 1) for end in (lower, upper)}
     return Fraction(count, 2 * WORD)
 
 
@@ -72,9 +71,3 @@ def laplace_tail(distance: Fraction) -> Bounds:
     """P[X ≥ distance] of ideal Laplace noise of scale 1."""
     lower, upper = exp_bounds(-abs(distance))
     return Bounds(lower / 2, upper / 2) if distance >= 0 else Bounds(1 - upper / 2, 1 - lower / 2)
-
-
-def _ln2() -> tuple[int, int]:
-    with gmpy2.context(precision=200):
-        exact = mpq(gmpy2.const_log2())
-    return int(exact.numerator), int(exact.denominator)

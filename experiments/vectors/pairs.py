@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from gmpy2 import mpq
-
 from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 from attacklab.laws import Bounds, exp_bounds
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import distributions, naive_laws, sources
-from experiments.vectors.enclosed import outward
+from experiments.vectors.distributions import exactly, outward
 from experiments.vectors.notes import NOTES
+from experiments.vectors.samplers import fractions
 from experiments.vectors.sums import widest
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.threshold import least_threshold
@@ -26,7 +25,7 @@ DESCRIPTION = (
 )
 
 FORMATS = (BINARY64, BINARY32, BFLOAT16, BINARY16)
-EPSILONS = tuple(Fraction(*pair) for pair in ((1, 4), (1, 2), (1, 1), (2, 1)))
+EPSILONS = fractions("1/4 1/2 1 2")
 
 
 def pairs() -> VectorFile:
@@ -48,30 +47,25 @@ def _case(
     parameters: dict[str, Any],
     neighbours: Sequence[Any],
     event: dict[str, Any],
-    *,
     sound: Sequence[Bounds],
-    naive: tuple[str, Sequence[Bounds]],
-    delta: Fraction = Fraction(0),
+    implementation: str,
+    naive: Sequence[Bounds],
 ) -> Case:
-    implementation, found = naive
-    sides = [dict(zip(("first", "second"), [outward(*one) for one in both], strict=True)) for both in (sound, found)]
-    return Case(
-        comment,
-        [flag],
-        {
-            "parameters": parameters,
-            "first": neighbours[0],
-            "second": neighbours[1],
-            "claim": {"epsilon": parameters["epsilon"], "delta": delta},
-            "event": event,
-            "sound": sides[0],
-            "naive": {"implementation": implementation, **sides[1]},
-        },
+    """A case; the probabilities are those on the first and on the second neighbour."""
+    sound_sides, naive_sides = (
+        {side: outward(*bounds) for side, bounds in zip(("first", "second"), both, strict=True)}
+        for both in (sound, naive)
     )
-
-
-def _exactly(*probabilities: Any) -> list[Bounds]:
-    return [Bounds(mpq(one), mpq(one)) for one in probabilities]
+    fields = {
+        "parameters": parameters,
+        "first": neighbours[0],
+        "second": neighbours[1],
+        "claim": {"epsilon": parameters["epsilon"], "delta": parameters.get("delta", Fraction(0))},
+        "event": event,
+        "sound": sound_sides,
+        "naive": {"implementation": implementation, **naive_sides},
+    }
+    return Case(comment, [flag], fields)
 
 
 def _underflowing() -> Iterator[Case]:
@@ -93,7 +87,7 @@ def _last_drawn(rate: Fraction, format_: Format) -> int:
 def _lost() -> Iterator[Case]:
     """Equal outcomes up to where the format no longer counts in ones, and one more that the neighbour cannot reach."""
     heavy = [0] * (1 << BFLOAT16.significand_bits)
-    for epsilon in (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(5, 2), Fraction(3)):
+    for epsilon in fractions("1 3/2 2 5/2 3"):
         inputs = [[*heavy, 1], [*heavy, 0]]
         yield _selected("a weight that is lost in a sum", "LostInSum", epsilon, inputs, len(heavy), BFLOAT16)
 
@@ -102,16 +96,17 @@ def _selected(
     comment: str, flag: str, epsilon: Fraction, inputs: Sequence[list[int]], outcome: int, format_: Format
 ) -> Case:
     rate = epsilon / 2
-    sound = [distributions.exponential(list(map(Fraction, one)), rate)[0][outcome] for one in inputs]
-    naive = [naive_laws.selection(one, rate, format_)[outcome] for one in inputs]
+    sound = [distributions.exponential(list(map(Fraction, utilities)), rate)[0][outcome] for utilities in inputs]
+    naive = [exactly(naive_laws.selection(utilities, rate, format_)[outcome]) for utilities in inputs]
     return _case(
         f"{comment}, {format_.name}",
         flag,
         {"epsilon": epsilon, "sensitivity": 1},
         inputs,
         {"outcomes": [outcome]},
-        sound=sound,
-        naive=(f"cumulative sums of weights in {format_.name}", _exactly(*naive)),
+        sound,
+        f"cumulative sums of weights in {format_.name}",
+        naive,
     )
 
 
@@ -129,8 +124,9 @@ def _responses() -> Iterator[Case]:
             {"epsilon": epsilon},
             [True, False],
             {"outcomes": [True]},
-            sound=sound,
-            naive=("a uniform binary64 number below the rounded probability", _exactly(keep, 1 - keep)),
+            sound,
+            "a uniform binary64 number below the rounded probability",
+            [exactly(keep), exactly(1 - keep)],
         )
 
 
@@ -139,39 +135,38 @@ def _bounded_noise() -> Iterator[Case]:
     for scale in map(Fraction, (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)):
         most = naive_laws.largest_noise(scale)
         far = [distributions.discrete_laplace_tail(most + 1 - answer, scale) for answer in (1, 0)]
-        naive = [naive_laws.tail_of_noise(most + 1 - answer, scale) for answer in (1, 0)]
+        naive = [exactly(naive_laws.tail_of_noise(most + 1 - answer, scale)) for answer in (1, 0)]
         yield _case(
             f"scale {scale}",
             "BoundedNoise",
             {"epsilon": 1 / scale, "sensitivity": 1},
             [1, 0],
             {"at_least": most + 1},
-            sound=far,
-            naive=("a fair sign and the floor of -scale ln(1 - u), u of 53 bits", _exactly(*naive)),
+            far,
+            "a fair sign and the floor of -scale ln(1 - u), u of 53 bits",
+            naive,
         )
 
 
 def _sums() -> Iterator[Case]:
     """The sums of type `sum` that move furthest, with ideal Laplace noise added, at the larger of both."""
-    for data, found in widest("forward"):
-        sides = sorted(zip(found, (data.first, data.second), strict=True), key=lambda side: -side[0])
+    for data, float_sums in widest("forward"):
+        sides = sorted(zip(float_sums, (data.first, data.second), strict=True), key=lambda side: -side[0])
         (threshold, first), (lower, second) = sides
-        exact = [sum(map(Fraction, one), Fraction(0)) for one in (first, second)]
-        far = [(Fraction(threshold) - one) / data.sensitivity for one in exact]
+        exact = [sum(map(Fraction, records), Fraction(0)) for records in (first, second)]
+        sound, naive = (
+            [naive_laws.laplace_tail((Fraction(threshold) - Fraction(answer)) / data.sensitivity) for answer in answers]
+            for answers in (exact, (threshold, lower))
+        )
         yield _case(
             f"{len(data.first)} records",
             "SumMovesFar",
             {"epsilon": 1, "bounds": [data.low, data.high], "relation": data.relation},
             [first, second],
             {"at_least": threshold},
-            sound=[naive_laws.laplace_tail(one) for one in far],
-            naive=(
-                "a sum from the first to the last record in binary64, with ideal Laplace noise",
-                [
-                    naive_laws.laplace_tail(Fraction(0)),
-                    naive_laws.laplace_tail((Fraction(threshold) - Fraction(lower)) / data.sensitivity),
-                ],
-            ),
+            sound,
+            "a sum from the first to the last record in binary64, with ideal Laplace noise",
+            naive,
         )
 
 
@@ -187,37 +182,32 @@ def _means() -> Iterator[Case]:
             {"epsilon": epsilon, "bounds": [0, 1], "relation": "add-remove"},
             [[0] * size, [0] * (size + 1)],
             {"at_least": threshold},
-            sound=sound,
-            naive=("the mean with ideal Laplace noise of scale bound/(n epsilon)", naive),
+            sound,
+            "the mean with ideal Laplace noise of scale bound/(n epsilon)",
+            naive,
         )
 
 
 def _partitions() -> Iterator[Case]:
     """A key of one person, named where the count with integer noise reaches a threshold made for continuous noise."""
-    for epsilon in (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2)):
-        for delta in (
-            Fraction(1, 10**4),
-            Fraction(1, 10**5),
-            Fraction(1, 10**6),
-            Fraction(1, 10**7),
-            Fraction(1, 10**9),
-        ):
+    for epsilon in fractions("1/10 1/4 1/2 1 2"):
+        for delta in fractions("1e-4 1e-5 1e-6 1e-7 1e-9"):
             right, usual = least_threshold(DiscreteLaplace(1 / epsilon), delta), usual_threshold(epsilon, delta)
             if usual >= right:
                 continue
-            reached = [distributions.discrete_laplace_tail(one - 1, 1 / epsilon) for one in (right, usual)]
+            sound, naive = (
+                [distributions.discrete_laplace_tail(threshold - 1, 1 / epsilon), exactly(0)]
+                for threshold in (right, usual)
+            )
             yield _case(
                 f"ε = {epsilon}, δ = {float(delta):g}",
                 "MassAtThreshold",
                 {"epsilon": epsilon, "delta": delta},
                 [1, 0],
                 {"outcomes": [True]},
-                sound=[reached[0], *_exactly(0)],
-                naive=(
-                    f"discrete Laplace noise and the threshold {usual} in place of {right}",
-                    [reached[1], *_exactly(0)],
-                ),
-                delta=delta,
+                sound,
+                f"discrete Laplace noise and the threshold {usual} in place of {right}",
+                naive,
             )
 
 

@@ -6,9 +6,8 @@ Each takes its parameters by name, its input, and the source of its randomness, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from experiments.vectors import sources
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
@@ -54,28 +53,15 @@ RUNS: Mapping[str, Run] = {
 }
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Parameters and an input.
-
-    Attributes:
-        parameters: by name.
-        input: what is given besides; None for pure noise.
-    """
+class Setting(NamedTuple):
+    """Parameters by name, and what is given besides; None for pure noise."""
 
     parameters: Parameters
     input: Any = None
 
 
-@dataclass(frozen=True)
-class Algorithm:
-    """An algorithm and the settings in which it is run.
-
-    Attributes:
-        name: of the mechanism, in `RUNS`.
-        source: of the algorithm.
-        settings: parameters and inputs.
-    """
+class Algorithm(NamedTuple):
+    """An algorithm of `RUNS`, its source, and the settings in which it is run."""
 
     name: str
     source: str
@@ -86,71 +72,51 @@ class Algorithm:
         return RUNS[self.name](setting.parameters, setting.input, bits)
 
 
-UTILITIES = ((0, 1), (3, 0, 0), (1, 1, 1, 1, 1), (0, -7, 2), (100, 0))
+def fractions(text: str) -> list[Fraction]:
+    """Rational numbers, written with spaces between them."""
+    return [Fraction(word) for word in text.split()]
 
 
-def _each(name: str, *values: Any, inputs: Sequence[Any] = (None,)) -> list[Setting]:
+def _each(name: str, values: Sequence[Any], inputs: Sequence[Any] = (None,)) -> list[Setting]:
     return [Setting({name: value}, input_) for input_ in inputs for value in values]
 
 
-def _fractions(*pairs: tuple[int, int]) -> list[Fraction]:
-    return [Fraction(*pair) for pair in pairs]
+_RATES = fractions("1/2 1/8")
+_DECAYS = fractions("1/2 5/8")
+_UTILITIES = [[0, 1], [3, 0, 0], [1, 1, 1, 1, 1], [0, -7, 2], [100, 0]]
+_ON_A_RANGE = [
+    Setting({"decay": decay, "lower": -4, "upper": 4}, answer) for answer in (-4, -1, 0, 2, 3) for decay in _DECAYS
+]
 
-
-def _on_a_range() -> list[Setting]:
-    return [
-        Setting({"decay": decay, "lower": -4, "upper": 4}, answer)
-        for answer in (-4, -1, 0, 2, 3)
-        for decay in _fractions((1, 2), (5, 8))
-    ]
-
-
-_RATES = _fractions((1, 2), (1, 8))
-_SELECTED = [list(one) for one in UTILITIES]
+COMPOUND = (
+    Algorithm("bernoulli_exp", sources.COINS, _each("gamma", fractions("0 1/10 1/2 1 5/3 7"))),
+    Algorithm("two_sided_geometric", sources.GEOMETRIC, _each("ratio", fractions("1/2 1/3 9/10 255/256"))),
+    Algorithm(
+        "discrete_laplace", sources.DISCRETE_LAPLACE, _each("scale", fractions("1/2 1 3 7/3 9 20 1000000000000"))
+    ),
+    Algorithm(
+        "discrete_gaussian", sources.DISCRETE_GAUSSIAN, _each("variance", fractions("1/4 1 10/3 25 1000000000000"))
+    ),
+    Algorithm("permute_and_flip", sources.PERMUTE_AND_FLIP, _each("rate", _RATES, _UTILITIES)),
+)
+"""Made of coins and uniform integers, which follow from the publication alone."""
 
 ALGORITHMS = (
-    Algorithm("uniform_below", sources.COINS, _each("bound", 1, 2, 3, 5, 10, 100, 1000, 1 << 64)),
-    Algorithm(
-        "bernoulli",
-        sources.COINS,
-        _each("probability", *_fractions((0, 1), (1, 1), (1, 2), (1, 3), (7, 10), (1, 3**40))),
-    ),
-    Algorithm(
-        "bernoulli_exp", sources.COINS, _each("gamma", *_fractions((0, 1), (1, 10), (1, 2), (1, 1), (5, 3), (7, 1)))
-    ),
-    Algorithm(
-        "two_sided_geometric", sources.GEOMETRIC, _each("ratio", *_fractions((1, 2), (1, 3), (9, 10), (255, 256)))
-    ),
-    Algorithm(
-        "discrete_laplace",
-        sources.DISCRETE_LAPLACE,
-        _each("scale", *_fractions((1, 2), (1, 1), (3, 1), (7, 3), (9, 1), (20, 1), (10**12, 1))),
-    ),
-    Algorithm(
-        "discrete_gaussian",
-        sources.DISCRETE_GAUSSIAN,
-        _each("variance", *_fractions((1, 4), (1, 1), (10, 3), (25, 1), (10**12, 1))),
-    ),
-    Algorithm("permute_and_flip", sources.PERMUTE_AND_FLIP, _each("rate", *_RATES, inputs=_SELECTED)),
+    Algorithm("uniform_below", sources.COINS, _each("bound", (1, 2, 3, 5, 10, 100, 1000, 1 << 64))),
+    Algorithm("bernoulli", sources.COINS, _each("probability", [*fractions("0 1 1/2 1/3 7/10"), Fraction(1, 3**40)])),
+    *COMPOUND,
 )
-"""Their requests for coins follow from the publication alone."""
 
 IN_OUR_ORDER = (
-    Algorithm(
-        "randomized_response",
-        sources.RESPONSE,
-        _each("epsilon", *_fractions((1, 10), (1, 1), (3, 1)), inputs=(False, True)),
-    ),
-    Algorithm("two_sided_geometric_on_a_range", f"{sources.GEOMETRIC}; mechanisms/laplace/README.md", _on_a_range()),
+    Algorithm("randomized_response", sources.RESPONSE, _each("epsilon", fractions("1/10 1 3"), (False, True))),
+    Algorithm("two_sided_geometric_on_a_range", f"{sources.GEOMETRIC}; mechanisms/laplace/README.md", _ON_A_RANGE),
     Algorithm(
         "exponential",
         f"{sources.EXPONENTIAL}; mechanisms/exponential/README.md",
-        _each("rate", *_RATES, inputs=_SELECTED),
+        _each("rate", _RATES, _UTILITIES),
     ),
     Algorithm(
-        "exponential_base2",
-        f"{sources.BASE2}; mechanisms/exponential/README.md",
-        _each("decay", *_fractions((1, 2), (5, 8)), inputs=_SELECTED),
+        "exponential_base2", f"{sources.BASE2}; mechanisms/exponential/README.md", _each("decay", _DECAYS, _UTILITIES)
     ),
 )
 """These compare single bits with probabilities, in an order of bits of our own."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from attacklab.random_bits import RandomBits
 from attacklab.vectors import Case, Group, VectorFile
@@ -36,18 +35,8 @@ END = float(STEP.step * LIMIT)
 Run = Callable[[Any, RandomBits], Any]
 
 
-@dataclass(frozen=True)
-class Special:
-    """Two inputs.
-
-    Attributes:
-        comment: which value is special.
-        flag: the note that it belongs to.
-        first: the input with it.
-        second: its neighbour.
-        counts_as: an ordinary input like the first, and one like the second.
-        severity: claim or robustness.
-    """
+class Special(NamedTuple):
+    """Which value is special, the note that it belongs to, the input with it, its neighbour, and ordinary ones."""
 
     comment: str
     flag: str
@@ -57,42 +46,31 @@ class Special:
     severity: str = "claim"
 
 
-@dataclass(frozen=True)
-class Mechanism:
-    """A mechanism with its public parameters.
-
-    Attributes:
-        name: as the file calls it.
-        source: of the mechanism.
-        relation: between its inputs.
-        parameters: by name.
-        run: our exact implementation with these parameters.
-        pairs: the inputs.
-    """
+class Mechanism(NamedTuple):
+    """A mechanism with its source, the relation of its inputs, its parameters, our implementation, and its inputs."""
 
     name: str
     source: str
     relation: str
     parameters: dict[str, Any]
     run: Run
-    pairs: Sequence[Special]
+    pairs: Iterable[Special]
 
 
 def specials() -> VectorFile:
     """The file."""
-    return VectorFile("special", DESCRIPTION, NOTES, [_group(one) for one in MECHANISMS])
+    return VectorFile("special", DESCRIPTION, NOTES, [_group(*mechanism) for mechanism in MECHANISMS])
 
 
-def _group(mechanism: Mechanism) -> Group:
-    fixed = {"parameters": mechanism.parameters, "relation": mechanism.relation}
-    cases = [Case(one.comment, [one.flag], {**fixed, **_fields(one)}) for one in mechanism.pairs]
-    return Group(mechanism.name, mechanism.source, cases)
-
-
-def _fields(pair: Special) -> dict[str, Any]:
-    first, second = pair.counts_as
-    ordinary = {"first": first, "second": second}
-    return {"first": pair.first, "second": pair.second, "severity": pair.severity, "counts_as": ordinary}
+def _group(
+    name: str, source: str, relation: str, parameters: dict[str, Any], _: Run, pairs: Iterable[Special]
+) -> Group:
+    cases = []
+    for comment, flag, first, second, ordinary, severity in pairs:
+        fields = {"parameters": parameters, "relation": relation, "first": first, "second": second}
+        counts_as = dict(zip(("first", "second"), ordinary, strict=True))
+        cases.append(Case(comment, [flag], {**fields, "severity": severity, "counts_as": counts_as}))
+    return Group(name, source, cases)
 
 
 def _answers() -> Iterator[Special]:
@@ -131,24 +109,17 @@ def _utilities() -> Iterator[Special]:
     ):
         severity = "claim" if abs(value) < 1 else "robustness"
         other = 1.0 if abs(value) < 1 else counts_as
-        yield Special(
-            f"{comment} first",
-            flag,
-            [value, 0.0, 1.0],
-            [other, 0.0, 1.0],
-            ([counts_as, 0.0, 1.0], [other, 0.0, 1.0]),
-            severity,
-        )
-        yield Special(f"{comment} last", flag, [2.0, value], [2.0, other], ([2.0, counts_as], [2.0, other]), severity)
-    for comment, flag, values in (
-        ("all NaN", "NotANumber", [math.nan] * 3),
-        ("all minus infinity", "Infinite", [-math.inf] * 3),
-    ):
-        yield Special(comment, flag, values, [low] * 3, ([low] * 3, [low] * 3), "robustness")
+        for place, before, after in (("first", [], [0.0, 1.0]), ("last", [2.0], [])):
+            special, neighbour, ordinary = ([*before, number, *after] for number in (value, other, counts_as))
+            yield Special(f"{comment} {place}", flag, special, neighbour, (ordinary, neighbour), severity)
+    lows = [low] * 3
+    yield Special("all NaN", "NotANumber", [math.nan] * 3, lows, (lows, lows), "robustness")
+    yield Special("all minus infinity", "Infinite", [-math.inf] * 3, lows, (lows, lows), "robustness")
 
 
-def _records(relation: str) -> Iterator[Special]:
-    """Records in [0, 8], which count as the ends beyond them and as 0 if they are NaN."""
+def _records() -> Iterator[Special]:
+    """Records in [0, 8], added or removed, which count as the ends beyond them and as 0 if they are NaN."""
+    rest = [3.0, 5.0]
     for comment, flag, value, counts_as in (
         ("NaN", "NotANumber", math.nan, 0.0),
         ("infinity", "Infinite", math.inf, 8.0),
@@ -161,70 +132,43 @@ def _records(relation: str) -> Iterator[Special]:
         ("below the bound", "OutOfBounds", -1e-300, 0.0),
         ("far above the bound", "OutOfBounds", 1e9, 8.0),
     ):
-        severity = "robustness" if not math.isfinite(value) else "claim"
-        rest = [3.0, 5.0]
-        second = rest if relation == "add-remove" else [*rest, 8.0]
-        yield Special(f"a record of {comment}", flag, [*rest, value], second, ([*rest, counts_as], second), severity)
-    if relation == "add-remove":
-        for record in (0.0, 8.0, 3.0, -0.0, 0.5):
-            yield Special("no records, against one", "EmptyData", [], [record], ([], [abs(record)]))
-        yield Special("no records, against one that is NaN", "EmptyData", [], [math.nan], ([], [0.0]), "robustness")
+        severity = "claim" if math.isfinite(value) else "robustness"
+        yield Special(f"a record of {comment}", flag, [*rest, value], rest, ([*rest, counts_as], rest), severity)
+    for record in (0.0, 8.0, 3.0, -0.0, 0.5):
+        yield Special("no records, against one", "EmptyData", [], [record], ([], [abs(record)]))
+    yield Special("no records, against one that is NaN", "EmptyData", [], [math.nan], ([], [0.0]), "robustness")
 
 
-ONE = Fraction(1)
-RECORDS: dict[str, Any] = {"epsilon": ONE, "lower": 0, "upper": 8, "grid": STEP, "relation": "add-remove"}
-NOISE = {"epsilon": ONE, "sensitivity": ONE, "step": STEP.step}
-SELECTION = {"epsilon": ONE, "sensitivity": ONE, "range": [Fraction(-8), Fraction(128)]}
-OF_RECORDS = {"epsilon": ONE, "bounds": [Fraction(0), Fraction(8)], "step": STEP.step}
+EPSILON = {"epsilon": Fraction(1)}
+NOISE = {**EPSILON, "sensitivity": Fraction(1), "step": STEP.step}
+SELECTION = {**EPSILON, "sensitivity": Fraction(1), "range": [Fraction(-8), Fraction(128)]}
+OF_RECORDS = {**EPSILON, "bounds": [Fraction(0), Fraction(8)], "step": STEP.step}
+ON_A_RANGE: dict[str, Any] = {"lower": -4, "upper": 4}
 DECAY = Fraction(5, 8)
 
-MECHANISMS = (
-    Mechanism(
-        "discrete_laplace_on_a_grid",
-        sources.DISCRETE_LAPLACE,
-        "answers",
-        NOISE,
-        exact_discrete_laplace(epsilon=ONE, grid=STEP).release,
-        list(_answers()),
-    ),
-    Mechanism(
-        "two_sided_geometric_on_a_range",
-        sources.GEOMETRIC,
-        "answers",
-        {"decay": DECAY, "lower": -4, "upper": 4},
-        exact_dyadic_geometric(ratio=DECAY, lower=-4, upper=4).release,
-        list(_integers()),
-    ),
-    Mechanism(
-        "exponential",
-        sources.EXPONENTIAL,
-        "answers",
-        SELECTION,
-        exact_exponential(epsilon=ONE, utility_range=(-8, 128)).release,
-        list(_utilities()),
-    ),
-    Mechanism(
-        "permute_and_flip",
-        sources.PERMUTE_AND_FLIP,
-        "answers",
-        SELECTION,
-        exact_exponential_noisy_max(epsilon=ONE, utility_range=(-8, 128)).release,
-        list(_utilities()),
-    ),
-    Mechanism(
-        "bounded_sum",
-        sources.SUM,
-        "add-remove",
-        OF_RECORDS,
-        exact_bounded_sum(**RECORDS).release,
-        list(_records("add-remove")),
-    ),
-    Mechanism(
-        "bounded_mean",
-        sources.SUM,
-        "add-remove",
-        OF_RECORDS,
-        exact_bounded_mean(**RECORDS).release,
-        list(_records("add-remove")),
-    ),
+_LAPLACE = exact_discrete_laplace(epsilon=Fraction(1), grid=STEP).release
+_GEOMETRIC = exact_dyadic_geometric(ratio=DECAY, **ON_A_RANGE).release
+_EXPONENTIAL = exact_exponential(epsilon=Fraction(1), utility_range=(-8, 128)).release
+_NOISY_MAX = exact_exponential_noisy_max(epsilon=Fraction(1), utility_range=(-8, 128)).release
+_SUM, _MEAN = (
+    term(epsilon=Fraction(1), lower=0, upper=8, grid=STEP, relation="add-remove").release
+    for term in (exact_bounded_sum, exact_bounded_mean)
+)
+MECHANISMS = tuple(
+    Mechanism(name, source, relation, parameters, run, list(pairs))
+    for name, source, relation, parameters, run, pairs in (
+        ("discrete_laplace_on_a_grid", sources.DISCRETE_LAPLACE, "answers", NOISE, _LAPLACE, _answers()),
+        (
+            "two_sided_geometric_on_a_range",
+            sources.GEOMETRIC,
+            "answers",
+            {"decay": DECAY, **ON_A_RANGE},
+            _GEOMETRIC,
+            _integers(),
+        ),
+        ("exponential", sources.EXPONENTIAL, "answers", SELECTION, _EXPONENTIAL, _utilities()),
+        ("permute_and_flip", sources.PERMUTE_AND_FLIP, "answers", SELECTION, _NOISY_MAX, _utilities()),
+        ("bounded_sum", sources.SUM, "add-remove", OF_RECORDS, _SUM, _records()),
+        ("bounded_mean", sources.SUM, "add-remove", OF_RECORDS, _MEAN, _records()),
+    )
 )

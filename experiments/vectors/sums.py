@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,17 +67,8 @@ PATTERNS = 256
 """How many datasets of each size are tried."""
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """Two datasets.
-
-    Attributes:
-        low: the least value of a record.
-        high: the largest.
-        relation: substitute or add-remove.
-        first: one dataset.
-        second: the other.
-    """
+class Neighbours(NamedTuple):
+    """Two datasets, their bounds, and whether one record is put for another or removed."""
 
     low: float
     high: float
@@ -116,8 +106,8 @@ def widest(order: str) -> Iterator[tuple[Neighbours, list[float]]]:
 @cache
 def _widest(order: str, name: str, size: int, relation: str) -> tuple[Neighbours, list[float]]:
     number, bits = FORMATS[name]
-    found = [(one, _sums_of(order, number, one)) for one in RELATIONS[relation](size, bits)]
-    return max(found, key=lambda pair: _moved(pair[1]) / pair[0].sensitivity)
+    pairs = [(data, _sums_of(order, number, data)) for data in RELATIONS[relation](size, bits)]
+    return max(pairs, key=lambda pair: _moved(pair[1]) / pair[0].sensitivity)
 
 
 def _sums_of(order: str, number: type[np.floating[Any]], data: Neighbours) -> list[float]:
@@ -169,10 +159,7 @@ def _removed(size: int, bits: int) -> Iterator[Neighbours]:
                 yield Neighbours(0.0, 1.0, "add-remove", first, [*first[:place], *first[place + 1 :]])
 
 
-RELATIONS: Mapping[str, Callable[[int, int], Iterator[Neighbours]]] = {
-    "substitute": _substituted,
-    "add-remove": _removed,
-}
+RELATIONS = {"substitute": _substituted, "add-remove": _removed}
 
 
 def _patterns(size: int) -> Iterator[tuple[int, ...]]:

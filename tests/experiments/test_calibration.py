@@ -14,6 +14,7 @@ from attacklab.findings import to_text
 from attacklab.libraries.environments import Environment
 from attacklab.reporting.experiment import Collected, Settings
 from experiments import calibration
+from tests.experiments.records import committed_record
 
 SHORTFALL = """
 import json, sys
@@ -81,12 +82,10 @@ def test_what_was_found_of_a_library_stays_where_it_cannot_be_asked(
     assert "make .environments/opendp-1.0/.ready" in absent
 
 
-@pytest.mark.slow
-def test_a_quick_run_finds_the_naive_formulas_and_asks_no_library() -> None:
-    collected = calibration.collect(Settings(quick=True))
-    own = collected.measured["own"]
+def test_the_record_has_the_naive_formulas_refuted_and_no_sound_one() -> None:
+    data = committed_record("calibration")
+    own = data["measured"]["own"]
     naive = {row["quantity"] for row in own if row["kind"] == "naive" and row["violated"]}
     assert naive >= set(calibration.FLAWS) - {"gaussian_sigma"}
     assert all(row["violated"] == row["error"] == 0 for row in own if row["kind"] == "exact")
-    assert collected.timings["libraries"] == []
-    assert "were held to certified bounds" in calibration.explain(json.loads(to_text({"measured": collected.measured})))
+    assert "were held to certified bounds" in calibration.explain(data)

@@ -1,8 +1,7 @@
-"""The experiments on exact laws: what they find, and that figures and paragraphs come from their JSON alone."""
+"""The experiments on exact laws: what their records hold, and that figures and paragraphs come from these alone."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench import base2_cost
+from attacklab.laws import exp_bounds
 from experiments import (
     accuracy_of_selection,
     definition,
@@ -22,15 +21,12 @@ from experiments import (
     pumpkin_auction,
     work,
 )
-from tests.experiments.records import Data, quick_record
-
-pytestmark = pytest.mark.slow
+from tests.experiments.records import Data, committed_record, require_page
 
 MODULES = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         accuracy_of_selection,
-        base2_cost,
         definition,
         noisy_max_laws,
         people_in_graphs,
@@ -41,51 +37,24 @@ MODULES = {
 }
 
 
-MOST_ROUNDS = 8
-"""As many as the work of Algorithm 4 needs to tell less than 0.001; laws double in length with each."""
-
-
-class Collected(dict[str, Data]):
-    """What each experiment wrote in a quick run, read again, once it is asked for."""
-
-    def __missing__(self, name: str) -> Data:
-        return self.setdefault(name, quick_record(MODULES[name]))
-
-
 @pytest.fixture(scope="module")
-def collected() -> Iterator[Collected]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(printed_samplers, "MOST_ROUNDS", MOST_ROUNDS)
-        yield Collected()
+def recorded() -> dict[str, Data]:
+    """What a full run of each experiment wrote."""
+    return {name: committed_record(name) for name in MODULES}
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_figures_and_paragraph_are_made_from_json_alone(name: str, collected: Collected) -> None:
-    module, data = MODULES[name], collected[name]
-    before = json.dumps(data)
-    draws = getattr(module, "figures", None) or module.timing_figures
-    explains = getattr(module, "explain", None) or module.explain_timings
-    figures = draws(data)
-    paragraph = explains(data)
-    assert json.dumps(data) == before
-    assert len({figure.name for figure in figures}) == len(figures) > 0
-    for figure in figures:
-        assert figure.panels
-        for panel in figure.panels:
-            assert all(math.isfinite(v) for series in panel.series for v in [*series.x, *series.y])
-            if panel.y_scale == "log":
-                assert all(y > 0 for series in panel.series for y in series.y)
-    assert len(paragraph) > 200
-    assert not {"{", "}", "nan"} & set(paragraph)
+def test_figures_and_paragraph_are_made_from_json_alone(name: str, recorded: dict[str, Data]) -> None:
+    require_page(MODULES[name], recorded[name])
 
 
 # Report noisy max
 
 
 def test_exponential_noise_gives_permute_and_flip_and_not_the_exponential_mechanism(
-    collected: Collected,
+    recorded: dict[str, Data],
 ) -> None:
-    measured = collected["noisy_max_laws"]["measured"]
+    measured = recorded["noisy_max_laws"]["measured"]
     at = measured["gaps"].index(1.0)
     for name, expected in (("gumbel", 1 / (1 + math.e)), ("exponential", math.exp(-1) / 2)):
         lower, upper = measured["worse"][name][at]
@@ -114,8 +83,8 @@ def test_the_series_for_discrete_laplace_noise_is_the_sum_over_both_noises() -> 
 # Printed and published samplers
 
 
-def test_the_printed_index_gives_32_32_0_of_64_and_the_corrected_one_a_third_each(collected: Collected) -> None:
-    laws = collected["printed_samplers"]["measured"]["equal_weights"]
+def test_the_printed_index_gives_32_32_0_of_64_and_the_corrected_one_a_third_each(recorded: dict[str, Data]) -> None:
+    laws = recorded["printed_samplers"]["measured"]["equal_weights"]
     counts: Counter[int] = Counter()
     for bits in product((0, 1), repeat=6):
         s = sum(Fraction(bit * 2, 2**i) for i, bit in enumerate(bits, 1))
@@ -128,8 +97,8 @@ def test_the_printed_index_gives_32_32_0_of_64_and_the_corrected_one_a_third_eac
         assert laws[name] == ["1/3"] * 3
 
 
-def test_the_published_sampler_never_draws_an_outcome_that_its_neighbour_can_draw(collected: Collected) -> None:
-    published = collected["printed_samplers"]["measured"]["published"]
+def test_the_published_sampler_never_draws_an_outcome_that_its_neighbour_can_draw(recorded: dict[str, Data]) -> None:
+    published = recorded["printed_samplers"]["measured"]["published"]
     for cost, light, first in zip(published["costs"], published["light"], published["first"], strict=True):
         ends = list(accumulate([Fraction(1)] * 63 + [Fraction(1, 2**cost)]))
         kept = [Fraction(s, 256) for s in range(2**14) if Fraction(s, 256) <= ends[-1]]
@@ -156,8 +125,8 @@ def rounds_law(weights: tuple[int, ...], rounds: int, *, stops_early: bool) -> d
     return law
 
 
-def test_work_adds_to_the_advantage_what_the_law_of_the_rounds_says(collected: Collected) -> None:
-    found = collected["printed_samplers"]["measured"]["work"]
+def test_work_adds_to_the_advantage_what_the_law_of_the_rounds_says(recorded: dict[str, Data]) -> None:
+    found = recorded["printed_samplers"]["measured"]["work"]
     for name, stops_early in (("algorithm_4", False), ("algorithm_4_printed_loop", True)):
         for rounds, (lower, upper) in zip(found["rounds"], found[name], strict=True):
             p, q = (rounds_law(w, rounds, stops_early=stops_early) for w in printed_samplers.SAME_LENGTH)
@@ -172,22 +141,22 @@ def test_work_adds_to_the_advantage_what_the_law_of_the_rounds_says(collected: C
 
 
 def test_a_group_of_k_has_the_kth_power_of_the_ratio_and_no_more_delta_than_promised(
-    collected: Collected,
+    recorded: dict[str, Data],
 ) -> None:
-    measured = collected["definition"]["measured"]
+    measured = recorded["definition"]["measured"]
     for k, ratio, (_, delta) in zip(
         measured["group_sizes"], measured["group_ratio"], measured["group_delta"], strict=True
     ):
-        assert Fraction(ratio) == Fraction(256, 95) ** k
-        assert Fraction(256, 95) <= math.e
+        assert Fraction(ratio) == Fraction(8, 3) ** k
+        assert Fraction(8, 3) <= math.e
         assert delta <= k * math.exp(k - 1) * measured["group_delta"][0][1] * (1 + 1e-12)
         for name in ("laplace", "response"):
             assert measured["group_epsilon"][name][k - 1] == pytest.approx(k, abs=1e-6)
             assert measured["group_epsilon"][name][k - 1] <= k
 
 
-def test_posteriors_of_pure_mechanisms_reach_the_bounds_and_keep_them(collected: Collected) -> None:
-    measured = collected["definition"]["measured"]
+def test_posteriors_of_pure_mechanisms_reach_the_bounds_and_keep_them(recorded: dict[str, Data]) -> None:
+    measured = recorded["definition"]["measured"]
     for at, prior in enumerate(measured["priors"]):
         low, high = (prior * r / (prior * r + 1 - prior) for r in (math.exp(-1), math.e))
         for name in ("laplace", "response"):
@@ -207,8 +176,8 @@ def hockey_sticks(weights: dict[int, float], shift: int, epsilons: list[float]) 
         yield sum(max(0.0, w - growth * weights.get(n - shift, 0.0)) for n, w in weights.items()) / total
 
 
-def test_delta_of_epsilon_is_what_summing_over_the_noise_gives(collected: Collected) -> None:
-    measured = collected["definition"]["measured"]
+def test_delta_of_epsilon_is_what_summing_over_the_noise_gives(recorded: dict[str, Data]) -> None:
+    measured = recorded["definition"]["measured"]
     noises = {
         "laplace": ({n: math.exp(-abs(n) / definition.STEPS) for n in range(-400, 401)}, definition.STEPS),
         "gaussian": ({n: math.exp(-(n**2) / (2 * definition.SIGMA**2)) for n in range(-120, 121)}, 1),
@@ -221,8 +190,8 @@ def test_delta_of_epsilon_is_what_summing_over_the_noise_gives(collected: Collec
         assert lower - 1e-11 <= max(0.0, (math.e - math.exp(epsilon)) / (1 + math.e)) <= upper + 1e-11
 
 
-def test_trade_off_curves_of_pure_mechanisms_lie_on_or_above_the_claim(collected: Collected) -> None:
-    measured = collected["definition"]["measured"]
+def test_trade_off_curves_of_pure_mechanisms_lie_on_or_above_the_claim(recorded: dict[str, Data]) -> None:
+    measured = recorded["definition"]["measured"]
     for name in ("laplace", "response", "geometric"):
         for error, type_2 in zip(measured["type_1"], measured["type_2"][name], strict=True):
             claimed = max(0.0, 1 - math.e * error, (1 - error) / math.e)
@@ -237,11 +206,12 @@ def test_trade_off_curves_of_pure_mechanisms_lie_on_or_above_the_claim(collected
     ("name", "alone"), [("fixed_work", Fraction(2, 5)), ("fixed_work_selection", Fraction(9, 100))]
 )
 def test_mechanisms_of_fixed_work_tell_no_more_with_their_work_than_without(
-    collected: Collected, name: str, alone: Fraction
+    recorded: dict[str, Data], name: str, alone: Fraction
 ) -> None:
-    fixed = collected["work"]["measured"]["mechanisms"][name]
+    fixed = recorded["work"]["measured"]["mechanisms"][name]
     assert fixed["output_exact"] == fixed["bits"]["exact"] == fixed["calls"]["exact"]
-    assert alone < Fraction(fixed["output_exact"]) <= Fraction(math.tanh(0.5))
+    least = exp_bounds(Fraction(1)).lower
+    assert alone < Fraction(fixed["output_exact"]) <= (least - 1) / (least + 1), "tanh(1/2) from below"
     for counted in ("bits", "calls"):
         assert fixed[counted]["least_work"] == fixed[counted]["greatest_work"]
         assert fixed[counted]["unresolved"] == 0
@@ -249,10 +219,10 @@ def test_mechanisms_of_fixed_work_tell_no_more_with_their_work_than_without(
     assert fixed["bits"]["least_work"] > 0
 
 
-def test_loops_as_long_as_the_noise_exceed_the_ceiling_and_outputs_alone_do_not(collected: Collected) -> None:
-    found = collected["work"]["measured"]["mechanisms"]
+def test_loops_as_long_as_the_noise_exceed_the_ceiling_and_outputs_alone_do_not(recorded: dict[str, Data]) -> None:
+    found = recorded["work"]["measured"]["mechanisms"]
     ceiling = math.tanh(0.5)
-    for name in ("algorithm_2", "geometric", "inversion", "base_e", "rejection", "bisection", "rounds"):
+    for name in ("algorithm_2", "geometric", "inversion", "rejection", "bisection", "rounds"):
         assert found[name]["output"][0] <= ceiling
         assert found[name]["bits"]["advantage"][0] > ceiling
         assert found[name]["bits"]["epsilon_lower"] > 5

@@ -1,20 +1,17 @@
-"""The experiments on special values, score overflow, composition and observed work."""
+"""The experiments on special values, composition and observed work."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from fractions import Fraction
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from experiments import composition, observed_work, score_overflow, special_values
+from experiments import composition, observed_work, special_values
 from experiments.common.composition_bounds import (
     advanced_ceiling,
     advanced_epsilon,
@@ -22,18 +19,13 @@ from experiments.common.composition_bounds import (
     optimal_advantage,
     optimal_epsilon,
 )
-from tests.experiments.records import Data, quick_record
-
-ROOT = Path(__file__).parents[2]
+from tests.experiments.records import Data, committed_record, quick_record, require_page
 
 
 def written(module: Any) -> Data:
     """What an experiment wrote in a quick run, read again; figures and paragraph come from that alone."""
     data = quick_record(module)
-    before = json.dumps(data)
-    assert module.figures(data)[0].panels
-    assert "{" not in module.explain(data)
-    assert json.dumps(data) == before
+    require_page(module, data)
     return data
 
 
@@ -54,16 +46,6 @@ def test_special_values_violate_every_naive_target_and_no_exact_one() -> None:
     assert max(abs(one["estimate"]) for one in silent["exact_silent_laplace"]) < 0.05
 
 
-@pytest.mark.slow
-def test_score_overflow_violates_every_naive_target_and_no_exact_one() -> None:
-    """Each exact finding is a false alarm with probability below 1e-7, at this fixed seed."""
-    data = written(score_overflow)
-    for make, _, _ in score_overflow.TARGETS:
-        found = verdicts(data, make.__name__)
-        assert ("violated" in found) == make.__name__.startswith("naive")
-        assert "error" not in found
-
-
 @pytest.mark.ci
 def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
     """Each finding on fixed work is a false alarm with probability below 1e-7, at this fixed seed."""
@@ -72,16 +54,11 @@ def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
     assert verdicts(data, "exact_fixed_work with bits taken") == {"not detected"}
 
 
-@pytest.mark.slow
-def test_composition_stays_within_the_optimum_for_the_exact_law_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sampled advantage lies below what the counts show with probability at most 1e-6 in all.
-
-    The law of a loop that counts the noise is found far sooner on a grid of whole numbers than of quarters.
-    """
-    monkeypatch.setattr(composition, "STEPS", 1)
-    monkeypatch.setattr(composition, "RATIO", Fraction(29, 32))
-    assert -math.log(composition.RATIO) <= composition.EPSILON
-    data = written(composition)
+def test_composition_stays_within_the_optimum_for_the_exact_law_only() -> None:
+    """A sampled advantage lies below what the counts show with probability at most 1e-6 in all."""
+    assert -composition.STEPS * math.log(composition.RATIO) <= composition.EPSILON
+    data = committed_record("composition")
+    require_page(composition, data)
     found = data["measured"]
     for answers, advantage, error, spent in zip(
         composition.ANSWERS, found["exact"], found["exact_error"], found["exact_epsilon"], strict=True
@@ -145,8 +122,7 @@ def test_the_paragraph_says_where_the_discrete_curve_is_the_higher_one() -> None
         discrete = sum(max(0.0, noise[k] - factor * noise[k + 1]) for k in range(-40, 40)) / total
         return discrete > stats.norm.sf(epsilon - 0.5) - factor * stats.norm.sf(epsilon + 0.5)
 
-    record = json.loads((ROOT / "reports/data/composition.json").read_text("utf-8"))
-    paragraph = " ".join(composition.explain(record).split())
+    paragraph = " ".join(composition.explain(committed_record("composition")).split())
     said = paragraph.partition("is the higher at ε ")[2]
     runs = [(float(low), float(high)) for low, high in re.findall(r"from ([\d.]+) to ([\d.]*\d)", said)]
     assert len(runs) == 4

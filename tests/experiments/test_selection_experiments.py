@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,18 +19,12 @@ from experiments.common.adult import marital_counts
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
 from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
 from mechanisms.published import discrete_laplace
+from tests.experiments.records import committed_record
 
 LIMITS = Limits(unresolved=Fraction(1, 1 << 30))
 FEW_PRICES = range(1, 7)
 FEW_BIDS = {2: 3, 6: 1}
 ROWS = ("outcomes", "ranges", "precision", "grids")
-RECORDS = Path(__file__).parents[2] / "reports" / "data"
-
-
-def recorded(experiment: str) -> dict[str, Any]:
-    """The committed record of an experiment."""
-    record: dict[str, Any] = json.loads((RECORDS / f"{experiment}.json").read_text("utf-8"))
-    return record
 
 
 @pytest.fixture
@@ -88,7 +79,7 @@ def test_prices_that_keep_the_claim_need_no_more_and_a_little_noise_does(name: s
 
 def test_what_is_said_of_four_bidders_holds_for_the_mechanisms_and_not_for_every_price() -> None:
     """The price 1.00 earns all of the best revenue whatever is bid, at no ε."""
-    data = recorded("pumpkin_auction")
+    data = committed_record("pumpkin_auction")
     measured, text = data["measured"], " ".join(pumpkin_auction.explain(data).split())
     assert measured["crowds"][0] == 1
     two = [measured["share"][name][0] for name in ("exponential", "monotone")]
@@ -155,7 +146,7 @@ def test_the_error_of_selected_noise_is_that_of_its_law(reach: int) -> None:
 
 def test_a_panel_shows_the_errors_that_the_text_names() -> None:
     """The two errors at the largest grid; times are of no matter here."""
-    measured = recorded("base2_cost")["measured"]
+    measured = committed_record("base2_cost")["measured"]
     once = {"seconds": 1.0, "baseline_seconds": 1.0}
     timings = {rows: [once] * len(measured["outcomes" if rows == "precision" else rows]) for rows in ROWS}
     data = {"measured": measured, "timings": timings}
@@ -172,7 +163,7 @@ def test_a_panel_shows_the_errors_that_the_text_names() -> None:
 
 def test_what_is_said_of_bounds_holds_where_nothing_is_cut() -> None:
     """At the largest bound every friendship is kept, and the error is still half of what it is without a bound."""
-    data = recorded("people_in_graphs")
+    data = committed_record("people_in_graphs")
     measured, text = data["measured"], " ".join(people_in_graphs.explain(data).split())
     assert measured["kept"][-1] == len(CLUB)
     assert people_in_graphs.errors(measured)[-1] < 0.55 * people_in_graphs.mean_noise(PEOPLE - 1) / len(CLUB)

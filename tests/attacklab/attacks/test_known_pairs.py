@@ -20,10 +20,8 @@ from attacklab.findings import Finding, Verdict
 from attacklab.referee import audit
 from attacklab.targets import Target
 from mechanisms.core.grid import Grid
-from mechanisms.local_sensitivity.sample_aggregate.naive import naive_sample_aggregate
-from mechanisms.local_sensitivity.smooth.naive import naive_smooth_mean
-from mechanisms.local_sensitivity.sum_over_count.exact import exact_sum_over_count
-from mechanisms.local_sensitivity.sum_over_count.naive import naive_sum_over_count
+from mechanisms.local_sensitivity.exact import exact_sum_over_count
+from mechanisms.local_sensitivity.naive import naive_sample_aggregate, naive_smooth_mean, naive_sum_over_count
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 from tests.attacklab.attacks.making import exactly
 

@@ -1,10 +1,9 @@
-"""What the page promises of the files: the consumer that it shows, what each type asks, and enough cases of all."""
+"""What the page promises of the files: the consumer that it shows, and what each type asks."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,14 +39,6 @@ def test_the_consumer_on_the_page_finds_the_flaw_of_its_formula_and_none_in_a_so
 def test_the_page_says_for_every_type_when_a_case_passes() -> None:
     (table,) = re.findall(r"\| type \| a case passes if \|\n\|---\|---\|\n(.*?)\n\n", PAGE, flags=re.DOTALL)
     assert set(re.findall(r"(?m)^\| `(\w+)` \|", table)) == JUDGES.keys()
-
-
-def test_in_each_file_every_flag_has_five_cases_and_every_mechanism_ten(files: Mapping[str, Any]) -> None:
-    for name, file in files.items():
-        cases = [case for group in file["groups"] for case in group["cases"]]
-        flags = Counter(flag for case in cases for flag in case["flags"])
-        assert not {flag: count for flag, count in flags.items() if count < 5}, name
-        assert not [group["mechanism"] for group in file["groups"] if len(group["cases"]) < 10], name
 
 
 def test_every_note_says_what_goes_wrong_and_links_to_more(files: Mapping[str, Any]) -> None:

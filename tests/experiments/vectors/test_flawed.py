@@ -17,7 +17,7 @@ from bench import vector_types
 from bench.vector_types import CONTROL, NOT_A_FLAW, TYPES, caught, cell, idle_flags
 from experiments.vectors.flawed import IMPLEMENTATIONS, Flawed
 from experiments.vectors.flawed_sources import DoubleCoins, FiftyThreeBits, OneAttempt, Remainders, TwisterBits
-from experiments.vectors.traces import Recorder
+from experiments.vectors.recorded_bits import Recorder
 from mechanisms.coins import bernoulli, uniform_below
 from tests.experiments.records import Data, quick_record
 
