@@ -9,16 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attacklab.attacks import ATTACKS
-    from attacklab.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-    from attacklab.domains import Domain
-    from attacklab.findings import Finding, Verdict
-    from attacklab.neighbours import NeighbouringPair, Relation
-    from attacklab.proof import prove
-    from attacklab.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits
-    from attacklab.referee import audit
-    from attacklab.releases import one_by_one
-    from attacklab.targets import Kind, Target
+    from attacklab.auditing.attacks import ATTACKS
+    from attacklab.auditing.referee import audit
+    from attacklab.laws.proof import prove
+    from attacklab.model.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+    from attacklab.model.domains import Domain
+    from attacklab.model.findings import Finding, Verdict
+    from attacklab.model.neighbours import NeighbouringPair, Relation
+    from attacklab.model.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits
+    from attacklab.model.releases import one_by_one
+    from attacklab.model.targets import Kind, Target
 
 __all__ = [
     "ATTACKS",
@@ -45,27 +45,27 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ATTACKS": "attacks",
-    "REJECTED": "random_bits",
-    "Domain": "domains",
-    "Finding": "findings",
-    "GaussianDP": "claims",
-    "Kind": "targets",
-    "NeighbouringPair": "neighbours",
-    "PrivacyClaim": "claims",
-    "Profile": "claims",
-    "RandomBits": "random_bits",
-    "Relation": "neighbours",
-    "Renyi": "claims",
-    "SeededBits": "random_bits",
-    "SystemBits": "random_bits",
-    "TapedBits": "random_bits",
-    "Target": "targets",
-    "Verdict": "findings",
-    "ZeroConcentrated": "claims",
-    "audit": "referee",
-    "one_by_one": "releases",
-    "prove": "proof",
+    "ATTACKS": "auditing.attacks",
+    "REJECTED": "model.random_bits",
+    "Domain": "model.domains",
+    "Finding": "model.findings",
+    "GaussianDP": "model.claims",
+    "Kind": "model.targets",
+    "NeighbouringPair": "model.neighbours",
+    "PrivacyClaim": "model.claims",
+    "Profile": "model.claims",
+    "RandomBits": "model.random_bits",
+    "Relation": "model.neighbours",
+    "Renyi": "model.claims",
+    "SeededBits": "model.random_bits",
+    "SystemBits": "model.random_bits",
+    "TapedBits": "model.random_bits",
+    "Target": "model.targets",
+    "Verdict": "model.findings",
+    "ZeroConcentrated": "model.claims",
+    "audit": "auditing.referee",
+    "one_by_one": "model.releases",
+    "prove": "laws.proof",
 }
 
 

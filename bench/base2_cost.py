@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from bench.common.timing import in_turns

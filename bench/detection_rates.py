@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from attacklab.findings import Finding, Severity, Verdict
-from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
+from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
+from attacklab.model.findings import Finding, Severity, Verdict
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from bench.detection import Specimen

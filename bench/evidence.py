@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts, Verdict
-from attacklab.referee import audit
+from attacklab.auditing.referee import audit
+from attacklab.auditing.statistics.inference import clopper_pearson
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts, Verdict
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from attacklab.statistics.inference import clopper_pearson
-from attacklab.targets import Target
 from bench.common.known_flaws import audit_known_flaws
 from experiments import targets
 from experiments.common.simulated_audits import (

@@ -6,9 +6,9 @@ import math
 import time
 from typing import Any
 
-from attacklab.attacks.black_box import BlackBox
-from attacklab.findings import Finding, Verdict
-from attacklab.largest_epsilon import largest_epsilon
+from attacklab.auditing.attacks.black_box import BlackBox
+from attacklab.auditing.largest_epsilon import largest_epsilon
+from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from bench.common.peer_mechanisms import CLAIM, PEERS, Peer

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from attacklab.findings import Verdict
-from attacklab.flaws import catalogue
+from attacklab.auditing.flaws import catalogue
+from attacklab.model.findings import Verdict
 from attacklab.processes.lines import Limits
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Cell, Figure, Matrix

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attacklab.claims import PrivacyClaim
-from attacklab.domains import Domain, Records
-from attacklab.errors import UsageError
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Kind, Target
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.domains import Domain, Records
+from attacklab.model.errors import UsageError
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Kind, Target
 from challenges import library
 from challenges.uses import (
     Errors,

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.errors import UsageError
-from attacklab.random_bits import RandomBits, SeededBits
-from attacklab.targets import in_one_line
+from attacklab.model.errors import UsageError
+from attacklab.model.random_bits import RandomBits, SeededBits
+from attacklab.model.targets import in_one_line
 from challenges.catalogue import CHALLENGES, Challenge
 from challenges.laws import first_unproved, with_bits
 from challenges.rules import parsed

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.errors import OutsideDomain, TargetError, UsageError
-from attacklab.findings import Counts, Verdict
-from attacklab.neighbours import NeighbouringPair
-from attacklab.referee import audit
-from attacklab.statistics.betting import judge
-from attacklab.statistics.inference import Assessment
-from attacklab.targets import Kind
+from attacklab.auditing.referee import audit
+from attacklab.auditing.statistics.betting import judge
+from attacklab.auditing.statistics.inference import Assessment
+from attacklab.model.errors import OutsideDomain, TargetError, UsageError
+from attacklab.model.findings import Counts, Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Kind
 from challenges.catalogue import Challenge
 from challenges.child import draw
 from challenges.handed_in import SECONDS, HandedIn

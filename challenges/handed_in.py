@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.errors import UsageError
+from attacklab.model.errors import UsageError
 from attacklab.processes.failures import ChildError
 from attacklab.processes.lines import ChildProcess, Limits
 from challenges.catalogue import CHALLENGES, Challenge

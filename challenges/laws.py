@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.errors import LabError, UsageError
 from attacklab.laws import Decision, Law, Limits, certify, enumerate_law
-from attacklab.random_bits import RandomBits
-from attacklab.targets import in_one_line
+from attacklab.model.errors import LabError, UsageError
+from attacklab.model.random_bits import RandomBits
+from attacklab.model.targets import in_one_line
 
 LIMITS = Limits(seconds=20.0)
 """What the enumeration of one law may take."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from attacklab.errors import UsageError
+from attacklab.model.errors import UsageError
 
 _IMPORTS = """
 __future__ bisect challenges.library collections collections.abc decimal fractions functools itertools math numpy

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks import (
+from attacklab.auditing.attacks import (
     Attack,
     DoubleBudget,
     LocalSensitivity,
@@ -21,16 +21,16 @@ from attacklab.attacks import (
     TruncatedAddition,
     ZeroRounding,
 )
-from attacklab.attacks.black_box import BlackBox
-from attacklab.findings import Counts, Finding, Verdict
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32
-from attacklab.neighbours import NeighbouringPair
-from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.attacks.black_box import BlackBox
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.statistics.betting import judge
+from attacklab.auditing.statistics.inference import share_of_alpha
+from attacklab.model.findings import Counts, Finding, Verdict
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from attacklab.statistics.betting import judge
-from attacklab.statistics.inference import share_of_alpha
-from attacklab.targets import Target
 from experiments import targets
 
 QUESTION = "What does a black-box search find with no hint, compared with the attacks written for each flaw?"

@@ -18,10 +18,10 @@ from typing import Any
 
 from attacklab.calibration import QUANTITIES, CalibrationFinding, ProgramFormula, calibrate, record
 from attacklab.calibration.quantities import Arguments
-from attacklab.errors import UsageError
-from attacklab.files import write_whole
-from attacklab.findings import Verdict, to_text
 from attacklab.libraries.environments import Environment, environments
+from attacklab.model.errors import UsageError
+from attacklab.model.files import write_whole
+from attacklab.model.findings import Verdict, to_text
 from attacklab.processes.lines import Limits
 from attacklab.reporting.experiment import Collected, Settings, measured_here
 from attacklab.reporting.figures import Figure, Panel, Role

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.findings import Finding, Verdict
-from attacklab.random_bits import SeededBits
-from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.statistics.inference import clopper_pearson, share_of_alpha
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from attacklab.statistics.inference import clopper_pearson, share_of_alpha
-from attacklab.targets import Target
 from experiments.common.profile_audits import Draws, HalfLines, decided, edge, fewest_trials_of, replayed
 from mechanisms.core.grid import Grid
 from mechanisms.gaussian.claims import discrete_gaussian_delta

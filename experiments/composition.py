@@ -24,17 +24,17 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from attacklab.attacks.base import bounds_of
-from attacklab.attacks.local_sensitivity import estimated_scale
-from attacklab.attacks.samplers.laplace import NUMPY, reachable
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts, Estimate
-from attacklab.floats import Doubles
+from attacklab.auditing.attacks.base import bounds_of
+from attacklab.auditing.attacks.local_sensitivity import estimated_scale
+from attacklab.auditing.attacks.samplers.laplace import NUMPY, reachable
+from attacklab.auditing.referee import DEFAULT_ALPHA
+from attacklab.auditing.statistics.inference import assess, share_of_alpha
 from attacklab.laws import Law, Limits, enumerate_law, hockey_stick
-from attacklab.referee import DEFAULT_ALPHA
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts, Estimate
+from attacklab.model.floats import Doubles
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from attacklab.statistics.inference import assess, share_of_alpha
 from experiments import targets
 from experiments.common.composition_bounds import (
     advanced_ceiling,

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from gmpy2 import mpq
 
-from attacklab.claims import PrivacyClaim
 from attacklab.laws import Bounds, Law, Limits, enumerate_law, largest_ratio, log_bounds, smallest_delta, trade_off
+from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle

@@ -20,9 +20,9 @@ from typing import Any, TypeAlias
 
 from gmpy2 import mpq
 
-from attacklab.errors import TargetError
 from attacklab.laws import Bounds, Limits, enumerate_law, exp_bounds
 from attacklab.libraries.environments import Environment, environments
+from attacklab.model.errors import TargetError
 from attacklab.reporting.experiment import Collected, Settings, measured_here
 from attacklab.reporting.figures import Figure, Panel, Role
 from experiments.common.bounds import as_floats, middle

@@ -19,18 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
-from attacklab.files import write_whole
-from attacklab.findings import WORST_FIRST, Finding, Verdict, decisive, lower_text, read_record, record, to_text
+from attacklab.auditing.attacks import ATTACKS, Attack, Precision, SumSensitivity
+from attacklab.auditing.referee import DEFAULT_ALPHA
+from attacklab.auditing.statistics.inference import share_of_alpha
+from attacklab.auditing.timed_audit import timed_audit
 from attacklab.libraries import Library, library
 from attacklab.libraries.environments import environments
+from attacklab.model.files import write_whole
+from attacklab.model.findings import WORST_FIRST, Finding, Verdict, decisive, lower_text, read_record, record, to_text
+from attacklab.model.targets import Target
 from attacklab.processes.targets import ProcessRelease, isolated
-from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import Collected, Settings, measured_here
 from attacklab.reporting.figures import Cell, Figure, Matrix
-from attacklab.statistics.inference import share_of_alpha
-from attacklab.targets import Target
-from attacklab.timed_audit import timed_audit
 from experiments.common.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
 
 QUESTION = "What do the attacks find in the DP libraries that people use?"

@@ -1,4 +1,4 @@
-"""Local-sensitivity leakage on the ages of the Adult table (see attacklab.attacks.local_sensitivity)."""
+"""Local-sensitivity leakage on the ages of the Adult table (see attacklab.auditing.attacks.local_sensitivity)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks import LocalSensitivity
-from attacklab.attacks.base import bounds_of
-from attacklab.attacks.local_sensitivity import estimated_scale, size_of_scale
-from attacklab.findings import Counts, Verdict
-from attacklab.referee import DEFAULT_ALPHA
+from attacklab.auditing.attacks import LocalSensitivity
+from attacklab.auditing.attacks.base import bounds_of
+from attacklab.auditing.attacks.local_sensitivity import estimated_scale, size_of_scale
+from attacklab.auditing.referee import DEFAULT_ALPHA
+from attacklab.auditing.statistics.inference import assess, share_of_alpha
+from attacklab.model.findings import Counts, Verdict
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
-from attacklab.statistics.inference import assess, share_of_alpha
-from attacklab.targets import Target
 from experiments import targets
 from experiments.common.adult import ages
 from experiments.common.curves import estimate_series, line

@@ -1,4 +1,4 @@
-"""Low bits of Gaussian noise (see attacklab.attacks.low_bit_gaussian)."""
+"""Low bits of Gaussian noise (see attacklab.auditing.attacks.low_bit_gaussian)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.low_bit_gaussian import LowBitGaussian
-from attacklab.attacks.samplers import gaussian as samplers
-from attacklab.attacks.samplers.model import Assumed, Model
-from attacklab.attacks.samplers.products import ANY
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Estimate, Finding
-from attacklab.floats import format_of_type
+from attacklab.auditing.attacks.low_bit_gaussian import LowBitGaussian
+from attacklab.auditing.attacks.samplers import gaussian as samplers
+from attacklab.auditing.attacks.samplers.model import Assumed, Model
+from attacklab.auditing.attacks.samplers.products import ANY
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Estimate, Finding
+from attacklab.model.floats import format_of_type
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
-from attacklab.targets import Target
 from experiments.common.curves import advantage_of, advantage_series, claimed_epsilon, findings_of, line, marks
 from experiments.common.sweeps import Maker, sweep
 from experiments.targets import gaussians as targets

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks import (
+from attacklab.auditing.attacks import (
     ALL_ATTACKS,
     Attack,
     LostWeights,
@@ -26,9 +26,15 @@ from attacklab.attacks import (
     TruncatedAddition,
     ZeroRounding,
 )
-from attacklab.attacks.work import Work
-from attacklab.bisection import least
-from attacklab.findings import (
+from attacklab.auditing.attacks.work import Work
+from attacklab.auditing.observed_work import with_bits_drawn, with_bits_taken
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.statistics.inference import share_of_alpha
+from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
+from attacklab.laws.enclosures import float_above, float_below
+from attacklab.laws.proof import default_pair, prove
+from attacklab.model.bisection import least
+from attacklab.model.findings import (
     CERTIFICATE,
     EXACT_LAW,
     Estimate,
@@ -39,17 +45,11 @@ from attacklab.findings import (
     described_pair,
     read_record,
 )
-from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
-from attacklab.laws.enclosures import float_above, float_below
-from attacklab.neighbours import NeighbouringPair
-from attacklab.observed_work import with_bits_drawn, with_bits_taken
-from attacklab.proof import default_pair, prove
-from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Kind, Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.reporting.proofs import PROOFS, RECORD
-from attacklab.statistics.inference import share_of_alpha
-from attacklab.targets import Kind, Target
 from experiments import targets
 
 QUESTION = "Which attack refutes the claim of which implementation?"

@@ -1,4 +1,7 @@
-"""Work seen beside the output, counted and measured (see attacklab.attacks.work and attacklab.statistics.timing)."""
+"""Work seen beside the output, counted and measured.
+
+See `attacklab.auditing.attacks.work` and `attacklab.auditing.statistics.timing`.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks.work import Work, work_events
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.neighbours import NeighbouringPair
-from attacklab.observed_work import interleaved, with_bits_drawn, with_bits_taken, with_time
-from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.attacks.work import Work, work_events
+from attacklab.auditing.observed_work import interleaved, with_bits_drawn, with_bits_taken, with_time
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.statistics.inference import assess, share_of_alpha
+from attacklab.auditing.statistics.timing import timing_test
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Outputs, Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from attacklab.statistics.inference import assess, share_of_alpha
-from attacklab.statistics.timing import timing_test
-from attacklab.targets import Outputs, Target
 from experiments.common.curves import (
     advantage_of,
     advantage_series,

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 from gmpy2 import mpq
 
-from attacklab.claims import PrivacyClaim
 from attacklab.laws import advantage, enumerate_law, smallest_delta
+from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle

@@ -1,4 +1,4 @@
-"""NaN, infinities and extremes (see attacklab.attacks.special_values)."""
+"""NaN, infinities and extremes (see attacklab.auditing.attacks.special_values)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.special_values import SPECIAL_RECORDS, SPECIAL_UTILITIES, SpecialValues
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts, Finding
-from attacklab.referee import DEFAULT_ALPHA
+from attacklab.auditing.attacks.special_values import SPECIAL_RECORDS, SPECIAL_UTILITIES, SpecialValues
+from attacklab.auditing.referee import DEFAULT_ALPHA
+from attacklab.auditing.statistics.inference import assess, share_of_alpha
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts, Finding
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from attacklab.statistics.inference import assess, share_of_alpha
-from attacklab.targets import Target
 from experiments import targets
 from experiments.common.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage, line, marks
 from experiments.common.sweeps import Rows, audits

@@ -1,6 +1,6 @@
 """The textbook's own flaws: by exact computation where samples see nothing, and as attacks where they do.
 
-See attacklab.attacks.known_pairs, and experiments.common.textbook_laws for the computations.
+See attacklab.auditing.attacks.known_pairs, and experiments.common.textbook_laws for the computations.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attacklab.attacks.base import Attack
-from attacklab.attacks.known_pairs import DoubleBudget, MissingClip, PositionChunks
-from attacklab.findings import Finding
-from attacklab.referee import DEFAULT_ALPHA
+from attacklab.auditing.attacks.base import Attack
+from attacklab.auditing.attacks.known_pairs import DoubleBudget, MissingClip, PositionChunks
+from attacklab.auditing.referee import DEFAULT_ALPHA
+from attacklab.auditing.statistics.inference import share_of_alpha
+from attacklab.model.findings import Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from attacklab.statistics.inference import share_of_alpha
 from experiments import targets
 from experiments.common.curves import line, marks
 from experiments.common.sweeps import Maker, audits

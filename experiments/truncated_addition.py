@@ -1,4 +1,4 @@
-"""Truncated addition against the exponential mechanism (see attacklab.attacks.truncated_addition)."""
+"""Truncated addition against the exponential mechanism (see attacklab.auditing.attacks.truncated_addition)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks import TruncatedAddition
-from attacklab.findings import Finding
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
+from attacklab.auditing.attacks import TruncatedAddition
+from attacklab.auditing.referee import DEFAULT_ALPHA
+from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.laws import advantage, hockey_stick, one_uniform, step_law
-from attacklab.neighbours import NeighbouringPair
-from attacklab.referee import DEFAULT_ALPHA
+from attacklab.model.findings import Finding
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from attacklab.statistics.inference import share_of_alpha
-from attacklab.targets import Target
 from experiments import targets
 from experiments.common.curves import advantage_series, findings_of, line
 from experiments.common.sweeps import Maker, audits

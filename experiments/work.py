@@ -15,9 +15,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, cast
 
-from attacklab.claims import PrivacyClaim
 from attacklab.laws import Divergence, Law, Limits, advantage, enumerate_law, largest_ratio, log_bounds
 from attacklab.laws.counted_work import Counted
+from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle

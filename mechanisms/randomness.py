@@ -2,8 +2,8 @@
 
 A mechanism that takes its randomness from a `RandomBits`, lazily and only from there, is a deterministic function of a
 bit string. That is what allows its output law to be found exactly, by running it on every bit string; `call` and
-`repeat` exist so that such a search is finite where the mechanism loops. Sources are in `attacklab.random_bits`; any
-object with these methods will do.
+`repeat` exist so that such a search is finite where the mechanism loops. Sources are in
+`attacklab.model.random_bits`; any object with these methods will do.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ PRELOADED = (
     "hypothesis",
     "pytest",
     "scipy.special",
-    "attacklab.proof",
+    "attacklab.laws.proof",
     "attacklab.laws.standard_random",
     "experiments.targets",
 )

@@ -20,7 +20,7 @@ from gmpy2 import mpq
 
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.law import Bounds
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.cells import Cells
 from mechanisms.core.gaussian_claims import delta, gaussian_dp, least_sigma
 from mechanisms.core.inversion import invert

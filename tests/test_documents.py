@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from attacklab.claims import PrivacyClaim, claim_from_json
-from attacklab.findings import Verdict, read_record
-from attacklab.loading import targets_of
+from attacklab.model.claims import PrivacyClaim, claim_from_json
+from attacklab.model.findings import Verdict, read_record
+from attacklab.model.loading import targets_of
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

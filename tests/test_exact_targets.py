@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from attacklab.findings import Verdict
-from attacklab.neighbours import NeighbouringPair
-from attacklab.proof import prove_all
-from attacklab.targets import Kind, Target
+from attacklab.laws.proof import prove_all
+from attacklab.model.findings import Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Kind, Target
 from experiments import targets
 
 SECONDS = 10.0

@@ -19,11 +19,11 @@ from gmpy2 import mpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.findings import Finding, Verdict
 from attacklab.laws import Bounds, Law, deviation, enumerate_law, normalised, smallest_epsilon
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.proof import LIMITS, laws_of, prove
-from attacklab.targets import Target
+from attacklab.laws.proof import LIMITS, laws_of, prove
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteLaplace

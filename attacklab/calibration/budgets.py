@@ -14,7 +14,7 @@ from fractions import Fraction
 import gmpy2
 
 from attacklab.calibration.refinement import is_narrow, refined
-from attacklab.intervals import Interval
+from attacklab.model.intervals import Interval
 
 
 def total(parts: Sequence[float]) -> Interval:

@@ -1,8 +1,8 @@
 """What ρ-zCDP implies, enclosed from both sides: no conversion may promise less than the lower bound.
 
-From above: what `attacklab.claims` certifies of ρ-zCDP. From below: a mechanism with two answers, of probabilities p
-and q of the first, that is certified to be ρ-zCDP. Where δ is small it is that in which the proof of Canonne, Kamath
-and Steinke 2020, proposition 12, ends: q = p·e^(−t) for t = ε + ln(1 + 1/λ) and p = e^(λ(λ+1)ρ − λt) at the best λ,
+From above: what `attacklab.model.claims` certifies of ρ-zCDP. From below: a mechanism with two answers, of
+probabilities p and q of the first, that is certified to be ρ-zCDP. Where δ is small it is that in which the proof of
+Canonne, Kamath and Steinke 2020, proposition 12, ends: q = p·e^(−t) for t = ε + ln(1 + 1/λ) and p = e^(λ(λ+1)ρ − λt) at the best λ,
 which is α − 1. Elsewhere it is the event that the certificate from above touches. A mechanism that gives the first
 answer less often, by the same part under both inputs, has as much less δ and has room to be certified in, because K(λ)
 = ln E[e^(λZ)] of the privacy loss Z is convex. On a cell [a, b] it is at most its chord, and ρλ(λ+1) is its own chord
@@ -18,11 +18,11 @@ from typing import Any
 import gmpy2
 import scipy
 
-from attacklab.bisection import least
 from attacklab.calibration.refinement import crossing, exact
-from attacklab.claims import ZeroConcentrated
-from attacklab.claims.cuts import best_order, conversion, delta_bound, telling_event
-from attacklab.intervals import Interval
+from attacklab.model.bisection import least
+from attacklab.model.claims import ZeroConcentrated
+from attacklab.model.claims.cuts import best_order, conversion, delta_bound, telling_event
+from attacklab.model.intervals import Interval
 
 MOST_CELLS = 4096
 FINEST_HALVINGS = 52

@@ -17,10 +17,10 @@ from typing import Any
 import gmpy2
 
 from attacklab.calibration.quantities import Argument
-from attacklab.errors import UsageError
-from attacklab.files import read_regular
-from attacklab.findings import Verdict, environment
-from attacklab.intervals import Interval
+from attacklab.model.errors import UsageError
+from attacklab.model.files import read_regular
+from attacklab.model.findings import Verdict, environment
+from attacklab.model.intervals import Interval
 
 SCHEMA = "attacklab/calibration/1"
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from attacklab.calibration.refinement import crossing, is_kept, is_narrow, refined
-from attacklab.claims.gaussian import gaussian_delta
-from attacklab.intervals import Interval
+from attacklab.model.claims.gaussian import gaussian_delta
+from attacklab.model.intervals import Interval
 
 
 def delta(epsilon: float, sigma: float, sensitivity: float) -> Interval:

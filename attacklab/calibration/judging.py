@@ -8,10 +8,10 @@ from numbers import Real
 
 from attacklab.calibration.findings import CalibrationFinding, deviation
 from attacklab.calibration.quantities import Arguments, Quantity, Unsafe, quantity
-from attacklab.errors import LabFault
-from attacklab.findings import Verdict
-from attacklab.intervals import Interval
-from attacklab.targets import described, in_one_line
+from attacklab.model.errors import LabFault
+from attacklab.model.findings import Verdict
+from attacklab.model.intervals import Interval
+from attacklab.model.targets import described, in_one_line
 
 
 def calibrate(

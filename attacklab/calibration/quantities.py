@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from attacklab.calibration import budgets, concentrated, gaussian, tails
 from attacklab.calibration.grids import GRIDS
-from attacklab.errors import UsageError
-from attacklab.intervals import Interval
+from attacklab.model.errors import UsageError
+from attacklab.model.intervals import Interval
 
 Argument: TypeAlias = float | int | tuple[float, ...]
 Arguments: TypeAlias = Mapping[str, Argument]
@@ -78,7 +78,7 @@ def _bound(name: str, arguments: tuple[tuple[str, Argument], ...]) -> Interval:
 
 _LARGE = Unsafe.TOO_LARGE
 _BALLE = "Balle and Wang 2018, theorem 8"
-_ZCDP = "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/claims/cuts.py; docs/how_to/calibration.md"
+_ZCDP = "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/model/claims/cuts.py; docs/how_to/calibration.md"
 _STABILITY = "Korolova et al. 2009; Rogers 2023, algorithm 1"
 _BETWEEN = "one between two integers acts as the larger"
 _KAIROUZ = "Kairouz, Oh and Viswanath 2015, theorem 3.3"

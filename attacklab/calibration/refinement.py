@@ -10,7 +10,7 @@ from typing import Any
 
 import gmpy2
 
-from attacklab.intervals import Interval, precision
+from attacklab.model.intervals import Interval, precision
 
 PRECISIONS = (192, 768, 3072, 12288)
 """Bits of the significands, tried in this order."""

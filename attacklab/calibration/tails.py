@@ -14,11 +14,11 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from attacklab.bisection import first
 from attacklab.calibration.budgets import any_of
 from attacklab.calibration.refinement import is_kept, is_narrow, refined
-from attacklab.errors import LabFault
-from attacklab.intervals import Interval
+from attacklab.model.bisection import first
+from attacklab.model.errors import LabFault
+from attacklab.model.intervals import Interval
 
 Tail: TypeAlias = Callable[[float, int], Interval]
 """P[X > t] from a noise scale and an integer t, with whatever precision is set."""

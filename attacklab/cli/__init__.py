@@ -25,7 +25,7 @@ from typer.main import get_command
 
 from attacklab.cli.messages import say
 from attacklab.cli.status import Status
-from attacklab.errors import UsageError
+from attacklab.model.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

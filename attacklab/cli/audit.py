@@ -11,8 +11,11 @@ from typing import Any
 
 import typer
 
-from attacklab.attacks import ALL_ATTACKS
-from attacklab.attacks.base import Attack
+from attacklab.auditing.attacks import ALL_ATTACKS
+from attacklab.auditing.attacks.base import Attack
+from attacklab.auditing.largest_epsilon import largest_epsilon
+from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
+from attacklab.auditing.timed_audit import timed_audit
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
@@ -20,15 +23,12 @@ from attacklab.cli.scripts import script_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
-from attacklab.errors import UsageError
-from attacklab.files import require_writable
-from attacklab.findings import Finding, Verdict
-from attacklab.largest_epsilon import largest_epsilon
-from attacklab.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
+from attacklab.model.errors import UsageError
+from attacklab.model.files import require_writable
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Kind
 from attacklab.reporting.progress import progress
 from attacklab.reporting.summary import UNDECIDED
-from attacklab.targets import Kind
-from attacklab.timed_audit import timed_audit
 
 
 def command(

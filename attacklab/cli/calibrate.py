@@ -14,10 +14,10 @@ from attacklab.cli import options
 from attacklab.cli.messages import say, words_of
 from attacklab.cli.output import Files, console, only_findings_on_output
 from attacklab.cli.status import Status
-from attacklab.errors import UsageError
-from attacklab.findings import WORST_FIRST, Verdict, to_text
-from attacklab.loading import load_function
-from attacklab.plain_text import plain
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import WORST_FIRST, Verdict, to_text
+from attacklab.model.loading import load_function
+from attacklab.model.plain_text import plain
 from attacklab.processes.lines import DEFAULT_SECONDS, Limits
 
 LIST = "list"

@@ -11,8 +11,8 @@ from attacklab.cli import options
 from attacklab.cli.messages import by_name
 from attacklab.cli.options import ChallengeAction
 from attacklab.cli.status import Status
-from attacklab.errors import UsageError
-from attacklab.plain_text import plain
+from attacklab.model.errors import UsageError
+from attacklab.model.plain_text import plain
 from attacklab.reporting.experiment import enter_lab
 
 

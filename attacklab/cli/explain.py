@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
+from attacklab.auditing.flaws import catalogue
 from attacklab.cli import options
 from attacklab.cli.messages import by_name
 from attacklab.cli.output import INDENT, console, print_wrapped, printing
-from attacklab.flaws import catalogue
 from attacklab.reporting.wording import EXAMPLE, explanation
 
 

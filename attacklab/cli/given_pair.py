@@ -6,11 +6,11 @@ import json
 import re
 from typing import Any
 
-from attacklab.domains.finite import all_databases, all_utilities
-from attacklab.domains.text import pair_of
-from attacklab.errors import UsageError
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Kind, Target
+from attacklab.model.domains.finite import all_databases, all_utilities
+from attacklab.model.domains.text import pair_of
+from attacklab.model.errors import UsageError
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Kind, Target
 
 UP_TO = re.compile(r"up to (?P<most>\d+) of (?P<values>.+)")
 RANGE = re.compile(r"(?P<low>-?\d+)\.\.(?P<high>-?\d+)")

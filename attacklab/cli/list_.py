@@ -6,14 +6,14 @@ from pathlib import Path
 
 from rich.table import Table
 
-from attacklab.attacks import ALL_ATTACKS
+from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.cli.messages import say
 from attacklab.cli.output import console
-from attacklab.errors import UsageError
 from attacklab.libraries import NAMES, Library, library
 from attacklab.libraries.environments import Environment, environments
-from attacklab.loading import targets_of
-from attacklab.plain_text import plain
+from attacklab.model.errors import UsageError
+from attacklab.model.loading import targets_of
+from attacklab.model.plain_text import plain
 from attacklab.reporting.experiment import FOLDER, is_lab, load_experiments
 
 

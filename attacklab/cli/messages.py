@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import typer
 
-from attacklab.errors import UsageError
-from attacklab.plain_text import plain
+from attacklab.model.errors import UsageError
+from attacklab.model.plain_text import plain
 
 Named = TypeVar("Named")
 

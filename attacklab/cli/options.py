@@ -12,9 +12,9 @@ from typing import Annotated, TypeAlias
 
 from typer import Argument, Option
 
-from attacklab.neighbours import Relation as _Relation
-from attacklab.referee import DEFAULT_TRIALS
-from attacklab.targets import Kind as _Kind
+from attacklab.auditing.referee import DEFAULT_TRIALS
+from attacklab.model.neighbours import Relation as _Relation
+from attacklab.model.targets import Kind as _Kind
 
 # What is attacked or proved
 AuditTarget: TypeAlias = Annotated[

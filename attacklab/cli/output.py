@@ -21,12 +21,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from attacklab.auditing.ordinary import best
 from attacklab.cli.status import Status
-from attacklab.errors import UsageError
-from attacklab.files import Made, is_standard_output, require_writable, write_whole
-from attacklab.findings import Finding, Verdict, environment, record, to_text
-from attacklab.ordinary import best
-from attacklab.plain_text import plain
+from attacklab.model.errors import UsageError
+from attacklab.model.files import Made, is_standard_output, require_writable, write_whole
+from attacklab.model.findings import Finding, Verdict, environment, record, to_text
+from attacklab.model.plain_text import plain
 from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.summary import UNDECIDED, summary

@@ -10,9 +10,9 @@ from attacklab.cli import options
 from attacklab.cli.messages import say
 from attacklab.cli.output import printing
 from attacklab.cli.scripts import script_of
-from attacklab.files import Made, require_writable, write_whole
-from attacklab.findings import read_record
-from attacklab.poc import chosen_finding
+from attacklab.model.files import Made, require_writable, write_whole
+from attacklab.model.findings import read_record
+from attacklab.reporting.poc import chosen_finding
 
 
 def command(

@@ -13,12 +13,12 @@ from attacklab.cli import options
 from attacklab.cli.given_pair import given_inputs, given_pair
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.target_options import TargetOptions
-from attacklab.errors import UsageError
-from attacklab.files import require_writable_folder
-from attacklab.findings import Finding
-from attacklab.proof import LIMITS, SECONDS, find_checker, prove_all, prove_every_pair, prove_inputs
+from attacklab.laws.proof import LIMITS, SECONDS, find_checker, prove_all, prove_every_pair, prove_inputs
+from attacklab.model.errors import UsageError
+from attacklab.model.files import require_writable_folder
+from attacklab.model.findings import Finding
+from attacklab.model.targets import Target
 from attacklab.reporting.progress import status_line
-from attacklab.targets import Target
 
 PROOFS = Path("reports", "proofs")
 """Where certificates are written."""

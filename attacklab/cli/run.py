@@ -11,8 +11,8 @@ from pathlib import Path
 from attacklab.cli import options
 from attacklab.cli.messages import by_name
 from attacklab.cli.output import console
-from attacklab.files import require_writable_folder, write_whole
-from attacklab.findings import Verdict, read_record
+from attacklab.model.files import require_writable_folder, write_whole
+from attacklab.model.findings import Verdict, read_record
 from attacklab.reporting.experiment import (
     BENCH,
     FOLDER,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 
 from attacklab.cli.target_options import TargetOptions
-from attacklab.findings import Finding
-from attacklab.poc import Call, proof_of_concept
+from attacklab.model.findings import Finding
+from attacklab.reporting.poc import Call, proof_of_concept
 
 
 def script_of(finding: Finding) -> str:

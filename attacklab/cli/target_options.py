@@ -12,18 +12,18 @@ from typing import Any
 
 import typer
 
-from attacklab.claims import Claim
 from attacklab.cli.messages import words_of
-from attacklab.domains import domain_from_text, read_pairs
-from attacklab.errors import UsageError
-from attacklab.findings import recorded_pairs
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
-from attacklab.loading import claim_of, load_target
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.model.claims import Claim
+from attacklab.model.domains import domain_from_text, read_pairs
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import recorded_pairs
+from attacklab.model.loading import claim_of, load_target
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Kind, Target
 from attacklab.processes.targets import external, isolated
 from attacklab.reporting.sarif import Place
-from attacklab.targets import Kind, Target
 
 
 @dataclass(frozen=True, kw_only=True)

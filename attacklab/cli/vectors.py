@@ -11,16 +11,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.cli import options
 from attacklab.cli.messages import say, words_of
 from attacklab.cli.options import VectorsAction
 from attacklab.cli.output import Files
 from attacklab.cli.status import Status
-from attacklab.errors import UsageError
-from attacklab.files import require_writable_folder, write_whole
-from attacklab.findings import Severity, Verdict, environment, to_text
+from attacklab.model.errors import UsageError
+from attacklab.model.files import require_writable_folder, write_whole
+from attacklab.model.findings import Severity, Verdict, environment, to_text
 from attacklab.processes.lines import DEFAULT_SECONDS, Limits
-from attacklab.referee import DEFAULT_ALPHA
 from attacklab.reporting.experiment import enter_lab
 from attacklab.vectors import read_file
 from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, check

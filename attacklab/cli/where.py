@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from attacklab.cli.messages import say
-from attacklab.errors import UsageError
 from attacklab.libraries import Library
+from attacklab.model.errors import UsageError
 from attacklab.processes.batches import Bench
 from attacklab.processes.dask import DaskWorkers
 from attacklab.processes.runners import Here, Runner, WhenLong

@@ -15,12 +15,12 @@ from typing import Any
 
 from gmpy2 import mpq
 
-from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.laws.divergences import hockey_stick, smallest_epsilon
 from attacklab.laws.enclosures import PRECISION
 from attacklab.laws.gaussian import smallest_mu
 from attacklab.laws.law import Bounds, Law
 from attacklab.laws.renyi import common_part, keeps_zcdp, smallest_rho, worse_renyi_divergence
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 
 MOST_EPSILON = 1 << 20
 """The largest ε whose e^ε is enclosed."""

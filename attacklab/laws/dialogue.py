@@ -17,7 +17,6 @@ from typing import Any
 
 from gmpy2 import mpq
 
-from attacklab.errors import UsageError
 from attacklab.laws.dialogue_checks import Checks
 from attacklab.laws.enumeration import Limits, Progress
 from attacklab.laws.errors import LawError, NeverEnds
@@ -26,7 +25,8 @@ from attacklab.laws.law import Law, total
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw, laws_used, script_to
 from attacklab.laws.tape import Frontier
-from attacklab.random_bits import SeededBits
+from attacklab.model.errors import UsageError
+from attacklab.model.random_bits import SeededBits
 
 MOST_VALUES = 1 << 16
 """The most values of one draw: each is a run of its own, since nobody sees how the program compares them."""

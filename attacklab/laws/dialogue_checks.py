@@ -20,7 +20,7 @@ from typing import TypeAlias
 from attacklab.laws.external_program import Partner, Run, Step, departure, drawn, not_begun_again
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 
 _FRESH = 4
 """How many runs of a pass are each the first of a process."""

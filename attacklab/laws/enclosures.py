@@ -8,9 +8,9 @@ from typing import Any
 
 from gmpy2 import mpq
 
-from attacklab.intervals import Interval
-from attacklab.intervals import precision as with_precision
 from attacklab.laws.law import Bounds, Law, total
+from attacklab.model.intervals import Interval
+from attacklab.model.intervals import precision as with_precision
 
 #: Bits of the significand by default.
 PRECISION = 256

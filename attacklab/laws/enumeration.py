@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from gmpy2 import mpq
 
-from attacklab.errors import UsageError, UsageTypeError, passes_through
 from attacklab.laws.counted_work import Counted, Work
 from attacklab.laws.errors import LawError, NeverEnds, OpaqueOutcome, OpaqueState, SamplerFailed, StateChanged
 from attacklab.laws.law import Law, total
@@ -27,6 +26,7 @@ from attacklab.laws.snapshot import CannotCompare, Snapshot, Unchanged, call_par
 from attacklab.laws.tape import Find, Found, Frontier, Leaf, Path, PutAside, Span, Stop, Tape
 from attacklab.laws.uniform import is_undecided, settled
 from attacklab.laws.watched_names import WatchedNames
+from attacklab.model.errors import UsageError, UsageTypeError, passes_through
 
 #: Laws of called samplers are resolved this much more closely, so that they add little to the caller's unresolved mass.
 _CALLED = Fraction(1, 1 << 16)

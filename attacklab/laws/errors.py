@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attacklab.errors import TargetError
+from attacklab.model.errors import TargetError
 
 
 class LawError(TargetError):

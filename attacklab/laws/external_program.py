@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from attacklab.laws.errors import NeverEnds, NotDeterministic
 from attacklab.laws.requests import BEGINNINGS, Draw, Event, NotInProtocol, Output, parse, shown
 from attacklab.laws.requests import REJECTED as REJECTED_ROUND
-from attacklab.random_bits import REJECTED, RandomBits
+from attacklab.model.random_bits import REJECTED, RandomBits
 
 Step: TypeAlias = tuple[str, "str | None"]
 """A line that the program writes, and the reply to it; None if it asks for none."""

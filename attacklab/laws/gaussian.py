@@ -31,9 +31,9 @@ from typing import Any
 import gmpy2
 from gmpy2 import mpq
 
-from attacklab.intervals import PRECISION, Interval
 from attacklab.laws.divergences import by_ratio
 from attacklab.laws.law import Law
+from attacklab.model.intervals import PRECISION, Interval
 
 HALF = mpq(1, 2)
 MOST_NEWTON_STEPS = 64

@@ -31,8 +31,8 @@ import numpy as np
 import scipy
 from gmpy2 import mpq
 
-from attacklab.intervals import Interval
 from attacklab.laws.law import Law, total
+from attacklab.model.intervals import Interval
 
 MOST_STEPS = 2_000
 """How long a chain of orders may get; at its end the claim is left undecided."""

@@ -19,11 +19,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.errors import passes_through
 from attacklab.laws import foreign_calls
 from attacklab.laws.errors import LawError, LooksAtDraws, NotDeterministic, SamplerFailed
 from attacklab.laws.outcomes import tag
 from attacklab.laws.tape import Chosen, Drawn, Found, Leaf, Span
+from attacklab.model.errors import passes_through
 
 #: How many points inside the decided intervals of a leaf are played, besides their ends.
 _INNER = 64

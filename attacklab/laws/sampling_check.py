@@ -30,11 +30,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from attacklab.errors import passes_through
 from attacklab.laws.errors import Contradicted, LawError, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
-from attacklab.random_bits import SeededBits
+from attacklab.model.errors import passes_through
+from attacklab.model.random_bits import SeededBits
 
 RUNS = 20_000
 SECONDS = 30.0

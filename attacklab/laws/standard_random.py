@@ -30,7 +30,7 @@ import numpy as np
 
 from attacklab.laws.errors import LawError
 from attacklab.laws.uniform import UniformInteger
-from attacklab.random_bits import REJECTED, RandomBits
+from attacklab.model.random_bits import REJECTED, RandomBits
 
 Outcome = TypeVar("Outcome")
 Item = TypeVar("Item")

@@ -12,7 +12,7 @@ import numpy as np
 from gmpy2 import mpq, mpz
 from numpy.typing import DTypeLike, NDArray
 
-from attacklab.bisection import least
+from attacklab.model.bisection import least
 
 Comparison = Callable[[Any, Any], Any]
 

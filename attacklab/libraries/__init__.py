@@ -28,7 +28,7 @@ from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
-from attacklab.errors import UsageError
+from attacklab.model.errors import UsageError
 
 NAMES = (
     *("numpy", "scipy", "diffprivlib", "opendp", "pydp", "pipelinedp", "tumult", "smartnoise"),

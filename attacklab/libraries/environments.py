@@ -12,7 +12,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from attacklab.errors import UsageError
+from attacklab.model.errors import UsageError
 
 PINNED, BUILT = "environments", ".environments"
 

@@ -25,14 +25,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import FEW, Attack, Event, Scenario
-from attacklab.attacks.common.failures import FAILS, answered, is_failure
-from attacklab.attacks.features import hashes
-from attacklab.attacks.plain import ANYWHERE, OF_NUMBERS
-from attacklab.errors import AttackError, LabError, LabFault, OutsideDomain, TargetError
-from attacklab.findings import Counts, EventCode, Severity, described_pair
-from attacklab.releases import misfit
-from attacklab.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
+from attacklab.auditing.attacks.base import FEW, Attack, Event, Scenario
+from attacklab.auditing.attacks.common.failures import FAILS, answered, is_failure
+from attacklab.auditing.attacks.features import hashes
+from attacklab.auditing.attacks.plain import ANYWHERE, OF_NUMBERS
+from attacklab.model.errors import AttackError, LabError, LabFault, OutsideDomain, TargetError
+from attacklab.model.findings import Counts, EventCode, Severity, described_pair
+from attacklab.model.releases import misfit
+from attacklab.model.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
 
 BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""

@@ -20,9 +20,9 @@ from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import IO, Any
 
-from attacklab.errors import AttackError, Refused, TargetError, UsageError
-from attacklab.findings import Counts, EventCode, Severity
-from attacklab.loaded_code import changed
+from attacklab.model.code_fingerprint import changed
+from attacklab.model.errors import AttackError, Refused, TargetError, UsageError
+from attacklab.model.findings import Counts, EventCode, Severity
 from attacklab.processes.batches import Batch, Outline, Sample
 from attacklab.processes.runners import Results, Runner, Say
 

@@ -49,7 +49,7 @@ def _from_file(path: str, name: str) -> tuple[ModuleType, Any]:
 
 
 if TYPE_CHECKING:
-    from attacklab import errors, loaded_code, releases
+    from attacklab.model import code_fingerprint, errors, releases
     from attacklab.processes import codec
 else:
     # Under no name in `sys.modules`: there a target could find them, or take them for modules of its own.
@@ -58,11 +58,11 @@ else:
     _package = os.path.dirname(HERE)  # noqa: PTH120
 
     def _ours(name: str) -> Any:
-        module, loader = _from_file(os.path.join(_package, f"{name}.py"), f"attacklab_{name}")  # noqa: PTH118
+        module, loader = _from_file(os.path.join(_package, "model", f"{name}.py"), f"attacklab_{name}")  # noqa: PTH118
         loader.exec_module(module)
         return module
 
-    errors, loaded_code, releases = map(_ours, ("errors", "loaded_code", "releases"))
+    code_fingerprint, errors, releases = map(_ours, ("code_fingerprint", "errors", "releases"))
 
 
 def arithmetic_fault() -> str | None:
@@ -88,7 +88,7 @@ def main() -> None:
         message = str(error) if isinstance(error, _Fault) else f"{spec}: {errors.in_one_line(error)}"
         _send(answers, {"error": message, "failure": LOADING})
         return
-    _send(answers, {**greeting, "code": loaded_code.loaded_modules()[0]})
+    _send(answers, {**greeting, "code": code_fingerprint.loaded_modules()[0]})
     for line in requests:
         request = json.loads(line)
         if isinstance(request["input"], dict) and "binary" in request["input"]:

@@ -7,11 +7,11 @@ import warnings
 from concurrent.futures import CancelledError, Future, wait
 from typing import Any
 
-from attacklab.errors import UsageError, WorkersGone
+from attacklab.model.errors import UsageError, WorkersGone
+from attacklab.model.targets import in_one_line
 from attacklab.processes.runners import Say
 from attacklab.processes.worker import Died
 from attacklab.processes.workers import Call, Load, Workers
-from attacklab.targets import in_one_line
 
 CONNECTING_SECONDS = 10.0
 """How long a scheduler may take to answer."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from attacklab.errors import TargetError
+from attacklab.model.errors import TargetError
 
 
 class ChildFailure(enum.StrEnum):

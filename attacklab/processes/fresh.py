@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from attacklab.errors import LabError, LabFault, TargetError, in_one_line
+from attacklab.model.errors import LabError, LabFault, TargetError, in_one_line
 from attacklab.processes.sending import CannotBeSent, answered, name_of, read_answer, sent, unsendable
 from attacklab.processes.worker import Died, Late, Worker
 

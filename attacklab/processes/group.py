@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-from attacklab.errors import UsageError
+from attacklab.model.errors import UsageError
 
 _LAUNCHER = """
 ((read -r _ </dev/fd/"$1"; kill -s KILL -- -$$) >/dev/null 2>&1 &)

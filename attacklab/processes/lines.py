@@ -17,7 +17,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from attacklab.errors import UsageError
+from attacklab.model.errors import UsageError
 from attacklab.processes.failures import ChildError, ChildFailure
 from attacklab.processes.group import ProcessGroup, require_process_groups, signal_name
 from attacklab.processes.wire import LONGEST_LINE, Frame, read_answer, read_object

@@ -10,10 +10,10 @@ from attacklab.laws import Law, Progress
 from attacklab.laws import Limits as SearchLimits
 from attacklab.laws.dialogue import Dialogue
 from attacklab.laws.external_program import outcome
+from attacklab.model.random_bits import RandomBits
 from attacklab.processes.failures import ChildError, ChildFailure
 from attacklab.processes.lines import Limits, Program
 from attacklab.processes.wire import proof_request_line
-from attacklab.random_bits import RandomBits
 
 
 class Conversation(Program):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Protocol, TypeAlias
 
-from attacklab.findings import Counts, EventCode
+from attacklab.model.findings import Counts, EventCode
 from attacklab.processes.batches import Batch, Bench, Outline, Sample
 
 Say: TypeAlias = Callable[[str], object]

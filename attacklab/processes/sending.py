@@ -20,7 +20,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from attacklab.errors import TargetError, in_one_line
+from attacklab.model.errors import TargetError, in_one_line
 
 
 class CannotBeSent(TargetError):

@@ -23,18 +23,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.claims import Claim
-from attacklab.domains import Domain
-from attacklab.errors import UsageError, UsageTypeError
 from attacklab.libraries import adapter_file, library, near_library
-from attacklab.loading import made_target, parameters_of, place_and_name, read_claim, require_claim
-from attacklab.neighbours import Relation
+from attacklab.model.claims import Claim
+from attacklab.model.domains import Domain
+from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.loading import made_target, parameters_of, place_and_name, read_claim, require_claim
+from attacklab.model.neighbours import Relation
+from attacklab.model.targets import Kind, Target, as_bounds
 from attacklab.processes.codec import decoded, decoded_claim, encoded
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.processes.lines import DEFAULT_SECONDS, Limits, Program
 from attacklab.processes.programs import ProgramSampler
 from attacklab.processes.wire import announced_failure, read_object, request_line
-from attacklab.targets import Kind, Target, as_bounds
 
 __all__ = ["external", "isolated"]
 

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.errors import TargetError
+from attacklab.model.errors import TargetError
+from attacklab.model.releases import as_outputs
 from attacklab.processes.codec import BINARY_CODES, Reader, binary_code, encoded, frame_size, framed, unframed, written
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
-from attacklab.releases import as_outputs
 
 LONGEST_LINE = 1 << 28
 """The most bytes in the line of an answer; longer outputs go into a binary frame."""

@@ -25,14 +25,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
-from attacklab.errors import Refused, TargetError, UsageError, WorkersGone
-from attacklab.findings import EventCode
-from attacklab.floats import default_errors, require_ieee_arithmetic
+from attacklab.model.errors import Refused, TargetError, UsageError, WorkersGone
+from attacklab.model.findings import EventCode
+from attacklab.model.floats import default_errors, require_ieee_arithmetic
+from attacklab.model.targets import Target, in_one_line
 from attacklab.processes.batches import Batch, Bench, Outline, Sample
 from attacklab.processes.runners import Here, Results, Runner, Say
 from attacklab.processes.sending import CannotBeSent, sent
 from attacklab.processes.worker import Died, Worker
-from attacklab.targets import Target, in_one_line
 
 Call: TypeAlias = Callable[[Bench], Any]
 Load: TypeAlias = Callable[[], Target]

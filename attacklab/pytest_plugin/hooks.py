@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from attacklab.errors import UsageError, UsageTypeError
+from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.pytest_plugin.options import OPTIONS
 
 if TYPE_CHECKING:
-    from attacklab.attacks import Attack
-    from attacklab.findings import Finding
-    from attacklab.neighbours import NeighbouringPair
+    from attacklab.auditing.attacks import Attack
+    from attacklab.model.findings import Finding
+    from attacklab.model.neighbours import NeighbouringPair
+    from attacklab.model.targets import Release, Sampler, Target
     from attacklab.pytest_plugin.report import AuditedTest
     from attacklab.reporting.sarif import Place
-    from attacklab.targets import Release, Sampler, Target
 
 FIXTURE = "dp_audit"
 PROOF = "dp_prove"
@@ -84,7 +84,7 @@ class DpProve(Protocol):
             pairs: the neighbouring pairs; by default those that the target or the marker declares, and where there are
                 none, one as far apart as the target's kind allows.
             inputs: instead of pairs, the inputs of a finite domain, of which every pair of neighbours is tried; see
-                `attacklab.domains.finite` for lists of all small ones.
+                `attacklab.model.domains.finite` for lists of all small ones.
             seconds: how long all of it may take.
 
         Returns:
@@ -155,7 +155,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _require_writable(run: _Run) -> None:
     for option, path in (("--dp-json", run.json), ("--dp-sarif", run.sarif)):
         if path is not None:
-            from attacklab.files import Made, require_writable
+            from attacklab.model.files import Made, require_writable
 
             try:
                 require_writable(path, Made.RECORD if path is run.json else Made.LOG)
@@ -218,8 +218,8 @@ def _audited(
 ) -> list[Finding]:
     __tracebackhide__ = True
     _require_first(item)
+    from attacklab.auditing.timed_audit import timed_audit
     from attacklab.pytest_plugin.report import AuditedTest
-    from attacklab.timed_audit import timed_audit
 
     try:
         claimed = _claimed(item, target, FIXTURE)
@@ -277,7 +277,7 @@ def _sought(
     inputs: Sequence[Any] | None,
     seconds: float,
 ) -> list[Finding]:
-    from attacklab.proof import prove_all, prove_inputs
+    from attacklab.laws.proof import prove_all, prove_inputs
 
     claimed = _claimed(item, target, PROOF)
     if inputs is not None:
@@ -323,9 +323,9 @@ def _ended(item: pytest.Item, test: AuditedTest) -> list[Finding]:
 
 def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str) -> Target:
     """The target with its claim."""
-    from attacklab.domains import domain_from_text
-    from attacklab.loading import CLAIM_PARAMETERS, claim_of, made_target
-    from attacklab.targets import Kind, Target
+    from attacklab.model.domains import domain_from_text
+    from attacklab.model.loading import CLAIM_PARAMETERS, claim_of, made_target
+    from attacklab.model.targets import Kind, Target
 
     marker = item.get_closest_marker(CLAIM)
     said = dict(marker.kwargs) if marker else {}
@@ -353,7 +353,7 @@ def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str
 
 def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
     """The attacks of these names; all where none is named."""
-    from attacklab.attacks import ALL_ATTACKS
+    from attacklab.auditing.attacks import ALL_ATTACKS
 
     known = {attack.name: attack for attack in ALL_ATTACKS}
     unknown = [name for name in names if name not in known]
@@ -420,8 +420,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     run = session.config.stash[_RUN]
     if not _here_is_told(session.config) or (run.json is None and run.sarif is None):
         return
-    from attacklab.files import write_whole
-    from attacklab.findings import to_text
+    from attacklab.model.files import write_whole
+    from attacklab.model.findings import to_text
     from attacklab.pytest_plugin.report import record_of, sarif_of
 
     for path, made in ((run.json, record_of), (run.sarif, sarif_of)):

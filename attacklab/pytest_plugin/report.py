@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from attacklab.findings import Finding, Reach, Verdict, decisive, lower_text, record, upper_text
-from attacklab.plain_text import plain
+from attacklab.auditing.statistics.reasons import above_text
+from attacklab.model.findings import Finding, Reach, Verdict, decisive, lower_text, record, upper_text
+from attacklab.model.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, shown_by
-from attacklab.statistics.reasons import above_text
 
 PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
 """Too little data is not a pass, and neither is a proof that was not found."""

@@ -16,12 +16,12 @@ from typing import Any
 import jinja2
 from markupsafe import escape
 
-from attacklab.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
-from attacklab.ordinary import best
-from attacklab.plain_text import plain
+from attacklab.auditing.ordinary import best
+from attacklab.auditing.statistics.power import POWER
+from attacklab.model.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
+from attacklab.model.plain_text import plain
 from attacklab.reporting.summary import UNDECIDED, detectable, summary
 from attacklab.reporting.wording import claim_text, flaw_of, judged_text, pair_text, shown_by
-from attacklab.statistics.power import POWER
 
 TEMPLATE = "audit_page.html.j2"
 

@@ -32,9 +32,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attacklab.errors import UsageError
-from attacklab.files import write_whole
-from attacklab.findings import SCHEMA, Finding, Verdict, compact_text, environment, read_record, to_text
+from attacklab.model.errors import UsageError
+from attacklab.model.files import write_whole
+from attacklab.model.findings import SCHEMA, Finding, Verdict, compact_text, environment, read_record, to_text
 from attacklab.reporting.figures import Figure
 from attacklab.reporting.sources import digests
 

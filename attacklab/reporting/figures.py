@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from attacklab.findings import Verdict
+from attacklab.model.findings import Verdict
 
 Scale: TypeAlias = Literal["linear", "log", "symlog"]
 

@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 
 import jinja2
 
-from attacklab.errors import UsageError
-from attacklab.files import write_whole
-from attacklab.findings import Finding, Verdict, lower_text, read_record, upper_text
-from attacklab.plain_text import plain
+from attacklab.model.errors import UsageError
+from attacklab.model.files import write_whole
+from attacklab.model.findings import Finding, Verdict, lower_text, read_record, upper_text
+from attacklab.model.plain_text import plain
 from attacklab.reporting.experiment import BENCH, DATA, FIGURES, FOLDER, MEASURED
 from attacklab.reporting.proofs import PROOFS, index_line, proofs_page
 from attacklab.reporting.sources import digests

@@ -25,8 +25,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from attacklab.files import write_whole
-from attacklab.findings import Verdict
+from attacklab.model.files import write_whole
+from attacklab.model.findings import Verdict
 from attacklab.reporting.figures import MINUS, Figure, Matrix, Panel, Role, Scale, Series, typeset
 
 COLOURS = {

@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from attacklab.plain_text import plain
-from attacklab.referee import Advance
+from attacklab.auditing.referee import Advance
+from attacklab.model.plain_text import plain
 
 Report: TypeAlias = Callable[[Advance], None]
 

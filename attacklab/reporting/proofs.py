@@ -8,8 +8,8 @@ from typing import Any
 
 import jinja2
 
-from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, read_record
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Finding, Verdict, read_record
 from attacklab.reporting.wording import claim_text
 
 PROOFS = "proofs"

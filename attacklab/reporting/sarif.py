@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from attacklab.attacks import ALL_ATTACKS
-from attacklab.findings import Finding, Verdict, environment
-from attacklab.flaws import NAMES, Flaw
-from attacklab.plain_text import plain
+from attacklab.auditing.attacks import ALL_ATTACKS
+from attacklab.auditing.flaws import NAMES, Flaw
+from attacklab.model.findings import Finding, Verdict, environment
+from attacklab.model.plain_text import plain
 from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, flaw_of, judged_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -1,8 +1,8 @@
 """What code a report was made by: a digest of each package of the checkout that its experiment reaches by imports.
 
 Docstrings, comments and layout do not count, nor do data files. Imports are read, not run, so that a digest costs
-seconds. Of `from attacklab.referee import audit` the module `attacklab.referee` counts, and what that imports; the
-packages around a module count where something is imported from them.
+seconds. Of `from attacklab.auditing.referee import audit` the module `attacklab.auditing.referee` counts, and what
+that imports; the packages around a module count where something is imported from them.
 """
 
 from __future__ import annotations

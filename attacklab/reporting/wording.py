@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attacklab.findings import Finding, upper_text
-from attacklab.flaws import NAMES, Flaw, catalogue
+from attacklab.auditing.flaws import NAMES, Flaw, catalogue
+from attacklab.model.findings import Finding, upper_text
 
 EXAMPLE = "An example"
 """The title of the only part of an explanation that is code."""

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from attacklab.errors import TargetError, UsageError
-from attacklab.findings import Severity, Verdict
+from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.laws import Bounds, exp_bounds
-from attacklab.statistics.inference import clopper_pearson
+from attacklab.model.errors import TargetError, UsageError
+from attacklab.model.findings import Severity, Verdict
 from attacklab.vectors.program import Failed, Skipped
 from attacklab.vectors.values import read_value, written
 

@@ -15,8 +15,8 @@ import jsonschema
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from attacklab.errors import UsageError
-from attacklab.files import read_regular
+from attacklab.model.errors import UsageError
+from attacklab.model.files import read_regular
 from attacklab.vectors.values import written
 
 VERSION = 1

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.errors import UsageError
 from attacklab.laws import Bounds
+from attacklab.model.errors import UsageError
 
 _RATIONAL = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:/([1-9][0-9]*))?", re.ASCII)
 _FLOAT = re.compile(r"-?0x([01])(?:\.([0-9a-f]{1,13}))?p([+-][0-9]{1,4})|-?inf|nan", re.ASCII)

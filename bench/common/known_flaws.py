@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attacklab.attacks import (
+from attacklab.auditing.attacks import (
     Attack,
     DoubleBudget,
     GeneratorSeed,
@@ -21,11 +21,11 @@ from attacklab.attacks import (
     TruncatedAddition,
     ZeroRounding,
 )
-from attacklab.findings import Finding, Verdict
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32
-from attacklab.referee import audit
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Settings
-from attacklab.targets import Target
 from experiments import targets
 
 EPSILON = 1.0

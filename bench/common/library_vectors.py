@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from attacklab.errors import TargetError
-from attacklab.findings import Verdict
 from attacklab.libraries.environments import Environment, environments
+from attacklab.model.errors import TargetError
+from attacklab.model.findings import Verdict
 from attacklab.processes.lines import Limits
 from attacklab.reporting.experiment import measured_here
 from attacklab.vectors.checking import Budget, CaseFinding, check

@@ -23,8 +23,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.domains import Domain, Pattern, Queries
-from attacklab.targets import Outputs, Target
+from attacklab.model.domains import Domain, Pattern, Queries
+from attacklab.model.targets import Outputs, Target
 
 Doubles: TypeAlias = NDArray[np.float64]
 

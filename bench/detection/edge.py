@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from attacklab.findings import Finding, Severity, Verdict
-from attacklab.referee import audit
-from attacklab.statistics.inference import clopper_pearson
-from attacklab.targets import Target
+from attacklab.auditing.referee import audit
+from attacklab.auditing.statistics.inference import clopper_pearson
+from attacklab.model.findings import Finding, Severity, Verdict
+from attacklab.model.targets import Target
 from bench.detection import SPECIMENS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -51,7 +51,7 @@ EDGE: tuple[Callable[[], Target], ...] = tuple(
     specimen.make for name in NAMES for specimen in SPECIMENS if specimen.name == name
 )
 
-DECIDES = ("attacks", "claims", "domains", "processes", "statistics", "neighbours.py", "referee.py", "targets.py")
+DECIDES = ("auditing", "model", "processes")
 """What of the package decides which targets are accused."""
 
 Alarms: TypeAlias = Mapping[str, list[str]]

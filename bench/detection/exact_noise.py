@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from bench.detection.specimen import Law, Rng
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noise import Noise

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Target
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 
 Rng: TypeAlias = np.random.Generator
 

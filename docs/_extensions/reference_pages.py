@@ -18,8 +18,8 @@ from typing import Any
 from sphinx.application import Sphinx
 
 import attacklab
+from attacklab.auditing.flaws import catalogue
 from attacklab.cli import COMMANDS, command_of
-from attacklab.flaws import catalogue
 
 PACKAGE = "attacklab"
 _MARKER = re.compile(r"(?m)^<!-- generated: (\w+) ?(.*) -->$")

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attacklab.errors import UsageError
-from attacklab.files import write_whole
-from attacklab.findings import CERTIFICATE, SCHEMA, Finding, Verdict, to_text
-from attacklab.proof.certificates import TABLES, finding_of, require_same_claim, run_checker, write_certificate
+from attacklab.laws.proof.certificates import TABLES, finding_of, require_same_claim, run_checker, write_certificate
+from attacklab.model.errors import UsageError
+from attacklab.model.files import write_whole
+from attacklab.model.findings import CERTIFICATE, SCHEMA, Finding, Verdict, to_text
 from attacklab.reporting.experiment import DATA, load_experiments, measured_here, replace_findings
 from attacklab.reporting.pages import write_index
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES

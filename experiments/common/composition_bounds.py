@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special, stats
 
-from attacklab.claims import PrivacyClaim
-from attacklab.floats import Doubles
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.floats import Doubles
 
 
 def convolved(law: Doubles, answers: int) -> Doubles:

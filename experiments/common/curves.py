@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Estimate, Finding
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Estimate, Finding
 from attacklab.reporting.figures import Panel, Role, Series
 from experiments.common.sweeps import Maker, Rows
 

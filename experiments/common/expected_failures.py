@@ -14,9 +14,9 @@ from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
-from attacklab.attacks import ATTACKS
-from attacklab.findings import Verdict
+from attacklab.auditing.attacks import ATTACKS
 from attacklab.libraries import library
+from attacklab.model.findings import Verdict
 
 FILE = Path(__file__).parent.parent / "data" / "expected_failures.json"
 

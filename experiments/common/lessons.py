@@ -15,12 +15,12 @@ import numpy as np
 from matplotlib import font_manager
 from matplotlib.axes import Axes
 
-from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.findings import Finding, Verdict
-from attacklab.neighbours import NeighbouringPair
+from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from attacklab.reporting.figures import Role
 from attacklab.reporting.plots import COLOURS, STYLE
-from attacklab.targets import Target
 
 plt.rcParams.update(STYLE)
 

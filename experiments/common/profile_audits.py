@@ -17,18 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.claims import Claim, PrivacyClaim, directions
-from attacklab.findings import Counts, EventCode, Finding, Verdict
-from attacklab.neighbours import NeighbouringPair
+from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.auditing.referee import CHOOSING_ALPHA, audit, first_look, is_settled, points_of
+from attacklab.auditing.statistics.betting import growths, judge
+from attacklab.auditing.statistics.choosing import SHARE, promised_evidence
+from attacklab.auditing.statistics.inference import clopper_pearson
+from attacklab.auditing.statistics.power import trials_needed
+from attacklab.model.claims import Claim, PrivacyClaim, directions
+from attacklab.model.findings import Counts, EventCode, Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Outputs, Target
 from attacklab.processes.batches import Batch, Bench, Outline, Role, Sample
 from attacklab.processes.runners import Results
-from attacklab.referee import CHOOSING_ALPHA, audit, first_look, is_settled, points_of
-from attacklab.statistics.betting import growths, judge
-from attacklab.statistics.choosing import SHARE, promised_evidence
-from attacklab.statistics.inference import clopper_pearson
-from attacklab.statistics.power import trials_needed
-from attacklab.targets import Outputs, Target
 from experiments.common.simulated_audits import fewest_trials, looks
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.claims import PrivacyClaim, directions
-from attacklab.findings import Counts
-from attacklab.neighbours import NeighbouringPair
+from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.auditing.referee import first_look
+from attacklab.auditing.statistics.betting import evidence, judge
+from attacklab.auditing.statistics.inference import assess, share_of_alpha
+from attacklab.model.claims import PrivacyClaim, directions
+from attacklab.model.findings import Counts
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Outputs, Target
 from attacklab.processes.batches import Role, Sample
-from attacklab.referee import first_look
-from attacklab.statistics.betting import evidence, judge
-from attacklab.statistics.inference import assess, share_of_alpha
-from attacklab.targets import Outputs, Target
 
 
 @dataclass(frozen=True, slots=True)

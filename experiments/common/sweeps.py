@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from attacklab.attacks import ATTACKS, Attack
-from attacklab.findings import Finding
-from attacklab.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.attacks import ATTACKS, Attack
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.statistics.inference import share_of_alpha
+from attacklab.model.findings import Finding
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Settings
 from attacklab.reporting.figures import Role
-from attacklab.statistics.inference import share_of_alpha
-from attacklab.targets import Target
 
 Maker: TypeAlias = Callable[[float], Target]
 """A function of a module, so that a finding's replay line can name it: the target of an ε."""

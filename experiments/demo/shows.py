@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks import LocalSensitivity, LowBitLaplace, SumSensitivity, TruncatedAddition, ZeroRounding
-from attacklab.attacks.base import Attack, Event, Scenario
-from attacklab.targets import Outputs, Target
+from attacklab.auditing.attacks import LocalSensitivity, LowBitLaplace, SumSensitivity, TruncatedAddition, ZeroRounding
+from attacklab.auditing.attacks.base import Attack, Event, Scenario
+from attacklab.model.targets import Outputs, Target
 from experiments import targets
 
 LOOKS = 1_000

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from rich.cells import cell_len
 
-from attacklab.findings import Estimate
-from attacklab.referee import DEFAULT_ALPHA as ALPHA
-from attacklab.statistics.inference import clopper_pearson
-from attacklab.targets import Target
+from attacklab.auditing.referee import DEFAULT_ALPHA as ALPHA
+from attacklab.auditing.statistics.inference import clopper_pearson
+from attacklab.model.findings import Estimate
+from attacklab.model.targets import Target
 from experiments.demo.shows import SHOWS, Answers, Bet, Show, answered, best_bet
 
 

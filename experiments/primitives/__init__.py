@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from attacklab.attacks import ALL_ATTACKS
+from attacklab.auditing.attacks import ALL_ATTACKS
 from experiments.common.expected_failures import expected_failures
 from experiments.primitives.uses import USES
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from attacklab.targets import Target
+from attacklab.model.targets import Target
 from experiments.targets.generators import ONE_PERSON, naive_histogram
 
 Draw = Callable[[int, np.random.Generator], NDArray[np.float64]]

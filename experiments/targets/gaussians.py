@@ -14,9 +14,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.low_bit_gaussian import textbook_sigma
-from attacklab.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.targets import Target
+from attacklab.auditing.attacks.low_bit_gaussian import textbook_sigma
+from attacklab.model.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.model.targets import Target
 from experiments.targets.laplaces import ANSWERS
 from experiments.targets.making import GRID, exactly, named, of_term
 from mechanisms.core import claims as core

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Target
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from experiments.targets.making import named, of_term
 from mechanisms.laplace import exact as laplace
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from attacklab.targets import Target
+from attacklab.model.targets import Target
 from experiments.targets.making import BIT, GRID, named, noise, of_term
 from mechanisms.core.grid import Grid
 from mechanisms.laplace import exact, naive

@@ -10,9 +10,9 @@ from typing import Any, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.neighbours import NeighbouringPair
-from attacklab.random_bits import RandomBits, SeededBits
-from attacklab.targets import Target
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.random_bits import RandomBits, SeededBits
+from attacklab.model.targets import Target
 from mechanisms.core.certificate import certificate
 from mechanisms.core.grid import Grid
 from mechanisms.core.term import Mechanism

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.domains import Categories, Domain
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Target
+from attacklab.model.domains import Categories, Domain
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
 from experiments.targets.making import named, of_term
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.threshold import KeysAbove

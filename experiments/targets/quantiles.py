@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.domains import Domain, Records
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.random_bits import SeededBits
-from attacklab.targets import Target
+from attacklab.model.domains import Domain, Records
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Target
 from experiments.targets.making import named, of_term
 from mechanisms.core.grid import Grid
 from mechanisms.quantile import exact, naive

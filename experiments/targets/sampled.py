@@ -6,10 +6,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from attacklab.domains import Domain, Records
 from attacklab.laws.enclosures import float_above
-from attacklab.neighbours import Relation
-from attacklab.targets import Target
+from attacklab.model.domains import Domain, Records
+from attacklab.model.neighbours import Relation
+from attacklab.model.targets import Target
 from experiments.targets.making import BIT, named, of_term
 from mechanisms.core.flip import delta_of_shuffled
 from mechanisms.core.sample import spent_on_sample

@@ -8,8 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from attacklab.claims import ZeroConcentrated
-from attacklab.targets import Target
+from attacklab.model.claims import ZeroConcentrated
+from attacklab.model.targets import Target
 from experiments.targets.making import exact_by_reference, named, of_term, selection
 from mechanisms.core.term import Mechanism
 from mechanisms.exponential import exact, naive

@@ -7,9 +7,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from attacklab.domains import Domain, Queries
-from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Target
+from attacklab.model.domains import Domain, Queries
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from experiments.targets.making import named, of_term
 from mechanisms.core.grid import Grid
 from mechanisms.sparse_vector import exact, naive

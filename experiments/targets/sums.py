@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.neighbours import Relation
-from attacklab.targets import Target
+from attacklab.model.neighbours import Relation
+from attacklab.model.targets import Target
 from experiments.targets.making import named, of_term
 from mechanisms.core.grid import Grid
 from mechanisms.summation import exact, naive

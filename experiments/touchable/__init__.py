@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from attacklab.files import write_whole
+from attacklab.model.files import write_whole
 from experiments.touchable import betting, coin_tree, noisy_doubles, order_of_sums, two_laws, vanishing_weight
 
 FOLDER = Path(__file__).parents[2] / "docs" / "_static" / "figures"

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.statistics.betting import evidence
+from attacklab.auditing.statistics.betting import evidence
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts
 
 CLAIM = PrivacyClaim(1.0)
 SOUND = 0.9

@@ -1,7 +1,7 @@
 """Which doubles around a noisy answer can come from the answer 0, which from 1, and whom the attack names.
 
-The sampler is the textbook's inverse CDF, the model that of `attacklab.attacks.samplers.laplace`. Only the logarithm is
-correctly rounded here, because numpy's differs in the last bit between processors, and the figure may not.
+The sampler is the textbook's inverse CDF, the model that of `attacklab.auditing.attacks.samplers.laplace`. Only the
+logarithm is correctly rounded here, because numpy's differs in the last bit between processors, and the figure may not.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.samplers.laplace import TEXTBOOK, reachable
-from attacklab.claims import PrivacyClaim
-from attacklab.floats import Doubles
+from attacklab.auditing.attacks.samplers.laplace import TEXTBOOK, reachable
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.floats import Doubles
 
 EPSILONS = (2.0, 1.0, 0.5, 0.1, 0.05, 0.01)
 ANSWERS = (0.0, 1.0)

@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from attacklab.claims import PrivacyClaim
 from attacklab.laws import Law, Limits, enumerate_law, trade_off
+from attacklab.model.claims import PrivacyClaim
 from mechanisms.laplace.exact import exact_dyadic_geometric
 
 RATIO = Fraction(1, 2)

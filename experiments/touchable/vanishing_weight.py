@@ -8,7 +8,7 @@ from typing import Any
 
 import gmpy2
 
-from attacklab.claims import PrivacyClaim
+from attacklab.model.claims import PrivacyClaim
 from experiments.zero_rounding import ideal_advantage
 
 EPSILON = 0.5

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from attacklab.calibration import Unsafe, quantity
-from attacklab.errors import UsageError
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64
 from attacklab.laws.enclosures import float_above, float_below
-from attacklab.random_bits import SeededBits, TapedBits
+from attacklab.model.errors import UsageError
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64
+from attacklab.model.random_bits import SeededBits, TapedBits
 from attacklab.vectors import read_value, written
 from attacklab.vectors.program import Skipped
 from experiments.vectors.recorded_bits import Recorder

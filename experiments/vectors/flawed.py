@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import ml_dtypes
 
-from attacklab.errors import UsageError
 from attacklab.laws import LawError
-from attacklab.random_bits import TapeEnded
+from attacklab.model.errors import UsageError
+from attacklab.model.random_bits import TapeEnded
 from attacklab.vectors.program import Failed, Skipped
 from experiments.vectors import exact_twins
 from experiments.vectors import flawed_mechanisms as flawed
@@ -56,7 +56,7 @@ class Flawed(NamedTuple):
     Attributes:
         name: what it is called in tables.
         wrong: what is wrong with it, in a few words.
-        flaws: the flaws that it stands for, by their names in `attacklab.flaws`.
+        flaws: the flaws that it stands for, by their names in `attacklab.auditing.flaws`.
         answers: what it answers; nothing where it is no mechanism that vectors ask for.
     """
 

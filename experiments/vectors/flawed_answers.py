@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attacklab.laws import one_uniform, step_law
-from attacklab.random_bits import RandomBits, SeededBits, TapedBits
+from attacklab.model.random_bits import RandomBits, SeededBits, TapedBits
 from attacklab.vectors import read_value, written
 from experiments.vectors import exact_twins
 from experiments.vectors.flawed_sources import FlawedBits

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.random_bits import REJECTED, RandomBits, SeededBits
+from attacklab.model.random_bits import REJECTED, RandomBits, SeededBits
 from experiments.vectors.recorded_bits import Recorder
 from mechanisms.coins import bernoulli, uniform_below
 

@@ -13,8 +13,8 @@ from itertools import pairwise
 import gmpy2
 from gmpy2 import mpq
 
-from attacklab.floats import Format
 from attacklab.laws import Bounds, exp_bounds
+from attacklab.model.floats import Format
 
 WORD = 1 << 53
 

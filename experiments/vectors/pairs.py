@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 from attacklab.laws import Bounds, exp_bounds
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import distributions, naive_laws, sources
 from experiments.vectors.distributions import exactly, outward

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hashlib import shake_256
 from typing import Any
 
-from attacklab.random_bits import RandomBits
+from attacklab.model.random_bits import RandomBits
 from mechanisms.coins import bernoulli, uniform_below
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import gmpy2
 
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors.naive_laws import context_of
 from experiments.vectors.notes import NOTES

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from attacklab.random_bits import RandomBits
+from attacklab.model.random_bits import RandomBits
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors.notes import NOTES
 from experiments.vectors.recorded_bits import RecordedBits, Recorder

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from attacklab.random_bits import RandomBits
+from attacklab.model.random_bits import RandomBits
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import sources
 from experiments.vectors.notes import NOTES

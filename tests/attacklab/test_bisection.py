@@ -8,7 +8,7 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.bisection import first, least, steepest_step
+from attacklab.model.bisection import first, least, steepest_step
 
 
 class Recorded:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.findings import Verdict
-from attacklab.random_bits import SeededBits
-from attacklab.referee import audit
-from attacklab.targets import Outputs, Target
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Verdict
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Outputs, Target
 from mechanisms.core.grid import Grid
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.laplace.exact import exact_discrete_laplace

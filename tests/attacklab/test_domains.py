@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.domains import (
+from attacklab.model.domains import (
     Categories,
     Domain,
     Graphs,
@@ -24,9 +24,9 @@ from attacklab.domains import (
     domain_from_text,
     read_pairs,
 )
-from attacklab.errors import UsageError
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Target
+from attacklab.model.errors import UsageError
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
 
 DOMAINS = (
     Domain(),

@@ -8,7 +8,9 @@ import sys
 import pytest
 
 import attacklab
-from attacklab import attacks, claims, domains, findings, neighbours, proof, random_bits, referee, releases, targets
+from attacklab.auditing import attacks, referee
+from attacklab.laws import proof
+from attacklab.model import claims, domains, findings, neighbours, random_bits, releases, targets
 
 HOMES = (attacks, claims, domains, findings, neighbours, proof, random_bits, referee, releases, targets)
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from attacklab import files
-from attacklab.claims import PrivacyClaim
-from attacklab.errors import UsageError
-from attacklab.files import Made, read_regular, require_writable, write_whole
-from attacklab.findings import Finding, Verdict, record, to_text
+from attacklab.model import files
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.errors import UsageError
+from attacklab.model.files import Made, read_regular, require_writable, write_whole
+from attacklab.model.findings import Finding, Verdict, record, to_text
 from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import sarif_log
 
@@ -183,7 +183,8 @@ def test_standard_output_by_any_name_gets_the_text_in_its_place(how: str, name: 
     path = tmp_path / "out.txt"
     path.write_text("before\n" if how == ">>" else "")
     code = (
-        "import sys; from pathlib import Path; from attacklab.files import *; print('one'); path = Path(sys.argv[1]);"
+        "import sys; from pathlib import Path; from attacklab.model.files import *; "
+        "print('one'); path = Path(sys.argv[1]);"
         "require_writable(path); write_whole(path, 'two\\n'); print('three')"
     )
     command = f'"{sys.executable}" -c "{code}" {name} {how} out.txt'

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from attacklab.claims import PrivacyClaim
-from attacklab.files import write_whole
-from attacklab.findings import (
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.files import write_whole
+from attacklab.model.findings import (
     CERTIFICATE,
     EXACT_LAW,
     LONGEST_INPUT_IN_FULL,
@@ -39,7 +39,7 @@ from attacklab.findings import (
     to_text,
     upper_text,
 )
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.model.neighbours import NeighbouringPair, Relation
 
 FULL = Finding(
     target="release",

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from attacklab.domains.finite import all_databases, all_utilities
-from attacklab.errors import UsageError
+from attacklab.model.domains.finite import all_databases, all_utilities
+from attacklab.model.errors import UsageError
 
 
 def listed(vectors: list[Any]) -> list[list[Any]]:

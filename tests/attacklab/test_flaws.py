@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from attacklab.attacks import ALL_ATTACKS
-from attacklab.attacks.work import Work
-from attacklab.findings import Verdict
-from attacklab.flaws import NAMES, Flaw, catalogue
-from attacklab.neighbours import NeighbouringPair
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks import ALL_ATTACKS
+from attacklab.auditing.attacks.work import Work
+from attacklab.auditing.flaws import NAMES, Flaw, catalogue
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 
 WORK = Work(NeighbouringPair(1, 0, None))
 LONGEST_LINE, LONGEST_EXAMPLE, LONGEST_REPAIR = 100, 10, 200

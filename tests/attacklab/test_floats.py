@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attacklab.floats import (
+from attacklab.model.floats import (
     BFLOAT16,
     BINARY16,
     FORMATS,
@@ -122,8 +122,8 @@ def test_this_process_computes_as_ieee_754_says() -> None:
 
 MISCONFIGURED = """
 import ctypes, ctypes.util
-from attacklab.errors import ArithmeticModeError
-from attacklab.floats import require_ieee_arithmetic
+from attacklab.model.errors import ArithmeticModeError
+from attacklab.model.floats import require_ieee_arithmetic
 libm = ctypes.CDLL(ctypes.util.find_library("m"))
 environment = (ctypes.c_uint32 * 8)()
 assert libm.fegetenv(environment) == 0

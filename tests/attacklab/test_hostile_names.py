@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from attacklab import Target
-from attacklab.attacks import BlackBox
-from attacklab.attacks.features import features
+from attacklab.auditing.attacks import BlackBox
+from attacklab.auditing.attacks.features import features
+from attacklab.auditing.referee import audit
 from attacklab.cli.output import show
-from attacklab.findings import Finding, record, to_text
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.poc import Call, proof_of_concept
+from attacklab.model.findings import Finding, record, to_text
+from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.pytest_plugin.report import AuditedTest
-from attacklab.referee import audit
 from attacklab.reporting.audit_page import audit_page
+from attacklab.reporting.poc import Call, proof_of_concept
 from attacklab.reporting.sarif import Place, sarif_log
 
 STEERING = "\x1b[31m\u202e\u2066\x9b2J\x07\r\u2028"

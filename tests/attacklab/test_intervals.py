@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.intervals import Interval
+from attacklab.model.intervals import Interval
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
 SMALL = st.floats(-300, 300)

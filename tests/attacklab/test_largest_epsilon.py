@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.attacks import BlackBox
-from attacklab.attacks.base import Event, Scenario
-from attacklab.claims import GaussianDP
-from attacklab.findings import FAILURE, Finding, Verdict
-from attacklab.largest_epsilon import largest_epsilon
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Target
+from attacklab.auditing.attacks import BlackBox
+from attacklab.auditing.attacks.base import Event, Scenario
+from attacklab.auditing.largest_epsilon import largest_epsilon
+from attacklab.model.claims import GaussianDP
+from attacklab.model.findings import FAILURE, Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
 from tests.attacklab.test_referee import NEVER, ONE, PAIR, ZERO, Bets, always_refusing, randomized_response
 
 LEARNS = BlackBox(learning=1 << 12)

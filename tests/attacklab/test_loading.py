@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.errors import TargetError, UsageError, UsageTypeError
-from attacklab.loading import claim_of, load_function, load_target, targets_of
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.model.errors import TargetError, UsageError, UsageTypeError
+from attacklab.model.loading import claim_of, load_function, load_target, targets_of
+from attacklab.model.random_bits import TapedBits
+from attacklab.model.targets import Kind, Target
 from attacklab.processes.targets import isolated
-from attacklab.random_bits import TapedBits
-from attacklab.targets import Kind, Target
 
 SOURCE = '''
 from __future__ import annotations
 
 import numpy as np
-from attacklab.targets import Target
+from attacklab.model.targets import Target
 
 def noisy(answer, trials, rng):
     """Adds noise."""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.model.neighbours import NeighbouringPair, Relation
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)

@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.neighbours import NeighbouringPair
-from attacklab.observed_work import CountedBits, bits_between, interleaved, with_bits_drawn, with_bits_taken, with_time
-from attacklab.targets import Kind, Target
+from attacklab.auditing.observed_work import (
+    CountedBits,
+    bits_between,
+    interleaved,
+    with_bits_drawn,
+    with_bits_taken,
+    with_time,
+)
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Kind, Target
 from mechanisms.published import two_sided_geometric
 
 LOOPED = Target.noise(lambda answer, trials, _rng: np.full(trials, answer), epsilon=1.0, name="looped")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from attacklab import Domain, Target
-from attacklab.attacks import LatticeBias, LowBitLaplace, RepeatedNoise
-from attacklab.findings import FAILURE, TOO_LITTLE, Finding, described_pair
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.ordinary import UNKNOWN, best, extremeness
-from attacklab.referee import audit
+from attacklab.auditing.attacks import LatticeBias, LowBitLaplace, RepeatedNoise
+from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import FAILURE, TOO_LITTLE, Finding, described_pair
+from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.reporting.wording import flaw_of
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacklab.plain_text import plain
+from attacklab.model.plain_text import plain
 
 
 @pytest.mark.parametrize(

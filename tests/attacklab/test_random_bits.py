@@ -15,13 +15,13 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from attacklab.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits, TapeEnded
+from attacklab.model.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits, TapeEnded
 
 ROOT = Path(__file__).parents[2]
 
 FORKING = """
 import os
-from attacklab.random_bits import SeededBits, SystemBits
+from attacklab.model.random_bits import SeededBits, SystemBits
 
 bits = {source}
 bits.take(3), bits.words(2)  # whatever a source keeps back, it keeps from here on

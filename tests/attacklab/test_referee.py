@@ -19,18 +19,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab import cli, referee
-from attacklab.attacks import ATTACKS, BlackBox, MissingClip
-from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import FAILURE, Counts, Finding, Verdict
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab import cli
+from attacklab.auditing import referee
+from attacklab.auditing.attacks import ATTACKS, BlackBox, MissingClip
+from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.auditing.referee import DEFAULT_ALPHA, EARLY, LARGEST_BUDGET, Advance, audit
+from attacklab.auditing.statistics.betting import judge
+from attacklab.auditing.statistics.choosing import SHARE
+from attacklab.auditing.statistics.power import smallest_detectable_advantage, trials_needed
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import FAILURE, Counts, Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Failure, Kind, Target
 from attacklab.processes.batches import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
-from attacklab.referee import DEFAULT_ALPHA, EARLY, LARGEST_BUDGET, Advance, audit
-from attacklab.statistics.betting import judge
-from attacklab.statistics.choosing import SHARE
-from attacklab.statistics.power import smallest_detectable_advantage, trials_needed
-from attacklab.targets import Failure, Kind, Target
 
 PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
 ZERO = Event("a zero", lambda outputs: np.asarray(outputs == 0, dtype=bool))

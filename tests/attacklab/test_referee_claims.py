@@ -12,12 +12,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.findings import Finding, Verdict
+from attacklab.auditing.referee import audit
+from attacklab.auditing.statistics.betting import evidence
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Target
 from attacklab.processes.workers import Workers
-from attacklab.referee import audit
-from attacklab.statistics.betting import evidence
-from attacklab.targets import Target
 from experiments.common.profile_audits import Draws, HalfLines, decided, edge
 
 CLAIMS: list[Claim] = [

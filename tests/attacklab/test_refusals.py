@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from attacklab import Domain, Finding, Target, Verdict, audit
-from attacklab.attacks.base import Attack, Scenario
-from attacklab.findings import FAILURE
-from attacklab.largest_epsilon import largest_epsilon
+from attacklab.auditing.attacks.base import Attack, Scenario
+from attacklab.auditing.largest_epsilon import largest_epsilon
+from attacklab.model.findings import FAILURE
 from tests.attacklab.test_referee import PAIR, ZERO, Bets, randomized_response, target_of
 
 RATES = (0.5, 0.02, 0.001)

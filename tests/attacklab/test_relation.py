@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import BlackBox, MissingClip, SpecialValues
-from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.findings import Finding, Verdict
-from attacklab.loading import load_target
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.auditing.attacks import BlackBox, MissingClip, SpecialValues
+from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.auditing.referee import audit
+from attacklab.laws.proof import default_pair, prove
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.loading import load_target
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Kind, Target
 from attacklab.processes.targets import ProcessRelease, isolated
-from attacklab.proof import default_pair, prove
-from attacklab.referee import audit
-from attacklab.targets import Kind, Target
 
 ZEROS = np.zeros(3)
 BOUNDS = (0.0, 1.0)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from attacklab import Target, one_by_one
-from attacklab.errors import TargetError, UsageError, UsageTypeError
-from attacklab.loading import load_target, made_target
+from attacklab.model.errors import TargetError, UsageError, UsageTypeError
+from attacklab.model.loading import load_target, made_target
+from attacklab.model.targets import Kind
 from attacklab.processes.targets import isolated
-from attacklab.targets import Kind
 
 RNG = np.random.default_rng(1)
 

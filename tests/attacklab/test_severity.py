@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import SpecialValues
+from attacklab.auditing.attacks import SpecialValues
+from attacklab.auditing.referee import audit
 from attacklab.cli.output import status_of
 from attacklab.cli.status import Status
-from attacklab.domains import Domain
-from attacklab.findings import Finding, Severity, Verdict, decisive
+from attacklab.model.domains import Domain
+from attacklab.model.findings import Finding, Severity, Verdict, decisive
+from attacklab.model.targets import Target
 from attacklab.pytest_plugin.report import AuditedTest
-from attacklab.referee import audit
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.targets import Target
 
 
 def failing_on_nan(utilities: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:

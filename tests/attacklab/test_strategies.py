@@ -14,9 +14,9 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
-from attacklab import strategies
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Target
+from attacklab.model import strategies
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
 from mechanisms.laplace.naive import naive_laplace_numpy
 
 BOUNDS = (-1.0, 100.0)
@@ -146,6 +146,6 @@ def test_without_hypothesis_the_module_says_what_to_install(monkeypatch: pytest.
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.delitem(sys.modules, "attacklab.strategies")
+    monkeypatch.delitem(sys.modules, "attacklab.model.strategies")
     with pytest.raises(ImportError, match=r"pip install 'attacklab\[strategies\]'"):
-        importlib.import_module("attacklab.strategies")
+        importlib.import_module("attacklab.model.strategies")

@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import ATTACKS, BlackBox
-from attacklab.domains import Domain, Records
-from attacklab.errors import TargetError
-from attacklab.findings import Verdict
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import audit
-from attacklab.releases import one_by_one
-from attacklab.targets import Failure, Kind, Target, are_numbers
+from attacklab.auditing.attacks import ATTACKS, BlackBox
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain, Records
+from attacklab.model.errors import TargetError
+from attacklab.model.findings import Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.releases import one_by_one
+from attacklab.model.targets import Failure, Kind, Target, are_numbers
 
 RNG = np.random.default_rng(1)
 

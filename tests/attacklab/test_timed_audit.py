@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
-from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.domains import Domain
-from attacklab.findings import Finding, Verdict
-from attacklab.neighbours import NeighbouringPair
-from attacklab.referee import audit, shares
-from attacklab.targets import Target
-from attacklab.timed_audit import SHORT_ROUND, STEPS, TimedAttack, timed_audit
+from attacklab.auditing.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
+from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.auditing.referee import audit, shares
+from attacklab.auditing.timed_audit import SHORT_ROUND, STEPS, TimedAttack, timed_audit
+from attacklab.model.domains import Domain
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 
 ANSWERS = Precision((0.0, 1.0))
 
@@ -37,7 +37,7 @@ class Slow:
         return math.floor(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
 
     def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[TimedAttack]:
-        monkeypatch.setattr("attacklab.timed_audit.time.perf_counter", lambda: self.seconds)
+        monkeypatch.setattr("attacklab.auditing.timed_audit.time.perf_counter", lambda: self.seconds)
         return timed_audit(
             Target.noise(self, epsilon=1.0, domain=Domain(integers=True)),
             **{"seconds": 3.0, "until_refuted": True, **settings},

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.findings import Counts
-from attacklab.statistics.inference import assess
-from attacklab.targets import Kind, Target
+from attacklab.auditing.statistics.inference import assess
+from attacklab.model.findings import Counts
+from attacklab.model.targets import Kind, Target
 from bench.detection import SPECIMENS, Specimen
 from bench.detection.held_out import HELD_OUT
 
@@ -121,7 +121,7 @@ def test_a_specimen_gives_one_output_a_trial_and_one_law_whatever_the_call(speci
 
 
 def _pairs(target: Target) -> Iterator[Any]:
-    from attacklab.neighbours import NeighbouringPair
+    from attacklab.model.neighbours import NeighbouringPair
 
     yield from target.pairs
     if target.domain is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from attacklab.claims import PrivacyClaim
+from attacklab.model.claims import PrivacyClaim
 from bench import detection_rates as rates
 from bench import false_alarms
 from bench.detection import SPECIMENS, edge

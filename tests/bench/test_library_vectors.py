@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from attacklab.errors import TargetError
 from attacklab.libraries.environments import Environment, environments
+from attacklab.model.errors import TargetError
 from attacklab.vectors.checking import Budget
 from bench.common import library_vectors
 from bench.common.library_vectors import ASKED, KNOWN, ROOT, Asked, ask_library, library_rows, only

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.errors import UsageError
+from attacklab.model.errors import UsageError
 from challenges import CHALLENGES, grade, listed
 from challenges.child import dumped, loaded
 from challenges.rules import parsed

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.errors import UsageError
 from attacklab.laws import enumerate_law
+from attacklab.model.errors import UsageError
 from challenges import CHALLENGES, Grade, grade, library
 from challenges.child import BLOCK, draw
 from challenges.laws import with_bits

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.proof.certificates import ACCEPTED, REFUSED, write_certificate
+from attacklab.laws.proof.certificates import ACCEPTED, REFUSED, write_certificate
 from checker.forms import Refused, read
 from checker.readings import ROOT, hashes_of, require_read
 from tests.checker.making import TERMS, Json, at, edited, leaves, rational, refusal, written

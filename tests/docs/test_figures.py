@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.claims import PrivacyClaim
 from attacklab.laws import advantage, one_uniform, step_law
+from attacklab.model.claims import PrivacyClaim
 from experiments.touchable import FIGURES, betting, noisy_doubles
 from mechanisms.exponential.naive import naive_exponential
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from attacklab.neighbours import Relation
+from attacklab.model.neighbours import Relation
 
 ROOT = Path(__file__).parents[2]
 ROWS = re.findall(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import attacklab
+from attacklab.auditing.flaws import catalogue
 from attacklab.cli import COMMANDS, command_of
-from attacklab.findings import Finding
-from attacklab.flaws import catalogue
+from attacklab.model.findings import Finding
 from tests.docs.built import LANGUAGES, SITE, html
 
 pytestmark = pytest.mark.browser

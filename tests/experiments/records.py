@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from attacklab.findings import record, to_text
+from attacklab.model.findings import record, to_text
 from attacklab.reporting.experiment import Settings, shown_data
 from attacklab.reporting.figures import Panel
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.findings import Finding, Verdict
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import load_experiments
-from attacklab.targets import Target
 from experiments import local_sensitivity
 from tests.experiments.records import Data, committed_record, quick_record, require_page
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from attacklab.findings import to_text
 from attacklab.libraries.environments import Environment
+from attacklab.model.findings import to_text
 from attacklab.reporting.experiment import Collected, Settings
 from experiments import calibration
 from tests.experiments.records import committed_record

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from attacklab.claims import PrivacyClaim
-from attacklab.errors import UsageError
-from attacklab.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, read_record
-from attacklab.proof.certificates import TABLES, require_same_claim, write_certificate
+from attacklab.laws.proof.certificates import TABLES, require_same_claim, write_certificate
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, read_record
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import load_experiments, replace_findings, shown_data
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES
-from attacklab.targets import Target
 from checker.check import check
 from checker.forms import read
 from experiments import certificates, matrix, targets

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacklab.claims import GaussianDP
+from attacklab.model.claims import GaussianDP
 from experiments import claims
 from tests.experiments.records import Data, committed_record, quick_record, require_page
 

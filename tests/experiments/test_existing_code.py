@@ -10,8 +10,8 @@ from typing import Any
 import mpmath
 import pytest
 
-from attacklab.findings import read_record
 from attacklab.laws.standard_random import passing_random
+from attacklab.model.findings import read_record
 from attacklab.reporting.experiment import Settings
 from experiments import existing_code
 from experiments.existing_code import GAMMAS, LIBRARY, ROOT, collect, distances

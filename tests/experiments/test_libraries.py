@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import Precision
-from attacklab.findings import Finding, Verdict, environment, read_record
+from attacklab.auditing.attacks import Precision
+from attacklab.model.findings import Finding, Verdict, environment, read_record
 from attacklab.processes.targets import ProcessRelease
 from attacklab.reporting.experiment import Settings, load_experiments, run_experiment
 from attacklab.reporting.figures import Cell, Matrix

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from attacklab.attacks import ALL_ATTACKS
-from attacklab.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Reach, Scope, Verdict
+from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.laws import LawError
-from attacklab.loading import targets_of
+from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Reach, Scope, Verdict
+from attacklab.model.loading import targets_of
 from attacklab.reporting.experiment import Settings
 from attacklab.reporting.figures import Cell, Matrix
 from experiments import matrix, targets

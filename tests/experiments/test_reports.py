@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.findings import read_record, to_text
+from attacklab.model.findings import read_record, to_text
 from attacklab.reporting.experiment import Settings, load_experiments
 from attacklab.reporting.pages import LONGEST_TABLE, outdated
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from attacklab.attacks import BlackBox
-from attacklab.findings import Verdict
-from attacklab.referee import audit
+from attacklab.auditing.attacks import BlackBox
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Verdict
 from experiments import targets
 
 BROKEN = (

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from attacklab.attacks import LowBitGaussian, Precision, ZeroRounding
-from attacklab.findings import Finding, Verdict
+from attacklab.auditing.attacks import LowBitGaussian, Precision, ZeroRounding
+from attacklab.auditing.referee import audit
 from attacklab.laws import Law, Limits
-from attacklab.neighbours import NeighbouringPair
-from attacklab.proof import pairs, prove
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.laws.proof import pairs, prove
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from experiments import targets
 from experiments.targets import MECHANISMS, OTHER_CLAIMS, UNPAIRED
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.random_bits import SeededBits
-from attacklab.targets import Kind
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Kind
 from experiments import targets
 from mechanisms.core.term import Mechanism
 from mechanisms.core.threshold import KeysAbove

@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
+from attacklab.model.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.randomness import RandomBits
 

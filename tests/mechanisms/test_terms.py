@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.claims import PrivacyClaim
+from attacklab.model.claims import PrivacyClaim
 from experiments import targets
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.term import encoded

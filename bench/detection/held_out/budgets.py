@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.claims import GaussianDP, ZeroConcentrated
-from attacklab.domains import Domain
-from attacklab.targets import Target
+from attacklab.model.claims import GaussianDP, ZeroConcentrated
+from attacklab.model.domains import Domain
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import coins, truth_probability
 from bench.detection.held_out.inputs import (
     ADD_REMOVE,

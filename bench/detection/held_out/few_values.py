@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacklab.domains import Domain, Queries
-from attacklab.targets import Target
+from attacklab.model.domains import Domain, Queries
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import coins, truth_probability
 from bench.detection.held_out.inputs import (
     INTEGERS,

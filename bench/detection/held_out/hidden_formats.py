@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.domains import Domain, Queries, Records
-from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Target
+from attacklab.model.domains import Domain, Queries, Records
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from bench.detection.held_out.inputs import ADD_REMOVE, INTEGERS, SUBSTITUTE, added, answers, noise, replaced
 from bench.detection.specimen import Rng, Specimen, broken, sound
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.domains import Categories, Domain, Queries, Records, Streams
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.model.domains import Categories, Domain, Queries, Records, Streams
+from attacklab.model.neighbours import NeighbouringPair, Relation
 from bench.detection.exact_noise import discrete_laplace, scale_of
 from bench.detection.specimen import Rng
 

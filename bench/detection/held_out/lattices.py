@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.targets import Target
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import coins
 from bench.detection.held_out.inputs import ADD_REMOVE, INTEGERS, added, noise, whole
 from bench.detection.specimen import Rng, Specimen, broken, sound

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.domains import Domain
-from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Target
+from attacklab.model.domains import Domain
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import weighted
 from bench.detection.held_out.inputs import INTEGERS, noise, whole
 from bench.detection.specimen import Rng, Specimen, broken, sound

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.targets import Target
+from attacklab.model.targets import Target
 from bench.detection.held_out.inputs import INTEGERS, answers
 from bench.detection.specimen import Rng, Specimen, broken, sound
 

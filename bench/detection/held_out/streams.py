@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.domains import Domain, Graphs, Records
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Target
+from attacklab.model.domains import Domain, Graphs, Records
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import coins, truth_probability
 from bench.detection.held_out.inputs import SUBSTITUTE, integer_stream, noise, one_report, replaced
 from bench.detection.specimen import Rng, Specimen, broken, sound

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.domains import Categories, Domain, Queries, Records
-from attacklab.targets import Target
+from attacklab.model.domains import Categories, Domain, Queries, Records
+from attacklab.model.targets import Target
 from bench.detection.held_out.inputs import (
     ADD_REMOVE,
     SUBSTITUTE,

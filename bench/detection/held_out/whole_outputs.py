@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.domains import Categories, Domain, Records
-from attacklab.targets import Target
+from attacklab.model.domains import Categories, Domain, Records
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import coins, truth_probability
 from bench.detection.held_out.inputs import ADD_REMOVE, SUBSTITUTE, added, categories, counts, noise, replaced
 from bench.detection.specimen import Rng, Specimen, broken, sound

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.claims import GaussianDP, Renyi, ZeroConcentrated
-from attacklab.domains import Domain, Queries, Records, Streams
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.random_bits import SeededBits
-from attacklab.targets import Target
+from attacklab.model.claims import GaussianDP, Renyi, ZeroConcentrated
+from attacklab.model.domains import Domain, Queries, Records, Streams
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, scale_of, truth_probability
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 from mechanisms.core.grid import Grid

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.domains import Domain, Queries
-from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Target
+from attacklab.model.domains import Domain, Queries
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import (
     coins,
     discrete_laplace,

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.claims import ZeroConcentrated
-from attacklab.domains import Domain
-from attacklab.neighbours import NeighbouringPair
-from attacklab.random_bits import SeededBits
-from attacklab.targets import Target
+from attacklab.model.claims import ZeroConcentrated
+from attacklab.model.domains import Domain
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import (
     coins,
     discrete_laplace,

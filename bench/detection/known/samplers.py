@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from attacklab.claims import GaussianDP, ZeroConcentrated
-from attacklab.domains import Domain
-from attacklab.neighbours import NeighbouringPair
-from attacklab.random_bits import SeededBits
-from attacklab.targets import Target
+from attacklab.model.claims import GaussianDP, ZeroConcentrated
+from attacklab.model.domains import Domain
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of, weighted
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 from mechanisms.core.grid import Grid

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.claims import GaussianDP
-from attacklab.domains import Domain, Graphs, Pattern, Queries, Records
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Target
+from attacklab.model.claims import GaussianDP
+from attacklab.model.domains import Domain, Graphs, Pattern, Queries, Records
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 

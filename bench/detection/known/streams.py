@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.domains import Categories, Domain, Queries, Streams, Strings
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Target
+from attacklab.model.domains import Categories, Domain, Queries, Streams, Strings
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
 from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, truth_probability
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Attack, Scenario
-from attacklab.random_bits import SeededBits
-from attacklab.targets import Outputs, Target
+from attacklab.auditing.attacks.base import Attack, Scenario
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Outputs, Target
 
 Release: TypeAlias = Callable[..., Any]
 

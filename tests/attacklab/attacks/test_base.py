@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import ALL_ATTACKS, ATTACKS, IntegerCast
-from attacklab.attacks.base import as_floats
-from attacklab.attacks.work import Work
-from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Kind, Target
+from attacklab.auditing.attacks import ALL_ATTACKS, ATTACKS, IntegerCast
+from attacklab.auditing.attacks.base import as_floats
+from attacklab.auditing.attacks.work import Work
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Kind, Target
 
 PAIRS = ("double_budget", "failing_size", "missing_clip", "position_chunks")
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import ATTACKS, BlackBox
-from attacklab.domains import Categories, Domain, Graphs, Queries, Records, Streams, Strings
-from attacklab.findings import Finding, Verdict
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import audit
-from attacklab.targets import Kind, Release, Target
+from attacklab.auditing.attacks import ATTACKS, BlackBox
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Categories, Domain, Graphs, Queries, Records, Streams, Strings
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Kind, Release, Target
 from mechanisms.exponential.naive import naive_exponential
 from mechanisms.laplace.naive import naive_laplace_numpy
 from tests.attacklab.ideal import ideal_exponential

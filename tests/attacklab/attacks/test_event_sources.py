@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import BlackBox, LatticeBias, LostWeights, RepeatedNoise, ScoreOverflow, SpecialValues
-from attacklab.attacks.base import Attack, Event, Scenario
-from attacklab.attacks.common.failures import FAILS
-from attacklab.attacks.common.half_lines import half_line
-from attacklab.attacks.low_bit_laplace import MODELS
-from attacklab.attacks.plain import ANYWHERE, OF_NUMBERS
-from attacklab.attacks.precision import ANY_NUMBER, NARROWER
-from attacklab.attacks.samplers.model import Assumed, Model
-from attacklab.findings import EventCode
-from attacklab.floats import BINARY32
+from attacklab.auditing.attacks import BlackBox, LatticeBias, LostWeights, RepeatedNoise, ScoreOverflow, SpecialValues
+from attacklab.auditing.attacks.base import Attack, Event, Scenario
+from attacklab.auditing.attacks.common.failures import FAILS
+from attacklab.auditing.attacks.common.half_lines import half_line
+from attacklab.auditing.attacks.low_bit_laplace import MODELS
+from attacklab.auditing.attacks.plain import ANYWHERE, OF_NUMBERS
+from attacklab.auditing.attacks.precision import ANY_NUMBER, NARROWER
+from attacklab.auditing.attacks.samplers.model import Assumed, Model
+from attacklab.model.findings import EventCode
+from attacklab.model.floats import BINARY32
+from attacklab.model.source_bundle import NotSelfContained, self_contained
+from attacklab.model.targets import Failure, Target
 from attacklab.processes.batches import Bench
-from attacklab.self_contained import NotSelfContained, self_contained
-from attacklab.targets import Failure, Target
 
 WRITTEN = [model for model in (*MODELS, ANY_NUMBER, NARROWER[BINARY32]) if model.source]
 ANSWERS = ((0.0, 1.0), (1.0, 1.0), (0.3, 0.7), (-5.5, 0.1))

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.generator_seed import GeneratorSeed, modern_draws, recover_seed
-from attacklab.findings import Finding, Verdict
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.generator_seed import GeneratorSeed, modern_draws, recover_seed
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Target
 from mechanisms.laplace.naive import naive_laplace_numpy
 
 

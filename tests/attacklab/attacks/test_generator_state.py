@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.generator_state import GeneratorState, known_outputs, recover_mt19937
-from attacklab.attacks.samplers import mersenne_twister
-from attacklab.attacks.samplers.mersenne_twister import GLANCED, WORDS, StateNotFound, recover_state
-from attacklab.findings import Finding, Verdict
-from attacklab.random_bits import SeededBits
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.generator_state import GeneratorState, known_outputs, recover_mt19937
+from attacklab.auditing.attacks.samplers import mersenne_twister
+from attacklab.auditing.attacks.samplers.mersenne_twister import GLANCED, WORDS, StateNotFound, recover_state
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_discrete_laplace
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.integer_cast import IntegerCast
-from attacklab.findings import Finding, Verdict
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, Format
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.integer_cast import IntegerCast
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, Format
+from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_rounded_laplace
 from mechanisms.laplace.naive import naive_laplace_numpy

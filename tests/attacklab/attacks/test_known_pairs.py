@@ -14,11 +14,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate
 
-from attacklab.attacks import Attack, DoubleBudget, FailingSize, LocalSensitivity, MissingClip, PositionChunks
-from attacklab.attacks.known_pairs import NEGATIVE_WINDOW
-from attacklab.findings import Finding, Verdict
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks import Attack, DoubleBudget, FailingSize, LocalSensitivity, MissingClip, PositionChunks
+from attacklab.auditing.attacks.known_pairs import NEGATIVE_WINDOW
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.local_sensitivity.exact import exact_sum_over_count
 from mechanisms.local_sensitivity.naive import naive_sample_aggregate, naive_smooth_mean, naive_sum_over_count

@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import IntegerCast, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
-from attacklab.attacks.base import Attack
-from attacklab.attacks.samplers.coarse_uniforms import GAUSSIAN as COARSE_GAUSSIAN
-from attacklab.attacks.samplers.model import Assumed, Model
-from attacklab.domains import Domain, Records
-from attacklab.findings import Finding, Verdict
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks import IntegerCast, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
+from attacklab.auditing.attacks.base import Attack
+from attacklab.auditing.attacks.samplers.coarse_uniforms import GAUSSIAN as COARSE_GAUSSIAN
+from attacklab.auditing.attacks.samplers.model import Assumed, Model
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain, Records
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_rounded_laplace
 from tests.attacklab.attacks import known_samplers as samplers

@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from attacklab.attacks.lattice_bias import LatticeBias
-from attacklab.domains import Domain
-from attacklab.findings import Finding, Verdict
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.lattice_bias import LatticeBias
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Target
 from mechanisms.laplace.naive import naive_laplace_numpy
 from tests.attacklab.attacks.making import scenarios_of
 from tests.attacklab.ideal import lattice_laplace

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.local_sensitivity import TAIL_FACTORS, LocalSensitivity, estimated_scale, size_of_scale
-from attacklab.findings import Finding, Verdict
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.local_sensitivity import TAIL_FACTORS, LocalSensitivity, estimated_scale, size_of_scale
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Target
 
 Release = Callable[..., NDArray[np.float64]]
 LOWER, UPPER = -2.0, 6.0

@@ -11,11 +11,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attacklab.attacks.lost_weights import LostWeights
-from attacklab.domains import Domain
-from attacklab.findings import Finding, Verdict
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.lost_weights import LostWeights
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Target
 from tests.attacklab.attacks.making import Release, scenarios_of, selection_of
 from tests.attacklab.ideal import ideal_exponential
 

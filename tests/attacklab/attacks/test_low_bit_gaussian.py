@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from attacklab.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
-from attacklab.attacks.samplers.gaussian import (
+from attacklab.auditing.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
+from attacklab.auditing.attacks.samplers.gaussian import (
     BOX_MULLER,
     BOX_MULLER_LIBRARY,
     INVERSE_CDF,
@@ -24,13 +24,13 @@ from attacklab.attacks.samplers.gaussian import (
     ZIGGURAT,
     ziggurat_steps,
 )
-from attacklab.attacks.samplers.model import Assumed, Model
-from attacklab.attacks.samplers.products import ANY
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Finding, Verdict
-from attacklab.floats import BFLOAT16, BINARY16, Format, format_of
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.samplers.model import Assumed, Model
+from attacklab.auditing.attacks.samplers.products import ANY
+from attacklab.auditing.referee import audit
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.floats import BFLOAT16, BINARY16, Format, format_of
+from attacklab.model.targets import Target
 from experiments.targets import gaussians as targets
 from mechanisms.gaussian.claims import classical_sigma
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.low_bit_laplace import LowBitLaplace
-from attacklab.attacks.samplers import laplace as samplers
-from attacklab.attacks.samplers.laplace import (
+from attacklab.auditing.attacks.low_bit_laplace import LowBitLaplace
+from attacklab.auditing.attacks.samplers import laplace as samplers
+from attacklab.auditing.attacks.samplers.laplace import (
     MODELS,
     NUMPY,
     SIGNED,
@@ -23,10 +23,10 @@ from attacklab.attacks.samplers.laplace import (
     SamplerModel,
     reachable,
 )
-from attacklab.findings import Finding, Verdict
-from attacklab.floats import BFLOAT16, BINARY16, FORMATS, Format
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.floats import BFLOAT16, BINARY16, FORMATS, Format
+from attacklab.model.targets import Target
 from mechanisms.laplace.naive import (
     naive_laplace_inverse_cdf,
     naive_laplace_numpy,

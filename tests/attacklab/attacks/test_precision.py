@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import as_released
-from attacklab.attacks.precision import Precision, reachable
-from attacklab.findings import Finding, Verdict
-from attacklab.floats import BFLOAT16, BINARY16, Format, format_of
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.base import as_released
+from attacklab.auditing.attacks.precision import Precision, reachable
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.floats import BFLOAT16, BINARY16, Format, format_of
+from attacklab.model.targets import Target
 from experiments.precision import left_out
 from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_rounded_laplace

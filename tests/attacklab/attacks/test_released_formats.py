@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.released_formats import Released, common_step, inferred, released_format
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, TF32, Format
+from attacklab.auditing.attacks.released_formats import Released, common_step, inferred, released_format
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, TF32, Format
 from tests.attacklab.narrow import NARROW, TYPES
 
 Carry = Callable[[NDArray[Any]], Any]

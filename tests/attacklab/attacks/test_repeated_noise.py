@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import RepeatedNoise
-from attacklab.domains import Domain, Records
-from attacklab.findings import Finding, Verdict
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks import RepeatedNoise
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain, Records
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
 
 Draw = Callable[[tuple[int, ...], np.random.Generator], np.ndarray]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks.score_overflow import ScoreOverflow
-from attacklab.findings import Finding, Verdict
-from attacklab.random_bits import SeededBits
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.score_overflow import ScoreOverflow
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Target
 from mechanisms.core.term import Mechanism
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised

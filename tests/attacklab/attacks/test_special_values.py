@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks.special_values import SPECIAL_RECORDS, SpecialValues
-from attacklab.findings import Finding, Verdict
-from attacklab.floats import Format
-from attacklab.neighbours import Relation
-from attacklab.random_bits import SeededBits
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.special_values import SPECIAL_RECORDS, SpecialValues
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.floats import Format
+from attacklab.model.neighbours import Relation
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import RoundedLaplace
 from mechanisms.core.noisy import noisy

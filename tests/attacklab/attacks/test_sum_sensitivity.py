@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.common.datasets import ends, on_path
-from attacklab.attacks.sum_sensitivity import SumSensitivity, steepest_step
-from attacklab.findings import Finding, Verdict
-from attacklab.neighbours import Relation
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.common.datasets import ends, on_path
+from attacklab.auditing.attacks.sum_sensitivity import SumSensitivity, steepest_step
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import Relation
+from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
 from mechanisms.summation.naive import (

@@ -10,10 +10,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attacklab.attacks.truncated_addition import TruncatedAddition
-from attacklab.findings import Verdict
-from attacklab.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format
-from attacklab.referee import audit
+from attacklab.auditing.attacks.truncated_addition import TruncatedAddition
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Verdict
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format
 from mechanisms.exponential.naive import naive_exponential_low_precision
 from tests.attacklab.attacks.making import Release, selection_of
 from tests.attacklab.ideal import ideal_exponential

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks.work import Work, work_events
-from attacklab.findings import Finding, Verdict
-from attacklab.neighbours import NeighbouringPair
-from attacklab.observed_work import with_bits_drawn, with_bits_taken
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.attacks.work import Work, work_events
+from attacklab.auditing.observed_work import with_bits_drawn, with_bits_taken
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from mechanisms.laplace.exact import exact_two_sided_geometric
 from mechanisms.laplace.naive import naive_two_sided_geometric
 

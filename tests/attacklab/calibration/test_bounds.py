@@ -14,8 +14,8 @@ from scipy import integrate, optimize, stats
 
 from attacklab.calibration import budgets, calibrate, concentrated, gaussian, quantity, tails
 from attacklab.calibration.refinement import crossing
-from attacklab.findings import Verdict
-from attacklab.intervals import Interval, precision
+from attacklab.model.findings import Verdict
+from attacklab.model.intervals import Interval, precision
 
 ONE_HALF = {"rho": 0.5, "epsilon": 1.0}
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from attacklab.calibration import QUANTITIES, Unsafe, calibrate, quantity
-from attacklab.findings import Verdict
+from attacklab.model.findings import Verdict
 from experiments.common.calibration_formulas import NAIVE, SOUND
 
 NAMES = [one.name for one in QUANTITIES]

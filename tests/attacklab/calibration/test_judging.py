@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from attacklab.calibration import QUANTITIES, CalibrationFinding, calibrate, quantity, read_record, record
-from attacklab.findings import Verdict, to_text
+from attacklab.model.findings import Verdict, to_text
 
 EPSILON = [{"scale": 3.0, "sensitivity": 1.0}]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attacklab.calibration import CalibrationFinding, ProgramFormula, calibrate
-from attacklab.findings import Verdict
+from attacklab.model.findings import Verdict
 
 PROGRAM = str(Path(__file__).parent / "program.py")
 GRID = [{"scale": scale, "sensitivity": 1.0} for scale in (2.0, 3.0, 7.0)]

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from attacklab.claims import PrivacyClaim, directions
+from attacklab.model.claims import PrivacyClaim, directions
 
 
 def randomized_response(ratio: Fraction, delta: Fraction) -> tuple[list[Fraction], list[Fraction]]:

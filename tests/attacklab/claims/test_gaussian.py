@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.claims import GaussianDP, PrivacyClaim
-from attacklab.errors import UsageError, UsageTypeError
+from attacklab.model.claims import GaussianDP, PrivacyClaim
+from attacklab.model.errors import UsageError, UsageTypeError
 
 MUS = [1e-3, 0.1, 1.0, 2.5, 20.0]
 EPSILONS = [0.0, 1e-300, 1e-6, 0.1, 1.0, 5.0, 30.0, 700.0]

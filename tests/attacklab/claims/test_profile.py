@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from attacklab.claims import (
+from attacklab.model.claims import (
     GaussianDP,
     PrivacyClaim,
     Profile,
@@ -15,7 +15,7 @@ from attacklab.claims import (
     claim_from_json,
     from_accountant,
 )
-from attacklab.errors import UsageError, UsageTypeError
+from attacklab.model.errors import UsageError, UsageTypeError
 
 
 def laplace(epsilon: float) -> float:

@@ -13,10 +13,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacklab.claims import Claim, Renyi, ZeroConcentrated
-from attacklab.claims.cuts import tangent
-from attacklab.claims.renyi import RenyiClaim
-from attacklab.errors import UsageError, UsageTypeError
+from attacklab.model.claims import Claim, Renyi, ZeroConcentrated
+from attacklab.model.claims.cuts import tangent
+from attacklab.model.claims.renyi import RenyiClaim
+from attacklab.model.errors import UsageError, UsageTypeError
 
 CLAIMS = [
     ZeroConcentrated(1e-3),

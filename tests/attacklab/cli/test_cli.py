@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import ATTACKS
-from attacklab.claims import PrivacyClaim
+from attacklab.auditing.attacks import ATTACKS
 from attacklab.cli import audit, target_options
-from attacklab.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
-from attacklab.findings import Finding, Verdict, read_record, to_text
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
+from attacklab.model.findings import Finding, Verdict, read_record, to_text
 
 ROOT = Path(__file__).parents[3]
 
 TARGETS = '''
 import math
 import numpy as np
-from attacklab.targets import Target
+from attacklab.model.targets import Target
 
 def leaking(answer, trials, rng):
     """Laplace noise of a textbook."""
@@ -55,7 +55,7 @@ def selected(utilities, trials, rng):
     return np.full(trials, len(utilities))
 
 def apart(epsilon: float = 1.0):
-    from attacklab.neighbours import NeighbouringPair
+    from attacklab.model.neighbours import NeighbouringPair
     NeighbouringPair.answers(0.0, 1.5, sensitivity=1.0)
 
 def unclipped(records, trials, rng):
@@ -103,9 +103,9 @@ vast = Target.noise(sound, epsilon=2.0**21).exact(lambda answer, bits: bits.take
 EXPERIMENT = """
 from attacklab.reporting.experiment import Collected
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from attacklab.referee import audit
-from attacklab.attacks import LowBitLaplace
-from attacklab.targets import Target
+from attacklab.auditing.referee import audit
+from attacklab.auditing.attacks import LowBitLaplace
+from attacklab.model.targets import Target
 
 QUESTION = "Do the bits tell [one] from [two]?"
 

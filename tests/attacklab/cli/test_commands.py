@@ -31,7 +31,16 @@ def test_a_command_is_summed_up_by_its_first_line_and_its_parameters_are_declare
 
 
 def test_the_help_imports_no_command_and_nothing_that_computes() -> None:
-    heavy = ("numpy", "scipy", "gmpy2", "rich", "matplotlib", "distributed", "attacklab.cli.audit", "attacklab.referee")
+    heavy = (
+        "numpy",
+        "scipy",
+        "gmpy2",
+        "rich",
+        "matplotlib",
+        "distributed",
+        "attacklab.cli.audit",
+        "attacklab.auditing.referee",
+    )
     code = f"""
 import sys
 from attacklab.cli import main

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.flaws import catalogue
+from attacklab.auditing.flaws import catalogue
 
 
 @pytest.mark.parametrize("columns", ["80", ""])

@@ -16,7 +16,7 @@ import pytest
 
 from attacklab.cli.messages import say
 from attacklab.cli.output import error_console
-from attacklab.findings import Verdict, read_record
+from attacklab.model.findings import Verdict, read_record
 from tests.attacklab.cli import forked
 from tests.attacklab.cli.forked import Done
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from attacklab.claims import PrivacyClaim, ZeroConcentrated
+from attacklab.auditing.flaws import catalogue
 from attacklab.cli.output import show, status_of
 from attacklab.cli.status import Status
-from attacklab.findings import FAILURE, Counts, Estimate, Finding, Verdict
-from attacklab.flaws import catalogue
+from attacklab.model.claims import PrivacyClaim, ZeroConcentrated
+from attacklab.model.findings import FAILURE, Counts, Estimate, Finding, Verdict
 
 REASON = "E happened in 27 of 32 trials on the first input and in 0 on the second, whatever anyone [at all] knows"
 

@@ -15,14 +15,14 @@ import typer
 from typer.testing import CliRunner
 
 from attacklab import Kind
-from attacklab.attacks import IntegerCast, LowBitLaplace, ZeroRounding
+from attacklab.auditing.attacks import IntegerCast, LowBitLaplace, ZeroRounding
+from attacklab.auditing.referee import audit
 from attacklab.cli.poc import command
-from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict, record, to_text
-from attacklab.loading import load_target
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Finding, Verdict, record, to_text
+from attacklab.model.loading import load_target
+from attacklab.model.targets import Target
 from attacklab.processes.targets import external
-from attacklab.referee import audit
-from attacklab.targets import Target
 
 ROOT = Path(__file__).parents[3]
 FILE = str(ROOT / "tests" / "attacklab" / "poc" / "file_targets.py")

@@ -11,8 +11,8 @@ import pytest
 
 SAMPLERS = """
 import random
-from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Target
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 
 def release(answer, trials, rng):
     return answer + rng.laplace(0.0, 1.0, trials)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from attacklab.findings import read_record
+from attacklab.model.findings import read_record
 
 SAMPLERS = """
-from attacklab.targets import Target
+from attacklab.model.targets import Target
 
 def third(bits):
     drawn = bits.take(2)

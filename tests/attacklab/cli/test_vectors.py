@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from attacklab.cli.vectors import command
-from attacklab.errors import UsageError
+from attacklab.model.errors import UsageError
 
 ROOT = Path(__file__).parents[3]
 TRACES = str(ROOT / "vectors" / "trace.json")

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 import gmpy2
 import numpy as np
 
-from attacklab.random_bits import REJECTED, RandomBits
+from attacklab.model.random_bits import REJECTED, RandomBits
 
 Sampler = Callable[[int, Any], Any]
 

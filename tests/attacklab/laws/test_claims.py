@@ -14,7 +14,6 @@ from gmpy2 import mpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.laws import (
     Decision,
     Law,
@@ -26,6 +25,7 @@ from attacklab.laws import (
     smallest_rho,
 )
 from attacklab.laws.gaussian import normal_quantile
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 
 SLACK = Fraction(1, 1 << 58)
 HALF = Law({0: mpq(1, 2), 1: mpq(1, 2)})

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from attacklab.laws import Limits, advantage, enumerate_law, smallest_epsilon
 from attacklab.laws.series import Series, SeriesArithmetic
-from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
+from attacklab.model.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.published import two_sided_geometric
 from mechanisms.randomness import RandomBits

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from gmpy2 import mpq
 
-from attacklab.errors import TargetError, UsageError
 from attacklab.laws import Law, LawError, Limits, NeverEnds, NotDeterministic, Progress
 from attacklab.laws.dialogue import Dialogue
 from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.external_program import outcome
 from attacklab.laws.requests import NotInProtocol
-from attacklab.random_bits import SeededBits, TapedBits
+from attacklab.model.errors import TargetError, UsageError
+from attacklab.model.random_bits import SeededBits, TapedBits
 from tests.attacklab.laws.generators import Generated, Lines, stateless
 
 SCALE = 3

@@ -36,7 +36,7 @@ from attacklab.laws import (
     exp_bounds,
     normalised,
 )
-from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
+from attacklab.model.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.published import discrete_laplace

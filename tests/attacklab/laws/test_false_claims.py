@@ -10,14 +10,14 @@ from typing import Any
 import gmpy2
 import pytest
 
-from attacklab.errors import TargetError
-from attacklab.findings import Verdict
 from attacklab.laws import Contradicted, ForeignCall, LawError, Limits, StateChanged, enumerate_law
 from attacklab.laws.outcomes import tag
-from attacklab.neighbours import NeighbouringPair
-from attacklab.proof import prove
-from attacklab.random_bits import SeededBits, TapedBits
-from attacklab.targets import Target
+from attacklab.laws.proof import prove
+from attacklab.model.errors import TargetError
+from attacklab.model.findings import Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.random_bits import SeededBits, TapedBits
+from attacklab.model.targets import Target
 from tests.attacklab.laws.false_claims import (
     ELSEWHERE,
     EQUAL,

@@ -10,8 +10,8 @@ import pytest
 
 from attacklab.laws import LooksAtDraws, NotDeterministic, enumerate_law
 from attacklab.laws.fresh_process import require_agreement, unsettle
+from attacklab.model.random_bits import RandomBits
 from attacklab.processes.fresh import run_in_fresh_process
-from attacklab.random_bits import RandomBits
 
 
 class Unnamed:

@@ -17,7 +17,7 @@ import pytest
 from attacklab.laws import enumerate_law
 from attacklab.laws.errors import ForeignCall, OpaqueOutcome, OpaqueState, StateChanged
 from attacklab.laws.outcomes import tag
-from attacklab.random_bits import RandomBits
+from attacklab.model.random_bits import RandomBits
 
 
 def _from_numpy(bits: RandomBits) -> bool:

@@ -26,7 +26,7 @@ from attacklab.laws import (
 )
 from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.sampling_check import Runs, compare, tag, upper_tail
-from attacklab.random_bits import RandomBits
+from attacklab.model.random_bits import RandomBits
 
 RUNS = sampling_check.RUNS
 

@@ -27,8 +27,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from attacklab.findings import Verdict
 from attacklab.laws import Law, Limits, SamplerFailed, enumerate_law
+from attacklab.laws.proof import prove
 from attacklab.laws.standard_random import (
     StandardRandom,
     StandardRandomRefused,
@@ -36,10 +36,10 @@ from attacklab.laws.standard_random import (
     replacing_random,
     standard_library_draws_from,
 )
-from attacklab.neighbours import NeighbouringPair
-from attacklab.proof import prove
-from attacklab.random_bits import SeededBits, TapedBits
-from attacklab.targets import Target
+from attacklab.model.findings import Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.random_bits import SeededBits, TapedBits
+from attacklab.model.targets import Target
 
 Sampler = Callable[..., Any]
 HALF_OPEN = 1 << 53

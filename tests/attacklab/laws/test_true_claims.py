@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from attacklab.laws import Limits, enumerate_law
-from attacklab.random_bits import REJECTED, RandomBits
+from attacklab.model.random_bits import REJECTED, RandomBits
 from tests.attacklab.laws.false_claims import flipped
 
 LIES = {False: Fraction(3, 4), True: Fraction(1, 4)}

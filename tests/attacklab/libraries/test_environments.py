@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from attacklab import libraries
-from attacklab.errors import UsageError
 from attacklab.libraries.environments import environments, interpreter
+from attacklab.model.errors import UsageError
 
 
 @pytest.fixture

@@ -18,17 +18,17 @@ import numpy as np
 import pytest
 
 from attacklab import libraries
-from attacklab.attacks import SumSensitivity
-from attacklab.claims import Claim, GaussianDP, Renyi, ZeroConcentrated, claim_from_json
-from attacklab.errors import TargetError
-from attacklab.findings import Verdict
-from attacklab.floats import format_of
+from attacklab.auditing.attacks import SumSensitivity
+from attacklab.auditing.referee import audit
 from attacklab.libraries.diffprivlib_adapter import _drawing_from
 from attacklab.libraries.opacus_adapter import _noise_multiplier
-from attacklab.loading import load_target
+from attacklab.model.claims import Claim, GaussianDP, Renyi, ZeroConcentrated, claim_from_json
+from attacklab.model.errors import TargetError
+from attacklab.model.findings import Verdict
+from attacklab.model.floats import format_of
+from attacklab.model.loading import load_target
+from attacklab.model.targets import Kind, Target
 from attacklab.processes.targets import ProcessRelease, isolated
-from attacklab.referee import audit
-from attacklab.targets import Kind, Target
 
 DTYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": np.float32}
 NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)

@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from attacklab import Kind, Target
-from attacklab.attacks import ALL_ATTACKS
+from attacklab.auditing.attacks import ALL_ATTACKS
+from attacklab.auditing.referee import audit
 from attacklab.cli.scripts import call_of
-from attacklab.findings import Finding
-from attacklab.loading import load_target
-from attacklab.poc import chosen_finding, proof_of_concept
-from attacklab.proof import prove_all
-from attacklab.referee import audit
+from attacklab.laws.proof import prove_all
+from attacklab.model.findings import Finding
+from attacklab.model.loading import load_target
+from attacklab.reporting.poc import chosen_finding, proof_of_concept
 
 ATTACKS = {attack.name: attack for attack in ALL_ATTACKS}
 FILE = str(Path(__file__).with_name("file_targets.py"))

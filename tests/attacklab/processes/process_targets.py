@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.findings import Finding
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.targets import Outputs, Target
+from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.model.findings import Finding
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Outputs, Target
 
 Floats = NDArray[np.float64]
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.errors import TargetError
+from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.auditing.referee import audit
+from attacklab.model.errors import TargetError
+from attacklab.model.targets import Target
 from attacklab.processes.batches import BATCH_BYTES, BATCH_OUTPUTS, FIRST_BATCH, Bench, Role, Sample
 from attacklab.processes.runners import Here
-from attacklab.referee import audit
-from attacklab.targets import Target
 from tests.attacklab.processes import process_targets as own
 from tests.attacklab.processes.process_targets import Bets
 

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict
-from attacklab.loaded_code import loaded_code
+from attacklab.auditing.referee import audit
+from attacklab.model.code_fingerprint import loaded_code
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Target
 from attacklab.processes.checkpoint import SCHEMA, Checkpoint
 from attacklab.processes.workers import Workers
-from attacklab.referee import audit
-from attacklab.targets import Target
 from tests.attacklab.processes import process_targets as own
 from tests.attacklab.processes.looking import wait_until
 from tests.attacklab.processes.process_targets import Bets
@@ -175,7 +175,7 @@ def test_a_file_of_another_version_of_the_target_or_of_numpy_is_refused(
     audit(replace(own.sound, version="1"), ATTACKS, trials=10, checkpoint=path)
     with pytest.raises(ValueError, match=r"another run \(target_version '1' there, '2' here\)"):
         audit(replace(own.sound, version="2"), ATTACKS, trials=10, checkpoint=path)
-    monkeypatch.setattr("attacklab.referee.environment", lambda: {"numpy": "1.0"})
+    monkeypatch.setattr("attacklab.auditing.referee.environment", lambda: {"numpy": "1.0"})
     with pytest.raises(ValueError, match=r"another run \(.*numpy '[0-9.]+' there, '1.0' here"):
         audit(replace(own.sound, version="1"), ATTACKS, trials=10, checkpoint=path)
 
@@ -315,7 +315,7 @@ def test_memory_does_not_grow_with_the_length_of_the_file(path: Path) -> None:
 
 SLOW_TARGET = """
 import time
-from attacklab.targets import Target
+from attacklab.model.targets import Target
 
 def noisy(answer, trials, rng):
     time.sleep(0.01)

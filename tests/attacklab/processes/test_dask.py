@@ -25,9 +25,9 @@ from functools import partial
 import dask, distributed
 from attacklab.processes import dask as backend
 from attacklab.processes.dask import DaskWorkers
-from attacklab.loading import load_target
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.model.loading import load_target
+from attacklab.auditing.referee import audit
+from attacklab.model.targets import Target
 from tests.attacklab.processes import process_targets as own
 from tests.attacklab.processes.process_targets import Bets
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attacklab.attacks import BlackBox, RepeatedNoise
-from attacklab.attacks.features import hashes
-from attacklab.errors import TargetError
-from attacklab.findings import Verdict
-from attacklab.loading import load_target
-from attacklab.neighbours import NeighbouringPair, Relation
+from attacklab.auditing.attacks import BlackBox, RepeatedNoise
+from attacklab.auditing.attacks.features import hashes
+from attacklab.auditing.referee import audit
+from attacklab.model.errors import TargetError
+from attacklab.model.findings import Verdict
+from attacklab.model.loading import load_target
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Kind, Target
 from attacklab.processes.targets import isolated
-from attacklab.referee import audit
-from attacklab.targets import Kind, Target
 from tests.attacklab.processes import forms
 
 FILE = str(Path(forms.__file__))

@@ -24,8 +24,8 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from attacklab.errors import LabFault
 from attacklab.laws.errors import NeverEnds
+from attacklab.model.errors import LabFault
 from attacklab.processes import fresh
 from attacklab.processes.fresh import NoAnswer, TookTooLong, run_in_fresh_process
 from attacklab.processes.sending import CannotBeSent

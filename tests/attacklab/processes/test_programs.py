@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 
-from attacklab.errors import TargetError
-from attacklab.findings import Finding, Verdict
 from attacklab.laws import Law, LawError, NotDeterministic
 from attacklab.laws.own import FindsItsLaw
-from attacklab.neighbours import NeighbouringPair
+from attacklab.laws.proof import LIMITS, prove
+from attacklab.model.errors import TargetError
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Kind, Target
 from attacklab.processes.failures import ChildError, ChildFailure
 from attacklab.processes.lines import Limits
 from attacklab.processes.programs import Conversation, ProgramSampler
 from attacklab.processes.targets import external
-from attacklab.proof import LIMITS, prove
-from attacklab.random_bits import SeededBits
-from attacklab.targets import Kind, Target
 
 DRAWING = str(Path(__file__).with_name("drawing.py"))
 EXAMPLES = Path(__file__).parents[3] / "examples" / "proving"

@@ -21,17 +21,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import ATTACKS
-from attacklab.claims import PrivacyClaim, Profile
-from attacklab.errors import TargetError, UsageError
-from attacklab.findings import Verdict
-from attacklab.floats import require_ieee_arithmetic
-from attacklab.loading import load_target
+from attacklab.auditing.attacks import ATTACKS
+from attacklab.auditing.referee import audit
+from attacklab.model.claims import PrivacyClaim, Profile
+from attacklab.model.errors import TargetError, UsageError
+from attacklab.model.findings import Verdict
+from attacklab.model.floats import require_ieee_arithmetic
+from attacklab.model.loading import load_target
+from attacklab.model.targets import Kind, Target
 from attacklab.processes import targets as module
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.processes.targets import ProcessRelease, external, isolated
-from attacklab.referee import audit
-from attacklab.targets import Kind, Target
 from tests.attacklab.processes.looking import ends, is_alive
 
 MISBEHAVING = str(Path(__file__).with_name("misbehaving.py"))
@@ -338,7 +338,7 @@ def run_lab(lines: str) -> subprocess.Popen[str]:
     beginning = f"""
 import os, numpy as np
 from attacklab.processes.targets import isolated
-from attacklab.targets import Kind
+from attacklab.model.targets import Kind
 def made(name): return isolated({MISBEHAVING!r} + ":" + name, kind=Kind.NOISE, epsilon=1.0)
 def ask(target): return int(target.outputs(0.0, 1, np.random.default_rng())[0])
 """
@@ -376,9 +376,9 @@ print(first, ask(target))
 # How targets are loaded
 
 LIBRARY = """
-from attacklab.claims import Profile, Renyi
-from attacklab.domains import Domain
-from attacklab.targets import Target
+from attacklab.model.claims import Profile, Renyi
+from attacklab.model.domains import Domain
+from attacklab.model.targets import Target
 __version__ = "2.5"
 def release(records, trials, rng):
     return rng.normal(size=trials)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacklab.errors import TargetError
+from attacklab.model.errors import TargetError
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.processes.wire import Frame, read_answer, request_line
 

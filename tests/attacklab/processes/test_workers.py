@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.errors import UsageError
-from attacklab.findings import Finding, Verdict
-from attacklab.loading import load_target
+from attacklab.auditing.referee import Advance, audit
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.loading import load_target
+from attacklab.model.targets import Target
 from attacklab.processes import runners, worker, workers
 from attacklab.processes.batches import BATCH_OUTPUTS, Bench
 from attacklab.processes.runners import Here, Runner, WhenLong
 from attacklab.processes.workers import AHEAD, ProcessWorkers, Workers, processors
-from attacklab.referee import Advance, audit
-from attacklab.targets import Target
 from tests.attacklab.processes import process_targets as own
 from tests.attacklab.processes.looking import ends, group, is_alive, numbers, wait_until
 from tests.attacklab.processes.process_targets import Bets, Fails, timeless
@@ -269,8 +269,8 @@ def test_no_process_and_no_descriptor_is_left_when_the_workers_are_closed() -> N
 
 PROGRAM = """
 from attacklab.processes.workers import ProcessWorkers
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.referee import audit
+from attacklab.model.targets import Target
 from tests.attacklab.processes.process_targets import Bets, holding, printing
 
 def release(records, trials, rng):

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-from attacklab.domains import Domain, Pattern, Queries, Records, Streams
-from attacklab.errors import UsageError
-from attacklab.findings import CERTIFICATE, Finding, Reach, Scope, Verdict
-from attacklab.neighbours import Relation
-from attacklab.proof import find_checker, prove_every_pair
-from attacklab.proof.certificates import implies, require_same_claim, run_checker
-from attacklab.targets import Target
+from attacklab.laws.proof import find_checker, prove_every_pair
+from attacklab.laws.proof.certificates import implies, require_same_claim, run_checker
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.model.domains import Domain, Pattern, Queries, Records, Streams
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import CERTIFICATE, Finding, Reach, Scope, Verdict
+from attacklab.model.neighbours import Relation
+from attacklab.model.targets import Target
 from mechanisms.core.certificate import certificate
 from tests.checker.making import ANSWER, MONOTONE, TERMS, UTILITIES
 

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.claims import ZeroConcentrated
-from attacklab.domains import Domain
-from attacklab.domains.finite import all_databases, all_utilities
-from attacklab.domains.shapes import Graphs, Queries, Records
-from attacklab.errors import UsageError
-from attacklab.findings import Finding, Reach, Scope, Verdict
 from attacklab.laws import Limits
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.proof import LIMITS, pairs, prove, prove_inputs
-from attacklab.proof.inputs import neighbours_among
-from attacklab.random_bits import REJECTED, RandomBits
-from attacklab.targets import Target
+from attacklab.laws.proof import LIMITS, pairs, prove, prove_inputs
+from attacklab.laws.proof.inputs import neighbours_among
+from attacklab.model.claims import ZeroConcentrated
+from attacklab.model.domains import Domain
+from attacklab.model.domains.finite import all_databases, all_utilities
+from attacklab.model.domains.shapes import Graphs, Queries, Records
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Finding, Reach, Scope, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.random_bits import REJECTED, RandomBits
+from attacklab.model.targets import Target
 
 LN_2 = math.nextafter(math.log(2), 1)
 
@@ -102,7 +102,7 @@ def test_each_law_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked[input_] += 1
         return found(target, input_, *rest)
 
-    monkeypatch.setattr("attacklab.proof.inputs.law_of", counted)
+    monkeypatch.setattr("attacklab.laws.proof.inputs.law_of", counted)
     prove_inputs(noise(parity, sensitivity=9.0), range(6))
     assert asked == dict.fromkeys(range(6), 1)
 
@@ -196,7 +196,7 @@ def test_inputs_take_the_type_of_their_kind_and_of_the_domain() -> None:
         return pairs.law_of(*arguments)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("attacklab.proof.inputs.law_of", law)
+        patched.setattr("attacklab.laws.proof.inputs.law_of", law)
         prove_inputs(noise(parity), [0, 1])
         prove_inputs(noise(parity, domain=Domain(integers=True)), [0.0, 1])
     assert seen == [float, float, int, int]

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.claims import GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
-from attacklab.errors import UsageError
-from attacklab.findings import EXACT_LAW, WORST_FIRST, Finding, Verdict, decisive, lower_text, upper_text
 from attacklab.laws import Limits
-from attacklab.neighbours import NeighbouringPair
-from attacklab.proof import LIMITS, SLACK, default_pair, prove, prove_all
-from attacklab.random_bits import REJECTED, RandomBits
-from attacklab.targets import Kind, Target
+from attacklab.laws.proof import LIMITS, SLACK, default_pair, prove, prove_all
+from attacklab.model.claims import GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import EXACT_LAW, WORST_FIRST, Finding, Verdict, decisive, lower_text, upper_text
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.random_bits import REJECTED, RandomBits
+from attacklab.model.targets import Kind, Target
 
 LN_2 = math.nextafter(math.log(2), 1)
 """A double above ln 2."""

@@ -2,7 +2,3 @@
 
 import scipy.special
 import scipy.stats  # noqa: F401
-
-import attacklab.attacks
-import attacklab.proof
-import attacklab.timed_audit  # noqa: F401

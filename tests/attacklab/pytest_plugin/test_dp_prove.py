@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.findings import Verdict, read_record
+from attacklab.model.findings import Verdict, read_record
 
 pytest_plugins = ["pytester"]
 
@@ -219,7 +219,7 @@ def test_it(dp_prove, sampler):
 @pytest.mark.ci
 def test_nothing_heavy_is_imported_before_something_is_proved(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        test_it="import sys\n\ndef test_it(dp_prove):\n    assert 'attacklab.proof' not in sys.modules\n"
+        test_it="import sys\n\ndef test_it(dp_prove):\n    assert 'attacklab.laws.proof' not in sys.modules\n"
         "    with __import__('pytest').raises(Exception):\n        dp_prove(None)\n"
     )
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "0").assert_outcomes(passed=1)
@@ -250,7 +250,7 @@ def test_a_pair_among_inputs_that_breaks_the_claim_fails_the_test(pytester: pyte
 
 def test_small_databases_are_listed_by_one_call(pytester: pytest.Pytester) -> None:
     body = """
-from attacklab.domains.finite import all_databases
+from attacklab.model.domains.finite import all_databases
 
 def ones(records, bits):
     return response(sum(records) % 2, bits)

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from attacklab.claims import Claim, Renyi, ZeroConcentrated
-from attacklab.findings import Verdict, read_record
+from attacklab.auditing.timed_audit import STEPS
+from attacklab.model.claims import Claim, Renyi, ZeroConcentrated
+from attacklab.model.findings import Verdict, read_record
 from attacklab.pytest_plugin.hooks import CLAIM_ARGUMENTS
 from attacklab.pytest_plugin.options import OPTIONS
-from attacklab.timed_audit import STEPS
 
 pytest_plugins = ["pytester"]
 
@@ -427,7 +427,7 @@ def test_without_a_number_of_trials_the_summary_says_how_many_fitted(pytester: p
 
 
 def test_loading_the_plugin_imports_nothing_heavy() -> None:
-    heavy = ("numpy", "scipy", "gmpy2", "attacklab.targets", "attacklab.findings")
+    heavy = ("numpy", "scipy", "gmpy2", "attacklab.model.targets", "attacklab.model.findings")
     code = (
         f"import sys, pytest, attacklab.pytest_plugin; sys.exit(str([name for name in {heavy} if name in sys.modules]))"
     )
@@ -468,7 +468,9 @@ def test_the_example_attack_runs_as_it_stands_and_fails_a_test_that_it_is_handed
     assert set(files) == {"fraction.py", "test_fraction.py"}
     assert len(files["fraction.py"].splitlines()) <= 60
     for name, code in files.items():  # in a project of its own the attack is a module of that project
-        (pytester.path / name).write_text(code.replace("attacklab.attacks.fraction", "fraction"), encoding="utf-8")
+        (pytester.path / name).write_text(
+            code.replace("attacklab.auditing.attacks.fraction", "fraction"), encoding="utf-8"
+        )
     own = "def test_own(dp_audit):\n    dp_audit(Target.noise(kept, epsilon=1.0), attacks=[Fraction()])\n"
     (pytester.path / "test_own.py").write_text(f"from test_fraction import Fraction, Target, kept\n{own}", "utf-8")
     pytester.syspathinsert()

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from attacklab.claims import GaussianDP, PrivacyClaim
-from attacklab.findings import Counts, Finding, Verdict
-from attacklab.flaws import catalogue
+from attacklab.auditing.flaws import catalogue
+from attacklab.model.claims import GaussianDP, PrivacyClaim
+from attacklab.model.findings import Counts, Finding, Verdict
 from attacklab.pytest_plugin.report import AuditedTest
 from attacklab.reporting.sarif import Place
 

@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts, Estimate, EventCode, Finding, Severity, Verdict
-from attacklab.flaws import catalogue
+from attacklab.auditing.flaws import catalogue
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts, Estimate, EventCode, Finding, Severity, Verdict
 from attacklab.reporting.audit_page import audit_page
 
 REFUTED = (

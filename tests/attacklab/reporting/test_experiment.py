@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from attacklab.errors import UsageError
-from attacklab.findings import EXACT_LAW, Verdict, read_record
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import EXACT_LAW, Verdict, read_record
 from attacklab.reporting import experiment as experiments
 from attacklab.reporting.experiment import (
     Collected,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from attacklab.findings import Verdict
+from attacklab.model.findings import Verdict
 from attacklab.reporting.figures import Cell, Figure, Matrix, Panel, Role, Series, typeset
 
 FIGURE = Figure(

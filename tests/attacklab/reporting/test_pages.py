@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from attacklab.claims import GaussianDP, PrivacyClaim
-from attacklab.errors import UsageError
-from attacklab.files import write_whole
-from attacklab.findings import Estimate, Finding, Verdict, record, to_text
+from attacklab.model.claims import GaussianDP, PrivacyClaim
+from attacklab.model.errors import UsageError
+from attacklab.model.files import write_whole
+from attacklab.model.findings import Estimate, Finding, Verdict, record, to_text
 from attacklab.reporting.lab_page import lab_page
 from attacklab.reporting.pages import LONGEST_TABLE, outdated, write_index
 from attacklab.reporting.sources import digests

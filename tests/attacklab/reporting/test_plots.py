@@ -16,7 +16,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
-from attacklab.findings import Verdict
+from attacklab.model.findings import Verdict
 from attacklab.reporting import plots
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from tests.attacklab.reporting.test_figures import FIGURE, MATRIX
@@ -249,6 +249,6 @@ def test_a_folder_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:
 
 
 def test_neither_the_referee_nor_the_command_line_imports_matplotlib_before_something_is_drawn() -> None:
-    code = "import sys, attacklab.referee, attacklab.cli; print('matplotlib' in sys.modules)"
+    code = "import sys, attacklab.auditing.referee, attacklab.cli; print('matplotlib' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own code
     assert run.stdout.strip() == "False"

@@ -15,17 +15,17 @@ import pytest
 from rich.console import Console
 
 from attacklab import cli
+from attacklab.auditing.referee import Advance
 from attacklab.cli import audit, where
 from attacklab.processes import runners as execution
 from attacklab.processes import workers as processes
-from attacklab.referee import Advance
 from attacklab.reporting import progress
 from attacklab.reporting.progress import progress as shown
 from tests.representatives import first_of_each
 
 TARGET = """
 import numpy as np
-from attacklab.targets import Target
+from attacklab.model.targets import Target
 
 def noisy(answer, trials, rng):
     return answer + rng.laplace(0.0, 1.0, trials)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from attacklab.claims import PrivacyClaim
-from attacklab.errors import UsageError
-from attacklab.files import write_whole
-from attacklab.findings import CERTIFICATE, SCHEMA, CheckedCertificate, Finding, Reach, Scope, Verdict, to_text
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.errors import UsageError
+from attacklab.model.files import write_whole
+from attacklab.model.findings import CERTIFICATE, SCHEMA, CheckedCertificate, Finding, Reach, Scope, Verdict, to_text
 from attacklab.reporting.experiment import measured_here
 from attacklab.reporting.pages import write_index
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES, proofs_page

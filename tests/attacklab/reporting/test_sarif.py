@@ -6,9 +6,9 @@ import json
 import math
 from dataclasses import replace
 
-from attacklab.claims import PrivacyClaim, ZeroConcentrated
-from attacklab.findings import FAILURE, Counts, Finding, Verdict, to_text
-from attacklab.flaws import catalogue
+from attacklab.auditing.flaws import catalogue
+from attacklab.model.claims import PrivacyClaim, ZeroConcentrated
+from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, to_text
 from attacklab.reporting.sarif import Place, sarif_log
 
 VIOLATED = Finding(

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.statistics.betting import confidence_sequence, evidence, judge
+from attacklab.auditing.statistics.betting import confidence_sequence, evidence, judge
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts
 
 
 def on_the_boundary(claim: PrivacyClaim, q: float) -> tuple[float, float]:

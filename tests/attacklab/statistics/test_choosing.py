@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from attacklab.claims import GaussianDP, PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.statistics.choosing import choosing_trials, promised_epsilon, promised_evidence
-from attacklab.statistics.expected import expected_evidence
+from attacklab.auditing.statistics.choosing import choosing_trials, promised_epsilon, promised_evidence
+from attacklab.auditing.statistics.expected import expected_evidence
+from attacklab.model.claims import GaussianDP, PrivacyClaim
+from attacklab.model.findings import Counts
 
 
 def promised(claims: Sequence[PrivacyClaim], *seen: Counts) -> np.ndarray:

@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.statistics.betting import evidence
-from attacklab.statistics.expected import expected_evidence
+from attacklab.auditing.statistics.betting import evidence
+from attacklab.auditing.statistics.expected import expected_evidence
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts
 
 CLAIMS = [PrivacyClaim(1.0), PrivacyClaim(0.1, 1e-3), PrivacyClaim(9.0)]
 RATES = [(0.5, 0.1), (0.1, 0.5), (0.99, 0.9), (1e-4, 0.0), (0.3, 0.3), (1.0, 0.0), (0.02, 0.019)]

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.statistics.inference import Assessment, assess, clopper_pearson, keeps_surely, share_of_alpha
+from attacklab.auditing.statistics.inference import Assessment, assess, clopper_pearson, keeps_surely, share_of_alpha
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts
 
 
 def at_least(hits: int, trials: int, probability: Fraction) -> Fraction:

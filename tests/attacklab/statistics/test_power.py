@@ -9,10 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.statistics.betting import evidence
-from attacklab.statistics.power import POWER, can_refute, fewest_trials, smallest_detectable_advantage, trials_needed
+from attacklab.auditing.statistics.betting import evidence
+from attacklab.auditing.statistics.power import (
+    POWER,
+    can_refute,
+    fewest_trials,
+    smallest_detectable_advantage,
+    trials_needed,
+)
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts
 
 RUNS = 2_000
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.statistics.inference import assess
-from attacklab.statistics.ratio import SPREAD, Reading, _asked_for, _of_share, readings
+from attacklab.auditing.statistics.inference import assess
+from attacklab.auditing.statistics.ratio import SPREAD, Reading, _asked_for, _of_share, readings
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts
 
 TOSSED = Reading(tossed=True, of_second=False, complement=False)
 APART = Reading(tossed=False, of_second=False, complement=False)

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.statistics.betting import confidence_sequence, evidence, judge
-from attacklab.statistics.reasons import above_text, odds_text, refuted_reason
+from attacklab.auditing.statistics.betting import confidence_sequence, evidence, judge
+from attacklab.auditing.statistics.reasons import above_text, odds_text, refuted_reason
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts
 
 ALPHA = 1e-6
 CLAIMS = [PrivacyClaim(0.0), PrivacyClaim(0.1), PrivacyClaim(0.5), PrivacyClaim(1.0), PrivacyClaim(4.0)]

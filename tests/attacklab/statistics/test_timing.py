@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attacklab.statistics.timing import CROPS, TimingTest, timing_test
+from attacklab.auditing.statistics.timing import CROPS, TimingTest, timing_test
 
 
 def tailed(rng: np.random.Generator, count: int) -> np.ndarray:

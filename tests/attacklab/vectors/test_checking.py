@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from attacklab.errors import TargetError
-from attacklab.findings import Severity, Verdict
+from attacklab.model.errors import TargetError
+from attacklab.model.findings import Severity, Verdict
 from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, check
 from attacklab.vectors.program import Failed, Skipped
 

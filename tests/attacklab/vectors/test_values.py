@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacklab.errors import UsageError
 from attacklab.laws import Bounds
+from attacklab.model.errors import UsageError
 from attacklab.vectors import read_value, written
 
 NUMBERS = st.integers() | st.fractions() | st.floats(allow_nan=False)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated, directions
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated, directions
 from attacklab.processes.batches import Role
 from experiments.common.profile_audits import Draws, decided, edge, fewest_trials_of, replayed
 from experiments.common.simulated_audits import fewest_trials, looks

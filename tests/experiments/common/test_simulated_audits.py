@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.claims import PrivacyClaim
+from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Settings
 from bench import evidence
 from experiments.common.simulated_audits import by_betting, by_clopper_pearson, counts_at_looks, fewest_trials, looks

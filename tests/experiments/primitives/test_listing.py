@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attacklab.attacks import ALL_ATTACKS
-from attacklab.errors import UsageError
-from attacklab.findings import Verdict
+from attacklab.auditing.attacks import ALL_ATTACKS
+from attacklab.auditing.referee import audit
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Verdict
 from attacklab.processes.targets import isolated
-from attacklab.referee import audit
 from experiments.common.expected_failures import expected_failures
 from experiments.primitives import FILE, Demonstration, Status, listing
 from experiments.primitives.page import LIST, PAGE, json_text, page

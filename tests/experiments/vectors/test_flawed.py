@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from attacklab.findings import read_record
-from attacklab.flaws import catalogue
-from attacklab.random_bits import TapedBits
+from attacklab.auditing.flaws import catalogue
+from attacklab.model.findings import read_record
+from attacklab.model.random_bits import TapedBits
 from attacklab.vectors.checking import Budget, check
 from bench import vector_types
 from bench.vector_types import CONTROL, NOT_A_FLAW, TYPES, caught, cell, idle_flags

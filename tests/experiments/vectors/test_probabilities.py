@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.floats import BFLOAT16
 from attacklab.laws import Bounds, enumerate_law
 from attacklab.laws.enumeration import Limits
+from attacklab.model.floats import BFLOAT16
 from attacklab.vectors import read_value
 from experiments.vectors.samplers import RUNS
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.findings import Verdict
+from attacklab.model.findings import Verdict
 from attacklab.vectors.checking import Budget, check
 from experiments.vectors import FILES, exact_twins
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.claims import NOTHING, ApproximateDP
 from mechanisms.core.compose import Both, Mapped, Session, Size
 from mechanisms.core.flip import RationalResponse

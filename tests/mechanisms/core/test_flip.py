@@ -12,7 +12,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits, TapedBits, TapeEnded
+from attacklab.model.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms.core import flip
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.flip import (

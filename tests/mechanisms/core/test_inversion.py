@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from attacklab.laws import Limits, enumerate_law
-from attacklab.random_bits import SeededBits, TapedBits
+from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, Law, RoundedGaussian, RoundedLaplace
 from tests.mechanisms.core.known_laws import ALL_LAWS, known_mass, known_tail, named

@@ -13,7 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits, TapedBits
+from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.core.kernel import Kernel

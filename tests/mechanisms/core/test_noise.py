@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteLaplace, Law, RoundedGaussian
 from mechanisms.core.noise import Noise

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedLaplace

@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP
 from mechanisms.core.compose import Both
 from mechanisms.core.grid import Grid

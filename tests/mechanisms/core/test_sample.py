@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.core.noisy import Noisy, noisy

@@ -19,7 +19,7 @@ from mpmath import mpf
 from numpy.typing import NDArray
 
 from attacklab.laws import Limits, enumerate_law
-from attacklab.random_bits import SeededBits, TapedBits
+from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core import select
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.scores import Scores, Utilities

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacklab.random_bits import SeededBits, SystemBits, TapedBits
+from attacklab.model.random_bits import SeededBits, SystemBits, TapedBits
 from mechanisms.core.scores import utilities
 from mechanisms.core.select_dyadic import Levelled, SelectBase2
 from mechanisms.exponential.base2.eta import BaseTwoEta

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from attacklab.laws import advantage, enumerate_law
-from attacklab.random_bits import TapedBits
+from attacklab.model.random_bits import TapedBits
 from mechanisms.core import select_dyadic
 from mechanisms.core.scores import Utilities, utilities
 from mechanisms.core.select_dyadic import SelectFixedWork, Tickets

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.snapped import Snapped

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.chunks import ChunkTotal, Numbered
 from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Mapped, Session, Size

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.cells import Cells
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian, RoundedLaplace
 from mechanisms.core.remainder import Remainder

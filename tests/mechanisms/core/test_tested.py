@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core import tested
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid

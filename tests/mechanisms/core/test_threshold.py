@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from checker.check import check
 from mechanisms.core.certificate import certificate
 from mechanisms.core.claims import ApproximateDP

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.random_bits import TapedBits
+from attacklab.model.random_bits import TapedBits
 from mechanisms.core.certificate import certificate
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.term import Mechanism

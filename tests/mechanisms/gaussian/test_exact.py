@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits, TapedBits
+from attacklab.model.random_bits import SeededBits, TapedBits
 from checker.check import check
 from mechanisms.core.certificate import certificate
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.statistics.inference import assess
+from attacklab.auditing.statistics.inference import assess
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.interactive.exact import BUDGET, CHEAP, DEAR, Adversary, exact_query_session, offers
 from mechanisms.interactive.naive import naive_query_session

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from attacklab.laws import Decision, advantage, certify, enumerate_law
-from attacklab.random_bits import SeededBits, TapedBits
+from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteLaplace, RoundedLaplace

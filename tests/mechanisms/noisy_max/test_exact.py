@@ -11,7 +11,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits, TapedBits
+from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core.certificate import certificate
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.noisy_max import NoisyMax

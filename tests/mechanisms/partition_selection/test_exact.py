@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.partition_selection.exact import exact_partition_selection
 
 

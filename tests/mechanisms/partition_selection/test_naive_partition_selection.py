@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from attacklab.findings import Verdict
 from attacklab.laws import Limits
-from attacklab.proof import prove
-from attacklab.targets import Target
+from attacklab.laws.proof import prove
+from attacklab.model.findings import Verdict
+from attacklab.model.targets import Target
 from experiments import targets
 from experiments.targets.partitions import DELTA, PAIRS
 from mechanisms.partition_selection.naive import (

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from checker.check import check
 from checker.forms import Refused
 from mechanisms.core.certificate import certificate

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from attacklab.findings import Verdict
 from attacklab.laws import Limits
-from attacklab.neighbours import NeighbouringPair
-from attacklab.proof import prove
-from attacklab.random_bits import SeededBits
-from attacklab.targets import Target
+from attacklab.laws.proof import prove
+from attacklab.model.findings import Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Target
 from experiments import targets
 from experiments.targets.quantiles import LOWER, PAIRS, UPPER
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count, exact_shuffled_response
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts
-from attacklab.statistics.inference import assess
+from attacklab.auditing.statistics.inference import assess
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts
 from experiments.targets import sampled
 from mechanisms.core.flip import delta_of_shuffled
 from mechanisms.core.sample import spent_on_sample

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attacklab.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits
 from checker.check import check
 from mechanisms.core.certificate import certificate
 from mechanisms.core.grid import Grid

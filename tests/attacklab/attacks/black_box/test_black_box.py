@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.black_box import BlackBox
-from attacklab.attacks.black_box.candidate_events import candidate_events
-from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
-from attacklab.attacks.black_box.rules import Learning, encoded, linear_rule
-from attacklab.attacks.black_box.scores import exponent, grid_exponent
-from attacklab.attacks.features import Feature
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Counts, Finding, Verdict
-from attacklab.floats import BFLOAT16, FORMATS, Format
-from attacklab.neighbours import NeighbouringPair
-from attacklab.referee import audit
-from attacklab.statistics.inference import assess
-from attacklab.targets import Outputs, Target
+from attacklab.auditing.attacks.black_box import BlackBox
+from attacklab.auditing.attacks.black_box.candidate_events import candidate_events
+from attacklab.auditing.attacks.black_box.candidate_pairs import candidate_pairs
+from attacklab.auditing.attacks.black_box.rules import Learning, encoded, linear_rule
+from attacklab.auditing.attacks.black_box.scores import exponent, grid_exponent
+from attacklab.auditing.attacks.features import Feature
+from attacklab.auditing.referee import audit
+from attacklab.auditing.statistics.inference import assess
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts, Finding, Verdict
+from attacklab.model.floats import BFLOAT16, FORMATS, Format
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Outputs, Target
 from mechanisms.core.grid import Grid
 from mechanisms.exponential.naive import naive_exponential
 from mechanisms.laplace.exact import exact_discrete_laplace, exact_rounded_laplace

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.domains import Categories, Domain, Queries, Records, Streams
-from attacklab.findings import Finding, Verdict
-from attacklab.referee import audit
-from attacklab.targets import Target
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Categories, Domain, Queries, Records, Streams
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Target
 
 TRIALS = 20_000
 ALPHA = 1e-9

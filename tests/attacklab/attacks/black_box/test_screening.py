@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.black_box.candidate_pairs import fingerprint
-from attacklab.attacks.black_box.screening import Sampler, screened, told_apart
-from attacklab.claims import PrivacyClaim
-from attacklab.errors import Refused
-from attacklab.neighbours import NeighbouringPair
-from attacklab.targets import Outputs
+from attacklab.auditing.attacks.black_box.candidate_pairs import fingerprint
+from attacklab.auditing.attacks.black_box.screening import Sampler, screened, told_apart
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.errors import Refused
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Outputs
 
 CLAIM = PrivacyClaim(1.0)
 PAIRS = [NeighbouringPair.answers(float(number), number + 1.0, sensitivity=1.0) for number in range(100)]

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks.black_box import BlackBox
-from attacklab.attacks.black_box.candidate_events import candidate_events
-from attacklab.claims import PrivacyClaim
-from attacklab.findings import Finding, Verdict
-from attacklab.neighbours import NeighbouringPair, Relation
-from attacklab.referee import audit
-from attacklab.statistics.expected import expected_evidence
-from attacklab.targets import Failure, Outputs, Target
+from attacklab.auditing.attacks.black_box import BlackBox
+from attacklab.auditing.attacks.black_box.candidate_events import candidate_events
+from attacklab.auditing.referee import audit
+from attacklab.auditing.statistics.expected import expected_evidence
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Failure, Outputs, Target
 
 EPSILON = 1.0
 PAIR = NeighbouringPair.records(np.array([1]), np.array([1, 1]), Relation.ADD_REMOVE)

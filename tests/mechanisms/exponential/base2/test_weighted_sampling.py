@@ -10,7 +10,7 @@ from itertools import accumulate, product
 
 import pytest
 
-from attacklab.random_bits import TapedBits, TapeEnded
+from attacklab.model.random_bits import TapedBits, TapeEnded
 from mechanisms.exponential.base2.weighted_sampling import (
     IntegerWeights,
     Sampler,

@@ -1,0 +1,80 @@
+"""The attacks, one file a flaw (`known_pairs` has several); `ATTACKS` and `ALL_ATTACKS` are the registry."""
+
+from __future__ import annotations
+
+from attacklab.auditing.attacks.base import Attack, Learning
+from attacklab.auditing.attacks.black_box import BlackBox
+from attacklab.auditing.attacks.generator_seed import GeneratorSeed
+from attacklab.auditing.attacks.generator_state import GeneratorState
+from attacklab.auditing.attacks.integer_cast import IntegerCast
+from attacklab.auditing.attacks.known_pairs import DoubleBudget, FailingSize, MissingClip, PositionChunks
+from attacklab.auditing.attacks.lattice_bias import LatticeBias
+from attacklab.auditing.attacks.local_sensitivity import LocalSensitivity
+from attacklab.auditing.attacks.lost_weights import LostWeights
+from attacklab.auditing.attacks.low_bit_gaussian import LowBitGaussian
+from attacklab.auditing.attacks.low_bit_laplace import LowBitLaplace
+from attacklab.auditing.attacks.precision import Precision
+from attacklab.auditing.attacks.repeated_noise import RepeatedNoise
+from attacklab.auditing.attacks.score_overflow import ScoreOverflow
+from attacklab.auditing.attacks.special_values import SpecialValues
+from attacklab.auditing.attacks.sum_sensitivity import SumSensitivity
+from attacklab.auditing.attacks.truncated_addition import TruncatedAddition
+from attacklab.auditing.attacks.zero_rounding import ZeroRounding
+
+__all__ = [
+    "ALL_ATTACKS",
+    "ATTACKS",
+    "Attack",
+    "BlackBox",
+    "DoubleBudget",
+    "FailingSize",
+    "GeneratorSeed",
+    "GeneratorState",
+    "IntegerCast",
+    "LatticeBias",
+    "LocalSensitivity",
+    "LostWeights",
+    "LowBitGaussian",
+    "LowBitLaplace",
+    "MissingClip",
+    "PositionChunks",
+    "Precision",
+    "RepeatedNoise",
+    "ScoreOverflow",
+    "SpecialValues",
+    "SumSensitivity",
+    "TruncatedAddition",
+    "ZeroRounding",
+    "sized",
+]
+
+ATTACKS: tuple[Attack, ...] = (
+    ZeroRounding(),
+    LostWeights(),
+    ScoreOverflow(),
+    LowBitLaplace(),
+    LowBitGaussian(),
+    Precision(),
+    LatticeBias(),
+    IntegerCast(),
+    GeneratorSeed(),
+    GeneratorState(),
+    SumSensitivity(),
+    LocalSensitivity(),
+    PositionChunks(),
+    MissingClip(),
+    DoubleBudget(),
+    FailingSize(),
+    SpecialValues(),
+    RepeatedNoise(),
+    BlackBox(),
+)
+"""All of them run where none is named."""
+
+ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, TruncatedAddition())
+"""Those, and what runs only when it is named: `LostWeights` finds what truncated addition does, with fewer outputs."""
+
+
+def sized(attack: Attack, trials: int) -> Attack:
+    """The attack as an audit of so many trials runs it: learning from as many outputs as that warrants."""
+    return attack.within(trials) if isinstance(attack, Learning) else attack

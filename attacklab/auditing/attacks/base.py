@@ -1,0 +1,291 @@
+"""What an attack is: what the adversary knows, the neighbouring pairs it picks and the events it bets on.
+
+An attack is a frozen dataclass with the members of `Attack`. It never runs a target itself: if it needs to see outputs
+before it can pick a pair, it calls the probe that the referee gives it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.model.errors import OutsideDomain, TargetError
+from attacklab.model.findings import EventCode
+from attacklab.model.floats import Floats
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.source_bundle import self_contained
+from attacklab.model.targets import Outputs, Target
+
+Probe: TypeAlias = Callable[[Any, int], Outputs]
+"""`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
+
+
+def words_taken(probe: Probe) -> int:
+    """How many random words the target has taken so far from the generators that a probe gave it.
+
+    A cost of drawing that does not depend on the machine; 0 where it is not known, as in another process.
+    """
+    return int(getattr(probe, "words", 0))
+
+
+DEAR_WORDS = 64
+"""An output that takes more random words is dear: a maximum of noisy utilities takes one for each outcome."""
+
+FEW = 8  # how many outputs show of what kind they are
+
+
+def is_dear(probe: Probe, input_: Any, outputs: int = FEW) -> bool:
+    """Whether an output takes many random words, as where noise is drawn for each outcome; not if the target fails."""
+    before = words_taken(probe)
+    with contextlib.suppress(TargetError):
+        drawn = len(probe(input_, outputs))
+        return words_taken(probe) - before > DEAR_WORDS * drawn
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A set of outputs that the adversary bets on.
+
+    Attributes:
+        description: the set in words.
+        contains: takes outputs, one a row, and returns which of them lie in the set, as a bool array.
+        source: the same in a few lines of Python, for people to read: the body of a function of one `output`, or a
+            whole module that defines `event(output)`. It may use `math` and `np`. Empty where those lines would be
+            many; then `contains` is copied with all that it uses.
+    """
+
+    description: str
+    contains: Callable[[Outputs], NDArray[np.bool_]]
+    source: str = ""
+
+    def code(
+        self, *, one_by_one: bool = False, instead: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({})
+    ) -> EventCode:
+        """The event as a Python module.
+
+        Args:
+            one_by_one: whether it is one of outputs drawn one at a time, failures among them.
+            instead: what is copied in place of some names; see `attacklab.auditing.attacks.plain`.
+
+        Raises:
+            NotSelfContained: it has no source of its own, and that of `contains` cannot be had.
+        """
+        if not self.source:
+            source = self_contained(self.contains, "events", instead)
+            return EventCode(source=source, of_many=True, one_by_one=one_by_one)
+        if "def event(output):" in self.source:
+            return EventCode(source=self.source, one_by_one=one_by_one)
+        return EventCode(source=event_function(self.description, self.source), one_by_one=one_by_one)
+
+
+def event_function(description: str, body: str) -> str:
+    """The definition of `event(output)` with this body; the description goes into its docstring."""
+    words = description.replace("\\", "\\\\").replace('"', "'")
+    lines = [f'"""E: {words}."""', *body.splitlines()]
+    return "def event(output):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def of_present(expression: str) -> str:
+    """The body of a function of one output, which is false of a failure and else what the expression says."""
+    return f"if output is None or isinstance(output, Failure):\n    return False\nreturn {expression}"
+
+
+def constant(name: str, texts: Iterable[str]) -> str:
+    """The definition of a set of constants, in lines that fit a screen.
+
+    Args:
+        name: of the set.
+        texts: an expression for each member.
+    """
+    lines = textwrap.wrap(", ".join(texts), 92, break_long_words=False, break_on_hyphens=False)
+    return f"{name} = {{\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
+
+
+def literal(value: float) -> str:
+    """An expression for a number, every bit of it kept."""
+    return repr(value) if isinstance(value, int) or math.isfinite(value) else f'float("{value}")'
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A neighbouring pair and the events that the adversary may bet on.
+
+    Attributes:
+        pair: the two inputs.
+        events: the candidates. A first sample chooses one of them and tells how many trials it will take; a second
+            sample judges it.
+        answers: how many answers the adversary collects before it decides. If more than 1, an event sees rows of that
+            many.
+        sees_failures: whether its events tell failures apart: if so, an output may be the `Failure` of a release that
+            raised. If not, all that they see of a trial in which a release raised is that they do not hold it.
+        trials: the most that judge it, where the event holds always or never, so that more would show no more; None for
+            as many as the audit has.
+
+    Raises:
+        ValueError: there are no events, or `answers` or `trials` is less than 1.
+    """
+
+    pair: NeighbouringPair
+    events: tuple[Event, ...]
+    answers: int = 1
+    sees_failures: bool = False
+    trials: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.events:
+            raise ValueError("a scenario needs at least one event")
+        if self.answers < 1:
+            raise ValueError(f"answers of a scenario must be at least 1, not {self.answers}")
+        if self.trials is not None and self.trials < 1:
+            raise ValueError(f"trials of a scenario must be at least 1, not {self.trials}")
+
+
+class Attack(Protocol):
+    """An attack on one flaw.
+
+    An attack that looks at outputs of any form, and not only at numbers, says so by a `whole_outputs` that is true.
+    Others meet no target of kind NOISE, SUM or MEAN whose outputs are not numbers.
+    """
+
+    @property
+    def name(self) -> str:
+        """The attack's name on the command line and in findings."""
+        ...
+
+    @property
+    def flaw(self) -> str:
+        """The flaw that the attack looks for, in one line."""
+        ...
+
+    def applies_to(self, target: Target) -> bool:
+        """Whether the target is of a kind that can have the flaw."""
+        ...
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """The pairs and events to try on this target.
+
+        Raises:
+            TargetError: the target failed while it was probed.
+        """
+        ...
+
+
+@runtime_checkable
+class Learning(Attack, Protocol):
+    """An attack that learns its events from many outputs, more of them where more trials judge."""
+
+    @property
+    def looks(self) -> int:
+        """About how many outputs it draws to find its pairs and events."""
+        ...
+
+    def within(self, trials: int) -> Attack:
+        """The attack with as much to learn from as an audit of so many trials warrants."""
+        ...
+
+
+def as_floats(outputs: Outputs) -> NDArray[np.float64]:
+    """Outputs as doubles: every bit of a float is kept, and a failure becomes NaN.
+
+    An exact number becomes the nearest double, or an infinity beyond the largest, so that no two change their order;
+    what is not a number becomes NaN.
+    """
+    if outputs.dtype == object:
+        return np.fromiter(map(_as_double, outputs.flat), dtype=np.float64, count=outputs.size).reshape(outputs.shape)
+    return outputs.astype(np.float64)
+
+
+def _as_double(output: Any) -> float:
+    try:
+        return float(output)
+    except OverflowError:
+        return math.inf if output > 0 else -math.inf
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def as_released(outputs: Outputs) -> Floats:
+    """Outputs in the floating-point format in which they came; as doubles if they are integers or may be failures."""
+    return outputs if outputs.dtype.kind == "f" else as_floats(outputs)
+
+
+def only_from(
+    outputs: Outputs, *, here: float, there: float, reachable: Callable[[Any, float], NDArray[np.bool_]]
+) -> NDArray[np.bool_]:
+    """Which outputs can come from one answer and not from another.
+
+    Args:
+        outputs: outputs of a target that adds noise to its answer.
+        here: the answer that the outputs can come from.
+        there: the other answer; it is tested only for outputs that can come from `here`.
+        reachable: `reachable(outputs, answer)` returns which outputs can come from an answer.
+    """
+    values = as_released(outputs)
+    inside = reachable(values, here)
+    rest = np.flatnonzero(inside)
+    inside[rest] = ~reachable(values[rest], there)
+    return inside
+
+
+def pair_of_answers(target: Target, first: float, second: float) -> tuple[NeighbouringPair, float, float]:
+    """Two true answers as a pair and as numbers: these two, or the nearest that the target's domain has.
+
+    Raises:
+        OutsideDomain: the domain has none.
+    """
+    pair = NeighbouringPair.answers(first, second, sensitivity=target.sensitivity)
+    near = target.adapted(pair)
+    if near.first == pair.first and near.second == pair.second:
+        return near, first, second
+    return near, float(near.first), float(near.second)
+
+
+def adapted_pairs(target: Target, pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
+    """The pairs, each as it is or moved into the target's domain; those that have no place there are left out."""
+    for pair in pairs:
+        with contextlib.suppress(OutsideDomain):
+            yield target.adapted(pair)
+
+
+def origin(target: Target) -> Any:
+    """The answer nearest to 0 that the target takes."""
+    return 0.0 if target.domain is None else target.domain.origin
+
+
+def whole_only(target: Target) -> bool:
+    """Whether the target takes whole numbers only."""
+    return target.domain is not None and target.domain.integers
+
+
+def laplace_scale(target: Target) -> float:
+    """The scale λ of the target's noise, if the noise is Laplace noise."""
+    return target.noise_scale or target.sensitivity / target.claim.nominal.epsilon
+
+
+def bounds_of(target: Target) -> tuple[float, float]:
+    """The bounds of a record of a sum or mean; the nearest records to them that its domain has.
+
+    Raises:
+        OutsideDomain: the domain has no two records within the bounds.
+    """
+    assert target.bounds is not None  # noqa: S101 - sums and means have bounds
+    if target.domain is None:
+        return target.bounds
+    lower, upper = map(Fraction, target.bounds)
+    lower = lower if target.domain.low is None else max(lower, target.domain.low)
+    upper = upper if target.domain.high is None else min(upper, target.domain.high)
+    if target.domain.integers:
+        lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
+    if lower >= upper:
+        raise OutsideDomain(f"the domain of {target.name} has no two records within its bounds")
+    return float(lower), float(upper)

@@ -1,0 +1,73 @@
+"""Pairs of utilities: every way in which they may move together, from ties, from one ahead, from rows and from depths.
+
+Besides, steps of lines on which all utilities fall together, all rise together, or one rises while the rest fall, or
+the other way round; down to where e^−x is 0 in every binary format in use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from attacklab.auditing.attacks.base import Probe
+from attacklab.auditing.attacks.black_box.candidate_pairs.lines import broken_steps
+from attacklab.auditing.attacks.common.thresholds import DEEPEST_NATS
+from attacklab.model.floats import Doubles, power_of_two_within
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
+
+FEW = 8  # up to so many outcomes, all moves are tried from all starts; for more, only those from ties
+
+
+def pairs_of_utilities(target: Target, probe: Probe, outcomes: Sequence[int]) -> Iterator[NeighbouringPair]:
+    """Pairs of utilities to try.
+
+    Args:
+        target: its sensitivity and claim decide which.
+        probe: draws outputs of the target.
+        outcomes: the numbers of utilities; lines are searched for the least and the largest of them.
+    """
+    first, *others = outcomes
+    yield from _moved(first, target.sensitivity)
+    for count in sorted({min(outcomes), max(outcomes)}):
+        yield from _on_lines(target, probe, count)
+    for count in others:
+        yield from _moved(count, target.sensitivity)
+
+
+def _moved(count: int, step: float) -> Iterator[NeighbouringPair]:
+    row = np.arange(count)
+    first, last = (np.where(row == place, step, 0.0) for place in (0, count - 1))
+    all_ = np.full(count, step)
+    halves = np.where(row < count // 2, step, -step)
+    moves = (first, -first, 2 * first - all_, all_ - 2 * first, last, halves, all_, -all_)
+    ties, exact = np.zeros(count), power_of_two_within(step)
+    starts = (ties, exact * first / step, -8 * exact * row, np.where(row == 0, 64 * exact, 0.0), ties - 1024 * exact)
+    for start in starts if count <= FEW else starts[:1]:
+        for move in moves:
+            with contextlib.suppress(ValueError):  # a sum of the two may be rounded
+                yield NeighbouringPair.utilities(start, start + move, sensitivity=step)
+
+
+def _on_lines(target: Target, probe: Probe, count: int) -> Iterator[NeighbouringPair]:
+    # Multiples of a power of two are exact, so consecutive vectors are exactly neighbours.
+    gap = power_of_two_within(target.sensitivity)
+    nats = target.claim.nominal.epsilon / 2 * (gap / target.sensitivity)
+    last = 1 << max(1, math.ceil(math.log2(DEEPEST_NATS / nats)))
+    one, all_ = np.zeros(count), np.ones(count)
+    one[0] = 1.0
+    # If all move together, one outcome is ahead, so that not all outcomes are alike.
+    for start, direction in ((one, -all_), (one, all_), (0 * one, 2 * one - all_), (0 * one, all_ - 2 * one)):
+        line = partial(_on_line, gap=gap, start=start, direction=direction)
+        steps = broken_steps(line, last, target.claim.nominal, probe)
+        for step in dict.fromkeys((*steps, 0)):
+            with contextlib.suppress(ValueError):  # from 2^53 steps on, multiples are rounded
+                yield NeighbouringPair.utilities(line(step), line(step + 1), sensitivity=target.sensitivity)
+
+
+def _on_line(step: int, *, gap: float, start: Doubles, direction: Doubles) -> Doubles:
+    return np.asarray(gap * (start + step * direction))

@@ -1,0 +1,194 @@
+"""Which bets on low bits are worth a fresh sample? Models are tried on a few outputs before any is judged.
+
+Under a wrong model, either nothing can be reached from the answer that it came from, or the same share of both inputs'
+outputs can be reached from one answer only. Neither can win. What is left is a handful of bets, chosen on outputs that
+nothing is judged on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attacklab.auditing.attacks.base import Event, Scenario, event_function, of_present
+from attacklab.auditing.attacks.common.noisy_numbers import NoisyNumber, Side, View
+from attacklab.auditing.attacks.samplers.grid_points import Bools
+from attacklab.auditing.attacks.samplers.model import Model
+from attacklab.auditing.statistics.expected import expected_evidence
+from attacklab.model.claims import Claim
+from attacklab.model.floats import Doubles, Floats
+from attacklab.model.targets import Outputs
+
+GLANCED_AT = 128
+"""How many rows a model is tried on at first: a bet that wins one time in 25 loses on all with probability 0.5 %."""
+
+GUESSED_AT = 32  # how many rows tell whether a guess of the answer, the scale and the sampler can be right
+
+COARSE = {1: 256.0, 2: 3.0}
+"""If rounding may have moved one number, or two, by more half ulps than this, any number nearby counts as reachable."""
+
+ENOUGH = 0.01  # if a bet promises so much evidence a trial, in nats, no other numbers are looked at
+EXPECTED = 0.75  # a model that reaches a smaller share of the outputs from their own answer is a wrong one
+STANDARD_ERRORS = 3.0  # by how many a bet must win on the outputs looked at to be judged
+
+NEARLY = 0.95
+"""Bets that promise less than so much of the best one's evidence are left out; a first look might prefer them."""
+
+MOST_NUMBERS = 10  # how many numbers, each scaled in one way, are looked at
+MOST_BETS = 3  # how many bets on a pair are judged
+MOST_SCENARIOS = 2  # how many pairs are judged if their true answers were guessed
+
+
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """That a row comes from one side, because the model reaches it from there and not from the other side."""
+
+    view: View
+    model: Model
+    here: Side
+    there: Side
+    on_first: bool
+
+    def contains(self, outputs: Outputs) -> Bools:
+        """Which rows win the bet."""
+        return self.wins(*self.view.look(outputs, self.model.answers))
+
+    def wins(self, rows: Floats, widths: Doubles) -> Bools:
+        """Which rows win the bet, as the view shows them."""
+        inside = reached(self.model, rows, widths, self.here)
+        rest = np.flatnonzero(inside)
+        inside[rest] = ~reached(self.model, rows[rest], widths[rest], self.there)
+        return inside
+
+    @property
+    def event(self) -> Event:
+        """The bet as an event."""
+        words = (
+            f"reachable from {self.here.answer!r} and not from {self.there.answer!r} by {self.model.description}, "
+            f"scale {self.here.assumed.scale!r}{self.view.description}"
+        )
+        return Event(words, self.contains, self._source(words))
+
+    def _source(self, words: str) -> str:
+        """The bet for doubles as they were released; nothing where the model has no source, or the view is another."""
+        if not self.model.source or not self.view.shows_doubles:
+            return ""
+        here, there = (
+            f"reached(float(output), {side.answer!r}, {side.assumed.scale!r}, {side.assumed.rate!r})"
+            for side in (self.here, self.there)
+        )
+        imports = "import math\n\nimport numpy as np\n\n\n"
+        return f"{imports}{self.model.source}\n\n{event_function(words, of_present(f'{here} and not {there}'))}"
+
+
+def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:
+    """Which rows a model reaches from a side."""
+    return model.reachable(rows, widths, side.answer, side.assumed)
+
+
+def scenarios(
+    claim: Claim, found: Iterable[NoisyNumber], models_of: Callable[[View], Sequence[Model]]
+) -> list[Scenario]:
+    """The scenarios worth judging; if the answers are given and no bet is worth it, one with the first model.
+
+    Args:
+        claim: the target's.
+        found: numbers with noise in the outputs of pairs.
+        models_of: the models for outputs seen in that way.
+    """
+    ranked: list[tuple[float, NoisyNumber, Bet]] = []
+    fallback: Scenario | None = None
+    for number in itertools.islice(found, MOST_NUMBERS):
+        models = models_of(number.view)
+        if fallback is None and number.given:
+            here, there = number.here[0], number.there[0]
+            blind = (
+                Bet(number.view, models[0], here, there, on_first=True),
+                Bet(number.view, models[0], there, here, on_first=False),
+            )
+            fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
+        if ranked and max(ranked, key=_worth)[0] > (0.0 if number.view.slope != 1 else ENOUGH):
+            break
+        coarseness = number.coarseness
+        models = [model for model in models if model.coarse or coarseness <= COARSE[model.answers]]
+        for answers in sorted({model.answers for model in models}):
+            try:
+                composed = claim.composed(answers).nominal
+            except ValueError:
+                continue
+            same = [model for model in models if model.answers == answers]
+            ranked += [
+                (float(expected_evidence([composed], *rates)), number, bet)
+                for rates, bet in _bets(number, same, answers)
+            ]
+    ranked.sort(key=_worth, reverse=True)
+    promising = [one for one in ranked if one[0] > 0]
+    if promising or fallback is None:
+        return _grouped(promising)
+    return _grouped([one for one in ranked if one[1].given][:1]) or [fallback]
+
+
+def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
+    return ranked[0]
+
+
+def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]:
+    """The best bets on the best pairs, all on the first input; those on one answer and those on two apart."""
+    groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
+    best: dict[tuple[int, int], float] = {}
+    for worth, number, bet in ranked:
+        key = (id(number.pair), bet.model.answers)
+        if worth >= NEARLY * best.setdefault(key, worth):
+            groups.setdefault(key, []).append((number, bet))
+    found = []
+    for group in itertools.islice(groups.values(), MOST_SCENARIOS):
+        number, bet = group[0]
+        pair = number.pair if bet.on_first else number.pair.swapped()
+        events = [one.event for _, one in group if one.on_first == bet.on_first]
+        found.append(Scenario(pair, tuple(events[:MOST_BETS]), bet.model.answers))
+    return found
+
+
+def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tuple[tuple[float, float], Bet]]:
+    """The bets that won on the outputs looked at, with how often they won on either side's."""
+    samples = [_rows(number.view, outputs, answers) for outputs in number.probed]
+    glances = [(rows[:GLANCED_AT], widths[:GLANCED_AT]) for rows, widths in samples]
+    won = []
+    for model in models:
+        likely = [
+            _likely(model, sides, seen[:GUESSED_AT], widths[:GUESSED_AT])
+            for sides, (seen, widths) in zip((number.here, number.there), glances, strict=True)
+        ]
+        for pair in itertools.product(*likely):
+            # Which side's bet it is, and the outputs in the order of its own and the other's.
+            for own, (here, there) in enumerate((pair, pair[::-1])):
+                bet = Bet(number.view, model, here, there, on_first=own == 0)
+                if not _hits(bet, glances[own]):
+                    continue
+                rows = len(samples[own][0])
+                hits, others = (_hits(bet, samples[place]) for place in (own, 1 - own))
+                if hits - others > STANDARD_ERRORS * math.sqrt(hits + others + 1):
+                    won.append(((hits / rows, others / rows), bet))
+    return won
+
+
+def _likely(model: Model, sides: Sequence[Side], rows: Floats, widths: Doubles) -> list[Side]:
+    """The sides from which the model reaches most of the rows, two at the most; none if it reaches few from each."""
+    shares = [(float(reached(model, rows, widths, side).mean()), side) for side in sides]
+    most = max(share for share, _ in shares)
+    return [side for share, side in shares if share >= max(most, EXPECTED)][:2]
+
+
+def _hits(bet: Bet, sample: tuple[Floats, Doubles]) -> int:
+    return int(bet.wins(*sample).sum())
+
+
+def _rows(view: View, outputs: Outputs, answers: int) -> tuple[Floats, Doubles]:
+    if answers == 1:
+        return view.look(outputs)
+    whole = len(outputs) // answers
+    return view.look(outputs[: whole * answers].reshape(whole, answers, *outputs.shape[1:]), answers)

@@ -1,0 +1,275 @@
+"""The largest ε that a sample proves a target to have, rather than whether it refutes a claim.
+
+An audit of a claim may look often and stop early, which costs some of its bound. Here all trials are spent and looked
+at once, so the bound is that of Clopper and Pearson for a fixed number of trials, and one bet has the whole α. What is
+bounded is the ratio of the event's two probabilities, not each of them (see `ratio`).
+
+The attacks look for what refutes a claim, and what refutes a small ε best is seldom what shows a large one: that is a
+rarer event, which the other input hardly ever shows. So they run in rounds, each on the target with a larger claim: the
+ε that the best bet of the round before seems to show. The black box needs no rounds: it ranks events by the ε that they
+promise to prove, and learns them from as many outputs as that takes. Every event of every scenario is counted on a
+choosing sample. The most promising scenarios of all rounds are counted again, on half as many trials as will judge, and
+the event with the largest lower bound on ε is judged on fresh outputs.
+
+If a call for many outputs raises, the sample is drawn anew, one output a call. Where that happens to the sample that
+judges, and refusals depend on the data, the bound is wrong with a probability of at most 2α; it is α everywhere else.
+
+No sample shows more than about ln(P[E]·trials/ln(1/α)), which is what an event gives that the other input never shows.
+
+Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
+using Classifiers', for maximising a lower bound on ε. The rounds are ours.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
+from attacklab.auditing.attacks.base import Attack
+from attacklab.auditing.referee import (
+    DEFAULT_ALPHA,
+    DEFAULT_TRIALS,
+    Advance,
+    Judge,
+    promises_nothing,
+    require_settings,
+)
+from attacklab.auditing.statistics.choosing import SHARE
+from attacklab.auditing.statistics.inference import assess
+from attacklab.auditing.statistics.ratio import Reading, readings
+from attacklab.auditing.statistics.reasons import above_text, confidence_text, counted
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.errors import LabFault, Refused, TargetError
+from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
+from attacklab.model.floats import default_errors, require_ieee_arithmetic
+from attacklab.model.targets import Target
+from attacklab.processes.batches import Bench, Outline, Role
+from attacklab.processes.runners import Here
+
+ROUNDS = 4
+"""At most so many rounds; a further one is run only if the last raised the ε that is shown by `RISE`."""
+
+RISE = 0.05
+
+TOSSES = 7
+"""What sets the coins' randomness apart from that of the outputs."""
+
+CHOOSING_DOUBT = 10.0
+"""Choosing goes by a bound at so many times smaller an α: the best of many has been lucky, a rare event most of all."""
+
+FINALISTS = 4
+"""How many scenarios are counted again."""
+
+AGAIN = 2
+"""They are counted again on one trial for so many that will judge."""
+
+
+@dataclass(frozen=True)
+class _Bet:
+    """An event of a scenario, how its bound is read, the ε that it seems to show in one answer, and how it is drawn."""
+
+    judge: Judge
+    outlines: tuple[Outline, ...]
+    number: int
+    event: int
+    reading: Reading
+    epsilon: float
+    one_by_one: bool
+
+    @property
+    def outline(self) -> Outline:
+        return self.outlines[self.number]
+
+
+@default_errors
+def largest_epsilon(
+    target: Target,
+    attacks: Sequence[Attack] | None = None,
+    *,
+    trials: int = DEFAULT_TRIALS,
+    alpha: float = DEFAULT_ALPHA,
+    seed: int = 0,
+    spec: str | None = None,
+    report: Callable[[Advance], object] = lambda _: None,
+) -> list[Finding]:
+    """Find the largest lower bound on a target's ε, at the δ that it claims (of a profile, at its nominal point's δ).
+
+    Args:
+        target: the implementation; its claim is where the search begins, and what the verdict is about.
+        attacks: which attacks, all of `ATTACKS` by default.
+        trials: the outputs of each input that judge; each scenario is chosen on a tenth, the best few on half.
+        alpha: the probability that the bound is wrong.
+        seed: what all randomness is derived from.
+        spec: the words after `attacklab audit` that load this target, for the line that replays the finding.
+        report: is told after every batch how far it is.
+
+    Returns:
+        One finding whose `epsilon_lower` is the bound, and one for each attack that had nothing to try or failed.
+
+    Raises:
+        ValueError: `trials`, `alpha` or `seed` is out of range.
+        ArithmeticModeError: this process does not compute as IEEE 754 says.
+    """
+    require_ieee_arithmetic()
+    require_settings(trials, alpha, seed)
+    started = time.perf_counter()
+    chosen = tuple(_proving(attack, trials) for attack in (ATTACKS if attacks is None else attacks))
+    search = _Search(target, chosen, trials, alpha, seed, report)
+    bets, findings = search.bets()
+    finalists = sorted(bets, key=lambda bet: -bet.epsilon)[:FINALISTS]
+    again = [search.again(bet) for bet in finalists]
+    better = [bet for bet in again if isinstance(bet, _Bet)]
+    findings += [failure for failure in again if isinstance(failure, Finding)]
+    if better:
+        findings.insert(0, search.judged(max(better, key=lambda bet: bet.epsilon)))
+    require_ieee_arithmetic()  # a target may have loaded a library that changed it
+    replay, seconds = _replay(target, attacks, trials, alpha, seed, spec), time.perf_counter() - started
+    return [replace(one, replay=replay, seconds=seconds) for one in findings]
+
+
+def _proving(attack: Attack, trials: int) -> Attack:
+    return attack.proving_within(trials) if isinstance(attack, BlackBox) else sized(attack, trials)
+
+
+def _replay(
+    target: Target, attacks: Sequence[Attack] | None, trials: int, alpha: float, seed: int, spec: str | None
+) -> str:
+    """All attacks run again: what one of them finds is where the next round of the others begins."""
+    if spec is None:
+        named = "" if attacks is None else f", {list(attacks)!r}"
+        return f"largest_epsilon({target.name}{named}, trials={trials}, alpha={alpha!r}, seed={seed})"
+    named = "".join(f" --attack {attack.name}" for attack in attacks or ())
+    settings = f"--trials {trials} --alpha {alpha!r} --seed {seed}"
+    return f"attacklab audit {spec}{named} --maximise-epsilon {settings}"
+
+
+@dataclass(frozen=True)
+class _Search:
+    target: Target
+    attacks: tuple[Attack, ...]
+    trials: int
+    alpha: float
+    seed: int
+    report: Callable[[Advance], object]
+
+    def bets(self) -> tuple[list[_Bet], list[Finding]]:
+        """The best bet of each scenario of each round, and what the first round found in place of bets."""
+        bets, findings, claimed, shown = [], [], self.target, -math.inf
+        for turn in range(ROUNDS):
+            outcomes = list(self._round(claimed, first=turn == 0))
+            fresh = [outcome for outcome in outcomes if isinstance(outcome, _Bet)]
+            bets += fresh
+            findings += [outcome for outcome in outcomes if isinstance(outcome, Finding) and turn == 0]
+            best = max((bet.epsilon for bet in fresh), default=0.0)
+            if best <= shown + RISE:
+                break
+            nominal, shown = self.target.claim.nominal, best
+            claimed = replace(self.target, claim=PrivacyClaim(max(best, nominal.epsilon), nominal.delta))
+        return bets, findings
+
+    def _round(self, claimed: Target, *, first: bool) -> Iterator[_Bet | Finding]:
+        bench = Bench(claimed, self.attacks, self.seed)
+        runner = Here(bench)
+        for place, attack in enumerate(self.attacks):
+            if isinstance(attack, BlackBox) and not first:
+                continue
+            judge = Judge(claimed, attack, bench, runner, place=place, spend_all=True, report=self.report)
+            plan = judge.plan()
+            if isinstance(plan, Finding):
+                yield plan
+                continue
+            for number, outline in enumerate(plan):
+                if outline.severity is Severity.CLAIM:
+                    yield self._chosen(judge, plan, number, max(1, self.trials // SHARE))
+
+    def again(self, bet: _Bet) -> _Bet | Finding:
+        """The best bet of a scenario on more trials."""
+        return self._chosen(bet.judge, bet.outlines, bet.number, max(1, self.trials // AGAIN))
+
+    def _chosen(self, judge: Judge, outlines: tuple[Outline, ...], number: int, trials: int) -> _Bet | Finding:
+        """The best bet of a scenario, or why there is none."""
+        outline, claiming = outlines[number], replace(judge, target=self.target)
+        if claiming.claim_of(outline) is None:
+            return claiming.finding(Verdict.UNTESTABLE, promises_nothing(outline), pair=outline.pair)
+        claim = self._judged_at(outline)
+        try:
+            events = tuple(range(len(outline.events) + 1))
+            seen, one_by_one = self._counted(judge, outlines, number, Role.CHOOSE, events, trials)
+        except (TargetError, LabFault) as error:
+            return claiming.finding(Verdict.ERROR, str(error), pair=outline.pair)
+        shown = {
+            (event, reading): self._shown(reading, counts, claim.delta, Role.CHOOSE) / outline.answers
+            for event, counts in enumerate(seen)
+            for reading in readings(claim.delta)
+        }
+        event, reading = max(shown, key=shown.__getitem__)
+        return _Bet(judge, outlines, number, event, reading, shown[event, reading], one_by_one)
+
+    def _shown(self, reading: Reading, counts: Counts, delta: float, role: Role) -> float:
+        alpha = self.alpha / CHOOSING_DOUBT if role is Role.CHOOSE else self.alpha
+        return reading.epsilon(counts, delta, alpha, np.random.default_rng([self.seed, TOSSES, role]))
+
+    def _judged_at(self, outline: Outline) -> PrivacyClaim:
+        return self.target.claim.composed(outline.answers).nominal
+
+    def _counted(
+        self,
+        judge: Judge,
+        outlines: Sequence[Outline],
+        number: int,
+        role: Role,
+        events: tuple[int, ...],
+        trials: int,
+        *,
+        one_by_one: bool = False,
+    ) -> tuple[list[Counts], bool]:
+        """The counts of the events, and whether they are of outputs drawn one a call: so are all after a refusal."""
+        sample = judge.sample(outlines, number, role, events, trials, one_by_one=one_by_one)
+        try:
+            (counts,) = judge.looks(sample, len(outlines))
+        except Refused:
+            (counts,), one_by_one = judge.looks(replace(sample, one_by_one=True), len(outlines)), True
+        return counts, one_by_one
+
+    def judged(self, bet: _Bet) -> Finding:
+        """What a fresh sample shows of a bet."""
+        outline, judged = bet.outline, self._judged_at(bet.outline)
+        judge = replace(bet.judge, target=self.target)
+        here = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
+        try:
+            (counts,), _ = self._counted(
+                judge, bet.outlines, bet.number, Role.JUDGE, (bet.event,), self.trials, one_by_one=bet.one_by_one
+            )
+        except (TargetError, LabFault) as error:
+            return judge.finding(Verdict.ERROR, str(error), **here)
+        assessment = assess(judged, counts, self.alpha)
+        epsilon = self._shown(bet.reading, counts, judged.delta, Role.JUDGE)
+        violated = epsilon > judged.epsilon
+        claim = self.target.claim.composed(outline.answers)
+        shown = judge.shown(outline, bet.event, claim, judged, counts, assessment)
+        return judge.finding(
+            Verdict.VIOLATED if violated else self._undecided(judged),
+            _reason(counts, epsilon, judged, self.alpha, fails=shown["flaw"] == FAILURE),
+            **shown,
+            epsilon_lower=epsilon,
+            delta_lower=assessment.delta_lower if violated else 0.0,
+            alpha=self.alpha,
+            trials=2 * outline.answers * (max(1, self.trials // SHARE) + self.trials // AGAIN + self.trials),
+        )
+
+    def _undecided(self, claim: PrivacyClaim) -> Verdict:
+        """Whether any counts could have refuted the claim."""
+        clearest = Counts(self.trials, 0, self.trials)
+        could = max(self._shown(reading, clearest, claim.delta, Role.JUDGE) for reading in readings(claim.delta))
+        return Verdict.NOT_DETECTED if could > claim.epsilon else Verdict.INCONCLUSIVE
+
+
+def _reason(counts: Counts, epsilon: float, judged: PrivacyClaim, alpha: float, *, fails: bool) -> str:
+    shown = above_text(epsilon, judged.epsilon) if epsilon > judged.epsilon else lower_text(epsilon)
+    at_delta = f" at δ = {lower_text(judged.delta)}" if judged.delta else ""
+    return f"{counted(counts, fails=fails)}, which shows ε ≥ {shown}{at_delta} {confidence_text(alpha)}"

@@ -1,0 +1,105 @@
+"""How ordinary the inputs of a finding are; so which finding stands for all, and which flaw the findings support.
+
+An attack picks inputs on which the flaw that it looks for would show. That the claim is refuted there supports the flaw
+only if the claim is not refuted just as well where the flaw cannot be: if the noise is too small, a large integer or a
+record far outside its bounds tells no more than any other input.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from attacklab.auditing.attacks import BlackBox, IntegerCast, MissingClip, SpecialValues, SumSensitivity
+from attacklab.auditing.statistics.betting import evidence
+from attacklab.model.findings import FAILURE, TOO_LITTLE, VALUE_OF_TEXT, Finding
+
+ORDINARY = 4.0
+"""Inputs are ordinary whose numbers have no more decimal places than that, before or behind the point."""
+
+UNKNOWN = 400.0
+"""How far from ordinary an input is that has NaN or an infinity in it: further than any double."""
+
+ON_EXTREMES = frozenset(attack.name for attack in (IntegerCast, MissingClip, SpecialValues, SumSensitivity))
+"""Attacks on flaws that show on inputs which are out of the ordinary, by events that too little noise shows as well."""
+
+
+def extremeness(pair: Mapping[str, Any] | None) -> float:
+    """How far from ordinary the inputs of a pair are.
+
+    Args:
+        pair: as `findings.described_pair` gives it.
+
+    Returns:
+        About the most decimal places that it takes to write one of their numbers; more for longer inputs.
+    """
+    if pair is None:
+        return UNKNOWN
+    sides = [pair[side] for side in ("first", "second")]
+    places = [_places(number) for side in sides for number in _numbers(side)]
+    return max(places, default=0.0) + max(math.log10(1 + math.prod(side["shape"])) for side in sides)
+
+
+def best(findings: Sequence[Finding]) -> Finding | None:
+    """The finding that stands for all that refute a claim: one on ordinary inputs, whose event says what is wrong.
+
+    Of several, the one that the fewest trials show the most clearly.
+    """
+    return min((one for one in findings if one.refutes), key=_rank, default=None)
+
+
+def supported(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings of one audit, each with the flaw that all of them together support."""
+    named = [replace(one, flaw=TOO_LITTLE) if _is_on_ordinary_inputs(one) else one for one in findings]
+    if not any(one.flaw == TOO_LITTLE and _is_plain(one.pair) for one in named):
+        return named
+    return [replace(one, flaw=TOO_LITTLE) if _is_on_extremes(one) else one for one in named]
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, bool, float, int, float]:
+    far, counts = extremeness(finding.pair), finding.counts
+    return (
+        finding.laws is None and finding.certificate is None,
+        far > ORDINARY,
+        finding.attack == BlackBox.name,
+        round(far),
+        0 if counts is None else counts.trials,
+        0.0 if counts is None else -evidence(finding.judged, counts),
+    )
+
+
+def _is_on_extremes(finding: Finding) -> bool:
+    return finding.refutes and finding.attack in ON_EXTREMES and finding.flaw != FAILURE
+
+
+def _is_on_ordinary_inputs(finding: Finding) -> bool:
+    """Whether ordinary inputs refute the claim, although special values were looked for."""
+    return _is_on_extremes(finding) and finding.attack == SpecialValues.name and extremeness(finding.pair) <= ORDINARY
+
+
+def _is_plain(pair: Mapping[str, Any] | None) -> bool:
+    """Whether each input has at most one number that is not 0, so that nothing can be lost in adding them."""
+    sides = [] if pair is None else [list(_numbers(pair[side])) for side in ("first", "second")]
+    return all(sum(number != 0 for number in side) <= 1 for side in sides)
+
+
+def _numbers(described: Mapping[str, Any]) -> Iterator[float | int]:
+    """The numbers of an input that are different."""
+    kind = str(described["dtype"])[:1]
+    texts = described.get("hex") or described.get("readable") or [text for _, text in described.get("runs", ())]
+    if kind in ("f", "i", "u"):
+        yield from map(VALUE_OF_TEXT[kind], texts)
+    else:
+        yield from map(int, re.findall(r"\d+", described.get("literal", "")))
+
+
+def _places(number: float | int) -> float:
+    """The decimal places that it takes to write a number, besides the first one."""
+    if not math.isfinite(number) or (number == 0 and math.copysign(1.0, number) < 0):
+        return UNKNOWN
+    _, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
+    return max(len(digits) - 1 + int(exponent), 0) - min(int(exponent), 0)

@@ -1,0 +1,102 @@
+"""Which event to judge, from what a choosing sample has shown of each: the one that promises the most evidence a trial.
+
+How fast evidence grows is known once both probabilities of an event are (see `expected`). Counts leave them uncertain,
+and at a large ε most of all the smaller one: an event that was never seen under one input may be the best bet there is
+or a hopeless one. So the growth is averaged over the posterior law of the smaller probability, for the prior
+Beta(½, ½). To add a hit to each count instead would rank events at a large e^ε by that hit.
+
+The larger probability is taken as it was seen. So an event that was seen under neither input promises nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from attacklab.auditing.statistics.betting import growths
+from attacklab.model.claims import Claim, PrivacyClaim
+
+QUANTILES: Final[NDArray[np.float64]] = (np.arange(8) + 0.5) / 8
+"""Where the posterior law is evaluated: the middles of eight equally likely parts."""
+
+SHARE = 10
+"""At most one trial is spent on choosing for so many spent on judging, as long as ε is small."""
+
+SMALL, LARGE = 3.0, 7.0
+"""Between these ε the share grows to half of the trials that judge."""
+
+ENOUGH = 256
+"""No more are needed for choosing than so many times e^ε: they show an event of probability 1/50 under one input that
+the other never shows."""
+
+
+DOUBT = 2.5
+"""By how many standard errors an ε is discounted for what a bound takes off, and for having been picked."""
+
+
+def choosing_trials(claim: Claim, trials: int) -> int:
+    """The most trials to choose an event on: the share of those that judge, and up to half of them at a large ε.
+
+    Args:
+        claim: what is claimed of one trial; of a profile the least ε counts.
+        trials: the most trials on which the event is judged.
+    """
+    epsilon = min(claim.points[0], 300.0)
+    rise = min(max(epsilon - SMALL, 0.0) / (LARGE - SMALL), 1.0)
+    share = 1 / SHARE + (1 / 2 - 1 / SHARE) * rise
+    return max(1, trials // SHARE, int(min(share * trials, ENOUGH * math.exp(epsilon))))
+
+
+def promised_epsilon(first: ArrayLike, second: ArrayLike, trials: int, delta: float) -> NDArray[np.float64]:
+    """The ε that events promise to prove: what their rates show, less `DOUBT` of its standard errors.
+
+    So an event is preferred that shows somewhat less but happens often; how close the bound of a sample as large will
+    come is what decides. Half a hit and half a miss are added on both sides.
+
+    Args:
+        first: how often each event held the output of the first input, any shape.
+        second: how often it held that of the second, of the same shape.
+        trials: of how many, at least 1.
+        delta: at which ε is to be proved.
+
+    Returns:
+        One number an event: the largest over the event and its complement and both directions.
+    """
+    p, q = ((np.asarray(hits) + 0.5) / (trials + 1) for hits in (first, second))
+    larger, smaller = np.stack([p, q, 1 - p, 1 - q]), np.stack([q, p, 1 - q, 1 - p])
+    beyond = larger - delta
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(larger / beyond**2 + 1 / smaller) / math.sqrt(trials)
+        shown = np.where(beyond > 0, np.log(beyond / smaller) - DOUBT * error, -np.inf)
+    return np.asarray(shown.max(axis=0))
+
+
+def promised_evidence(
+    claims: Sequence[PrivacyClaim], first: ArrayLike, second: ArrayLike, trials: int
+) -> NDArray[np.float64]:
+    """The evidence that one more trial is expected to add at the best stake, in nats.
+
+    Args:
+        claims: the points of a privacy profile at which an event may be judged.
+        first: how often each event held the output of the first input, any shape.
+        second: how often it held that of the second, of the same shape.
+        trials: of how many, at least 1.
+
+    Returns:
+        An array of the shape of `first` with an axis more, for the claims; each number is the largest over the event
+        and its complement and both directions.
+    """
+    here, there = np.asarray(first), np.asarray(second)
+    # As `claims.directions`: the larger probability belongs to the hits of the first row, the smaller to the second.
+    larger = np.stack([here, trials - here, there, trials - there])[..., np.newaxis]
+    smaller = np.stack([there, trials - there, here, trials - here])[..., np.newaxis]
+    q = scipy.special.betaincinv(smaller + 0.5, trials - smaller + 0.5, QUANTILES)
+    p = np.broadcast_to(larger / trials, q.shape)
+    outcomes = np.stack([p * q, p * (1 - q), q * (1 - p), (1 - p) * (1 - q)], axis=-1).reshape(-1, 4)
+    promised = [(outcomes @ growths(claim)).max(axis=1).reshape(q.shape).mean(axis=-1).max(axis=0) for claim in claims]
+    return np.stack(promised, axis=-1)

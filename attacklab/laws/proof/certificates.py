@@ -1,0 +1,343 @@
+"""Proving a claim for every pair of neighbours, by a certificate that a checker in a process of its own accepts.
+
+The checker is a program beside the project that is proved: `python checker/check.py FILE`. What it says is taken as it
+stands, and nothing but its acceptance proves a claim. Before it is asked, the certificate's claim and neighbours are
+compared with those of the target: a certificate of something else proves nothing of the target. Whatever else a
+certificate holds is the checker's business alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from attacklab.laws import Deadline, OutOfTime
+from attacklab.laws.proof.pairs import SECONDS
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.model.errors import UsageError, passes_through
+from attacklab.model.files import Made, require_writable, write_whole
+from attacklab.model.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
+from attacklab.model.targets import Kind, Target, described, in_one_line
+
+CHECKER = Path("checker", "check.py")
+ACCEPTED = re.compile(r"ACCEPTED +\S+: (?P<statement>.+)\n +checked (?P<checked>.+); readings (?P<readings>.+)\n?")
+REFUSED = re.compile(r"REFUSED +\S+: (?P<reason>.+)")
+NOT_IN_A_NAME = re.compile(r"[^\w.-]")
+"""What the name of a file is spared."""
+
+TABLES = "tables"
+"""The folder of tables beside the certificates, each in a file called by its SHA-256."""
+
+NEIGHBOURS = {Kind.NOISE: "answers", Kind.SELECTION: "utilities"}
+"""What a certificate calls the inputs of these kinds; those of the others are datasets."""
+
+RECORDS = {"add-remove", "substitute"}
+"""The relations of a sum or a mean whose claim holds for both."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the checker said of a certificate.
+
+    Attributes:
+        verdict: PROVED if it accepts it, INCONCLUSIVE if it refuses it or the time is up, ERROR if it failed.
+        reason: why, in one line.
+        statement: what it says that the certificate shows; empty unless it accepts it.
+        readings: the files on whose reading this rests.
+        checked: how much it checked, in its own words.
+    """
+
+    verdict: Verdict
+    reason: str
+    statement: str = ""
+    readings: tuple[str, ...] = ()
+    checked: str = ""
+
+
+def find_checker(folder: Path) -> Path:
+    """Find the checker of a project: `checker/check.py` in a folder or the nearest one above it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for place in (folder, *folder.parents):
+        if (place / CHECKER).is_file():
+            return place / CHECKER
+    raise UsageError(f"there is no {CHECKER} in {folder} or above it; name the checker by --checker")
+
+
+def prove_every_pair(
+    target: Target,
+    *,
+    checker: Path,
+    folder: Path,
+    seconds: float = SECONDS,
+    progress: Callable[[str], None] | None = None,
+    spec: str | None = None,
+) -> Finding:
+    """Write the certificate of a target and have it checked.
+
+    Args:
+        target: one that brings a certificate.
+        checker: the program that checks it.
+        folder: where the certificate is written, as NAME.json, with its tables in the folder `tables` beside it.
+        seconds: how long both may take together.
+        progress: called with a line that says what is being done.
+        spec: the words after `attacklab prove` that repeat this, for the line that replays the finding.
+
+    Returns:
+        PROVED if the checker accepts the certificate; INCONCLUSIVE if it refuses it or the time is up; ERROR if the
+        certificate could not be made or the checker failed.
+
+    Raises:
+        UsageError: the target has no certificate, or its certificate states something else than the target claims; or
+            writing it would overwrite a file that is not one.
+    """
+    if target.certificate is None:
+        raise UsageError(
+            f"{target.name} brings no certificate for every pair of neighbours; add one by "
+            "Target.certified(certificate) (docs/how_to/proving.md), or leave --all out and prove single pairs"
+        )
+    began = time.perf_counter()
+    deadline = Deadline(seconds)
+    say = progress or (lambda _: None)
+    say("the certificate and its tables")
+    path = folder / f"{NOT_IN_A_NAME.sub('_', target.name)}.json"
+    require_writable(path, Made.CERTIFICATE)
+    try:
+        certificate = deadline.run(target.certificate)
+        require_same_claim(target, certificate)
+        write_certificate(certificate, path)
+    except UsageError:
+        raise
+    except OutOfTime:
+        told = f"{seconds:.3g} s were not enough to make the certificate; allow more by --seconds"
+        return _not_written(target, Answer(verdict=Verdict.INCONCLUSIVE, reason=told), began, spec)
+    except BaseException as error:  # whatever makes the certificate raises
+        if passes_through(error):
+            raise
+        told = f"making the certificate raised {in_one_line(error)}; mend what makes it"
+        return _not_written(target, Answer(verdict=Verdict.ERROR, reason=told), began, spec)
+    say("the checker, in a process of its own")
+    answer = run_checker(path, checker, seconds=deadline.left)
+    return finding_of(target, certificate["relation"], path, answer, time.perf_counter() - began, spec)
+
+
+def write_certificate(certificate: Mapping[str, Any], path: Path) -> list[Path]:
+    """Write a certificate in one line, and each of its tables to a file of its own.
+
+    Tables are large, and several certificates have the same ones. In the certificate each is named by the SHA-256 of
+    its file. The same certificate gives the same bytes.
+
+    Returns:
+        The files of the tables.
+    """
+    files = []
+    for text in map(_to_text, certificate.get("tables", ())):
+        files.append(path.parent / TABLES / f"{hashlib.sha256(text.encode()).hexdigest()}.json")
+        write_whole(files[-1], text)
+    write_whole(path, _to_text({**certificate, "tables": [{"sha256": file.stem} for file in files]}))
+    return files
+
+
+def _to_text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> Answer:
+    """Run the checker on a certificate, in a process of its own.
+
+    Args:
+        path: the certificate.
+        checker: the program.
+        seconds: after so long it is ended; None for no limit.
+    """
+    command = [sys.executable, str(checker.resolve()), str(path.resolve())]
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own checker
+            command, capture_output=True, text=True, encoding="utf-8", errors="replace", timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Answer(verdict=Verdict.INCONCLUSIVE, reason="the checker did not end in time; allow more by --seconds")
+    except OSError as error:
+        return Answer(verdict=Verdict.ERROR, reason=f"the checker could not be started: {error}")
+    accepted, refused = ACCEPTED.fullmatch(done.stdout), REFUSED.match(done.stdout)
+    if done.returncode == 0 and accepted:
+        return Answer(
+            verdict=Verdict.PROVED,
+            reason=f"{accepted['statement']}; checked: {accepted['checked']}; its code is as it was read",
+            statement=accepted["statement"],
+            readings=tuple(accepted["readings"].split(", ")),
+            checked=accepted["checked"],
+        )
+    if done.returncode == 1 and refused:
+        told = f"the checker refused the certificate: {refused['reason']}; mend the mechanism or its claim"
+        return Answer(verdict=Verdict.INCONCLUSIVE, reason=told)
+    said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()] or ["it said nothing"]
+    told = f"the checker ended with status {done.returncode}: {said[-1]}; run {checker} on {path}"
+    return Answer(verdict=Verdict.ERROR, reason=told)
+
+
+def finding_of(
+    target: Target, relation: str, path: Path | None, answer: Answer, seconds: float, spec: str | None
+) -> Finding:
+    """The finding that an answer of the checker makes.
+
+    Args:
+        target: what the certificate speaks of.
+        relation: which inputs it calls neighbours; empty where none was written.
+        path: where it is; None where none was written.
+        answer: what the checker said.
+        seconds: how long all of it took.
+        spec: as for `prove_every_pair`.
+    """
+    written = None
+    if path is not None:
+        content = path.read_bytes()
+        written = CheckedCertificate(
+            file=path.as_posix(),
+            sha256=hashlib.sha256(content).hexdigest(),
+            size=len(content),
+            statement=answer.statement,
+            lemmas=answer.readings,
+            checked=answer.checked,
+        )
+    return Finding(
+        target=target.name,
+        target_version=target.version,
+        attack=CERTIFICATE,
+        verdict=answer.verdict,
+        reason=answer.reason,
+        claim=target.claim,
+        relation=target.relation,
+        ceiling=target.claim.ceiling,
+        scope=Scope(Reach.NEIGHBOURS, neighbours=relation),
+        certificate=written,
+        seconds=seconds,
+        replay=f"attacklab prove {spec}" if spec else f"prove_every_pair({target.name})",
+    )
+
+
+def _not_written(target: Target, answer: Answer, began: float, spec: str | None) -> Finding:
+    return finding_of(target, "", None, answer, time.perf_counter() - began, spec)
+
+
+def require_same_claim(target: Target, certificate: Any) -> None:
+    """Refuse a certificate that states something else than the target claims.
+
+    Raises:
+        UsageError: it promises less, or is about other neighbours, or is not a certificate.
+    """
+    if not isinstance(certificate, Mapping) or not {"claim", "relation"} <= certificate.keys():
+        raise UsageError(
+            f"the certificate of {target.name} is {described(certificate)} without a claim and a relation; "
+            "return what mechanisms.core.certificate writes"
+        )
+    told = ""
+    if not implies(certificate["claim"], target.claim):
+        told = f"claims {json.dumps(certificate['claim'], default=str)}, and the target {target.claim}"
+    elif not _covers_neighbours(target, certificate["relation"]):
+        wanted = NEIGHBOURS.get(target.kind) or " or ".join(sorted(_relations(target)))
+        told = f"is about {certificate['relation']}, and the neighbours of the target are {wanted}"
+    elif not _moves_as_far(target, certificate):
+        told = f"is about inputs that move less than the target's, whose sensitivity is {_sensitivity(target)}"
+    if told:
+        raise UsageError(f"the certificate of {target.name} {told}; certify what the target claims")
+
+
+def implies(stated: Any, claim: Claim) -> bool:
+    """Whether the claim of a certificate, as JSON, is this claim or a stronger one.
+
+    As in Bun and Steinke 2016, proposition 1.4, ε-DP is ε²/2-zCDP, and ρ-zCDP is (α, αρ)-RDP for every α; Rényi DP at
+    one order holds at every smaller one.
+    """
+    try:
+        return _implies(stated, claim)
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        return False
+
+
+def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
+    def number(name: str) -> Fraction:
+        return _rational(stated[name])
+
+    kind: str = stated["is"]
+    if isinstance(claim, PrivacyClaim | Profile):
+        wanted = claim.pairs if isinstance(claim, Profile) else ((claim.epsilon, claim.delta),)
+        points = [
+            (_rational(point["epsilon"]), _rational(point["delta"]))
+            for point in (stated["points"] if kind == "ProfileDP" else [stated])
+            if point["is"] == "ApproximateDP"
+        ]
+        return all(any(e <= Fraction(epsilon) and d <= Fraction(delta) for e, d in points) for epsilon, delta in wanted)
+    if isinstance(claim, GaussianDP):
+        return kind == "GaussianDP" and number("mu_squared") <= Fraction(claim.mu) ** 2
+    is_pure = kind == "ApproximateDP" and number("delta") == 0
+    rho = number("epsilon") ** 2 / 2 if is_pure else number("rho") if kind == "ZeroConcentratedDP" else None
+    if isinstance(claim, ZeroConcentrated):
+        return rho is not None and rho <= Fraction(claim.rho)
+    if not isinstance(claim, Renyi):
+        return False
+    most = number("epsilon") if is_pure or kind == "RenyiDP" else None
+    order = number("alpha") if kind == "RenyiDP" else None
+    return all(
+        (rho is not None and Fraction(alpha) * rho <= Fraction(bound))
+        or (most is not None and most <= Fraction(bound) and (order is None or Fraction(alpha) <= order))
+        for alpha, bound in zip(claim.orders, claim.epsilons, strict=True)
+    )
+
+
+def _rational(value: Any) -> Fraction:
+    return Fraction(value) if type(value) is int else Fraction(value["rational"])
+
+
+def _covers_neighbours(target: Target, relation: Any) -> bool:
+    if target.kind in NEIGHBOURS:
+        return bool(relation == NEIGHBOURS[target.kind])
+    return isinstance(relation, str) and _relations(target) <= set(relation.split(" or "))
+
+
+def _relations(target: Target) -> set[str]:
+    """The relations of a target's datasets; none of those that are given by pairs of their own."""
+    if target.relation is not None:
+        return {target.relation}
+    if target.kind is not Kind.DATASET:
+        return RECORDS
+    shape = target.domain.shape if target.domain is not None else None
+    return set(shape.relations) if shape is not None else set()
+
+
+def _sensitivity(target: Target) -> float | None:
+    """How far an answer or a utility moves between neighbours; None where the input is something else."""
+    if target.kind in NEIGHBOURS:
+        return target.sensitivity
+    return getattr(target.domain.shape, "sensitivity", None) if target.domain is not None else None
+
+
+def _moves_as_far(target: Target, certificate: Mapping[str, Any]) -> bool:
+    """Whether each query of a term bounds moves that are no less than the target's; one that names none counts by 1."""
+    sensitivity, found = _sensitivity(target), list(_fields(certificate.get("term")))
+    if target.kind is Kind.SELECTION and any(value is True for name, value in found if name == "monotone"):
+        return False  # its utilities move in one direction only
+    stated = [_rational(value) for name, value in found if name == "sensitivity"] or [Fraction(1)]
+    return sensitivity is None or min(stated) >= Fraction(sensitivity)
+
+
+def _fields(value: Any) -> Iterator[tuple[str, Any]]:
+    """Give each field in some JSON, however deep it lies."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _fields(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield name, item
+            yield from _fields(item)

@@ -1,0 +1,326 @@
+"""Deciding a claim for every pair of neighbours among given inputs: small scope.
+
+Each input's law is found once, and each pair is judged by two of them. The finding shows the worst pair, what it needs,
+and of how many pairs that is the worst. What it says of a finite domain is exact; of other inputs it says nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attacklab.laws import Deadline, Law, Limits, OutOfTime, Ruling, judge, sampling_check
+from attacklab.laws.errors import SamplerFailed
+from attacklab.laws.fresh_process import require_agreement
+from attacklab.laws.outcomes import with_python_numbers
+from attacklab.laws.own import FindsItsLaw
+from attacklab.laws.proof.pairs import (
+    LIMITS,
+    SLACK,
+    Watch,
+    figures_of,
+    finding_of,
+    law_of,
+    otherwise,
+    reason_of,
+    require_small_epsilons,
+    sampler_of,
+    verdict_of,
+)
+from attacklab.model.domains.shapes import Graphs, Queries
+from attacklab.model.errors import TargetError, UsageError, UsageTypeError
+from attacklab.model.findings import Finding, Reach, Scope, Verdict, described_pair
+from attacklab.model.floats import default_errors
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Kind, Target
+
+FEWEST_RUNS = 1_000
+"""Plain runs of each input, however many inputs there are; fewer only where all runs are fewer."""
+
+WORST_FIRST = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
+
+Places = tuple[int, int, Relation | None]
+"""The places of two inputs, and the relation between them."""
+
+
+@default_errors
+def prove_inputs(
+    target: Target,
+    inputs: Sequence[Any],
+    *,
+    limits: Limits = LIMITS,
+    seconds: float = math.inf,
+    progress: Callable[[str], None] | None = None,
+    spec: str | None = None,
+) -> Finding:
+    """Decide a target's claim on every pair of neighbours among some inputs.
+
+    Answers and utilities are neighbours if they are at most the sensitivity apart; records and other datasets by the
+    relation of the claim or, where it has none, by every one that such inputs have; single values of a dataset target
+    without a shape are one person's record each, and all neighbours.
+
+    Args:
+        target: one that has a sampler.
+        inputs: what its kind takes; equal ones count once.
+        limits: when to stop enumerating a law.
+        seconds: when to stop whatever is being done.
+        progress: called with a line that says how far the proof has come.
+        spec: the words after `attacklab prove` that repeat this, for the line that replays the finding.
+
+    Returns:
+        VIOLATED if a pair refutes the claim; PROVED if every pair keeps it; PROVED_WITH_SLACK if some keep it only with
+        2^−58 added to δ; INCONCLUSIVE if a pair or the time leaves it open; ERROR if the sampler cannot be enumerated.
+
+    Raises:
+        UsageError: the target has no sampler, an input is not in its domain, or no two inputs are neighbours.
+    """
+    sampler_of(target)
+    require_small_epsilons(target.claim)
+    listed = _listed(target, inputs)
+    pairs = neighbours_among(target, listed)
+    if not pairs:
+        raise UsageError(f"no two of these {len(listed)} inputs are neighbours for {target.name}; give others")
+    search = _Search(target, listed, pairs, limits, Watch(Deadline(seconds), progress))
+    started = time.perf_counter()
+    try:
+        fields = search.watch.deadline.run(search.decided)
+    except OutOfTime as late:
+        what = late.stuck or f"allow more time or give fewer inputs; {otherwise(target)}"
+        told = f"{seconds:.3g} s were not enough (reached: {search.watch.line}); {what}"
+        fields = {"verdict": Verdict.INCONCLUSIVE, "reason": told}
+    except TargetError as error:
+        fields = {"verdict": Verdict.ERROR, "reason": str(error)}
+    scope = Scope(Reach.INPUTS, inputs=len(listed), pairs=len(pairs))
+    return finding_of(target, "inputs=inputs", spec, scope=scope, seconds=time.perf_counter() - started, **fields)
+
+
+@dataclass
+class _Search:
+    """The laws of some inputs, and the worst of their pairs."""
+
+    target: Target
+    inputs: list[Any]
+    pairs: list[Places]
+    limits: Limits
+    watch: Watch
+    laws: list[Law] = field(default_factory=list)
+
+    def decided(self) -> dict[str, Any]:
+        """The fields of the finding that the laws decide."""
+        found = [self._law(number) for number in range(len(self.inputs))]
+        self.laws = [law.map(with_python_numbers) for law in found] if self.target.numpy_as_python else found
+        worst, counts = self._worst()
+        first, second, relation = worst.places
+        laws = self.laws[first], self.laws[second]
+        verdict = verdict_of(worst.ruling)
+        of_all = f"the worst of {len(self.pairs):,} pairs: " if len(self.pairs) > 1 else ""
+        reason = f"{of_all}{reason_of(worst.ruling, *laws)}"
+        if verdict is not Verdict.INCONCLUSIVE and not isinstance(self.target.sampler, FindsItsLaw):
+            reason += f"; {self._confirmed(found):,} plain runs agree"
+        if verdict is Verdict.PROVED_WITH_SLACK:
+            reason += "; the claim holds with 2^−58 added to δ"
+        elif verdict is Verdict.VIOLATED:
+            reason += f"; {counts[verdict]:,} of {len(self.pairs):,} pairs refute the claim"
+        elif verdict is Verdict.INCONCLUSIVE:
+            reason += f"; {counts[verdict]:,} of {len(self.pairs):,} pairs are left open; {otherwise(self.target)}"
+        pair = NeighbouringPair(self.inputs[first], self.inputs[second], relation)
+        described = {"verdict": verdict, "reason": reason, "pair": described_pair(pair)}
+        return described | figures_of(self.target, worst.ruling, *laws)
+
+    def _law(self, number: int) -> Law:
+        """The law of one input; a failure of the sampler says of which."""
+        line = f"the law of input {number + 1} of {len(self.inputs)}"
+        try:
+            return law_of(self.target, self.inputs[number], self.limits, self.watch.begin(line))
+        except SamplerFailed as error:
+            raise SamplerFailed(f"on input {self.inputs[number]!r}, {error}") from error.__cause__
+
+    def _worst(self) -> tuple[_Judged, dict[Verdict, int]]:
+        """The pair that needs most, and how many pairs come to which verdict."""
+        worst: _Judged | None = None
+        counts: dict[Verdict, int] = defaultdict(int)
+        for number, places in enumerate(self.pairs):
+            if number % 64 == 0:
+                self.watch.begin(f"judging pair {number + 1:,} of {len(self.pairs):,}")
+            ruling = judge(self.target.claim, self.laws[places[0]], self.laws[places[1]], slack=SLACK)
+            judged = _Judged(places, ruling)
+            counts[verdict_of(ruling)] += 1
+            if worst is None or judged.weight > worst.weight:
+                worst = judged
+        assert worst is not None  # noqa: S101 - there is a pair
+        return worst, counts
+
+    def _confirmed(self, laws: list[Law]) -> int:
+        """Compare each law with plain runs in another process; return how many there were."""
+        runs = max(sampling_check.RUNS // len(laws), min(sampling_check.RUNS, FEWEST_RUNS))
+        made = 0
+        for number, (input_, law) in enumerate(zip(self.inputs, laws, strict=True)):
+            self.watch.begin(f"plain runs of input {number + 1} of {len(laws)}, in another process")
+            seconds = min(sampling_check.SECONDS, self.watch.deadline.left / 2 / (len(laws) - number))
+            made += require_agreement(law, sampler_of(self.target), input_, runs=runs, seconds=seconds)
+        return made
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A pair and what its laws say of the claim."""
+
+    places: Places
+    ruling: Ruling
+
+    @property
+    def weight(self) -> tuple[Any, ...]:
+        """How bad it is: first the verdict, then what it needs beside the claim."""
+        ruling = self.ruling
+        gravity = -WORST_FIRST.index(verdict_of(ruling))
+        if ruling.need is not None:
+            return gravity, ruling.need.lower / ruling.need.claimed
+        if ruling.certificate is not None:
+            return gravity, ruling.certificate.epsilon_bounds[0], ruling.certificate.delta_bounds.lower
+        return gravity, 0.0
+
+
+def neighbours_among(target: Target, inputs: Sequence[Any]) -> list[Places]:
+    """Return the pairs of neighbours among some inputs, each once, for what the target claims.
+
+    Raises:
+        UsageError: nothing says what makes two such inputs neighbours.
+    """
+    if target.kind is Kind.NOISE:
+        return [(*places, None) for places in _answers(target, inputs)]
+    if target.kind is Kind.SELECTION:
+        return [(*places, None) for places in _utilities(target, inputs)]
+    shape = None if target.domain is None else target.domain.shape
+    if isinstance(shape, Queries | Graphs):
+        return list(_tried(target, inputs))
+    if target.kind is Kind.DATASET and all(np.ndim(input_) == 0 for input_ in inputs):
+        return [(*places, target.relation) for places in itertools.combinations(range(len(inputs)), 2)]
+    if target.kind is Kind.DATASET and shape is None and target.relation is None:
+        raise UsageError(
+            f"nothing says which datasets are neighbours for {target.name}; give --relation, or a domain with a shape"
+        )
+    known = (Relation.ADD_REMOVE, Relation.SUBSTITUTE) if shape is None else shape.relations
+    return [
+        (*places, relation)
+        for relation in known
+        if target.relation in (None, relation)
+        for places in (_one_deleted(inputs) if relation is Relation.ADD_REMOVE else _one_replaced(inputs))
+    ]
+
+
+def _answers(target: Target, inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    exact = [Fraction(input_) for input_ in inputs]
+    ascending = sorted(range(len(inputs)), key=exact.__getitem__)
+    for place, low in enumerate(ascending):
+        for high in ascending[place + 1 :]:
+            if exact[high] - exact[low] > Fraction(target.sensitivity):
+                break
+            yield min(low, high), max(low, high)
+
+
+def _utilities(target: Target, inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for place, input_ in enumerate(inputs):
+        by_length[len(input_)].append(place)
+    for places in by_length.values():
+        exact = [[Fraction(utility) for utility in inputs[place].tolist()] for place in places]
+        rough = np.array([[float(utility) for utility in vector] for vector in exact])
+        for row in range(len(places)):
+            apart = np.abs(rough[row + 1 :] - rough[row]).max(axis=1)
+            # Doubles that are this near to the exact differences only choose what to compare exactly.
+            for other in (row + 1 + np.flatnonzero(apart <= target.sensitivity * (1 + 2.0**-20))).tolist():
+                moved = max(abs(a - b) for a, b in zip(exact[row], exact[other], strict=True))
+                if moved <= Fraction(target.sensitivity):
+                    yield places[row], places[other]
+
+
+def _tried(target: Target, inputs: Sequence[Any]) -> Iterator[Places]:
+    """Pairs of graphs or of vectors of query answers, each tried."""
+    relations = (target.relation,) if target.relation else target.domain.shape.relations  # type: ignore[union-attr]
+    for one, other in itertools.combinations(range(len(inputs)), 2):
+        for relation in relations or (None,):
+            try:
+                if relation is None:
+                    pair = NeighbouringPair(inputs[one], inputs[other], None)
+                else:
+                    pair = NeighbouringPair.graphs(inputs[one], inputs[other], relation)
+            except UsageError:
+                continue
+            if target.covers(pair):
+                yield one, other, relation
+
+
+def _one_deleted(inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    keys = [tuple(map(_key, input_.tolist())) for input_ in inputs]
+    places = {key: place for place, key in enumerate(keys)}
+    for longer, key in enumerate(keys):
+        shorter = {places.get(key[:gone] + key[gone + 1 :]) for gone in range(len(key))}
+        yield from ((place, longer) for place in sorted(found for found in shorter if found is not None))
+
+
+def _one_replaced(inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    keys = [tuple(map(_key, input_.tolist())) for input_ in inputs]
+    rest: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for place, key in enumerate(keys):
+        for replaced in range(len(key)):
+            rest[replaced, key[:replaced], key[replaced + 1 :]].append(place)
+    for places in rest.values():
+        for one, other in itertools.combinations(places, 2):
+            if keys[one] != keys[other]:
+                yield one, other
+
+
+def _key(record: Any) -> Any:
+    """What tells a record from others: doubles by their bits, but whole ones are equal to integers."""
+    if isinstance(record, float) and not (record.is_integer() and (record or math.copysign(1, record) > 0)):
+        return record.hex()
+    return record if isinstance(record, str) else int(record)
+
+
+def _listed(target: Target, inputs: Sequence[Any]) -> list[Any]:
+    """The inputs as the target takes them, each once.
+
+    Raises:
+        UsageError: one of them is not an input of this target.
+    """
+    if isinstance(inputs, str) or not hasattr(inputs, "__iter__"):
+        raise UsageTypeError(f"inputs must be a list of inputs, not {inputs!r}")
+    found: dict[Any, Any] = {}
+    for given in inputs:
+        input_ = _input(target, given)
+        if not target.takes(input_):
+            raise UsageError(f"input {given!r} lies outside the domain of {target.name}; leave it out")
+        key = repr(input_.tolist() if isinstance(input_, np.ndarray) else input_)
+        found.setdefault(key, input_)
+    return list(found.values())
+
+
+def _input(target: Target, given: Any) -> Any:
+    """An input in the form of its kind: doubles, unless the domain holds integers only."""
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise UsageError(f"input {given!r} is ragged; give a number, or a list of numbers or strings") from None
+    if target.kind is Kind.DATASET:
+        return target.cast(array if isinstance(given, list | tuple) else given)
+    shape = 0 if target.kind is Kind.NOISE else 1
+    is_number = array.dtype.kind in "iuf" or not array.size
+    if array.ndim != shape or not is_number or (target.kind is Kind.SELECTION and not array.size):
+        what = "a number" if target.kind is Kind.NOISE else "a list of numbers"
+        raise UsageError(f"an input of a {target.kind} target must be {what}, not {given!r}")
+    if not np.isfinite(array).all() and target.kind in (Kind.NOISE, Kind.SELECTION):
+        raise UsageError(f"input {given!r} is not finite, so no sensitivity bounds it; leave it out")
+    doubles = array.astype(np.float64)
+    if array.dtype.kind in "iu" and doubles.tolist() != array.tolist():
+        raise UsageError(f"input {given!r} is not a double; give smaller integers, or --domain integers")
+    if target.domain is not None and target.domain.integers:
+        return target.cast(array if array.ndim else array.item())
+    return doubles if doubles.ndim else doubles.item()

@@ -1,0 +1,292 @@
+"""What a mechanism promises: the interface of a claim, and its commonest kind, (ε, δ)-differential privacy.
+
+Sources: Dwork and Roth 2014, definition 2.4 and theorem 2.2; the privacy profile that (ε, δ)-DP implies, and so the
+ceiling on the distinguishing advantage, follow from the trade-off function of Kairouz, Oh and Viswanath 2015,
+theorem 2.1.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.intervals import Interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Probability = TypeVar("Probability", float, "NDArray[np.float64]")
+
+
+class Claim(ABC):
+    """What is promised of one output of a mechanism on every neighbouring pair, in both directions.
+
+    Whatever its kind, a claim implies a privacy profile: for each ε ≥ 0 the mechanism is (ε, δ(ε))-DP. One event on one
+    pair is judged at one point of it.
+    """
+
+    @abstractmethod
+    def delta_at(self, epsilon: float) -> float:
+        """The profile: a δ, rounded up, for which the claim implies (ε, δ)-DP.
+
+        Args:
+            epsilon: ε, finite and at least 0.
+        """
+
+    @property
+    @abstractmethod
+    def nominal(self) -> PrivacyClaim:
+        """A point of the profile by which attacks choose scales; nothing is judged by it unless it is the claim."""
+
+    @property
+    @abstractmethod
+    def points(self) -> tuple[float, ...]:
+        """The ε at which an event may be judged, in ascending order."""
+
+    @abstractmethod
+    def composed(self, answers: int) -> Claim:
+        """What the claim promises of `answers` answers together.
+
+        Raises:
+            UsageError: `answers` is less than 1, or it promises nothing of so many.
+        """
+
+    @abstractmethod
+    def group(self, size: int) -> Claim:
+        """What the claim still promises to `size` people together.
+
+        Raises:
+            UsageError: `size` is less than 1, or it promises nothing to so many.
+        """
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The claim as plain JSON values, which `claim_from_json` reads."""
+
+    @property
+    def ceiling(self) -> float:
+        """The largest distinguishing advantage P[E] − Q[E] that the claim allows: δ(0)."""
+        return self.delta_at(0.0)
+
+    def at(self, epsilon: float) -> PrivacyClaim:
+        """The claim at one point of its profile; where δ(ε) is 1, and nothing is promised, with a δ just below."""
+        return PrivacyClaim(epsilon, min(NEARLY_ONE, self.delta_at(epsilon)))
+
+    def near(self, epsilon: float) -> PrivacyClaim:
+        """What `at` gives, or something near it that is found quickly: for choosing where to judge."""
+        return self.at(epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyClaim(Claim):
+    """The claim P[E] ≤ e^ε·Q[E] + δ for every event E and every neighbouring pair, in both directions.
+
+    Args:
+        epsilon: ε, finite and at least 0.
+        delta: δ, in [0, 1).
+
+    Raises:
+        TypeError: one of them is not a number.
+        ValueError: one of them is out of range.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
+            if not isinstance(value, Real) or isinstance(value, bool):
+                raise UsageTypeError(f"{name} must be a number, not {value!r}")
+        if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise UsageError(f"epsilon must be finite and at least 0, not {self.epsilon}")
+        if not 0 <= self.delta < 1:
+            raise UsageError(f"delta must lie in [0, 1), not {self.delta}")
+
+    def __str__(self) -> str:
+        return f"ε = {self.epsilon!r}" + (f", δ = {self.delta!r}" if self.delta else "")
+
+    @property
+    def nominal(self) -> PrivacyClaim:
+        """Itself."""
+        return self
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """Its ε alone: a breach at any other ε is one at this ε too."""
+        return (self.epsilon,)
+
+    @property
+    def ceiling(self) -> float:
+        """The largest distinguishing advantage P[E] − Q[E] that the claim allows."""
+        return math.tanh(self.epsilon / 2) + self.delta * (1 - math.tanh(self.epsilon / 2))
+
+    def at(self, epsilon: float) -> PrivacyClaim:
+        """Itself at its own ε, and elsewhere the point of the profile that it implies."""
+        return self if epsilon == self.epsilon else super().at(epsilon)
+
+    def delta_at(self, epsilon: float) -> float:
+        """δ + (1 − δ)·(e^ε₀ − e^ε)/(1 + e^ε₀) for ε below the claimed ε₀, rounded up, and δ from there on."""
+        if epsilon >= self.epsilon:
+            return self.delta
+        claimed = Interval.of(self.epsilon)
+        odds = (Interval.of(epsilon) - claimed).exp()
+        rest = (1 - odds) / (1 + (-claimed).exp())
+        return min(1.0, (Interval.of(self.delta) + (1 - Interval.of(self.delta)) * rest).above())
+
+    def excess(self, p: float, q: float) -> float:
+        """How far P[E] = `p` and Q[E] = `q` overstep the claim in this direction: p − e^ε·q − δ."""
+        return p - _scaled_by_exp(q, self.epsilon) - self.delta
+
+    def group(self, size: int) -> PrivacyClaim:
+        """What the claim still promises to `size` people together: (kε, k·e^((k−1)ε)·δ).
+
+        Raises:
+            ValueError: `size` is less than 1, or the δ that remains is 1 or more and promises nothing.
+        """
+        require_count("size", size)
+        delta = size * _scaled_by_exp(self.delta, (size - 1) * self.epsilon)
+        if delta >= 1:
+            raise UsageError(
+                f"({self.epsilon}, {self.delta})-DP promises nothing to a group of {size}: delta is {delta}"
+            )
+        return PrivacyClaim(size * self.epsilon, delta)
+
+    def composed(self, answers: int) -> PrivacyClaim:
+        """What is claimed of `answers` answers together, by basic composition: (mε, mδ).
+
+        Raises:
+            ValueError: `answers` is less than 1, or m·δ is 1 or more.
+        """
+        require_count("answers", answers)
+        return PrivacyClaim(answers * self.epsilon, answers * self.delta)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its ε and δ."""
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    def posterior_bounds(self, prior: float) -> tuple[float, float]:
+        """Where an adversary's belief of `prior` in one of two neighbours can move on one answer (at δ = 0).
+
+        Raises:
+            ValueError: `prior` is outside [0, 1], or the claim has δ > 0 and bounds no posterior.
+        """
+        if not 0 <= prior <= 1:
+            raise UsageError(f"prior must lie in [0, 1], not {prior}")
+        if self.delta > 0:
+            raise UsageError("a claim with delta > 0 bounds no posterior")
+        if prior in (0, 1):
+            return prior, prior
+        log_odds = math.log(prior) - math.log1p(-prior)
+        return _logistic(log_odds - self.epsilon), _logistic(log_odds + self.epsilon)
+
+
+class ClaimOfACurve(Claim):
+    """A claim whose profile is a curve, judged at a grid of ε."""
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """A grid of ε, from 0 to where δ(ε) is too small to be seen."""
+        return _points(self)
+
+    @property
+    def nominal(self) -> PrivacyClaim:
+        """The least of its points at which δ is at most 10^−6."""
+        return _nominal(self)
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _points(claim: Claim) -> tuple[float, ...]:
+    return grid_of_points(lambda epsilon: claim.near(epsilon).delta)
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _nominal(claim: Claim) -> PrivacyClaim:
+    return claim.at(next((point for point in claim.points if claim.near(point).delta <= 1e-6), claim.points[-1]))
+
+
+NEARLY_ONE = math.nextafter(1.0, 0.0)
+
+MOST_POINTS = 48
+"""At how many ε a claim with a profile may be judged."""
+
+LEAST_DELTA = 2.0**-60
+"""Points of smaller δ are not worth judging at: no sample shows them."""
+
+LARGEST_EPSILON = 512.0
+
+
+def grid_of_points(delta_at: Callable[[float], float]) -> tuple[float, ...]:
+    """The ε at which events are judged by a profile: 0, and a geometric grid up to where δ is too small to be seen.
+
+    They have three digits, so that texts say them exactly.
+
+    Args:
+        delta_at: the profile, or anything near it.
+    """
+    farthest = 2.0**-40
+    while delta_at(farthest) > LEAST_DELTA and farthest < LARGEST_EPSILON:
+        farthest *= 2
+    ratio = 512 ** (1 / (MOST_POINTS - 2))
+    return (0.0, *(float(f"{farthest / 512 * ratio**step:.3g}") for step in range(MOST_POINTS - 1)))
+
+
+def require_numbers(**values: object) -> None:
+    """Refuse what is not a finite number above 0, or not a sequence of such.
+
+    Raises:
+        UsageError: one of them is out of range; a `UsageTypeError` where it is not a number.
+    """
+    for name, value in values.items():
+        for number in value if isinstance(value, tuple) else (value,):
+            if not isinstance(number, Real) or isinstance(number, bool):
+                raise UsageTypeError(f"{name} must be a number, not {number!r}")
+            if not (math.isfinite(number) and float(number) > 0):
+                raise UsageError(f"{name} must be finite and greater than 0, not {number}")
+
+
+def require_count(name: str, count: int) -> None:
+    """Refuse a number of answers or of people that is less than 1.
+
+    Raises:
+        UsageError: it is.
+    """
+    if count < 1:
+        raise UsageError(f"{name} must be at least 1, not {count}")
+
+
+def directions(
+    first: tuple[Probability, Probability], second: tuple[Probability, Probability]
+) -> tuple[tuple[Probability, Probability], ...]:
+    """The four inequalities that a claim makes of one event: for it and its complement, each in both directions.
+
+    Args:
+        first: lower and upper bounds on P[E], numbers or arrays; twice the same where it is known.
+        second: those on Q[E].
+
+    Returns:
+        Four pairs: a probability of at least the first number under one input is at most the second under the other.
+        The claim is refuted if `excess` of one of them is above 0.
+    """
+    (p_low, p_high), (q_low, q_high) = first, second
+    return (p_low, q_high), (1 - p_high, 1 - q_low), (q_low, p_high), (1 - q_high, 1 - p_low)
+
+
+def _scaled_by_exp(factor: float, exponent: float) -> float:
+    """`factor`·e^exponent for a factor of at least 0, infinite where it overflows."""
+    if factor == 0:
+        return 0.0
+    try:
+        return factor * math.exp(exponent)
+    except OverflowError:
+        return math.inf
+
+
+def _logistic(log_odds: float) -> float:
+    return math.exp(min(log_odds, 0.0)) / (1 + math.exp(-abs(log_odds)))

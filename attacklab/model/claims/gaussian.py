@@ -1,0 +1,60 @@
+"""μ-GDP: telling neighbours apart is at least as hard as telling N(0, 1) from N(μ, 1).
+
+Source: Dong, Roth and Su 2022, 'Gaussian Differential Privacy': definition 4, corollary 2.13 (the profile, which holds
+for every ε if and only if the claim does), theorem 2.14 (groups), corollary 3.3 (composition).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gmpy2
+
+from attacklab.model.claims.base import ClaimOfACurve, require_count, require_numbers
+from attacklab.model.intervals import Interval, Number
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianDP(ClaimOfACurve):
+    """μ-GDP.
+
+    Args:
+        mu: μ, finite and above 0.
+
+    Raises:
+        UsageError: it is out of range, or not a number.
+    """
+
+    mu: float
+
+    def __post_init__(self) -> None:
+        require_numbers(mu=self.mu)
+
+    def __str__(self) -> str:
+        return f"μ-GDP with μ = {self.mu!r}"
+
+    def delta_at(self, epsilon: float) -> float:
+        """Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), rounded up."""
+        return min(1.0, gaussian_delta(epsilon, Interval.of(self.mu)).above())
+
+    def composed(self, answers: int) -> GaussianDP:
+        """(√m·μ)-GDP, rounded up."""
+        require_count("answers", answers)
+        return GaussianDP((Interval.of(answers).sqrt() * self.mu).above())
+
+    def group(self, size: int) -> GaussianDP:
+        """(kμ)-GDP, rounded up."""
+        require_count("size", size)
+        return GaussianDP((Interval.of(self.mu) * size).above())
+
+    def to_json(self) -> dict[str, Any]:
+        """Its kind and μ."""
+        return {"kind": "gdp", "mu": self.mu}
+
+
+def gaussian_delta(epsilon: Number, mu: Interval) -> Interval:
+    """The δ at ε of N(0, 1) and N(μ, 1), with whatever precision is set; μ is Δ/σ of the Gaussian mechanism."""
+    half, shift = mu / 2, Interval.of(epsilon) / mu
+    difference = (shift - half).normal_tail() - Interval.of(epsilon).exp() * (shift + half).normal_tail()
+    return Interval(max(difference.lower, gmpy2.mpfr(0)), max(difference.upper, gmpy2.mpfr(0)))

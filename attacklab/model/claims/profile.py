@@ -1,0 +1,131 @@
+"""Any privacy profile: what an accountant computes, or a curve that somebody proved.
+
+A profile is kept as a table of (ε, δ(ε)), each of which the mechanism promises by itself. So a profile made from a
+function can be written as JSON and compared, and claims no more than the function does.
+
+Source: Balle, Barthe and Gaboardi 2018, 'Privacy Amplification by Subsampling' (privacy profiles). The interpolation
+adds up inequalities: with weights t and 1 − t, p − e^ε₁·q ≤ δ₁ and p − e^ε₂·q ≤ δ₂ bound p − e^ε·q for the ε between
+whose e^ε is the mean of the two.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from attacklab.model.claims.base import Claim, PrivacyClaim, grid_of_points, require_count
+from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.intervals import Interval
+
+Curve = tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile(Claim):
+    """A privacy profile δ(ε).
+
+    Args:
+        curve: a function of ε that gives δ(ε), or a sequence of pairs (ε, δ).
+        name: what it is called in texts.
+
+    Raises:
+        UsageError: a pair is out of range, two have the same ε, or δ is 1 everywhere.
+        UsageTypeError: a pair does not consist of numbers.
+    """
+
+    curve: Callable[[float], float] | Sequence[tuple[float, float]] | Curve
+    name: str = "a privacy profile"
+
+    def __post_init__(self) -> None:
+        if callable(self.curve):
+            function = self.curve
+            pairs = [(epsilon, float(function(epsilon))) for epsilon in grid_of_points(function)]
+        else:
+            try:
+                pairs = [(epsilon, delta) for epsilon, delta in self.curve]
+            except (TypeError, ValueError):
+                raise UsageTypeError(f"a profile is a function of ε or pairs (ε, δ), not {self.curve!r}") from None
+        kept = sorted((one.epsilon, one.delta) for one in (PrivacyClaim(*pair) for pair in pairs if pair[1] != 1))
+        if not kept:
+            raise UsageError(f"{self.name} promises nothing: δ is 1 wherever it was asked for")
+        if len({epsilon for epsilon, _ in kept}) < len(kept):
+            raise UsageError(f"{self.name} has two δ for one ε")
+        object.__setattr__(self, "curve", tuple(kept))
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def pairs(self) -> Curve:
+        """The pairs (ε, δ), in ascending order of ε."""
+        return cast(Curve, self.curve)
+
+    def delta_at(self, epsilon: float) -> float:
+        """The least δ that the pairs imply, one by one or two neighbouring ones together, rounded up."""
+        implied = [PrivacyClaim(*pair).delta_at(epsilon) for pair in self.pairs]
+        place = bisect.bisect_left(self.pairs, (epsilon, -1.0))
+        if 0 < place < len(self.pairs):
+            (left, more), (right, less) = self.pairs[place - 1], self.pairs[place]
+            # Relative to e^ε, so that nothing overflows.
+            below, above = ((Interval.of(end) - epsilon).exp() for end in (left, right))
+            weight = (above - 1) / (above - below)
+            implied.append((weight * more + (1 - weight) * less).above())
+        return min(1.0, *implied)
+
+    @property
+    def nominal(self) -> PrivacyClaim:
+        """The least of its ε at which δ is at most 10^−6, or its largest."""
+        return PrivacyClaim(*next((pair for pair in self.pairs if pair[1] <= 1e-6), self.pairs[-1]))
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """The ε of its pairs."""
+        return tuple(epsilon for epsilon, _ in self.pairs)
+
+    def composed(self, answers: int) -> Profile:
+        """(mε, mδ) for every pair: basic composition, all that holds whatever the mechanism is."""
+        require_count("answers", answers)
+        return self._mapped(lambda claim: claim.composed(answers), f"{self.name}, {answers} answers", answers)
+
+    def group(self, size: int) -> Profile:
+        """(kε, k·e^((k−1)ε)·δ) for every pair."""
+        require_count("size", size)
+        return self._mapped(lambda claim: claim.group(size), f"{self.name}, a group of {size}", size)
+
+    def _mapped(self, change: Callable[[PrivacyClaim], PrivacyClaim], name: str, count: int) -> Profile:
+        if count == 1:
+            return self
+        changed = []
+        for pair in self.pairs:
+            try:
+                one = change(PrivacyClaim(*pair))
+            except UsageError:  # nothing is promised there any more
+                continue
+            changed.append((one.epsilon, one.delta))
+        if not changed:
+            raise UsageError(f"{name}: nothing is promised any more, since δ is 1 or more everywhere")
+        return Profile(tuple(changed), name)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its kind, name and pairs."""
+        return {"kind": "profile", "name": self.name, "curve": [list(pair) for pair in self.pairs]}
+
+
+def from_accountant(accountant: Any, name: str | None = None) -> Profile:
+    """The profile that an accountant of the package dp-accounting computes.
+
+    Args:
+        accountant: a `PrivacyLossDistribution` (with `get_delta_for_epsilon`), or a `PrivacyAccountant` (`get_delta`).
+        name: what the profile is called; the accountant's type by default.
+
+    Raises:
+        UsageTypeError: it is neither.
+    """
+    for method in ("get_delta_for_epsilon", "get_delta"):
+        if hasattr(accountant, method):
+            return Profile(getattr(accountant, method), name or f"the profile of a {type(accountant).__name__}")
+    raise UsageTypeError(
+        f"an accountant has get_delta_for_epsilon or get_delta, which {type(accountant).__name__} has not"
+    )

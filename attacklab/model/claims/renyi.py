@@ -1,0 +1,185 @@
+"""Claims on Rényi divergences: (α, ε)-RDP at one or many orders, and ρ-zCDP, which is (α, ρα)-RDP at every order α > 1.
+
+What they imply of one event is worked out in `cuts`; what takes several outcomes to see is left to exact laws.
+
+Sources: Mironov 2017, 'Rényi Differential Privacy' (definition 4, propositions 1 and 2); Bun and Steinke 2016,
+'Concentrated Differential Privacy' (definition 1.1, lemma 1.7, proposition 1.9).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attacklab.model.claims import cuts
+from attacklab.model.claims.base import NEARLY_ONE, ClaimOfACurve, PrivacyClaim, require_count, require_numbers
+from attacklab.model.errors import UsageError
+from attacklab.model.intervals import Interval
+
+LEAST_STEP, LARGEST_STEP = -20, 28
+"""A claim on all orders is used first at 1 + 2^(step/2), for these steps; for ρ below 2^−16 up to 64/√ρ. Larger orders
+matter only where doubles hold no δ: the best one is near √(ln(1/δ)/ρ).
+"""
+
+
+class RenyiClaim(ClaimOfACurve):
+    """What claims on Rényi divergences have in common."""
+
+    @property
+    @abstractmethod
+    def orders(self) -> Sequence[float]:
+        """The orders α at which the claim is used."""
+
+    @property
+    def has_all_orders(self) -> bool:
+        """Whether it says something of the orders between those, too."""
+        return False
+
+    @abstractmethod
+    def bound(self, alpha: float) -> Interval:
+        """The most that the divergence of an order may be, ε_α."""
+
+    def delta_at(self, epsilon: float) -> float:
+        """The largest p − e^ε·q of one event within the claim, rounded up."""
+        return cuts.delta_bound(self, epsilon).above()
+
+    def near(self, epsilon: float) -> PrivacyClaim:
+        """The best of some events, not certified."""
+        return PrivacyClaim(epsilon, min(NEARLY_ONE, cuts.rough_delta_at(self, epsilon)))
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroConcentrated(RenyiClaim):
+    """ρ-zCDP: D_α(P‖Q) ≤ ρ·α for every α > 1 and every neighbouring pair, in both directions.
+
+    Args:
+        rho: ρ, finite and above 0.
+
+    Raises:
+        UsageError: it is out of range, or not a number.
+    """
+
+    rho: float
+
+    def __post_init__(self) -> None:
+        require_numbers(rho=self.rho)
+
+    def __str__(self) -> str:
+        return f"ρ-zCDP with ρ = {self.rho!r}"
+
+    @property
+    def orders(self) -> Sequence[float]:
+        """A grid of orders; those between are searched, too."""
+        return _orders(self.rho)
+
+    @property
+    def has_all_orders(self) -> bool:
+        """It is a claim on every order."""
+        return True
+
+    def bound(self, alpha: float) -> Interval:
+        """ρ·α."""
+        return Interval.of(self.rho) * alpha
+
+    def composed(self, answers: int) -> ZeroConcentrated:
+        """(mρ)-zCDP, rounded up (Bun and Steinke 2016, lemma 1.7)."""
+        require_count("answers", answers)
+        return ZeroConcentrated((Interval.of(self.rho) * answers).above())
+
+    def group(self, size: int) -> ZeroConcentrated:
+        """(k²ρ)-zCDP, rounded up (Bun and Steinke 2016, proposition 1.9)."""
+        require_count("size", size)
+        return ZeroConcentrated((Interval.of(self.rho) * size**2).above())
+
+    def to_json(self) -> dict[str, Any]:
+        """Its kind and ρ."""
+        return {"kind": "zcdp", "rho": self.rho}
+
+
+@dataclass(frozen=True, slots=True)
+class Renyi(RenyiClaim):
+    """(α, ε)-RDP: D_α(P‖Q) ≤ ε for every neighbouring pair, in both directions, at one or many orders.
+
+    Args:
+        alpha: the order, or several of them, each finite and above 1.
+        epsilon: the bound of each, as many, finite and above 0.
+
+    Raises:
+        UsageError: one of them is out of range or not a number, an order stands there twice, or there are not as many
+            of one as of the other.
+    """
+
+    alpha: float | tuple[float, ...]
+    epsilon: float | tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "epsilon"):
+            value = getattr(self, name)
+            values = tuple(value) if isinstance(value, Sequence) else (value,)
+            require_numbers(**{name: values})
+            object.__setattr__(self, name, values[0] if len(values) == 1 else values)
+        if not self.orders:
+            raise UsageError("an RDP claim needs at least one alpha and its epsilon")
+        if len(self.orders) != len(self.epsilons):
+            raise UsageError(f"RDP needs one epsilon for each alpha, not {len(self.epsilons)} for {len(self.orders)}")
+        if len(set(self.orders)) < len(self.orders):
+            raise UsageError("each alpha of an RDP claim may stand there once")
+        for alpha in self.orders:
+            if alpha <= 1:
+                raise UsageError(f"alpha must be greater than 1, not {alpha}")
+
+    def __str__(self) -> str:
+        listed = [f"({alpha!r}, {epsilon!r})" for alpha, epsilon in zip(self.orders, self.epsilons, strict=True)]
+        return f"(α, ε)-RDP at {', '.join(listed[:3])}" + (f" and {len(listed) - 3} more orders" * (len(listed) > 3))
+
+    @property
+    def orders(self) -> tuple[float, ...]:
+        """Its orders."""
+        return self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """The bounds of its orders."""
+        return self.epsilon if isinstance(self.epsilon, tuple) else (self.epsilon,)
+
+    def bound(self, alpha: float) -> Interval:
+        """The ε of that order."""
+        return Interval.of(self.epsilons[self.orders.index(alpha)])
+
+    def composed(self, answers: int) -> Renyi:
+        """(α, mε)-RDP, rounded up (Mironov 2017, proposition 1)."""
+        require_count("answers", answers)
+        return Renyi(self.alpha, tuple((Interval.of(one) * answers).above() for one in self.epsilons))
+
+    def group(self, size: int) -> Renyi:
+        """(α/2^c, 3^c·ε)-RDP for 2^c of at least `size` (Mironov 2017, proposition 2), for orders of at least 2^(c+1).
+
+        Raises:
+            UsageError: `size` is less than 1, or no order is large enough.
+        """
+        require_count("size", size)
+        doublings = (size - 1).bit_length()
+        kept = [
+            (alpha / 2**doublings, (Interval.of(epsilon) * 3**doublings).above())
+            for alpha, epsilon in zip(self.orders, self.epsilons, strict=True)
+            if doublings == 0 or alpha >= 2 ** (doublings + 1)
+        ]
+        if not kept:
+            needed = 2 ** (doublings + 1)
+            raise UsageError(f"{self} promises nothing to a group of {size}: that needs an order of {needed}")
+        alphas, epsilons = zip(*kept, strict=True)
+        return Renyi(alphas, epsilons)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its kind, orders and their bounds."""
+        return {"kind": "rdp", "alpha": list(self.orders), "epsilon": list(self.epsilons)}
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _orders(rho: float) -> tuple[float, ...]:
+    last = max(LARGEST_STEP, 12 + math.ceil(-math.log2(rho)))
+    return tuple(1 + 2.0 ** (step / 2) for step in range(LEAST_STEP, last + 1))

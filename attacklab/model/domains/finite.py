@@ -1,0 +1,56 @@
+"""Finite domains, listed whole: utility vectors of a few outcomes, and databases of a few records.
+
+Databases are listed with their records in every order, since a mechanism may depend on the order; so one record deleted
+or replaced at any place leads to another database of the list.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.model.errors import UsageError
+
+MOST_INPUTS = 100_000
+"""A list of more inputs than these is refused: nobody could wait for their laws."""
+
+
+def all_utilities(outcomes: int, values: Sequence[float]) -> list[NDArray[Any]]:
+    """Return every vector of utilities of 1 to so many outcomes, each utility out of some values.
+
+    Args:
+        outcomes: the most outcomes.
+        values: the utilities, such as range(9).
+
+    Raises:
+        UsageError: there are none, or more than 100,000.
+    """
+    return _vectors(1, outcomes, values)
+
+
+def all_databases(records: int, values: Sequence[Any]) -> list[NDArray[Any]]:
+    """Return every database of up to so many records, the empty one among them, each record out of some values.
+
+    Args:
+        records: the most records.
+        values: numbers, or strings.
+
+    Raises:
+        UsageError: there are none, or more than 100,000.
+    """
+    return _vectors(0, records, values)
+
+
+def _vectors(least: int, most: int, values: Sequence[Any]) -> list[NDArray[Any]]:
+    if most < 1 or not len(values) or len(set(values)) != len(values):
+        raise UsageError(f"a finite domain needs vectors of up to 1 or more different values, not {most} of {values!r}")
+    lengths = range(least, most + 1)
+    count = sum(len(values) ** length for length in lengths)
+    if count > MOST_INPUTS:
+        raise UsageError(f"there are {count:,} vectors of up to {most} of {len(values)} values; take fewer")
+    dtype = np.array(list(values)).dtype
+    return [np.array(vector, dtype=dtype) for length in lengths for vector in itertools.product(values, repeat=length)]

@@ -1,0 +1,194 @@
+"""Which numbers a target takes: all of them, or integers, doubles, non-negative ones, those within bounds."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.neighbours import as_array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """A set of numbers.
+
+    Attributes:
+        integers: whether it holds integers only; they come as `int` or in arrays of integers, unless `floats_only`.
+        non_negative: whether it holds no number below 0.
+        bounds: the least and the largest number in it; None for no such limits.
+        floats_only: whether its numbers come as doubles only, never as Python's or numpy's integers.
+        special: whether NaN and the infinities belong to it; None where the kind of the target decides: records of
+            sums and means may be such values unless the other fields exclude them, answers and utilities may not.
+    """
+
+    integers: bool = False
+    non_negative: bool = False
+    bounds: tuple[float, float] | None = None
+    floats_only: bool = False
+    special: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("integers", "non_negative", "floats_only", "special"):
+            value = getattr(self, name)
+            if not (isinstance(value, bool) or (name == "special" and value is None)):
+                raise UsageTypeError(f"{name} of a domain must be True or False, not {value!r}")
+        if self.bounds is not None:
+            try:
+                low, high = map(float, self.bounds)
+            except (TypeError, ValueError):
+                raise UsageTypeError(f"bounds of a domain must be two numbers, not {self.bounds!r}") from None
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                raise UsageError(f"bounds of a domain must be finite and lower < upper, not {self.bounds}")
+            object.__setattr__(self, "bounds", (low, high))
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise UsageError(f"a domain must hold two numbers; there are none within {self.bounds} that it would take")
+
+    @property
+    def excludes_numbers(self) -> bool:
+        """Whether some finite number does not belong to it."""
+        return self.integers or self.non_negative or self.bounds is not None
+
+    @property
+    def low(self) -> Fraction | None:
+        """The least number in it, if there is one."""
+        lows = [] if self.bounds is None else [Fraction(self.bounds[0])]
+        lows += [Fraction(0)] if self.non_negative else []
+        return None if not lows else Fraction(math.ceil(max(lows))) if self.integers else max(lows)
+
+    @property
+    def high(self) -> Fraction | None:
+        """The largest number in it, if there is one."""
+        if self.bounds is None:
+            return None
+        return Fraction(math.floor(self.bounds[1])) if self.integers else Fraction(self.bounds[1])
+
+    def holds(self, numbers: Any) -> bool:
+        """Whether a number, or every number of an array, belongs to it, by value and by type."""
+        values = as_array(numbers)
+        whole = values.dtype.kind in "iu" or (values.dtype == object and all(type(one) is int for one in values.flat))
+        if not whole and values.dtype.kind != "f":
+            return False
+        if self.floats_only and values.dtype != np.float64:
+            return False
+        if not whole:
+            finite = np.isfinite(values)
+            if not (self.special or finite.all()):
+                return False
+            values = values[finite]
+            if self.integers and not (self.floats_only and bool((values == np.floor(values)).all())):
+                return not values.size
+        if not values.size:
+            return True
+        # Python compares integers and floats exactly; numpy would round large integers first.
+        least, largest = (np.asarray(end).item() for end in (values.min(), values.max()))
+        return bool((self.low is None or least >= self.low) and (self.high is None or largest <= self.high))
+
+    def ends(self) -> tuple[float, float] | tuple[int, int]:
+        """Two numbers in it, the least and the largest if it is bounded; otherwise 0 and 1, or next to its one end."""
+        low, high = self.low, self.high
+        if low is None:
+            low = Fraction(0) if high is None else high - 1
+        if high is None:
+            high = low + 1
+        return self.typed(low), self.typed(high)
+
+    def typed(self, value: Fraction) -> Any:
+        """A number as an input: a double, or an `int` where only integers are taken."""
+        return int(value) if self.integers and not self.floats_only else float(value)
+
+    def vector(self, values: Sequence[float]) -> np.ndarray[Any, np.dtype[Any]]:
+        """Numbers of it as an array of their type."""
+        return np.array(values, dtype=np.int64 if self.integers and not self.floats_only else np.float64)
+
+    @property
+    def origin(self) -> Any:
+        """The number nearest to 0 in it, as an input."""
+        value = Fraction(0) if self.low is None else max(Fraction(0), self.low)
+        return self.typed(value if self.high is None else min(value, self.high))
+
+    def cast(self, numbers: Any) -> Any:
+        """The same numbers in the type in which this set has them; as they are where that would change a value."""
+        values = as_array(numbers)
+        if self.floats_only:
+            wanted: np.dtype[Any] = np.dtype(np.float64)
+        elif self.integers and values.dtype.kind == "f":
+            wanted = np.dtype(np.int64)
+        else:
+            return numbers
+        try:
+            with np.errstate(invalid="ignore"):
+                same = values.astype(wanted)
+        except (TypeError, ValueError, OverflowError):
+            return numbers
+        # Python compares integers and floats exactly.
+        if same.dtype == values.dtype or same.tolist() != values.tolist():
+            return numbers
+        return same if values.ndim else same.item()
+
+    def nearest(self, first: Any, second: Any, sensitivity: float | None) -> tuple[Any, Any] | None:
+        """The numbers of two inputs moved into this set.
+
+        If there is a sensitivity, all numbers first move together as far as that brings them in. Numbers that are still
+        outside move to the nearest end, which brings no two numbers further apart.
+
+        Args:
+            first: a number or a vector of numbers.
+            second: another.
+            sensitivity: the most that two numbers at one place may be apart; None for datasets, whose records stand
+                each for itself.
+
+        Returns:
+            The two, of the types that this set has; None where they hold values that are not finite, or where an
+            integer would not fit in 64 bits.
+        """
+        sides = [as_array(side) for side in (first, second)]
+        try:
+            one, other = (side.ravel().tolist() for side in sides)
+            exact = {value: Fraction(value) for value in {*one, *other}}  # datasets repeat few values many times
+        except (ValueError, OverflowError, TypeError):
+            return None
+        shift = self._shift(list(exact.values())) if sensitivity is not None else Fraction(0)
+        whole = not self.floats_only and (self.integers or all(side.dtype.kind in "iuO" for side in sides))
+        places = {value: self._moved(number + shift, whole=whole) for value, number in exact.items()}
+        moved = [[places[value] for value in side] for side in (one, other)]
+        if sensitivity is not None:
+            moved[1] = [_brought_near(a, b, Fraction(sensitivity)) for a, b in zip(*moved, strict=True)]
+        if sides[0].ndim == 0:
+            return moved[0][0], moved[1][0]
+        try:
+            return tuple(np.array(side, dtype=np.int64 if whole else np.float64) for side in moved)  # type: ignore[return-value] # two
+        except OverflowError:
+            return None
+
+    def _shift(self, values: list[Fraction]) -> Fraction:
+        least, largest = min(values, default=Fraction(0)), max(values, default=Fraction(0))
+        if self.low is not None and least < self.low:
+            return self.low - least
+        if self.high is not None and largest > self.high:
+            return self.high - largest
+        return Fraction(0)
+
+    def _moved(self, value: Fraction, *, whole: bool) -> Any:
+        value = Fraction(math.floor(value)) if self.integers else value
+        value = value if self.low is None else max(value, self.low)
+        value = value if self.high is None else min(value, self.high)
+        if whole:
+            return int(value)
+        return math.copysign(sys.float_info.max, value) if abs(value) > sys.float_info.max else float(value)
+
+
+def _brought_near(number: Any, other: Any, sensitivity: Fraction) -> Any:
+    """The other number, or one between the two where rounding has moved it too far."""
+    if isinstance(number, int):
+        reach = math.floor(sensitivity)
+        return min(max(other, number - reach), number + reach)
+    while abs(Fraction(number) - Fraction(other)) > sensitivity:
+        other = math.nextafter(other, number)
+    return other

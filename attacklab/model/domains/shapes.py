@@ -1,0 +1,425 @@
+"""What the input of a DATASET target looks like, and the neighbouring pairs that follow from it.
+
+The pairs are those on which published flaws show: nothing against something, a value that nobody else has, one more of
+what all have, and changes of all coordinates at once. Every pair is made by a constructor of `NeighbouringPair`, which
+checks it.
+
+Source: Ding, Wang, Wang, Zhang and Kifer 2018, 'Detecting Violations of Differential Privacy', table 2, for the
+patterns of query answers.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.model.domains.datasets import (
+    COUNTS,
+    FEW,
+    Datasets,
+    at_counts,
+    at_ends,
+    at_places,
+    interleaved,
+    relations_of,
+    repeated,
+)
+from attacklab.model.domains.numbers import Numbers
+from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
+
+MOST_RECORDS = 64
+"""How many records a dataset has at the most, unless the domain says more."""
+
+NAMES_TRIED = 3
+"""How many categories are tried as the one that a person has, besides the last."""
+
+DISTINCT = 8
+"""How many different values a dataset without repetition has, about."""
+
+FAR = (1_000, -1_000, 1 << 20)
+"""Records that are tried where the domain holds them."""
+
+
+class Pattern(enum.StrEnum):
+    """How the answers to several queries change between neighbours."""
+
+    ONE = "one"
+    """One answer changes."""
+    ALL = "all"
+    """All answers change by as much, in one direction."""
+    HALVES = "halves"
+    """Half of the answers go up and half go down."""
+    ONE_AGAINST_REST = "one-against-rest"
+    """One answer goes up and the rest go down."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Pattern:
+        raise UsageError(f"pattern must be one of {', '.join(cls)}, not {value!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queries:
+    """The true answers to several queries, one number each.
+
+    Attributes:
+        size: how many queries.
+        sensitivity: the most that any answer moves between neighbours.
+        patterns: how answers may move together.
+    """
+
+    form: ClassVar[str] = "queries"
+    relations: ClassVar[tuple[Relation, ...]] = ()
+
+    size: int
+    sensitivity: float = 1.0
+    patterns: tuple[Pattern, ...] = tuple(Pattern)
+
+    def __post_init__(self) -> None:
+        _require_count("size", self.size, 1)
+        if not self.patterns:
+            raise UsageError(f"queries need a pattern; name one of {', '.join(Pattern)}")
+        object.__setattr__(self, "patterns", tuple(Pattern(pattern) for pattern in self.patterns))
+        NeighbouringPair.answers(0.0, 0.0, sensitivity=self.sensitivity)
+
+    def contains(self, input_: Any, numbers: Numbers) -> bool:
+        """Whether an input is a vector of as many numbers."""
+        return as_array(input_).shape == (self.size,) and numbers.holds(input_)
+
+    def neighbours(self, pair: NeighbouringPair) -> bool:
+        """Whether the answers move as one of the patterns says, and no further than the sensitivity."""
+        if pair.relation is not None:
+            return False
+        try:
+            sides = (np.asarray(side).tolist() for side in (pair.first, pair.second))
+            moves = [Fraction(b) - Fraction(a) for a, b in zip(*sides, strict=True)]
+        except (ValueError, OverflowError):  # NaN and infinities must be equal on both sides
+            return bool(np.array_equal(pair.first, pair.second, equal_nan=True))
+        signs = [(move > 0) - (move < 0) for move in moves]
+        up, down = signs.count(1), signs.count(-1)
+        fits = {
+            Pattern.ONE: up + down <= 1,
+            Pattern.ALL: not (up and down),
+            Pattern.HALVES: max(up, down) <= -(-self.size // 2),
+            Pattern.ONE_AGAINST_REST: min(up, down) <= 1,
+        }
+        return max(map(abs, moves)) <= Fraction(self.sensitivity) and any(fits[pattern] for pattern in self.patterns)
+
+    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - none
+        """Each pattern up and down, from several answers: all alike, one ahead, in a row, far apart, halves."""
+        step = self.sensitivity
+        for pattern in self.patterns:
+            for moves in self._moves(pattern):
+                for move in (moves, -moves):
+                    for base in self._bases():
+                        placed = numbers.nearest(base, base + step * move, step)
+                        if placed is None or np.array_equal(*placed):
+                            continue
+                        make = NeighbouringPair.integers if placed[0].dtype.kind == "i" else NeighbouringPair.utilities
+                        yield make(*placed, sensitivity=step)
+
+    def _bases(self) -> Iterator[NDArray[np.float64]]:
+        step = self.sensitivity
+        level, row = np.zeros(self.size), np.arange(self.size, dtype=np.float64)
+        yield level
+        yield np.where(row == 0, step, level)
+        yield np.multiply(step, row)
+        yield np.multiply(-step, row)
+        yield np.where(row == 0, 1024 * step, level)
+        yield np.where(row < self.size // 2, 8 * step, level)
+        yield level + 0.5
+
+    def _moves(self, pattern: Pattern) -> Iterator[np.ndarray[Any, np.dtype[np.float64]]]:
+        moves = np.ones(self.size)
+        if pattern is Pattern.ALL:
+            yield moves
+        elif pattern is Pattern.HALVES:
+            yield np.where(np.arange(self.size) < self.size // 2, moves, -moves)
+        else:
+            rest = 0.0 if pattern is Pattern.ONE else -1.0
+            for place in dict.fromkeys((0, self.size // 2, self.size - 1)):
+                yield np.where(np.arange(self.size) == place, moves, rest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """A dataset of numbers, one a person, for any statistic; the domain's bounds are those of a record.
+
+    Attributes:
+        least: how few records there may be.
+        most: how many records there may be.
+    """
+
+    form: ClassVar[str] = "records"
+    relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.SUBSTITUTE)
+
+    least: int = 0
+    most: int = MOST_RECORDS
+
+    def __post_init__(self) -> None:
+        _require_sizes(self.least, self.most)
+
+    def contains(self, input_: Any, numbers: Numbers) -> bool:
+        """Whether an input is a vector of such records."""
+        return as_array(input_).ndim == 1 and self.least <= len(input_) <= self.most and numbers.holds(input_)
+
+    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
+        """Datasets of records at the ends of the domain and between, and far away where it has no end."""
+        low, high = numbers.ends()
+        between = dict.fromkeys(numbers.typed(_between(numbers, low, high, part)) for part in range(1, DISTINCT))
+        far = [numbers.typed(Fraction(value)) for value in FAR]
+        rare = [value for value in (list(between)[len(between) // 2 :][:1] + far) if numbers.holds(value)]
+        distinct = list(dict.fromkeys((low, *between, high)))
+        values = [low, high, *(value for value in rare if value not in (low, high))]
+        for one, other, by in _datasets(values, distinct, self.least, self.most, relation):
+            yield NeighbouringPair.records(numbers.vector(one), numbers.vector(other), by)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Categories:
+    """A dataset of categories, one a person, such as survey answers; an input is a numpy array of strings.
+
+    Attributes:
+        names: the categories.
+        least: how few records there may be.
+        most: how many records there may be.
+    """
+
+    form: ClassVar[str] = "categories"
+    relations: ClassVar[tuple[Relation, ...]] = Records.relations
+
+    names: tuple[str, ...]
+    least: int = 0
+    most: int = MOST_RECORDS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", _texts("categories", self.names))
+        if len(set(self.names)) < 2 or len(set(self.names)) != len(self.names):
+            raise UsageError(f"categories must be two or more different names, not {list(self.names)}")
+        _require_sizes(self.least, self.most)
+
+    def contains(self, input_: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
+        """Whether an input is a sequence of these categories."""
+        return as_array(input_).ndim == 1 and self.least <= len(input_) <= self.most and set(input_) <= set(self.names)
+
+    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
+        """Datasets in which one person has a category that others have, or that nobody else has."""
+        tried = list(dict.fromkeys((*self.names[: 1 + NAMES_TRIED], self.names[-1])))
+        yield from _texts_pairs(tried, self.names[:DISTINCT], self.least, self.most, relation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strings:
+    """A dataset of strings, one a person, such as words or URLs; an input is a numpy array of strings.
+
+    Attributes:
+        alphabet: the characters that may occur.
+        longest: the most characters of a string.
+        least: how few records there may be.
+        most: how many records there may be.
+    """
+
+    form: ClassVar[str] = "strings"
+    relations: ClassVar[tuple[Relation, ...]] = Records.relations
+
+    alphabet: str
+    longest: int
+    least: int = 0
+    most: int = MOST_RECORDS
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.alphabet, str) or len(set(self.alphabet)) < 2:
+            raise UsageError(f"an alphabet must have two or more characters, not {self.alphabet!r}")
+        _require_count("longest", self.longest, 1)
+        _require_sizes(self.least, self.most)
+
+    def contains(self, input_: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
+        """Whether an input is a sequence of such strings."""
+        return (
+            as_array(input_).ndim == 1
+            and self.least <= len(input_) <= self.most
+            and all(
+                isinstance(one, str) and len(one) <= self.longest and set(one) <= set(self.alphabet) for one in input_
+            )
+        )
+
+    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
+        """Datasets in which one string is the longest, differs in its first or its last character, or is empty."""
+        usual, other = self.alphabet[0] * self.longest, self.alphabet[1]
+        values = list(dict.fromkeys((usual, other * self.longest, usual[:-1] + other, other + usual[1:], "")))
+        words = itertools.islice(itertools.product(self.alphabet, repeat=self.longest), DISTINCT)
+        yield from _texts_pairs(values, ["".join(word) for word in words], self.least, self.most, relation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Streams:
+    """A sequence of numbers, one a step of time, of which neighbours differ in one step.
+
+    Attributes:
+        length: how many steps.
+    """
+
+    form: ClassVar[str] = "streams"
+    relations: ClassVar[tuple[Relation, ...]] = (Relation.SUBSTITUTE,)
+
+    length: int
+
+    def __post_init__(self) -> None:
+        _require_count("length", self.length, 1)
+
+    def contains(self, input_: Any, numbers: Numbers) -> bool:
+        """Whether an input is a vector of as many numbers."""
+        return as_array(input_).shape == (self.length,) and numbers.holds(input_)
+
+    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
+        """Some step differs, among numbers that are equal, halved or alternating, or first high and then low."""
+        low, high = numbers.ends()
+        places = at_places(low, high, self.length, Relation.SUBSTITUTE)
+        starts = (
+            ([high] * (count + 1) + [low] * (self.length - count - 1), [high] * count + [low] * (self.length - count))
+            for count in COUNTS
+            if count < self.length
+        )
+        runs = ((one, other, Relation.SUBSTITUTE) for one, other in starts)
+        for one, other, by in interleaved(places, runs):
+            yield NeighbouringPair.records(numbers.vector(one), numbers.vector(other), by)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graphs:
+    """Undirected graphs without loops, as symmetric matrices of booleans.
+
+    Attributes:
+        nodes: the most nodes.
+    """
+
+    form: ClassVar[str] = "graphs"
+    relations: ClassVar[tuple[Relation, ...]] = (Relation.EDGE, Relation.NODE)
+
+    nodes: int
+
+    def __post_init__(self) -> None:
+        _require_count("nodes", self.nodes, 2)
+
+    def contains(self, input_: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
+        """Whether an input is such a matrix."""
+        matrix = as_array(input_)
+        return (
+            matrix.dtype == np.bool_
+            and matrix.ndim == 2
+            and matrix.shape[0] == matrix.shape[1] <= self.nodes
+            and bool((matrix == matrix.T).all())
+            and not matrix.diagonal().any()
+        )
+
+    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
+        """Each of several edges and nodes of graphs without edges, paths, rings, stars, halves and complete graphs."""
+        for graph in self._graphs():
+            if relation in (None, Relation.EDGE):
+                for one, other in dict.fromkeys(((0, 1), (0, len(graph) - 1), (len(graph) - 2, len(graph) - 1))):
+                    flipped = graph.copy()
+                    flipped[one, other] = flipped[other, one] = not graph[one, other]
+                    yield NeighbouringPair.graphs(flipped, graph, Relation.EDGE)
+            if relation in (None, Relation.NODE):
+                for node in dict.fromkeys((0, len(graph) // 2, len(graph) - 1)):
+                    fewer = np.delete(np.delete(graph, node, 0), node, 1)
+                    yield NeighbouringPair.graphs(graph, fewer, Relation.NODE)
+
+    def _graphs(self) -> Iterator[np.ndarray[Any, np.dtype[np.bool_]]]:
+        for nodes in dict.fromkeys((self.nodes, min(self.nodes, 4), 2)):
+            none = np.zeros((nodes, nodes), dtype=bool)
+            path, star, half = none.copy(), none.copy(), none.copy()
+            for node in range(1, nodes):
+                path[node - 1, node] = path[node, node - 1] = True
+                star[0, node] = star[node, 0] = True
+            ring = path.copy()
+            ring[0, -1] = ring[-1, 0] = nodes > 2
+            half[: nodes // 2, nodes // 2 :] = True
+            yield from (none, ~np.eye(nodes, dtype=bool), star, path, ring, half | half.T)
+
+
+Shape: TypeAlias = Queries | Records | Categories | Strings | Streams | Graphs
+
+SHAPES: tuple[type[Shape], ...] = (Queries, Records, Categories, Strings, Streams, Graphs)
+
+
+def _sizes(least: int, most: int) -> list[int]:
+    """A few numbers of records besides the one that differs."""
+    sizes = (least, least + 1, least + 2, 3, 16, (least + most) // 2, most - 1)
+    return list(dict.fromkeys(size for size in sizes if least <= size < most)) or [most - 1]
+
+
+def _fitting(found: Iterable[Datasets], least: int, most: int) -> Iterator[Datasets]:
+    return (sides for sides in found if all(least <= len(side) <= most for side in sides[:2]))
+
+
+def _datasets(
+    values: Sequence[Any], distinct: Sequence[Any], least: int, most: int, relation: Relation | None
+) -> Iterator[Datasets]:
+    """Datasets one record apart.
+
+    Args:
+        values: two or more values of records, the usual one first, a rare one next.
+        distinct: values that are all different.
+        least: how few records there may be.
+        most: how many records there may be.
+        relation: that of the claim.
+    """
+    usual, rare, *others = values
+    sizes = _sizes(least, most)
+    middle = min(16, most - 1)
+    families: list[Iterable[Datasets]] = []
+    for by in relations_of(relation, Records.relations):
+        families += [
+            at_ends((usual, rare), sizes, by),
+            at_counts(usual, rare, least, most, by),
+            at_counts(usual, rare, max(least, middle), most, by),
+            at_counts(rare, usual, least, most, by),
+            at_places(usual, rare, max(1, least, min(FEW, most - 1)), by),
+            at_places(usual, rare, max(1, least, middle), by),
+            repeated(distinct[:most], by),
+            *(at_ends((usual, other), (least, max(least, middle)), by) for other in others),
+        ]
+    return _fitting(interleaved(*families), least, most)
+
+
+def _texts_pairs(
+    values: Sequence[str], distinct: Sequence[str], least: int, most: int, relation: Relation | None
+) -> Iterator[NeighbouringPair]:
+    widest = np.dtype(f"<U{max(map(len, (*values, *distinct)))}")
+    for one, other, by in _datasets(values, distinct, least, most, relation):
+        yield NeighbouringPair.records(np.array(one, dtype=widest), np.array(other, dtype=widest), by)
+
+
+def _texts(what: str, values: Any) -> tuple[str, ...]:
+    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+        raise UsageTypeError(f"{what} must be a list of strings, not {values!r}")
+    return tuple(values)
+
+
+def _between(numbers: Numbers, low: float, high: float, part: int) -> Fraction:
+    """A number of a domain between two others, so many of `DISTINCT` parts of the way."""
+    value = Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(part, DISTINCT)
+    return Fraction(math.floor(value)) if numbers.integers else value
+
+
+def _require_count(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UsageTypeError(f"{name} of a domain must be an integer, not {value!r}")
+    if value < least:
+        raise UsageError(f"{name} of a domain must be at least {least}, not {value}")
+
+
+def _require_sizes(least: Any, most: Any) -> None:
+    _require_count("least", least, 0)
+    _require_count("most", most, 1)
+    if least > most:
+        raise UsageError(f"least of a domain must be at most its most, {most}, not {least}")

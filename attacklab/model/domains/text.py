@@ -1,0 +1,128 @@
+"""Domains and pairs as text: what the command line and the pytest marker take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attacklab.model.domains.domain import Domain
+from attacklab.model.errors import UsageError
+from attacklab.model.files import read_regular
+from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
+
+WORDS: Mapping[str, dict[str, Any]] = {
+    "integers": {"integers": True},
+    "non-negative": {"non_negative": True},
+    "floats": {"floats_only": True},
+    "special": {"special": True},
+    "finite": {"special": False},
+}
+"""Words that say which numbers a target takes."""
+
+
+def domain_from_text(text: str) -> Domain:
+    """Read a domain: words of `WORDS` and `LOW..HIGH` for bounds, separated by commas, or JSON as `to_json` gives it.
+
+    Raises:
+        UsageError: the text is neither.
+    """
+    if text.lstrip().startswith("{"):
+        return Domain.from_json(_json(text, "the domain"))
+    fields: dict[str, Any] = {}
+    for word in (part.strip() for part in text.split(",")):
+        low, separator, high = word.partition("..")
+        if separator:
+            fields["bounds"] = (_number(low, text), _number(high, text))
+        elif word in WORDS:
+            fields |= WORDS[word]
+        else:
+            raise UsageError(
+                f"domain {text!r} has {word!r}; use {', '.join(WORDS)} or LOW..HIGH, separated by commas, or JSON"
+            )
+    return Domain(**fields)
+
+
+def read_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
+    """Read a JSON file of pairs: a list of objects with `first`, `second` and, for datasets, `relation`.
+
+    Numbers may be hex strings, to keep every bit. Lists of numbers or strings become arrays; single numbers, strings
+    and objects stay what they are. Datasets by add-remove or
+    substitute, and graphs by node or edge, are checked to be neighbours.
+
+    Raises:
+        UsageError: the file cannot be read, or does not hold neighbouring pairs; the message names the pair.
+    """
+    try:
+        text = read_regular(path)
+    except (OSError, UsageError) as error:
+        raise UsageError(f"cannot read the pairs in {path}: {error}; name a JSON file") from None
+    listed = _json(text, str(path))
+    if not isinstance(listed, list) or not listed:
+        raise UsageError(f"{path} must hold a list of one or more pairs")
+    return tuple(pair_of(one, f"pair {number} of {path}") for number, one in enumerate(listed))
+
+
+def pair_of(data: Any, what: str) -> NeighbouringPair:
+    """Read a pair from JSON values, as `read_pairs` does.
+
+    Args:
+        data: an object with `first`, `second` and, for datasets, `relation`.
+        what: what the pair is called in messages.
+
+    Raises:
+        UsageError: it does not hold a neighbouring pair.
+    """
+    if not isinstance(data, dict) or not {"first", "second"} <= set(data) <= {"first", "second", "relation"}:
+        raise UsageError(f"{what} must be an object with first, second and, for datasets, relation")
+    first, second = (_input(data[side], what) for side in ("first", "second"))
+    relation = None if data.get("relation") is None else Relation(data["relation"])
+    if relation is None:
+        return NeighbouringPair(first, second, None)
+    make = NeighbouringPair.graphs if relation in (Relation.NODE, Relation.EDGE) else NeighbouringPair.records
+    try:
+        return make(first, second, relation)
+    except UsageError as error:
+        raise UsageError(f"{what}: {error}") from error
+
+
+def _input(value: Any, what: str) -> Any:
+    parsed = _parsed(value)
+    if not isinstance(parsed, list):
+        if parsed is not None:
+            return parsed
+        raise UsageError(
+            f"{what} has the input null; write a number, a string, an object, or a list of numbers or strings"
+        )
+    array = as_array(parsed) if parsed else np.empty(0)
+    if array.dtype.kind not in "biufU":
+        raise UsageError(f"{what} has an input of mixed values or ragged lists; write numbers only, or strings only")
+    return array
+
+
+def _parsed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_parsed(one) for one in value]
+    if isinstance(value, str) and value.lstrip("+-").lower().startswith(("0x", "inf", "nan")):
+        try:
+            return float.fromhex(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{what} is not JSON: {error}; write valid JSON") from None
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"domain {whole!r} has {text.strip()!r} for a bound; write a number") from None

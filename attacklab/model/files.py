@@ -1,0 +1,235 @@
+"""Files that the lab writes: each whole or not at all, and none that somebody else wrote.
+
+A regular file is replaced in one step and keeps its mode and its owner; a link to one is followed. A pipe or a
+character device is written in place. `require_writable` refuses what the lab must not overwrite, before anything is
+measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import errno
+import json
+import os
+import secrets
+import stat
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import IO
+
+from attacklab.model.errors import UsageError
+
+TOOL = "attacklab"
+"""How the schema of every record of the lab begins, and the name of the tool in a SARIF log."""
+
+PAGE_BEGINS = f'<meta name="generator" content="{TOOL} '.encode()
+"""Among the first lines of a page of HTML that the lab wrote."""
+LONGEST_HEAD = 200
+
+SCRIPT = '"""Proof of concept: '
+"""How a proof of concept begins."""
+
+MOST_BYTES = 1 << 30
+"""A file that is larger is none of the lab's."""
+
+
+READER_SECONDS = 10.0
+"""How long a pipe is kept open for somebody to read it."""
+
+
+class Made(enum.StrEnum):
+    """What the lab writes; a file is only ever replaced by one of its own kind."""
+
+    RECORD = "a JSON record"
+    CERTIFICATE = "a certificate"
+    LOG = "a SARIF log"
+    PAGE = "a page of HTML"
+    SCRIPT = "a proof of concept"
+
+
+def require_writable(path: Path, made: Made = Made.RECORD) -> None:
+    """Make sure, before anything is measured, that `write_whole` can write this file and destroys nothing.
+
+    Args:
+        path: the file.
+        made: what will be written to it.
+
+    Raises:
+        UsageError: it is a folder, a block device, a socket, or a file that the lab has not written, or has as
+            something else; or it, or its folder, can neither be written to nor made.
+    """
+    if is_standard_stream(path):
+        return
+    if not path.exists():
+        require_writable_folder(_behind(path).parent)
+        return
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise UsageError(f"cannot write to {path}: it is a folder")
+    if not (stat.S_ISREG(mode) or stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)):
+        raise UsageError(f"cannot write to {path}: it is not a file, a pipe or a character device; choose another one")
+    if not os.access(path, os.W_OK):
+        raise UsageError(f"cannot write to {path}: {os.strerror(errno.EACCES)}")
+    if stat.S_ISREG(mode):
+        if path.stat().st_size and (there := _made(path)) is not made:
+            what = f"holds {there}, not {made}" if there else f"was not written by {TOOL}"
+            raise UsageError(f"{path} {what}, so it is kept; choose another file, or remove it")
+        require_writable_folder(_behind(path).parent)
+
+
+def require_writable_folder(folder: Path) -> None:
+    """Make a folder where there is none, and make sure that files can be written to it.
+
+    Raises:
+        UsageError: they cannot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file in one step: whoever looks sees the old one or the whole new one.
+
+    A new file has the mode that the umask leaves it. A pipe, a character device, and whatever standard output or
+    standard error is, are written in place.
+
+    Raises:
+        OSError: it cannot be written; a regular file is as it was.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    stream = _standard_stream(path)
+    if stream is not None:
+        stream.flush()
+        with open(stream.fileno(), "wb", closefd=False) as file:
+            file.write(data)
+    elif path.is_fifo():
+        _write_to_reader(path, data)
+    elif path.exists() and not path.is_file():
+        path.write_bytes(data)
+    else:
+        _replace(_behind(path), data)
+
+
+def read_regular(path: Path, most: int = MOST_BYTES) -> str:
+    """The text of a file of JSON, which must have an end.
+
+    Args:
+        path: the file.
+        most: how many bytes it may have.
+
+    Raises:
+        UsageError: it is not a regular file, is larger, or is not UTF-8.
+    """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is {'a directory' if path.is_dir() else 'not a regular file'}; name the file itself")
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise UsageError(f"{path} has more than {most:,} bytes, the most that such a file may have")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not JSON: {error}") from error
+
+
+def is_standard_stream(path: Path) -> bool:
+    """Whether this is the file, pipe or device that standard output or standard error goes to."""
+    return _standard_stream(path) is not None
+
+
+def is_standard_output(path: Path) -> bool:
+    """Whether this is the file, pipe or device that standard output goes to."""
+    return _standard_stream(path) is sys.stdout
+
+
+def _standard_stream(path: Path) -> IO[str] | None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or replaced by what has no descriptor
+            if os.path.samestat(path.stat(), os.fstat(stream.fileno())):
+                return stream
+    return None
+
+
+def _behind(path: Path) -> Path:
+    """The file that a link leads to, or the path itself."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _replace(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{secrets.token_hex(8)}.{TOOL}")
+    try:
+        with temporary.open("xb") as file:
+            if path.exists():
+                _take_after(temporary, path.stat())
+            file.write(data)
+        try:
+            temporary.replace(path)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            path.write_bytes(data)  # a file that is mounted by itself, as into a container, cannot be replaced
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_to_reader(path: Path, data: bytes) -> None:
+    """Write to a pipe once somebody reads it.
+
+    Raises:
+        OSError: nobody does within `READER_SECONDS`.
+    """
+    until = time.monotonic() + READER_SECONDS
+    while True:
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+            break
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > until:
+                raise OSError(error.errno, "nobody reads this pipe", str(path)) from error
+            time.sleep(0.05)
+    os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+
+
+def _take_after(path: Path, status: os.stat_result) -> None:
+    """Give a file the owner, where that is allowed, and the mode of another one."""
+    if sys.platform != "win32":
+        with contextlib.suppress(PermissionError):
+            os.chown(path, status.st_uid, status.st_gid)
+    path.chmod(stat.S_IMODE(status.st_mode))
+
+
+def _made(path: Path) -> Made | None:
+    """What the lab wrote to a file that is not empty; None if somebody else wrote it."""
+    with path.open("rb") as file:
+        start = file.read(LONGEST_HEAD)
+        if PAGE_BEGINS in start:
+            return Made.PAGE
+        if start.startswith(SCRIPT.encode()):
+            return Made.SCRIPT
+        if not start.startswith(b"{") or path.stat().st_size > MOST_BYTES:
+            return None
+        try:
+            data = json.loads(start + file.read())
+        except (ValueError, RecursionError):
+            return None
+    schema = str(data.get("schema"))
+    if schema.startswith(TOOL):
+        return Made.RECORD
+    if {"schema", "claim", "relation"} <= data.keys():
+        return Made.CERTIFICATE
+    try:
+        return Made.LOG if data["runs"][0]["tool"]["driver"]["name"] == TOOL else None
+    except (KeyError, IndexError, TypeError):
+        return None

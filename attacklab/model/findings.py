@@ -1,0 +1,611 @@
+"""What an attack found, and its JSON: the record from which every table, page and figure is drawn.
+
+Floats that are somebody's input or output keep every bit: in JSON they stand as `float.hex` beside a readable value.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import functools
+import hashlib
+import itertools
+import json
+import math
+import platform
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.model.claims import Claim, PrivacyClaim, claim_from_json
+from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.files import read_regular
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.plain_text import escaped
+
+SCHEMA = "attacklab/1"
+SHARED, AT = "shared", "at"
+"""In a compact record: the list of what several findings have, and the key of an object that says which of it."""
+
+SHORTEST_SHARED = 24
+"""A value whose text is shorter stands in each finding."""
+
+INFINITE = "infinite"
+"""Stands for an infinite ε, which JSON has no number for."""
+
+LONGEST_INPUT_IN_FULL = 64
+"""A longer input is recorded by its digest, and by its values in runs: how many of which follow one another."""
+
+LONGEST_REPR = 200
+"""An input that is neither a number, a string nor an array of them is shown by a repr so short."""
+
+TEXT_OF_KIND: Mapping[str, Callable[[Any], str]] = {"f": float.hex, "i": str, "u": str, "b": str, "U": str}
+VALUE_OF_TEXT: Mapping[str, Callable[[str], Any]] = {
+    "f": float.fromhex,
+    "i": int,
+    "u": int,
+    "b": lambda text: text == "True",
+    "U": str,
+}
+"""What a value is in a record, by its numpy kind: text that keeps every bit, and back."""
+
+
+class Verdict(enum.StrEnum):
+    """What is known of a claim after an attack. Nothing is called safe on samples alone."""
+
+    VIOLATED = "violated"
+    """The claim is refuted, at the stated confidence or by an exact law."""
+    PROVED = "proved"
+    """The exact laws of the pair keep the claim itself."""
+    PROVED_WITH_SLACK = "proved with slack"
+    """They keep it with 2^−58 added to δ; they do not close, so what they leave open may break the claim itself."""
+    NOT_DETECTED = "not detected"
+    """Nothing was found; the finding says which advantage would have been detected."""
+    INCONCLUSIVE = "inconclusive"
+    """The claim could not be refuted whatever happened: the trials were too few; or a proof was not found."""
+    UNTESTABLE = "untestable"
+    """No number of trials that can be drawn could refute the claim; the finding says how many it would take."""
+    NOT_APPLICABLE = "not applicable"
+    """The attack does not apply to this kind of target."""
+    ERROR = "error"
+    """The target failed, or the attack did; the finding says which, and how."""
+
+
+class Severity(enum.StrEnum):
+    """What it means that a finding's verdict is VIOLATED."""
+
+    CLAIM = "claim"
+    """The claim is false."""
+    ROBUSTNESS = "robustness"
+    """The target fails beyond what it claims, on values that no sensitivity bounds: a note, and no refutation."""
+
+
+WORST_FIRST = (
+    Verdict.VIOLATED,
+    Verdict.ERROR,
+    Verdict.INCONCLUSIVE,
+    Verdict.UNTESTABLE,
+    Verdict.NOT_DETECTED,
+    Verdict.PROVED_WITH_SLACK,
+    Verdict.PROVED,
+    Verdict.NOT_APPLICABLE,
+)
+"""The one order of severity: too little data is not a pass, so it outranks what was looked at and not detected.
+
+A claim proved with slack is worse than one proved, and better than one of which samples showed nothing.
+"""
+
+FAILURE = "the target fails on one of two neighbouring inputs more often than on the other"
+"""The flaw that a bet on failure shows, whatever its attack looks for."""
+
+TOO_LITTLE = "the noise is too small for how far apart the answers of ordinary neighbours lie"
+"""The flaw that is shown by an attack on special inputs, where other inputs show as much."""
+
+EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
+"""What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
+
+
+class Reach(enum.StrEnum):
+    """The pairs of neighbours that a verdict covers."""
+
+    PAIR = "this pair"
+    """The pair that the finding names."""
+    INPUTS = "every pair among given inputs"
+    """Every pair of neighbours among the inputs of a finite domain."""
+    NEIGHBOURS = "every pair of neighbours"
+    """Every pair of neighbours that there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a proof is for.
+
+    Attributes:
+        reach: of which pairs it speaks.
+        inputs: how many inputs the finite domain has, if that is what it speaks of and it was counted.
+        pairs: how many pairs of neighbours are among them.
+        neighbours: what makes two inputs neighbours, in words, where a certificate says it.
+    """
+
+    reach: Reach = Reach.PAIR
+    inputs: int | None = None
+    pairs: int | None = None
+    neighbours: str = ""
+
+    def __str__(self) -> str:
+        if self.reach is Reach.INPUTS and self.inputs is not None:
+            pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
+            return f"every pair of neighbours among {self.inputs:,} inputs ({pairs})"
+        return f"{self.reach} ({self.neighbours})" if self.neighbours else str(self.reach)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with confidence bounds."""
+
+    estimate: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """In how many of so many trials the event held the output of the first input, of the second, and of both."""
+
+    first: int
+    second: int
+    trials: int
+    both: int = 0
+
+    @classmethod
+    def of(cls, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Counts:
+        """Count trials; the arrays say of each whether the event held its two outputs."""
+        return cls(
+            int(np.count_nonzero(first)),
+            int(np.count_nonzero(second)),
+            len(first),
+            int(np.count_nonzero(first & second)),
+        )
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.first + other.first, self.second + other.second, self.trials + other.trials, self.both + other.both
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EventCode:
+    """An event as Python source, which needs numpy at the most: what a proof of concept is made of.
+
+    Attributes:
+        source: the text of a module. It defines `event(output)`, which returns whether an output lies in the event; or,
+            if `of_many`, `events(outputs)`, which returns that of each of the outputs of one call as a bool array. The
+            output of a release that raised is an instance of `Failure`, which whoever runs it defines.
+        of_many: which of the two it defines.
+        one_by_one: whether the release is called once a trial, and a call that raises is an output like others.
+        target: the words of a command line that load the target: its name and the options that say what it is.
+    """
+
+    source: str
+    of_many: bool = False
+    one_by_one: bool = False
+    target: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedCertificate:
+    """A certificate and what its checker said of it.
+
+    Attributes:
+        file: where it was written.
+        sha256: of its bytes.
+        size: how many bytes it has.
+        statement: what the checker says that it shows; empty if it does not accept it.
+        lemmas: the files on whose reading this rests, by name; lemmas in records of older versions.
+        checked: how much was checked, as the checker says it.
+    """
+
+    file: str
+    sha256: str
+    size: int
+    statement: str = ""
+    lemmas: tuple[str, ...] = ()
+    checked: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The outcome of one attack, on one pair, on one target.
+
+    Attributes:
+        target: its name.
+        target_version: the version of its implementation.
+        attack: the attack's name.
+        verdict: what is known of the claim now.
+        severity: whether the pair is one that the claim is for, or lies beyond it.
+        reason: one line in plain words: why the verdict is what it is.
+        claim: what the target claims for one trial (for several answers a trial, their composition).
+        judged_at: the (ε, δ(ε)) at which the event was judged, where the claim is of another kind.
+        relation: that of the datasets which the claim is for; None where it holds for any.
+        pair: the two inputs, as `described_pair` gives them; None where the attack came to no pair.
+        event: the event in words.
+        code: the event as Python source, where the claim is refuted by it and the target has a name on the command
+            line; None otherwise, and in older records.
+        flaw: what it shows if the claim is refuted by it, in one line; empty in older records, and where nothing was
+            judged.
+        answers: how many answers the adversary sees in one trial.
+        counts: how often the event happened.
+        first: P[E] with its bounds.
+        second: Q[E] with its bounds.
+        advantage: P[E] − Q[E] with its bounds.
+        ceiling: the largest advantage that the claim allows.
+        epsilon_lower: a lower bound on the ε that the target really has at the claimed δ.
+        delta_lower: a lower bound on the δ that the target really has at the claimed ε.
+        smallest_detectable: the smallest advantage that would have been detected with probability 95 %.
+        trials_needed: how many trials refute the claim by this event, were the rates seen while choosing it the true
+            ones; None where those rates keep the claim.
+        laws: the SHA-256 digests of the two exact laws, where the verdict rests on them.
+        scope: of which pairs the verdict of a proof speaks; None for an attack's.
+        certificate: the certificate that was checked, and what the checker said of it; None where there is none.
+        alpha: the probability that this finding is a false alarm, were the claim true.
+        seed: what all randomness was derived from.
+        trials: outputs drawn in all, for choosing and judging, of both inputs.
+        seconds: how long it took.
+        replay: the line that replays it.
+    """
+
+    target: str
+    target_version: str
+    attack: str
+    verdict: Verdict
+    reason: str
+    claim: Claim
+    relation: Relation | None = None
+    pair: dict[str, Any] | None = None
+    event: str = ""
+    answers: int = 1
+    counts: Counts | None = None
+    first: Estimate | None = None
+    second: Estimate | None = None
+    advantage: Estimate | None = None
+    ceiling: float = 1.0
+    epsilon_lower: float | None = None
+    delta_lower: float | None = None
+    smallest_detectable: float | None = None
+    trials_needed: int | None = None
+    judged_at: PrivacyClaim | None = None
+    laws: tuple[str, str] | None = None
+    scope: Scope | None = None
+    certificate: CheckedCertificate | None = None
+    alpha: float | None = None
+    seed: int | None = None
+    trials: int = 0
+    seconds: float = 0.0
+    replay: str = ""
+    severity: Severity = Severity.CLAIM
+    flaw: str = ""
+    code: EventCode | None = None
+
+    @property
+    def refutes(self) -> bool:
+        """Whether it refutes the claim; a note about robustness does not."""
+        return self.verdict is Verdict.VIOLATED and self.severity is Severity.CLAIM
+
+    @property
+    def decides_nothing(self) -> bool:
+        """Whether no number of trials can decide its event.
+
+        Older records have that as INCONCLUSIVE, without counts. A proof that was not found is another matter: it was
+        asked for, and its laws were sought.
+        """
+        if self.verdict is Verdict.INCONCLUSIVE:
+            return self.counts is None and not self.is_proof
+        return self.verdict is Verdict.UNTESTABLE
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether a proof was sought, rather than a flaw."""
+        return self.attack in (EXACT_LAW, CERTIFICATE)
+
+    @property
+    def verdict_in_scope(self) -> str:
+        """The verdict; that of a proof with its scope."""
+        if self.scope is None or self.verdict not in (Verdict.PROVED, Verdict.PROVED_WITH_SLACK):
+            return str(self.verdict)
+        return f"{self.verdict} for {self.scope}"
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.attack}: {self.verdict_in_scope}: {self.reason}"
+
+    @property
+    def judged(self) -> PrivacyClaim:
+        """The (ε, δ) at which its event was judged."""
+        return self.judged_at or self.claim.nominal
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as plain JSON values."""
+        data = asdict(self)
+        data["claim"] = self.claim.to_json()
+        if self.epsilon_lower == math.inf:
+            data["epsilon_lower"] = INFINITE
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Finding:
+        """Read a finding; fields that an older record does not have take their defaults.
+
+        Raises:
+            ValueError: a field that every finding has is missing, or one is unknown or malformed.
+        """
+        unknown = sorted(set(data) - {field.name for field in fields(cls)})
+        if unknown:
+            raise UsageError(f"not a finding: unknown fields {', '.join(unknown)}")
+        values = dict(data)
+        if "scope" not in data and data.get("attack") == EXACT_LAW:  # from before proofs said their scope
+            values["scope"] = {"reach": Reach.PAIR}
+        try:
+            values["verdict"] = Verdict(data["verdict"])
+            values["claim"] = claim_from_json(data["claim"])
+            for name, read in _READERS.items():
+                if values.get(name) is not None:
+                    values[name] = read(values[name])
+            return cls(**values)
+        except (TypeError, KeyError, ValueError) as error:
+            raise UsageError(f"not a finding: {error}") from error
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "severity": Severity,
+    "relation": Relation,
+    "judged_at": lambda data: PrivacyClaim(**data),
+    "counts": lambda data: Counts(**data),
+    "laws": tuple,
+    "scope": lambda data: Scope(**{**data, "reach": Reach(data["reach"])}),
+    "certificate": lambda data: CheckedCertificate(**{**data, "lemmas": tuple(data["lemmas"])}),
+    "code": lambda data: EventCode(**data),
+    "epsilon_lower": lambda data: math.inf if data == INFINITE else data,
+    **dict.fromkeys(("first", "second", "advantage"), lambda data: Estimate(**data)),
+}
+"""What reads the fields of a finding in a record that are not plain JSON values."""
+
+
+def decisive(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that stand for all: those of the worst verdict.
+
+    An event that no number of trials can decide, and a note about robustness, count only where there is nothing else
+    but attacks that do not apply.
+
+    Args:
+        findings: of one attack, one target or one test.
+
+    Returns:
+        Some of them, all of one verdict; none if there are none.
+    """
+    judged = [one for one in findings if one.verdict is not Verdict.VIOLATED or one.refutes]
+    deciding = [one for one in judged if not one.decides_nothing and one.verdict is not Verdict.NOT_APPLICABLE]
+    left = deciding or judged or findings
+    worst = min((one.verdict for one in left), key=WORST_FIRST.index, default=None)
+    return [one for one in left if one.verdict is worst]
+
+
+def described_pair(pair: NeighbouringPair) -> dict[str, Any]:
+    """A pair as plain JSON values, every bit of its floats kept."""
+    return {
+        "relation": pair.relation and str(pair.relation),
+        "first": _described_input(pair.first),
+        "second": _described_input(pair.second),
+    }
+
+
+def lower_text(bound: float, digits: int = 3) -> str:
+    """A lower bound in so many digits, no larger than it is."""
+    return _rounded(bound, digits, ROUND_FLOOR)
+
+
+def upper_text(bound: float, digits: int = 3) -> str:
+    """An upper bound in so many digits, no smaller than it is."""
+    return _rounded(bound, digits, ROUND_CEILING)
+
+
+def environment() -> dict[str, str]:
+    """What the findings of this process depend on besides the target: versions and the processor's kind."""
+    return {
+        "attacklab": _version("attacklab"),
+        "python": platform.python_version(),
+        **{name: _version(name) for name in ("numpy", "scipy", "gmpy2")},
+        "machine": platform.machine(),
+        "system": sys.platform,
+    }
+
+
+@functools.cache
+def _version(distribution: str) -> str:
+    """The version of what is installed, as it was when it was first asked for: a target may change `sys.path`."""
+    return metadata.version(distribution)
+
+
+def record(findings: Sequence[Finding], **rest: Any) -> dict[str, Any]:
+    """The JSON record of some findings, with whatever else an experiment measured."""
+    return {
+        "schema": SCHEMA,
+        "environment": environment(),
+        "findings": [finding.to_json() for finding in findings],
+        **rest,
+    }
+
+
+def compact_text(data: Mapping[str, Any]) -> str:
+    """JSON text of a large record, without indentation, as `read_record` reads it.
+
+    Fields of findings that are at their default are left out. A long value that several findings have stands once, in
+    the list `shared`; `{"at": 3}` stands for the fourth of that list.
+    """
+    findings = [_without_defaults(finding) for finding in data["findings"]]
+    repeats = Counter(text for finding in findings for part in finding.values() for text in _texts(part))
+    shared: list[Any] = []
+    places: dict[str, int] = {}
+
+    def packed(value: Any) -> Any:
+        text = json.dumps(value)
+        if repeats[text] < 2 or len(text) < SHORTEST_SHARED:
+            return parts_packed(value)
+        if text not in places:
+            shared.append(parts_packed(value))
+            places[text] = len(shared) - 1
+        return {AT: places[text]}
+
+    def parts_packed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: packed(part) for name, part in value.items()}
+        return list(map(packed, value)) if isinstance(value, list) else value
+
+    rows = list(map(parts_packed, findings))
+    return to_text({**data, "findings": rows, SHARED: shared}, indent=None)
+
+
+def _without_defaults(finding: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {"scope"} if finding["attack"] == EXACT_LAW else set()  # without it, it would be a record from before scopes
+    left_out = {field.name: field.default for field in fields(Finding) if field.name not in kept}
+    return {name: value for name, value in finding.items() if left_out.get(name, MISSING) != value}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The JSON text of a value and of its parts."""
+    yield json.dumps(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in parts:
+        yield from _texts(part)
+
+
+def _expanded(value: Any, shared: Sequence[Any]) -> Any:
+    """The value with what is shared in its place; what is shared later cannot be named earlier."""
+    if isinstance(value, dict):
+        if value.keys() == {AT}:
+            return shared[value[AT]]
+        return {name: _expanded(part, shared) for name, part in value.items()}
+    return [_expanded(part, shared) for part in value] if isinstance(value, list) else value
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read a record; its findings come as `Finding`.
+
+    Raises:
+        ValueError: it is not a record of a schema that is known; the message names the file.
+    """
+    text = read_regular(path)
+    try:
+        data = json.loads(text, parse_constant=_not_json)
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON: {error}") from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise UsageError(f"{path} is not a record of schema {SCHEMA}")
+    try:
+        shared: list[Any] = []
+        for value in data.pop(SHARED, ()):
+            shared.append(_expanded(value, shared))
+        findings = [Finding.from_json(_expanded(finding, shared)) for finding in data["findings"]]
+        return {**data, "findings": findings}
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path} holds a malformed finding: {error}") from error
+
+
+def to_text(data: Mapping[str, Any], *, indent: int | None = 1) -> str:
+    """JSON text of a record; refuses NaN and infinities, which JSON does not have.
+
+    What does not print, and might steer a terminal that shows the file, stands as JSON escapes it.
+    """
+    between = None if indent else (",", ":")
+    text = json.dumps(data, indent=indent, separators=between, ensure_ascii=False, allow_nan=False, default=_plain)
+    text += "\n"
+    return escaped(text, "\n", json.dumps)
+
+
+def _described_input(value: Any) -> dict[str, Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        array = np.empty((), dtype=object)
+    described: dict[str, Any] = {"shape": list(array.shape), "dtype": str(array.dtype)}
+    if array.dtype == object:
+        content = repr(value)
+        described |= {"readable": [content]} if array.ndim == 0 and len(content) <= LONGEST_REPR else {}
+        literal = repr(value.tolist()) if isinstance(value, np.ndarray) else content
+        described |= {"literal": literal} if _is_literal(literal) else {}
+        return {**described, "sha256": hashlib.sha256(content.encode()).hexdigest()}
+    if array.size > LONGEST_INPUT_IN_FULL:
+        if (array.dtype.kind in TEXT_OF_KIND and array.dtype.itemsize <= 8) or array.dtype.kind == "U":
+            texts = map(TEXT_OF_KIND[array.dtype.kind], array.ravel().tolist())
+            described["runs"] = [[len(list(run)), text] for text, run in itertools.groupby(texts)]
+        return {**described, "sha256": hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()}
+    if array.dtype.kind == "f":
+        described["hex"] = [float(number).hex() for number in array.ravel()]
+    return {**described, "readable": [str(number) for number in array.ravel()]}
+
+
+def _is_literal(text: str) -> bool:
+    """Whether Python reads the same value again."""
+    try:
+        return repr(ast.literal_eval(text)) == text
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return False
+
+
+def recovered_pair(described: Mapping[str, Any]) -> NeighbouringPair:
+    """The pair that `described_pair` was given, every bit of its numbers; lists come as arrays.
+
+    Raises:
+        UsageError: the record has a digest of an input only, as an older one has of long inputs.
+    """
+    first, second = (_recovered_input(described[side]) for side in ("first", "second"))
+    return NeighbouringPair(first, second, described["relation"] and Relation(described["relation"]))
+
+
+def _recovered_input(described: Mapping[str, Any]) -> Any:
+    if "literal" in described:
+        return ast.literal_eval(described["literal"])
+    dtype = np.dtype(described["dtype"])
+    runs = described.get("runs") or [[1, text] for text in described.get("hex", described.get("readable", ()))]
+    if dtype.kind not in VALUE_OF_TEXT or sum(count for count, _ in runs) != math.prod(described["shape"]):
+        raise UsageError("a finding has the digest of an input, not its values; make it again, or give the pair itself")
+    values = [VALUE_OF_TEXT[dtype.kind](text) for count, text in runs for _ in range(count)]
+    array = np.array(values, dtype=dtype).reshape(described["shape"])
+    return array if array.ndim else array.item()
+
+
+def recorded_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
+    """The pairs of a record's refuted claims, each once.
+
+    Raises:
+        UsageError: the file is not a record, refutes nothing, or does not hold the values of a pair.
+    """
+    refuted = [one.pair for one in read_record(path)["findings"] if one.verdict is Verdict.VIOLATED and one.pair]
+    if not refuted:
+        raise UsageError(f"{path} refutes no claim on a pair; name the record of an audit that did")
+    distinct = {json.dumps(pair, sort_keys=True): pair for pair in refuted}
+    try:
+        return tuple(map(recovered_pair, distinct.values()))
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path} holds a pair that cannot be read: {error}") from error
+
+
+def _rounded(bound: float, digits: int, rounding: str) -> str:
+    with localcontext(prec=digits, rounding=rounding):
+        return f"{float(+Decimal(repr(float(bound)))) + 0.0:.{digits}g}"  # −0.0 + 0.0 is 0.0
+
+
+def _not_json(constant: str) -> float:
+    raise UsageError(f"{constant} is not a JSON number")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise UsageTypeError(f"a record cannot hold a {type(value).__name__}")

@@ -1,0 +1,381 @@
+"""Loading a target by its name, as the command line writes it."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from attacklab.libraries import adapter_module, near_library
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated, claim_from_json
+from attacklab.model.domains import Domain
+from attacklab.model.errors import UsageError, UsageTypeError, in_one_line, passes_through
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.releases import as_release, member, require_no_class
+from attacklab.model.targets import Declared, Kind, Sampler, Target, described
+
+CLAIM_PARAMETERS = ("rho", "mu", "rdp")
+"""What claims other than (ε, δ)-DP are called in options, in markers, and in calls of functions that make targets."""
+
+
+def load_target(
+    spec: str,
+    *,
+    kind: Kind | None = None,
+    epsilon: float | None = None,
+    claim: Claim | None = None,
+    **parameters: Any,
+) -> Target:
+    """Load a target by its name.
+
+    Args:
+        spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`. The name may be a `Target`, a
+            function that makes one or describes it in a dict (called with `epsilon=...` if an ε is given, and with
+            what `parameters_of` says if a claim is), or, with a `kind`, a bare release function or sampler, or a
+            function or method `object.method` of one value.
+        kind: the kind of a bare function.
+        epsilon: the claimed ε; a bare function needs it or a claim.
+        claim: instead of ε and δ, a claim of any other kind.
+        **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale,
+            relation).
+
+    Raises:
+        UsageError: the name cannot be found or is not a target; the message says what to write instead.
+    """
+    place, name = place_and_name(spec)
+    module = _module(adapter_module(place) or place)
+    found = _member(module, name, spec)
+    if found is None:
+        known = sorted(_targets_in(module))
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
+        raise UsageError(f"{place} has no {name!r}; {hint}")
+    _require_no_class(found)
+    if epsilon is not None:
+        PrivacyClaim(epsilon)  # checked before other people's code sees it
+    if kind is not None:
+        require_claim(spec, epsilon, claim)
+        if isinstance(found, Target):
+            raise UsageError(f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
+        if not callable(found):
+            raise UsageTypeError(f"{spec} is {described(found)}, not a function; name a sampler or a release function")
+        target = made_target(kind, found, epsilon=epsilon, claim=claim, name=name, **parameters)
+    elif isinstance(found, Target):
+        if epsilon is not None or claim is not None or parameters:
+            raise UsageError(f"{spec} is a target with a claim of its own; leave the parameters out")
+        target = found
+    elif callable(found):
+        said = {} if epsilon is None else {"epsilon": epsilon}
+        target = _called(found, spec, {**said, **({} if claim is None else parameters_of(claim)), **parameters})
+    else:
+        raise UsageError(f"{spec} is {described(found)}, neither a Target nor a function")
+    if adapter_module(place):
+        target = replace(target, name=spec)
+    return replace(target, version=_version(module)) if target.version == "unknown" else target
+
+
+def load_function(spec: str) -> Callable[..., Any]:
+    """Load a plain function by its name, `path/to/file.py:name` or `package.module:name`.
+
+    Raises:
+        ValueError: the name cannot be found or cannot be called; the message says what to write instead.
+    """
+    place, name = place_and_name(spec)
+    found = _member(_module(place), name, spec)
+    if not callable(found):
+        raise UsageError(f"{spec} is {described(found)}, not a function; name one that {place} defines")
+    function: Callable[..., Any] = found
+    return function
+
+
+def _member(module: ModuleType, name: str, spec: str) -> Any:
+    with _told(f"{spec} cannot be looked up: it raised "):  # a module or an object may compute its attributes
+        return member(module, name)
+
+
+@contextlib.contextmanager
+def _told(what: str, hint: str = "") -> Iterator[None]:
+    """Tell in one line what somebody's code raised."""
+    try:
+        yield
+    except BaseException as error:
+        if passes_through(error):
+            raise
+        raise UsageError(f"{what}{in_one_line(error)}{hint}") from error
+
+
+def place_and_name(spec: str) -> tuple[str, str]:
+    """Split a target's name into its file, module or library, and the name in that.
+
+    Raises:
+        UsageError: one of the two is missing.
+    """
+    place, separator, name = spec.rpartition(":")
+    if not separator or not place or not name:
+        raise UsageError(
+            f"target {spec!r} must be written path/file.py:name or package.module:name or library:mechanism"
+        )
+    return place, name
+
+
+def made_target(
+    kind: Kind,
+    release: Callable[..., Any],
+    *,
+    epsilon: float | None = None,
+    claim: Claim | None = None,
+    **parameters: Any,
+) -> Target:
+    """Make a target of this kind from a release or a sampler.
+
+    Args:
+        kind: what the input is.
+        release: the release; or a function of one value, which is called once a trial; or a sampler
+            `sampler(input, bits)`, whose target is audited on seeded bits, and can be proved.
+        epsilon: the claimed ε.
+        claim: instead of ε and δ, a claim of any other kind.
+        **parameters: other arguments of the constructor of that kind.
+
+    Raises:
+        UsageError: the constructor of this kind does not take these parameters, one is out of range, or the function
+            cannot be called as any of these.
+    """
+    _require_no_class(release)
+    if takes_bits(release):
+        return _from_sampler(kind, release, epsilon=epsilon, claim=claim, **parameters)
+    constructor = getattr(Target, kind.value)
+    taken = inspect.signature(constructor).parameters.keys() | Declared.__annotations__
+    unknown = [name for name in parameters if name not in taken]
+    if unknown:
+        raise UsageError(f"a {kind} target takes no {' or '.join(unknown)}")
+    missing = ["a claim"] if epsilon is None and claim is None else []
+    missing += [name for name in ("bounds",) if name in taken and name not in parameters]
+    if missing:
+        raise UsageError(f"a {kind} target needs {' and '.join(missing)}")
+    try:
+        callable_as_release = as_release(release)
+    except TypeError as error:
+        raise UsageTypeError(str(error)) from error
+    target: Target = constructor(callable_as_release, epsilon=epsilon, claim=claim, **parameters)
+    return target
+
+
+def _require_no_class(function: Any) -> None:
+    try:
+        require_no_class(function)
+    except TypeError as error:
+        raise UsageTypeError(str(error)) from None
+
+
+def takes_bits(function: Callable[..., Any]) -> bool:
+    """Whether a function is a sampler, by its signature: `bits` is among its parameters."""
+    return "bits" in _parameters(function)
+
+
+def _from_sampler(kind: Kind, sampler: Sampler, **parameters: Any) -> Target:
+    name = getattr(sampler, "__name__", type(sampler).__name__)
+    taken = _parameters(sampler)
+    needed = [one.name for one in taken.values() if one.default is one.empty]
+    if list(taken)[1:2] != ["bits"] or len(needed) > 2:
+        raise UsageError(
+            f"{name} takes ({', '.join(taken)}), but a sampler is called as sampler(input, bits); "
+            "wrap it in a function of these two"
+        )
+
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> list[Any]:
+        bits = SeededBits(rng)
+        return [sampler(input_, bits) for _ in range(trials)]
+
+    return made_target(kind, release, **{"name": name, **parameters}).exact(sampler)
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # not callable, or written in C
+        return {}
+
+
+def require_claim(spec: str, epsilon: float | None, claim: Claim | None) -> None:
+    """Refuse a bare function that comes without a claim.
+
+    Raises:
+        UsageError: neither ε nor a claim was given.
+    """
+    if epsilon is None and claim is None:
+        raise UsageError(
+            f"{spec} is taken as a release function or a sampler, which needs a claim; "
+            "add --epsilon, --rho, --mu or --rdp"
+        )
+
+
+def claim_of(parameter: str, value: Any) -> Claim:
+    """The claim that one of `CLAIM_PARAMETERS` makes.
+
+    Args:
+        parameter: its name.
+        value: ρ, μ, or the ε of each order α: a mapping, or pairs (α, ε).
+
+    Raises:
+        UsageError: the value is out of range; a `UsageTypeError` where it is of the wrong type.
+    """
+    if parameter == "rho":
+        return ZeroConcentrated(value)
+    if parameter == "mu":
+        return GaussianDP(value)
+    try:
+        alphas, epsilons = zip(*(value.items() if isinstance(value, Mapping) else value), strict=True)
+    except (TypeError, ValueError):
+        raise UsageTypeError(f"rdp must be {{alpha: epsilon}} or pairs (alpha, epsilon), not {value!r}") from None
+    return Renyi(alphas, epsilons)
+
+
+def parameters_of(claim: Claim) -> dict[str, Any]:
+    """The parameters, plain numbers, with which a function is asked for a target that claims this.
+
+    Raises:
+        UsageError: no parameters say it.
+    """
+    if isinstance(claim, PrivacyClaim):
+        return {"epsilon": claim.epsilon, **({"delta": claim.delta} if claim.delta else {})}
+    if isinstance(claim, ZeroConcentrated):
+        return {"rho": claim.rho}
+    if isinstance(claim, GaussianDP):
+        return {"mu": claim.mu}
+    if isinstance(claim, Renyi):
+        return {"rdp": tuple(zip(claim.orders, claim.epsilons, strict=True))}
+    raise UsageError(f"a function that makes a target cannot be asked for {claim}; give it a kind, or make the target")
+
+
+def read_claim(data: Any, spec: str) -> Claim:
+    """The claim in the description of a target: a JSON object, as `Claim.to_json` gives it, or a claim.
+
+    Raises:
+        UsageError: it is neither; the message names the target.
+    """
+    if isinstance(data, Claim):
+        return data
+    try:
+        return claim_from_json(data)
+    except UsageError as error:
+        raise UsageError(f"the claim in what {spec} returned: {error}") from error
+
+
+def targets_of(place: str) -> dict[str, str]:
+    """The targets in a module, each with the first line of its documentation; `place` is what precedes the colon.
+
+    Raises:
+        UsageError: the module cannot be loaded.
+    """
+    module = _module(place)
+    return {name: (inspect.getdoc(getattr(module, name)) or "").partition("\n")[0] for name in _targets_in(module)}
+
+
+def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) -> Target:
+    what = "a sampler" if takes_bits(maker) else "a release function"
+    needed = f"{spec} looks like {what}; add --kind and --epsilon, or name a Target"
+    taken = inspect.signature(maker)
+    try:
+        taken.bind(**parameters)
+    except TypeError as error:
+        unknown = [name for name in parameters if name not in taken.parameters]
+        if all(one.default is not one.empty for one in taken.parameters.values()):
+            raise UsageError(f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
+        raise UsageError(f"{needed} ({error})") from error
+    try:
+        with _told(f"{spec} raised "):
+            made = maker(**parameters)
+    except UsageError as error:
+        if isinstance(missing := error.__cause__, ModuleNotFoundError):
+            told = f"{spec} needs {missing.name}, which is not installed in {sys.prefix}; install it"
+            raise UsageError(told) from missing
+        raise
+    if isinstance(made, dict):
+        return _described(made, spec, maker.__name__)
+    if not isinstance(made, Target):
+        raise UsageError(f"{needed} (it returned {described(made)})")
+    return made
+
+
+def _described(description: dict[str, Any], spec: str, name: str) -> Target:
+    """The target that a dict of plain values describes."""
+    rest = {key: value for key, value in description.items() if key not in ("kind", "release")}
+    if description.get("kind") not in list(Kind) or "release" not in description:
+        told = f"{spec} returned a dict with {', '.join(map(str, description)) or 'no keys'}"
+        raise UsageError(f"{told}; it must have a release, and a kind out of {', '.join(Kind)}")
+    if not all(isinstance(key, str) for key in rest):
+        raise UsageError(f"{spec} returned a dict with keys that are not strings; name its entries by strings")
+    if rest.get("claim") is not None:
+        rest["claim"] = read_claim(rest["claim"], spec)
+    if isinstance(rest.get("domain"), dict):
+        rest["domain"] = Domain.from_json(rest["domain"])
+    return made_target(Kind(description["kind"]), description["release"], **{"name": name, **rest})
+
+
+def _module(place: str) -> ModuleType:
+    if place.endswith(".py"):
+        path = Path(place)
+        if not path.is_file():
+            raise UsageError(f"there is no file {place}; check the path")
+        module_spec = importlib.util.spec_from_file_location(path.stem, path)
+        if module_spec is None or module_spec.loader is None:
+            raise UsageError(f"{place} is not a Python file: its name must end in .py")
+        module = importlib.util.module_from_spec(module_spec)
+        sys.modules.setdefault(path.stem, module)
+        for folder in (str(path.parent.resolve()), str(Path.cwd())):  # last, so that they hide no installed module
+            if folder not in sys.path:
+                sys.path.append(folder)
+        with _told(f"{place} cannot be loaded: "):
+            try:
+                module_spec.loader.exec_module(module)
+            except BaseException:
+                if sys.modules.get(path.stem) is module:
+                    del sys.modules[path.stem]
+                raise
+        return module
+    if Path(place).is_file():
+        raise UsageError(f"{place} is not a Python file: its name must end in .py")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    with _told(f"module {place} cannot be imported: ", near_library(place)):
+        return importlib.import_module(place)
+
+
+def _targets_in(module: ModuleType) -> list[str]:
+    exported = getattr(module, "__all__", None)
+    return [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, Target)
+        or (
+            inspect.isfunction(value)
+            and (name in exported if exported else value.__module__ == module.__name__ and not name.startswith("_"))
+        )
+    ]
+
+
+def _version(module: ModuleType) -> str:
+    distribution = getattr(module, "DISTRIBUTION", None)
+    if distribution is not None:
+        try:
+            return f"{distribution} {metadata.version(distribution)}"
+        except metadata.PackageNotFoundError as error:
+            raise UsageError(f"{distribution} is not installed in {sys.prefix}; install it") from error
+    declared = getattr(module, "__version__", None)
+    if declared is not None:
+        return str(declared)
+    if module.__file__ is None:
+        return "unknown"
+    return "sha256:" + hashlib.sha256(Path(module.__file__).read_bytes()).hexdigest()[:16]

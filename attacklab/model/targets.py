@@ -1,0 +1,545 @@
+"""Targets: an implementation under attack, together with what it claims.
+
+A release is called as `release(input, trials, rng)` and gives one unaltered output a trial. What the input is depends
+on the kind: the adversary picks both inputs of a neighbouring pair, because that is what DP promises to withstand.
+"""
+
+from __future__ import annotations
+
+import copy
+import enum
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from numbers import Integral, Rational, Real
+from typing import Any, TypeAlias, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.model.claims import Claim, PrivacyClaim
+from attacklab.model.domains import Domain
+from attacklab.model.errors import (
+    LabFault,
+    OutsideDomain,
+    Refused,
+    TargetError,
+    UsageError,
+    UsageTypeError,
+    passes_through,
+    text_of,
+)
+from attacklab.model.errors import in_one_line as in_one_line  # for whoever tells what a target raised
+from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
+from attacklab.model.releases import gathered, in_one_process, misfit, require_no_class
+
+Outputs: TypeAlias = NDArray[Any]
+"""One output a trial along the first axis; dtype object where outputs may be failures (None)."""
+
+Release: TypeAlias = Callable[[Any, int, np.random.Generator], Any]
+"""Gives one output a trial: in an array, a list or a tuple, or one after another."""
+
+Sampler: TypeAlias = Callable[[Any, Any], Any]
+
+
+class Kind(enum.StrEnum):
+    """What the input of a release is, and so which attacks apply."""
+
+    NOISE = "noise"
+    """The true answer, a number; the output is that number with noise."""
+    SELECTION = "selection"
+    """A vector of utilities, larger is better; the output is an index."""
+    SUM = "sum"
+    """A vector of records; the output is their noisy sum."""
+    MEAN = "mean"
+    """A vector of records; the output is their noisy mean."""
+    DATASET = "dataset"
+    """Anything that the pair holds."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Kind:
+        raise UsageError(f"kind must be one of {', '.join(cls)}, not {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What stands for the output of a release that raised, where the adversary sees failures.
+
+    Attributes:
+        kind: the name of the exception's type.
+        message: what it said.
+    """
+
+    kind: str
+    message: str
+
+    def __float__(self) -> float:
+        return math.nan
+
+
+class Declared(TypedDict, total=False):
+    """What is declared of a target of any kind.
+
+    Attributes:
+        epsilon: the claimed ε, greater than 0.
+        delta: the claimed δ, in [0, 1).
+        claim: instead of those two, a claim of any other kind.
+        name: how to call it; the release's own name by default.
+        domain: the inputs for which the claim holds; all that its kind takes by default.
+        pairs: neighbouring pairs to try besides those that attacks find.
+    """
+
+    epsilon: float | None
+    delta: float
+    claim: Claim | None
+    name: str | None
+    domain: Domain | None
+    pairs: Sequence[NeighbouringPair]
+
+
+class _Raised(Exception):
+    """A release raised the exception that is the cause of this one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """An implementation under attack. Made by `Target.noise(...)` and its like, one constructor a kind.
+
+    Attributes:
+        name: how it is called in findings.
+        kind: what its input is.
+        claim: what it claims for one output.
+        release: `release(input, trials, rng)`, a numpy array or a list of one output a trial.
+        sensitivity: the most that a true answer or a utility moves between neighbours.
+        bounds: lower and upper bound of a record, for sums and means.
+        noise_scale: λ of Laplace or σ of Gaussian noise to the last bit; None where the textbook's formula gives it.
+        relation: of the datasets that the claim calls neighbours; None where it holds for those of any.
+        sampler: `sampler(input, bits)`, one output from a source of random bits with `take`, `words`, `call` and
+            `repeat`; only a target that has one can be proved.
+        numpy_as_python: whether its outputs' adversary cannot tell numpy's scalars from Python's numbers; see `exact`.
+        version: of the implementation.
+        domain: the inputs that it takes; None where it takes whatever its kind says.
+        pairs: neighbouring pairs to try besides those that the attacks find.
+        certificate: makes the certificate for every pair of neighbours, as JSON; None where there is none.
+    """
+
+    name: str
+    kind: Kind
+    claim: Claim
+    release: Release = field(repr=False)
+    sensitivity: float = 1.0
+    bounds: tuple[float, float] | None = None
+    noise_scale: float | None = None
+    relation: Relation | None = None
+    sampler: Sampler | None = field(default=None, repr=False)
+    numpy_as_python: bool = False
+    version: str = "unknown"
+    domain: Domain | None = None
+    pairs: tuple[NeighbouringPair, ...] = field(default=(), repr=False)
+    certificate: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.release):
+            raise UsageTypeError(f"release must be callable as release(input, trials, rng), not {self.release!r}")
+        try:
+            require_no_class(self.release)
+        except TypeError as error:
+            raise UsageTypeError(str(error)) from None
+        if isinstance(self.claim, PrivacyClaim) and self.claim.epsilon <= 0:
+            raise UsageError(f"epsilon must be greater than 0, not {self.claim.epsilon}")
+        for name, value in (("sensitivity", self.sensitivity), ("noise_scale", self.noise_scale)):
+            if value is None and name == "noise_scale":
+                continue
+            if not isinstance(value, Real) or isinstance(value, bool):
+                raise UsageTypeError(f"{name} must be a number, not {value!r}")
+            if not (math.isfinite(value) and value > 0):
+                raise UsageError(f"{name} must be finite and greater than 0, not {value}")
+        if self.bounds is not None and not (all(map(math.isfinite, self.bounds)) and self.bounds[0] < self.bounds[1]):
+            raise UsageError(f"bounds must be finite and lower < upper, not {self.bounds}")
+        if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
+            raise UsageError(f"a {self.kind} target needs the bounds of a record")
+        if self.relation is not None:
+            relation = Relation(self.relation)
+            if self.kind in (Kind.SUM, Kind.MEAN) and relation not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
+                raise UsageError(f"relation of a {self.kind} target must be add-remove or substitute, not {relation}")
+            object.__setattr__(self, "relation", relation)  # it may have been written as text
+        self._check_domain()
+        self._check_pairs()
+
+    def _check_domain(self) -> None:
+        if self.domain is None:
+            return
+        if not isinstance(self.domain, Domain):
+            raise UsageTypeError(f"domain must be a Domain, such as Domain(non_negative=True), not {self.domain!r}")
+        shape = self.domain.shape
+        if (shape is None) is (self.kind is Kind.DATASET):
+            raise UsageError(
+                f"the domain of a {self.kind} target must {'have a' if shape is None else 'not have a'} shape"
+                + (
+                    ", such as Domain(shape=Records(), bounds=(0, 1))"
+                    if shape is None
+                    else f" ({shape.form}); leave it out"
+                )
+            )
+        if shape is not None and self.relation is not None and self.relation not in shape.relations:
+            known = " or ".join(shape.relations) or "none"
+            raise UsageError(f"the relation of {shape.form} must be {known}, not {self.relation}")
+        if self.domain.special is None:
+            records = self.kind in (Kind.SUM, Kind.MEAN)
+            known_special = replace(self.domain, special=records and not self.domain.excludes_numbers)
+            object.__setattr__(self, "domain", known_special)
+
+    def _check_pairs(self) -> None:
+        if not isinstance(self.pairs, tuple | list):
+            raise UsageTypeError(f"pairs must be neighbouring pairs in a tuple, not {described(self.pairs)}")
+        object.__setattr__(self, "pairs", tuple(self.pairs))
+        for number, pair in enumerate(self.pairs):
+            if not isinstance(pair, NeighbouringPair):
+                raise UsageTypeError(f"pair {number} must be a NeighbouringPair, not {described(pair)}")
+            if not self.covers(pair):
+                why = (
+                    "its domain holds" if self.relation in (None, pair.relation) else f"{self.relation} neighbours are"
+                )
+                raise UsageError(
+                    f"pair {number} of {self.name} is not one that {why}; leave it out, or declare otherwise"
+                )
+            if self.exceeds_sensitivity(pair):
+                raise UsageError(
+                    f"pair {number} of {self.name} is further apart than the sensitivity; "
+                    "NaN and infinities must be equal on both sides"
+                )
+            if self.kind in (Kind.NOISE, Kind.SELECTION):
+                _require_neighbours(pair, self.sensitivity)
+
+    @classmethod
+    def noise(
+        cls,
+        release: Release,
+        *,
+        sensitivity: float = 1.0,
+        noise_scale: float | None = None,
+        **declared: Unpack[Declared],
+    ) -> Target:
+        """An additive-noise mechanism: the input is the true answer, the output that answer with noise.
+
+        Args:
+            release: `release(answer, trials, rng)`, `trials` floats (or integers).
+            sensitivity: the most that the answer moves between neighbours, in its own unit.
+            noise_scale: λ of Laplace or σ of Gaussian noise, which need not be secret; needed where it is not Δ/ε or
+                Δ·√(2·ln(1.25/δ))/ε, for attacks on the noise's low bits.
+            **declared: the claim and whatever else every kind takes: `epsilon`, `delta`, `claim`, `name`, `domain`,
+                `pairs`; see `Declared`.
+
+        Raises:
+            TypeError: `release` is not callable.
+            ValueError: a parameter is out of range.
+        """
+        return cls._made(release, Kind.NOISE, declared, sensitivity=sensitivity, noise_scale=noise_scale)
+
+    @classmethod
+    def selection(cls, release: Release, *, sensitivity: float = 1.0, **declared: Unpack[Declared]) -> Target:
+        """A selection mechanism: the input is a vector of utilities, the output the index of one of them.
+
+        `sensitivity` is the most that any utility moves between neighbours; the rest as in `Target.noise`.
+        """
+        return cls._made(release, Kind.SELECTION, declared, sensitivity=sensitivity)
+
+    @classmethod
+    def sum(
+        cls,
+        release: Release,
+        *,
+        bounds: tuple[float, float],
+        relation: Relation | str | None = None,
+        **declared: Unpack[Declared],
+    ) -> Target:
+        """A noisy sum: the input is a vector of records, clipped to `bounds`.
+
+        `relation` is that of the datasets that the claim calls neighbours, add-remove or substitute; by default the
+        claim is taken to hold for both. The rest as in `Target.noise`.
+        """
+        return cls._made(release, Kind.SUM, declared, bounds=as_bounds(bounds), relation=relation)
+
+    @classmethod
+    def mean(
+        cls,
+        release: Release,
+        *,
+        bounds: tuple[float, float],
+        relation: Relation | str | None = None,
+        **declared: Unpack[Declared],
+    ) -> Target:
+        """A noisy mean: the input is a vector of records, clipped to `bounds`; the rest as in `Target.sum`.
+
+        A mean that takes the number of records as public claims something of substitute neighbours only.
+        """
+        return cls._made(release, Kind.MEAN, declared, bounds=as_bounds(bounds), relation=relation)
+
+    @classmethod
+    def dataset(
+        cls, release: Release, *, relation: Relation | str | None = None, **declared: Unpack[Declared]
+    ) -> Target:
+        """Any other mechanism: the input is whatever a neighbouring pair holds; the rest as in `Target.sum`.
+
+        Only what is declared can be tried: a `domain` with a shape, or `pairs`.
+        """
+        return cls._made(release, Kind.DATASET, declared, relation=relation)
+
+    @classmethod
+    def _made(cls, release: Release, kind: Kind, declared: Declared, **rest: Any) -> Target:
+        unknown = sorted(set(declared) - set(Declared.__annotations__))
+        if unknown:
+            raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}")
+        claim = claimed(declared.get("epsilon"), declared.get("delta", 0.0), declared.get("claim"))
+        name, pairs = declared.get("name") or _name_of(release), tuple(declared.get("pairs", ()))
+        return cls(
+            name=name, kind=kind, claim=claim, release=release, domain=declared.get("domain"), pairs=pairs, **rest
+        )
+
+    def exact(self, sampler: Sampler, *, numpy_as_python: bool = False) -> Target:
+        """The same target with a sampler, so that it can be proved.
+
+        Args:
+            sampler: `sampler(input, bits)` gives one output, and draws from `bits`, a `RandomBits`, alone.
+            numpy_as_python: whether whoever sees the output cannot tell numpy's scalars from Python's numbers of the
+                same value, because it is written as text, say. Otherwise `numpy.float64(1)` and 1.0 are two outputs.
+
+        Raises:
+            TypeError: `sampler` is not callable.
+        """
+        if not callable(sampler):
+            raise UsageTypeError(f"sampler must be callable as sampler(input, bits), not {sampler!r}")
+        return replace(self, sampler=sampler, numpy_as_python=numpy_as_python)
+
+    def certified(self, certificate: Callable[[], Mapping[str, Any]]) -> Target:
+        """The same target with a certificate, so that it can be proved for every pair of neighbours.
+
+        Args:
+            certificate: makes the JSON when it is called, since its tables can take long to compute; it has at least
+                the fields `claim` and `relation`, as `mechanisms.core.certificate` writes them.
+
+        Raises:
+            TypeError: `certificate` is not callable.
+        """
+        if not callable(certificate):
+            raise UsageTypeError(f"certificate must be callable as certificate() and return JSON, not {certificate!r}")
+        return replace(self, certificate=certificate)
+
+    def covers(self, pair: NeighbouringPair) -> bool:
+        """Whether the claim promises anything of a pair: of what a mechanism sees of its datasets it always does.
+
+        A claim with a relation promises nothing of pairs by another, and one with a domain nothing outside it.
+        """
+        if self.relation is not None and pair.relation not in (None, self.relation):
+            return False
+        return self.domain is None or self.domain.covers(pair)
+
+    def takes(self, input_: Any) -> bool:
+        """Whether an input lies in the domain."""
+        return self.domain is None or self.domain.contains(input_)
+
+    def cast(self, input_: Any) -> Any:
+        """The same input in the type in which the domain has its numbers; other inputs as they are."""
+        return input_ if self.domain is None else self.domain.cast(input_)
+
+    def cast_pair(self, pair: NeighbouringPair) -> NeighbouringPair:
+        """The same pair in the type in which the domain has its numbers."""
+        if self.domain is None:
+            return pair
+        return NeighbouringPair(self.cast(pair.first), self.cast(pair.second), pair.relation)
+
+    def adapted(self, pair: NeighbouringPair) -> NeighbouringPair:
+        """The pair itself, or the nearest one in the domain if the domain does not hold it.
+
+        Raises:
+            OutsideDomain: there is no such pair.
+        """
+        near = pair if self.domain is None else self.domain.adapted(pair, self.sensitivity)
+        if near is None:
+            raise OutsideDomain(f"the domain of {self.name} holds no such pair")
+        return near
+
+    def exceeds_sensitivity(self, pair: NeighbouringPair) -> bool:
+        """Whether a pair of answers or utilities is beyond any sensitivity: NaN or an infinity on one side only.
+
+        A domain that holds such values takes them for values like others.
+        """
+        if self.kind not in (Kind.NOISE, Kind.SELECTION) or (self.domain is not None and self.domain.special):
+            return False
+        one, other = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
+        if one.shape != other.shape or one.dtype.kind != "f" or other.dtype.kind != "f":
+            return False
+        not_finite = ~(np.isfinite(one) & np.isfinite(other))
+        return not np.array_equal(one[not_finite], other[not_finite], equal_nan=True)
+
+    def outputs(self, input_: Any, trials: int, rng: np.random.Generator, *, sees_failures: bool = False) -> Outputs:
+        """Run the release and check the form of what it returns, altering no bit of it.
+
+        The release gets a copy of the input, so that one that works in place spoils no later call.
+
+        Args:
+            input_: as the kind says.
+            trials: how many outputs.
+            rng: the randomness of a seeded target.
+            sees_failures: whether a `Failure` for a call that raises is an output like others. The release is then
+                called once a trial, so that one failure is one output and trials stay independent.
+
+        Raises:
+            Refused: it raised.
+            TargetError: it raised (or asked the process to exit), or did not return one valid output a trial; the
+                message says which, in one line.
+        """
+        if not sees_failures:
+            try:
+                return self._checked(self._released(input_, trials, rng), input_, trials)
+            except _Raised as failure:
+                raise Refused(f"{self.name} raised {failure}") from failure.__cause__
+        outputs = np.empty(trials, dtype=object)
+        for trial in range(trials):
+            try:
+                released = self._released(input_, 1, rng)
+            except _Raised as failure:
+                cause = failure.__cause__
+                assert cause is not None  # noqa: S101 - it is raised from one
+                outputs[trial] = Failure(type(cause).__name__, text_of(cause))
+            else:
+                outputs[trial] = self._checked(released, input_, 1)[0]
+        return outputs
+
+    def _released(self, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
+        try:
+            with in_one_process(), np.errstate(all="ignore"):
+                released = self.release(copy.deepcopy(input_), trials, rng)
+                outputs: Outputs | None = gathered(released, trials)
+        except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
+            raise TargetError(f"{self.name}: {error}") from error
+        except LabFault:
+            raise
+        except BaseException as error:
+            if passes_through(error):
+                raise
+            raise _Raised("; ".join(filter(None, (in_one_line(error), misfit(self.release))))) from error
+        if outputs is None:
+            raise TargetError(f"{self.name} returned {described(released)}, not an array or a list of outputs")
+        return outputs
+
+    def _checked(self, outputs: Outputs, input_: Any, trials: int) -> Outputs:
+        if len(outputs) != trials:
+            raise TargetError(f"{self.name} returned {len(outputs)} outputs for {trials} trials")
+        if self.kind is Kind.SELECTION:
+            self._check_indices(outputs, len(input_))
+        elif self.kind is not Kind.DATASET:
+            self._check_answers(outputs)
+        return outputs
+
+    def _check_answers(self, outputs: Outputs) -> None:
+        """Refuse numbers of more bits than a double; outputs of other forms are left to attacks that see whole ones."""
+        numbers = as_vector_of_numbers(outputs)
+        if numbers is not None and numbers.size and numbers.dtype.itemsize > 8:
+            raise TargetError(f"{self.name} returned outputs of type {numbers.dtype}, not numbers of up to 64 bits")
+
+    def _check_indices(self, outputs: Outputs, outcomes: int) -> None:
+        numbers = as_vector_of_numbers(outputs)
+        if numbers is None or (numbers.size and numbers.dtype.kind == "f"):
+            form = outputs.dtype if numbers is None else numbers.dtype
+            shape = f" and shape {outputs.shape[1:]}" if outputs.ndim > 1 else ""
+            raise TargetError(f"{self.name} returned outputs of type {form}{shape}, not indices")
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= outcomes):
+            raise TargetError(
+                f"{self.name} returned indices from {numbers.min()} to {numbers.max()} of {outcomes} outcomes"
+            )
+
+
+def are_numbers(outputs: Outputs) -> bool:
+    """Whether each output is one number, or a failure: what attacks on numbers can look at."""
+    return as_vector_of_numbers(outputs) is not None or (outputs.dtype == object and _are_exact(outputs))
+
+
+def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
+    """Outputs as an array of integers or floats, without missing ones; None if they are not all such numbers.
+
+    Args:
+        outputs: an array of numbers, or a list of them in an array of objects.
+    """
+    numbers = outputs
+    if outputs.dtype == object:
+        present = [output for output in outputs if output is not None and not isinstance(output, Failure)]
+        numbers = _as_vector(present) if present else np.empty(0)
+    return numbers if numbers.ndim == 1 and (numbers.dtype.kind in "iuf" or not numbers.size) else None
+
+
+def claimed(epsilon: float | None, delta: float = 0.0, claim: Claim | None = None) -> Claim:
+    """The claim that somebody made by its ε and δ, or as it is.
+
+    Raises:
+        UsageError: both were given, or neither.
+    """
+    if claim is None:
+        if epsilon is None:
+            raise UsageError("a target needs a claim: an epsilon, or a claim of another kind")
+        return PrivacyClaim(epsilon, delta)
+    if epsilon is not None or delta:
+        raise UsageError(f"give an epsilon (and delta) or a claim, not both: {claim}")
+    if not isinstance(claim, Claim):
+        raise UsageTypeError(f"claim must be a claim, such as PrivacyClaim(1.0), not {claim!r}")
+    return claim
+
+
+def as_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Bounds of records as floats: integers would make integer records, which cut the fraction off the other bound.
+
+    Raises:
+        TypeError: they are not two numbers.
+    """
+    try:
+        lower, upper = bounds
+        return float(lower), float(upper)
+    except (TypeError, ValueError):
+        raise UsageTypeError(f"bounds must be two numbers, lower and upper, not {bounds!r}") from None
+
+
+def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
+    """Raise UsageError unless the finite numbers of two inputs are no further apart than the sensitivity."""
+    one, other = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
+    if one.dtype.kind in "iuO" and other.dtype.kind in "iuO":
+        NeighbouringPair.integers(pair.first, pair.second, sensitivity=sensitivity)
+        return
+    finite = np.isfinite(one) if one.shape == other.shape else np.ones(one.shape, dtype=bool)
+    if finite.any():
+        NeighbouringPair.utilities(
+            one[finite], other[finite] if one.shape == other.shape else other, sensitivity=sensitivity
+        )
+
+
+def _name_of(release: Release) -> str:
+    inner = getattr(release, "func", release)
+    return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def is_exact(output: object) -> bool:
+    """Whether an output is a number that is held exactly: a fraction of any library, or a decimal number."""
+    if isinstance(output, Decimal):
+        return not output.is_nan()
+    return isinstance(output, Rational) and not isinstance(output, Integral)
+
+
+def _are_exact(outputs: Outputs) -> bool:
+    """Whether outputs are numbers held exactly, or whole; None and a `Failure` may be among them."""
+    numbers = [output for output in outputs if output is not None and not isinstance(output, Failure)]
+    return all(
+        is_exact(output) or (isinstance(output, Integral) and not isinstance(output, bool)) for output in numbers
+    )
+
+
+def _as_vector(values: list[Any]) -> NDArray[Any]:
+    try:
+        return np.array(values)
+    except ValueError:  # sequences of different lengths
+        return np.fromiter(values, dtype=object, count=len(values))
+
+
+def described(value: object) -> str:
+    """The type of a value, for messages."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
