@@ -6,8 +6,8 @@ outcomes are heavy, so its work leaks even if the output is not seen.
 
 The target's outputs must come with their work (see `attacklab.auditing.observed_work`). The adversary knows the
 mechanism and draws from it as often as it likes beforehand. It bets on a half-line of the work, or on the combinations
-of output and work that it saw more often for the first input. If outputs or work take many values, they are cut into bins at
-quantiles.
+of output and work that it saw more often for the first input. If outputs or work take many values, they are cut into
+bins at quantiles.
 
 A negative result does not rule out leaks finer than the units in which the work was observed. Work is observed for
 whole releases, so caches and branches are not seen. Nor does it rule out leaks finer than a bin, or in combinations
