@@ -2,11 +2,11 @@
 
 From above: what `attacklab.model.claims` certifies of ρ-zCDP. From below: a mechanism with two answers, of
 probabilities p and q of the first, that is certified to be ρ-zCDP. Where δ is small it is that in which the proof of
-Canonne, Kamath and Steinke 2020, proposition 12, ends: q = p·e^(−t) for t = ε + ln(1 + 1/λ) and
-p = e^(λ(λ+1)ρ − λt) at the best λ, which is α − 1. Elsewhere it is the event that the certificate from above touches. A mechanism that gives the first
-answer less often, by the same part under both inputs, has as much less δ and has room to be certified in, because K(λ)
-= ln E[e^(λZ)] of the privacy loss Z is convex. On a cell [a, b] it is at most its chord, and ρλ(λ+1) is its own chord
-less ρ(λ−a)(b−λ); so K keeps below it where it does by ρ(b−a)²/4 at both ends.
+Canonne, Kamath and Steinke 2020, proposition 12, ends: q = p·e^(−t) for t = ε + ln(1 + 1/λ) and p = e^(λ(λ+1)ρ − λt) at
+the best λ, which is α − 1. Elsewhere it is the event that the certificate from above touches. A mechanism that gives
+the first answer less often, by the same part under both inputs, has as much less δ and has room to be certified in,
+because K(λ) = ln E[e^(λZ)] of the privacy loss Z is convex. On a cell [a, b] it is at most its chord, and ρλ(λ+1) is
+its own chord less ρ(λ−a)(b−λ); so K keeps below it where it does by ρ(b−a)²/4 at both ends.
 """
 
 from __future__ import annotations

@@ -41,7 +41,13 @@ _SEED = 0x5EED
 
 
 class NoAnswer(TargetError):
-    """A call in another process ended that process, or took too long."""
+    """A call in another process ended that process, or took too long.
+
+    Attributes:
+        how: how the process ended, in words; empty where the call took too long.
+    """
+
+    how = ""
 
 
 class TookTooLong(NoAnswer):
@@ -76,7 +82,9 @@ def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, secon
     if isinstance(answer, Late):
         raise TookTooLong(f"{name} did not end within {seconds:g} s in another process; give it more time")
     if isinstance(answer, Died):
-        raise NoAnswer(f"{name} ended its process ({answer.how}) in another process; let it return or raise")
+        error = NoAnswer(f"{name} ended its process ({answer.how}) in another process; let it return or raise")
+        error.how = answer.how
+        raise error
     try:
         kind, value, told = read_answer(answer, classes)
     except Exception as error:  # whatever the classes of the result do when they are made

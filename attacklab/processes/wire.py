@@ -163,7 +163,7 @@ def read_object(line: bytes) -> dict[str, Any]:
         ChildError: it is not.
     """
     try:
-        value = json.loads(line, parse_float=_refused, parse_constant=_refused)
+        value = json.loads(line.decode(), parse_float=_refused, parse_constant=_refused)
     except ChildError:
         raise
     except (ValueError, RecursionError):

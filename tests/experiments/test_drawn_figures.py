@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
 from attacklab.reporting import plots
-from attacklab.reporting.experiment import load_experiments
+from attacklab.reporting.experiment import load_experiments, shown_data
 from attacklab.reporting.figures import Figure, Matrix
 
 ROOT = Path(__file__).parents[2]
@@ -43,8 +42,7 @@ def written_around(axes: Axes) -> list[Text]:
 
 def committed(name: str) -> list[Figure]:
     """The figures of an experiment's committed records: what the seed determines, then what was timed."""
-    paths = (ROOT / "reports" / folder / f"{name}.json" for folder in ("data", "measured"))
-    data, measured = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
+    data, measured = (shown_data(ROOT / "reports" / folder / f"{name}.json") for folder in ("data", "measured"))
     experiment = EXPERIMENTS[name]
     return experiment.figures(data) + experiment.timing_figures({**data, "timings": measured["timings"]})
 

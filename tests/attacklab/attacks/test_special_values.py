@@ -118,7 +118,7 @@ def test_answers_are_caught_where_the_noise_vanishes_and_only_there(sensitivity:
 @pytest.mark.parametrize("sensitivity", [TINY, 1.0, 2.0**900])
 def test_exact_noise_is_not_accused_at_any_sensitivity(sensitivity: float) -> None:
     """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
-    grid = Grid(max(-1022, math.frexp(sensitivity)[1] - 4))
+    grid = Grid(max(-1021, math.frexp(sensitivity)[1] - 4))
     release = exactly(noisy(Answer(Fraction(sensitivity), grid), RoundedLaplace, 4).many)
     findings = judged(Target.noise(release, epsilon=4.0, sensitivity=sensitivity))
     assert Verdict.VIOLATED not in verdicts(findings)

@@ -211,7 +211,7 @@ def test_a_run_that_raises_is_refused() -> None:
     for error in (ZeroDivisionError, SystemExit):
         with pytest.raises(SamplerFailed, match=rf"^plain run \d+ of the sampler raised {error.__name__}: on"):
             require_agreement(Law({1: 1}), fails, error)
-    with pytest.raises(SamplerFailed, match=r"ended its process \(exit status 3\)"):
+    with pytest.raises(SamplerFailed, match=r"a plain run of the sampler ended its process \(exited with status 3\)"):
         require_agreement(Law({1: 1}), lambda _bits: os._exit(3))
     with pytest.raises(OpaqueOutcome, match="not of list"):
         require_agreement(Law({1: 1}), lambda _bits: [1])
