@@ -4,13 +4,15 @@ READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 DOCS_READY := $(VENV)/.docs-ready
 SPHINX := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --conf-dir docs
+# A file's tests run in one worker, which so collects once what they share.
+PYTEST := pytest -n auto --dist loadfile --no-loadscope-reorder
 MATHJAX := 3.2.2
 AXE := 4.14.1
 
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install lab quick reports bench test test-all docs test-docs check prove mutants alarms libraries clean help
+.PHONY: install lab quick reports bench unit test system docs test-docs check prove mutants alarms libraries clean help
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 
@@ -26,11 +28,14 @@ reports: $(READY)  ## run every experiment, and rewrite reports/
 bench: $(READY)  ## measure the lab itself: speed, cost, detection, false alarms; in an hour or so
 	$(BIN)/attacklab run bench --browse
 
-test: $(READY)  ## run the default tests, in some five minutes
-	$(BIN)/pytest
+unit: $(READY)  ## run the unit tests, in a minute: after each edit
+	$(BIN)/$(PYTEST) tests/unit
 
-test-all: $(READY)  ## run every test, the slow ones included, in an hour or more
-	$(BIN)/pytest -m "not browser"
+test: $(READY)  ## run the unit tests and the statistical ones, in some three minutes
+	$(BIN)/$(PYTEST) tests/unit tests/statistical
+
+system: $(READY)  ## run what starts processes or takes long: whole journeys, in some minutes
+	$(BIN)/$(PYTEST) tests/system
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
 	rm -rf site/en site/zh_CN site/.executed
@@ -42,7 +47,7 @@ site/en site/zh_CN: $(DOCS_READY)
 	$(SPHINX) -D language=$(@F) -D nb_execution_cache_path=site/.executed/$(@F) . $@
 
 test-docs: $(DOCS_READY)  ## open every page of the site in a browser; `make docs` comes first
-	$(BIN)/pytest -m browser --dist worksteal tests/docs
+	$(BIN)/pytest -n auto --dist worksteal tests/site
 
 site/.node/.ready: Makefile
 	npm install --silent --ignore-scripts --no-save --no-package-lock --no-audit --no-fund --prefix $(@D) \

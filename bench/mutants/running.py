@@ -21,7 +21,7 @@ import pytest
 from bench.mutants.operators import Mutant
 
 ROOT = Path(__file__).parents[2]
-CORE, TESTS = "mechanisms/core", "tests/mechanisms"
+CORE, TESTS = "mechanisms/core", "tests"
 COPIED = ("attacklab", "checker", "experiments", "mechanisms", "tests")
 PRELOADED = (
     "hypothesis",
@@ -84,7 +84,7 @@ def _stages(module: str, sources: Mapping[str, str]) -> list[list[str]]:
     named = f"mechanisms.core.{module} "
     importing = [f"test_{other}" for other, text in sources.items() if named in text]
     stages: list[list[str]] = [[], [], [], []]
-    for path in sorted((ROOT / TESTS).rglob("test_*.py")):
+    for path in sorted((ROOT / TESTS).glob("*/mechanisms/**/test_*.py")):
         is_core, is_naming = path.parent.name == "core", named in path.read_text("utf-8")
         own = is_core and path.stem.startswith(f"test_{module}")
         places = own, is_core and is_naming, is_core and path.stem in importing, is_naming and not stages[0]

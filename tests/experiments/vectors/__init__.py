@@ -1,1 +1,0 @@
-"""Tests of experiments.vectors, and of the files that it writes."""

@@ -1,0 +1,500 @@
+"""The touchable figures: their data are what the lab computes, their texts exist in both languages, a browser obeys.
+
+The tests of the first part need no browser. The others open a page with one figure from a file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.laws import advantage, one_uniform, step_law
+from attacklab.model.claims import PrivacyClaim
+from experiments.touchable import FIGURES, betting, noisy_doubles
+from mechanisms.exponential.naive import naive_exponential
+from mechanisms.laplace.naive import naive_laplace_inverse_cdf
+from tests.site.conftest import AXE, Visit
+from tests.site.figures import FOLDER, NAMES, ROOT, block, cells, data, document, press, said, texts
+
+browser_needed = pytest.mark.browser
+LANGUAGES = ("en", "zh-CN")
+PHONE = {"width": 390, "height": 844}
+NARROW = {"width": 320, "height": 568}
+PLACEHOLDER = re.compile(r"\{\w+\}")
+MOST_ROUNDING = 2e-6
+"""Numbers other than doubles in hexadecimal are written with six decimals."""
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two documents are equal but for the rounding of numbers that are no integers."""
+    if isinstance(one, float) or isinstance(other, float):
+        return abs(one - other) <= MOST_ROUNDING
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return bool(one == other)
+
+
+def masses_of(leaves: dict[str, int]) -> list[Fraction]:
+    """The probability of each of the three outcomes at the leaves of a coin tree."""
+    masses = [Fraction(0)] * 3
+    for coins, outcome in leaves.items():
+        masses[outcome] += Fraction(1, 2 ** len(coins))
+    return masses
+
+
+# Without a browser
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_data_are_what_the_lab_computes(name: str) -> None:
+    assert alike(json.loads(json.dumps(FIGURES[name]())), data(name))
+
+
+def test_every_figure_has_its_script_its_data_its_texts_and_a_lesson() -> None:
+    lessons = "".join(path.read_text("utf-8") for path in (ROOT / "docs" / "lessons").glob("*.md"))
+    shown = re.findall(r"(?m)^```\{touchable\} (\w+)\n```$", lessons)
+    assert sorted(shown) == sorted(NAMES) == sorted(FIGURES)
+    assert {path.stem for path in FOLDER.glob("*.json")} == {*NAMES, "texts"}
+    assert {path.stem for path in FOLDER.glob("*.js")} == {*NAMES, "figure"}
+
+
+def test_what_is_said_of_the_two_laws_is_true_of_them() -> None:
+    """The step next to the true answer does not halve, and the ends have the tails."""
+    found = data("two_laws")
+    law, answer, last = found["first"], found["answer"], len(found["first"]) - 1
+    assert last == 12
+    about = texts()["en"]["two_laws"]["about"]
+    assert "Away from the true answer, each further step of noise halves the probability;" in about
+    for beyond in (*range(1, answer - 1), *range(answer + 1, last - 1)):
+        nearer, further = (beyond, beyond + 1) if beyond > answer else (beyond + 1, beyond)
+        assert law[nearer] == 2 * law[further]
+    assert law[answer] != 2 * law[answer - 1]
+    assert "outputs below 0 or above 12 count as 0 and 12" in about
+    assert (law[0], law[last]) == (law[1], law[last - 1])  # 1 + ½ + ¼ + … steps further out
+
+
+def test_both_languages_have_the_same_texts_with_the_same_placeholders() -> None:
+    found = texts()
+    assert set(found) == {"en", "zh"}
+    assert found["en"].keys() == found["zh"].keys() == {"page", *NAMES}
+    for figure, english in found["en"].items():
+        chinese = found["zh"][figure]
+        assert english.keys() == chinese.keys(), figure
+        for key, words in english.items():
+            assert words.strip()
+            assert sorted(PLACEHOLDER.findall(words)) == sorted(PLACEHOLDER.findall(chinese[key])), (figure, key)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_script_uses_every_text_and_no_other(name: str) -> None:
+    script = (FOLDER / f"{name}.js").read_text("utf-8")
+    words = set(re.findall(r'"(\w+)"', script)) | {entry["name"] for entry in data(name).get("lists", [])}
+    written = set(re.findall(r'say\("(\w+)"', script))
+    keys = set(texts()["en"][name])
+    assert written <= keys
+    assert keys - words == {"title", "about"}  # which figure.js shows
+
+
+def test_the_block_shows_a_sentence_where_no_script_runs_and_its_data_cannot_end_it() -> None:
+    pytest.importorskip("sphinx", reason="needs the packages that `make docs` installs")
+    written = block("coin_tree", "zh")
+    script = re.search(r"<script[^>]*>(.*)</script>\n<noscript>", written)
+    assert script is not None
+    assert "</" not in script[1]
+    assert json.loads(script[1])["texts"]["en"] == texts()["en"]["coin_tree"]
+    assert texts()["zh"]["page"]["noscript"] in written
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_a_page_with_a_figure_loads_its_scripts_and_other_pages_do_not(language: str, tmp_path: Path) -> None:
+    needed = "needs the packages that `make docs` installs"
+    sphinx = pytest.importorskip("sphinx.cmd.build", reason=needed)
+    pytest.importorskip("myst_parser", reason=needed)
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "conf.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(ROOT / 'docs' / '_extensions')!r})\n"
+        f"extensions = ['myst_parser', 'touchable']\nhtml_static_path = [{str(ROOT / 'docs' / '_static')!r}]\n",
+        encoding="utf-8",
+    )
+    (source / "index.md").write_text("# One\n\n```{toctree}\ntwo\n```\n", encoding="utf-8")
+    (source / "two.md").write_text("# Two\n\n```{touchable} order_of_sums\n```\n", encoding="utf-8")
+    built = tmp_path / "built"
+    assert sphinx.build_main(["-q", "-W", "-E", "-D", f"language={language}", str(source), str(built)]) == 0
+    one, two = ((built / f"{page}.html").read_text("utf-8") for page in ("index", "two"))
+    loaded = [name for name in ("figure.js", "order_of_sums.js", "figures.css") if f"_static/figures/{name}" in two]
+    assert loaded == ["figure.js", "order_of_sums.js", "figures.css"]
+    assert "_static/figures/" not in one
+    assert block("order_of_sums", language[:2]) in two
+    assert (built / "_static" / "figures" / "figure.js").is_file()
+
+
+def test_the_draws_of_the_noisy_doubles_are_the_textbook_samplers() -> None:
+    for setting in data("noisy_doubles")["settings"]:
+        rng = np.random.default_rng(noisy_doubles.SEED)
+        hidden = rng.integers(2, size=noisy_doubles.DRAWS)
+        outputs = noisy_doubles.draw(hidden, rng, setting["epsilon"])
+        rng = np.random.default_rng(noisy_doubles.SEED)
+        rng.integers(2, size=noisy_doubles.DRAWS)
+        textbook = hidden + naive_laplace_inverse_cdf(0.0, noisy_doubles.DRAWS, rng, epsilon=setting["epsilon"])
+        # Logarithms that libraries round to the other neighbour are rare.
+        assert np.mean(outputs == textbook) > 0.9
+        assert np.allclose(outputs, textbook, rtol=1e-13, atol=1e-13)
+
+
+def test_a_noisy_answer_can_come_from_its_own_true_answer() -> None:
+    for setting in data("noisy_doubles")["settings"]:
+        for shown in setting["shown"]:
+            assert int(shown["around"][noisy_doubles.WINDOW // 2]) & (1, 2)[shown["answer"]]
+            assert noisy_doubles.window(float.fromhex(shown["output"]))[32] == float.fromhex(shown["output"])
+
+
+def test_the_printed_sampler_never_draws_the_third_outcome() -> None:
+    samplers = data("coin_tree")["samplers"]
+    assert [sampler["law"] for sampler in samplers if sampler["printed"]] == [["1/2", "1/2", "0"]]
+    for sampler in samplers:
+        masses = masses_of(sampler["leaves"])
+        law = [Fraction(mass) for mass in sampler["law"]]
+        assert sum(law) == 1
+        assert all(0 <= limit - mass <= Fraction(1, 8) for limit, mass in zip(law, masses, strict=True))
+
+
+def test_the_sound_mechanism_is_never_refuted_and_the_worst_leak_always_is() -> None:
+    found = data("betting")
+    highest = found["levels"][-1]["enough"]
+    assert all(max(run["wealth"]) < found["levels"][0]["enough"] for run in found["sound"]["runs"])
+    assert all(max(run["wealth"]) > highest for run in found["leaking"][-1]["runs"])
+    assert found["sound"]["spent"] < betting.CLAIM.epsilon < found["leaking"][0]["spent"]
+
+
+# In a browser
+
+
+@pytest.fixture
+def figure(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
+    """Opens a figure in a language; keywords are those of a Playwright context. At the end nothing may have failed."""
+    visits: list[tuple[Visit, Any]] = []
+
+    def open_figure(name: str, language: str = "en", **settings: Any) -> Visit:
+        file = tmp_path / f"{name}_{language}.html"
+        file.write_text(document(name, language), encoding="utf-8")
+        context = browser.new_context(**settings)
+        visited = Visit(context.new_page())
+        visits.append((visited, context))
+        visited.page.on("pageerror", lambda error: visited.errors.append(str(error)))
+        visited.page.on(
+            "console", lambda message: visited.errors.append(message.text) if message.type == "error" else None
+        )
+        visited.page.on("request", lambda request: visited.outside.append(request.url))
+        visited.page.goto(file.as_uri())
+        visited.page.wait_for_selector(
+            "figure.touchable[data-ready] svg > *, figure.touchable[data-ready] .lines td", state="attached"
+        )
+        return visited
+
+    yield open_figure
+    for visited, context in visits:
+        context.close()
+        assert visited.errors == []
+        assert [url for url in visited.outside if not url.startswith(("file:", "data:"))] == []
+
+
+@browser_needed
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_fits_a_phone_and_speaks_the_pages_language(
+    name: str, language: str, figure: Callable[..., Visit]
+) -> None:
+    page = figure(name, language, viewport=PHONE).page
+    words = texts()[language[:2]][name]
+    assert page.locator("figcaption strong").inner_text() == words["title"]
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+    tables = "[...document.querySelectorAll('.touchable table')]"
+    assert page.evaluate(f"{tables}.filter((one) => one.scrollWidth > one.parentNode.clientWidth).length") == 0
+    assert not PLACEHOLDER.search(page.locator("figure").inner_text())
+    assert "undefined" not in page.locator("figure").inner_text()
+    assert "NaN" not in page.content().split("<noscript>")[-1]
+    chinese = re.search(r"[\u4e00-\u9fff]", page.locator("figure").inner_text())
+    assert bool(chinese) == (language == "zh-CN")
+
+
+@browser_needed
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_on_the_narrowest_phone_nothing_is_cut(name: str, language: str, figure: Callable[..., Visit]) -> None:
+    """What is wider than the figure lies in a part of it that scrolls; the site leaves 288 of 320 pixels."""
+    page = figure(name, language, viewport=NARROW).page
+    page.add_style_tag(content="body { margin: 0 1rem; }")
+    choices = page.locator(".touchable select")
+    cut = """() => {
+      const edge = document.querySelector('figure').getBoundingClientRect().right;
+      const inside = (one) => one.getBoundingClientRect().right <= edge;
+      const scroller = (one) => one.closest('.wide, .result');
+      const reached = (one) => scroller(one) && inside(scroller(one))
+        && ['auto', 'scroll'].includes(getComputedStyle(scroller(one)).overflowX);
+      return [...document.querySelectorAll('.touchable :is(td, th, button, input, select, svg)')]
+        .filter((one) => !inside(one) && !reached(one)).map((one) => one.textContent || one.tagName);
+    }"""
+    for number in range(choices.count()):
+        for option in range(choices.nth(number).locator("option").count()):
+            choices.nth(number).select_option(index=option)
+            assert page.evaluate(cut) == []
+            assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
+    assert page.evaluate(cut) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
+
+
+@browser_needed
+@pytest.mark.parametrize("name", NAMES)
+def test_every_control_is_reached_by_the_tab_key_and_shows_the_focus(name: str, figure: Callable[..., Visit]) -> None:
+    page = figure(name).page
+    controls = page.locator(".touchable :is(input, select, button):not(:disabled)")
+    for number in range(controls.count()):
+        page.keyboard.press("Tab")
+        assert controls.nth(number).evaluate("(one) => one === document.activeElement")
+        assert controls.nth(number).evaluate("(one) => getComputedStyle(one).outlineStyle") == "solid"
+        assert controls.nth(number).evaluate("(one) => Boolean(one.labels?.length || one.ariaLabel || one.textContent)")
+
+
+@browser_needed
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_has_colours_of_its_own_by_night(name: str, figure: Callable[..., Visit]) -> None:
+    page = figure(name, color_scheme="light").page
+    colour = "getComputedStyle(document.querySelector('figure')).getPropertyValue('--first')"
+    light = page.evaluate(colour)
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate(colour)
+    page.evaluate("document.body.dataset.theme = 'light'")
+    assert page.evaluate(colour) == light != dark
+    page.emulate_media(color_scheme="light")
+    page.evaluate("document.body.dataset.theme = 'dark'")
+    assert page.evaluate(colour) == dark
+
+
+@browser_needed
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_has_no_grave_fault_of_accessibility(name: str, figure: Callable[..., Visit]) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not here; `make docs` installs it")
+    page = figure(name).page
+    page.add_script_tag(path=AXE)
+    faults = page.evaluate(
+        "async () => (await axe.run('figure', {preload: false})).violations.map((one) => [one.impact, one.id])"
+    )
+    assert [fault for fault in faults if fault[0] in ("serious", "critical")] == []
+
+
+@browser_needed
+def test_doubles_are_written_and_read_as_python_does(figure: Callable[..., Visit]) -> None:
+    page = figure("order_of_sums").page
+    numbers = [0.1, -1 / 3, 1e300, 5e-324, -2.2250738585072014e-308, 1.0, 0.0, 2.0**53 + 2, -745.25]
+    there_and_back = "(texts) => texts.map((text) => touchable.toHex(touchable.fromHex(text)))"
+    written = page.evaluate(there_and_back, [number.hex() for number in numbers])
+    assert written == [number.hex() for number in numbers]
+    assert page.evaluate("(texts) => texts.map(touchable.fromHex)", [number.hex() for number in numbers]) == numbers
+
+
+@browser_needed
+def test_two_laws_follow_the_sliders_and_the_mouse(figure: Callable[..., Visit]) -> None:
+    page = figure("two_laws").page
+    found = data("two_laws")
+
+    def agrees(low: int, high: int, distance: int) -> None:
+        pair = found["pairs"][distance - 1]
+        p, q = (Fraction(sum(law[low : high + 1]), found["unit"]) for law in (found["first"], pair["second"]))
+        needed = max(abs(math.log(p / q)), abs(math.log((1 - p) / (1 - q))))
+        shown = [row[1].split(" = ") for row in cells(page)]
+        assert [words[0] for words in shown[:2]] == [str(p), str(q)]
+        # Three decimals are shown, and half a unit of the last may be rounded either way.
+        numbers = [float(words[-1].replace("−", "-")) for words in shown]
+        assert numbers == pytest.approx([float(p), float(q), float(p - q), needed], abs=5.01e-4)
+        key = "breaks" if needed > found["epsilon"] + 1e-5 else "keeps"
+        assert said(page).endswith(texts()["en"]["two_laws"][key].split(". ")[-1])
+
+    agrees(8, 12, 1)
+    press(page, "Answers apart by", "ArrowRight", 2)
+    agrees(8, 12, 3)
+    press(page, "Event from", "ArrowLeft", 3)
+    agrees(5, 12, 3)
+    press(page, "to", "ArrowLeft", 8)
+    agrees(4, 4, 3)
+    bars = page.locator("svg.draggable").bounding_box()
+    assert bars is not None
+    step = (bars["width"] - 42) / 13
+    page.mouse.move(bars["x"] + 38 + 6.5 * step, bars["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(bars["x"] + 38 + 2.5 * step, bars["y"] + 100)
+    page.mouse.up()
+    agrees(2, 6, 3)
+    page.mouse.move(bars["x"] + 38 + 10.5 * step, bars["y"] + 100)
+    agrees(2, 6, 3)
+
+
+@browser_needed
+def test_a_weight_becomes_0_as_in_the_mechanism_itself(figure: Callable[..., Visit]) -> None:
+    page = figure("vanishing_weight").page
+    slider = page.get_by_label("Utility of the better outcome", exact=True)
+    ceiling = PrivacyClaim(0.5).ceiling
+    for utility, word in ((-2940.0, "above 0"), (-2977.0, "above 0"), (-2980.0, "names the database")):
+        slider.fill(str(int((-2940 - utility) * 4)))
+        pair = [[utility, utility - 1], [utility - 1, utility]]
+        laws = [step_law(one_uniform(naive_exponential, utilities, epsilon=0.5)) for utilities in pair]
+        exact = float(advantage(*laws).lower)
+        rows = cells(page)
+        assert [row[3] for row in rows] == [f"{float(laws[0].mass(outcome)):.3f}" for outcome in (0, 1)]
+        weights = np.exp(0.25 * np.array(pair[0]))
+        assert [float(row[2].replace("−", "-")) for row in rows] == weights.tolist()
+        assert word in said(page)
+        assert f"{exact:.3f}" in said(page)
+        assert f"{ceiling:.3f}" in said(page)
+    assert exact == 1
+    press(page, "Utility of the better outcome", "End")
+    assert said(page) == texts()["en"]["vanishing_weight"]["none"]
+    assert slider.get_attribute("aria-valuetext") == "−2984"
+
+
+@browser_needed
+def test_the_attack_names_the_databases_of_the_draws(figure: Callable[..., Visit]) -> None:
+    page = figure("noisy_doubles").page
+    settings = data("noisy_doubles")["settings"]
+    words = texts()["en"]["noisy_doubles"]
+
+    def agrees(setting: dict[str, Any], count: int) -> None:
+        shown = setting["shown"][:count]
+        last = shown[-1]
+        right = sum(one["named"] == one["answer"] for one in shown)
+        assert f"Named rightly: {right} of {count} draws" in said(page)
+        only = last["around"][32] != "3"
+        assert said(page).startswith("Only" if only else "Both")
+        assert (words["right"] if last["named"] == last["answer"] else "it was") in said(page).split("\n", 1)[0]
+        assert page.locator(".output code").inner_text().replace("−", "-") == last["output"]
+        decimal = page.locator(".output").inner_text().split(" = ")[1].replace("−", "-")
+        assert float(decimal) == float.fromhex(last["output"])
+        for colour, origins in (("first", "1"), ("second", "2")):
+            assert page.locator(f"svg rect.{colour}").count() == last["around"].count(origins)
+        assert page.locator("svg rect.both").count() == 2 * last["around"].count("3")
+
+    agrees(settings[-1], 1)
+    page.get_by_role("button", name="Draw", exact=True).click()
+    agrees(settings[-1], 2)
+    page.get_by_role("button", name="Draw ten").press("Enter")
+    agrees(settings[-1], 12)
+    press(page, "Privacy parameter ε", "ArrowLeft", 2)
+    agrees(settings[-3], 1)
+    for _ in range(4):
+        page.get_by_role("button", name="Draw ten").click()
+    agrees(settings[-3], 40)
+    assert words["done"] in said(page)
+    page.get_by_role("button", name="Start again").click()
+    agrees(settings[-3], 1)
+
+
+@browser_needed
+def test_sums_are_those_of_python_in_every_order(figure: Callable[..., Visit]) -> None:
+    page = figure("order_of_sums").page
+
+    def agrees(numbers: list[float]) -> None:
+        rows = cells(page)
+        assert [float(row[0].replace("−", "-")) for row in rows] == numbers
+        sums = list(accumulate(numbers))
+        assert [float(row[1].split("\n")[0].replace("−", "-")) for row in rows] == sums
+        for before, (number, total, row) in zip([0.0, *sums], zip(numbers, sums, rows, strict=True), strict=False):
+            error = Fraction(total) - Fraction(before) - Fraction(number)
+            assert ("rounding error" in row[1]) == (error != 0)
+            if error:
+                assert float(row[1].split()[-1].replace("−", "-")) == pytest.approx(float(error), rel=5e-3)
+        assert sums[-1].hex() in said(page)
+
+    tenths = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    agrees(tenths)
+    page.get_by_role("button", name="Reverse").click()
+    agrees(tenths[::-1])
+    page.get_by_role("button", name="move 0.6 down").press("Enter")
+    agrees([0.5, 0.6, 0.4, 0.3, 0.2, 0.1])
+    assert page.evaluate("document.activeElement.ariaLabel") == "move 0.6 down"
+    page.keyboard.press("Space")
+    agrees([0.5, 0.4, 0.6, 0.3, 0.2, 0.1])
+    page.get_by_label("Numbers", exact=True).select_option(label="large numbers that cancel")
+    agrees([1e16, 1.0, -1e16, 1.0, 0.5])
+    page.get_by_role("button", name="Smallest first").click()
+    agrees([-1e16, 0.5, 1.0, 1.0, 1e16])
+    page.get_by_role("button", name="Largest first").click()
+    agrees([1e16, 1.0, 1.0, 0.5, -1e16])
+
+
+@browser_needed
+def test_coins_lead_down_the_tree_to_the_law(figure: Callable[..., Visit]) -> None:
+    page = figure("coin_tree").page
+    samplers = data("coin_tree")["samplers"]
+
+    def agrees(sampler: dict[str, Any], depth: int) -> None:
+        leaves = {coins: outcome for coins, outcome in sampler["leaves"].items() if len(coins) <= depth}
+        masses = masses_of(leaves)
+        rows = cells(page)
+        assert [row[1] for row in rows] == [str(mass) for mass in (*masses, 1 - sum(masses))]
+        assert [row[2] for row in rows] == [*sampler["law"], "0"]
+        assert page.locator("svg").first.locator("rect").count() == len(leaves)
+
+    agrees(samplers[0], 4)
+    press(page, "Depth of the tree, in coins", "End")
+    agrees(samplers[0], 6)
+    press(page, "Depth of the tree, in coins", "Home")
+    agrees(samplers[0], 0)
+    one, zero = (page.get_by_role("button", name=f"Coin shows {coin}") for coin in (1, 0))
+    one.click()
+    one.press("Enter")
+    assert "1 1: rejected" in said(page)
+    agrees(samplers[0], 2)
+    zero.press("Space")
+    one.click()
+    assert "1 1 0 1: outcome 2" in said(page)
+    one.click()
+    assert said(page) == "Coins 1: not decided yet."
+    page.get_by_role("button", name="Start again").click()
+    assert said(page) == "No coin tossed yet."
+    for number, sampler in enumerate(samplers):
+        page.get_by_label("Sampler", exact=True).select_option(str(number))
+        agrees(sampler, 4)
+
+
+@browser_needed
+def test_the_gamblers_wealth_follows_the_trials(figure: Callable[..., Visit]) -> None:
+    page = figure("betting").page
+    found = data("betting")
+
+    def agrees(leak: int, run: int, level: int, look: int) -> None:
+        enough = found["levels"][level]["enough"]
+        for row, mechanism in zip(cells(page), (found["sound"], found["leaking"][leak]), strict=True):
+            seen = mechanism["runs"][run]
+            assert row[1] == f"{seen['first'][look - 1]:,} / {seen['second'][look - 1]:,}"
+            assert float(row[2].removeprefix("10").replace("−", "-")) == pytest.approx(
+                seen["wealth"][look - 1], abs=0.006
+            )
+            crossed = next((at for at, wealth in enumerate(seen["wealth"][:look], 1) if wealth >= enough), None)
+            assert row[3] == (f"after {crossed * found['look']:,} trials" if crossed else "not yet")
+        assert (f"refuted (since trial {crossed * found['look']:,})" if crossed else "neither") in said(page)
+
+    agrees(3, 0, 2, 20)
+    press(page, "Trials so far", "End")
+    agrees(3, 0, 2, 100)
+    press(page, "The leaking one spends", "Home")
+    agrees(0, 0, 2, 100)
+    page.get_by_label("Run", exact=True).select_option("2")
+    agrees(0, 2, 2, 100)
+    page.get_by_label("The leaking one spends", exact=True).fill("5")
+    page.get_by_label("False alarms allowed, α", exact=True).select_option("0")
+    agrees(5, 2, 0, 100)
+    press(page, "Trials so far", "Home")
+    press(page, "Trials so far", "ArrowRight")
+    agrees(5, 2, 0, 2)

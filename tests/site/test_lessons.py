@@ -1,0 +1,109 @@
+"""The lessons: their form, that their cells run, and that the lecturer's solutions solve the challenges."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.site.lessons import FOLDER, LESSONS, cells, cells_of, headings, solutions
+
+MOST_SECONDS = 15.0
+"""The processor time that one lesson may take."""
+
+QUICK = ("09", "11")
+"""The lessons that take the least time; the others run among the slow tests, and whenever the site is built."""
+
+ROOT = FOLDER.parent.parent
+
+
+def by_number(lesson: Path) -> str:
+    return lesson.name[:2]
+
+
+every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=by_number)
+quick_or_slow = pytest.mark.parametrize(
+    "lesson",
+    [pytest.param(one, marks=() if by_number(one) in QUICK else pytest.mark.slow) for one in LESSONS],
+    ids=map(by_number, LESSONS),
+)
+
+
+def outcome(lesson: Path, *solution: str) -> dict[str, Any]:
+    """Run a lesson in a process of its own."""
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-m", "tests.site.lessons", str(lesson), *solution],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_there_are_eleven_lessons_and_each_is_in_the_table_of_contents() -> None:
+    listed = (FOLDER / "index.md").read_text(encoding="utf-8").splitlines()
+
+    assert [by_number(lesson) for lesson in LESSONS] == [f"{number:02}" for number in range(1, 12)]
+    assert all(lesson.stem in listed for lesson in LESSONS)
+
+
+@every_lesson
+def test_a_lesson_has_the_six_headings_in_their_order(lesson: Path) -> None:
+    assert headings(lesson) == ["Predict", "Break it", "Why", "Repair", "Prove", "Challenge"]
+
+
+@every_lesson
+def test_a_lesson_breaks_the_mechanism_in_about_ten_lines_and_folds_the_rest(lesson: Path) -> None:
+    text = lesson.read_text(encoding="utf-8")
+    section = text[text.index("\n## Break it\n") : text.index("\n## Why\n")]
+    seen = [cell for cell in cells_of(section) if not {"hide-input", "remove-cell"} & cell.tags]
+
+    assert 5 <= sum(bool(line.strip()) for cell in seen for line in cell.source.splitlines()) <= 15
+
+
+@every_lesson
+def test_a_lesson_hides_its_answer_and_its_hint(lesson: Path) -> None:
+    text = lesson.read_text(encoding="utf-8")
+
+    for title in ("Answer\n", "Hint\n:class: tip\n"):
+        assert f"```{{admonition}} {title}:collapsible: closed\n" in text
+
+
+@every_lesson
+def test_every_picture_of_a_lesson_has_an_alternative_text(lesson: Path) -> None:
+    drawing = ("advantages(", "two_laws(", "plt.subplots(")
+    pictures = [cell for cell in cells(lesson) if any(name in cell.source for name in drawing)]
+
+    assert pictures
+    assert all("alt: " in cell.options for cell in pictures)
+
+
+@every_lesson
+def test_a_student_edits_one_cell_for_which_the_lecturer_has_a_solution(lesson: Path) -> None:
+    assert sum(cell.is_challenge for cell in cells(lesson)) == 1
+    assert by_number(lesson) in solutions()
+
+
+@pytest.mark.few(1)
+@quick_or_slow
+def test_the_cells_run_in_time_and_leave_the_challenge_unsolved(lesson: Path) -> None:
+    found = outcome(lesson)
+
+    assert not found["solved"]
+    assert found["seconds"] < MOST_SECONDS
+
+
+@pytest.mark.few(1)
+@quick_or_slow
+def test_the_lecturers_solution_solves_the_challenge(lesson: Path) -> None:
+    assert outcome(lesson, solutions()[by_number(lesson)])["solved"]

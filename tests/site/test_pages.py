@@ -1,0 +1,124 @@
+"""Every page of the built site in a real browser: it loads from the site alone, and people of all kinds can read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.site.built import MADE, ROOT, SITE, pages
+from tests.site.conftest import AXE, Visit
+
+pytestmark = pytest.mark.browser
+
+PHONE = {"width": 390, "height": 844}
+MESSAGES = ROOT / "docs" / "locale" / "zh_CN" / "LC_MESSAGES"
+CHINESE = [name for name in pages() if (MESSAGES / f"{name}.po").is_file()]
+UNTRANSLATED = "docs/reference/flaws"
+"""One of the pages that are the same in both languages but for what stands around them."""
+EVERY = [f"en/{name}.html" for name in (*pages(), *MADE)] + [
+    f"zh_CN/{name}.html" for name in (*CHINESE, UNTRANSLATED, *MADE)
+]
+GRAVE = ("serious", "critical")
+
+_FAULTS = """
+async (options) => (await axe.run(document, options)).violations.map((found) => [
+  found.impact, found.id, found.nodes.map((node) => node.html.slice(0, 200) + " " + node.any.map((one) => one.message))
+])
+"""
+_WIDER_THAN_THE_WINDOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_a_page_loads_alone_and_is_accessible_by_day_by_night_and_on_a_phone(
+    path: str, turn_to: Callable[[str], Visit], address: str
+) -> None:
+    visited = turn_to(path)
+    page = visited.page
+    page.wait_for_function("!window.MathJax || !MathJax.startup || MathJax.startup.promise.then(() => true)")
+    page.add_script_tag(url=f"{address}/{AXE.relative_to(SITE).as_posix()}")
+    assert _grave(page.evaluate(_FAULTS, {"resultTypes": ["violations"]})) == []
+    page.emulate_media(color_scheme="dark")
+    assert _grave(page.evaluate(_FAULTS, {"runOnly": ["color-contrast", "link-in-text-block"]})) == []
+    page.set_viewport_size(PHONE)
+    assert page.evaluate(_WIDER_THAN_THE_WINDOW) == 0
+    assert visited.errors == []
+    assert visited.outside == []
+
+
+@pytest.mark.parametrize("elsewhere", ["http://example.org/", "http://192.0.2.1/"])
+def test_what_a_page_asks_of_another_host_is_noted_and_not_answered(
+    elsewhere: str, visit: Callable[..., Visit]
+) -> None:
+    visited = visit("en/docs/index.html")
+    answer = visited.page.evaluate(
+        "url => fetch(url, {mode: 'no-cors'}).then(() => 'answered', () => 'none')", elsewhere
+    )
+    assert answer == "none"
+    assert visited.outside == [elsewhere]
+    assert any("ERR_NAME_NOT_RESOLVED" in error for error in visited.errors)
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "expected"),
+    [("en", "underflows", "zero_rounding"), ("zh_CN", "局部敏感度", "docs/reference/glossary.html")],
+)
+def test_the_search_finds_a_word(language: str, query: str, expected: str, visit: Callable[..., Visit]) -> None:
+    visited = visit(f"{language}/search.html?q={query}")
+    visited.page.wait_for_selector(f"#search-results li a[href*='{expected}']")
+    assert visited.errors == []
+
+
+def test_a_summary_of_the_search_begins_with_the_page(visit: Callable[..., Visit]) -> None:
+    page = visit("zh_CN/search.html?q=局部敏感度").page
+    page.wait_for_selector("#search-results li p.context")
+    summaries = page.eval_on_selector_all("#search-results li p.context", "parts => parts.map(part => part.innerText)")
+    assert [summary for summary in summaries if "English" in summary[:20]] == []
+
+
+def test_chinese_is_emphasised_by_dots_and_english_by_italics(visit: Callable[..., Visit]) -> None:
+    style = "em => [getComputedStyle(em).fontStyle, getComputedStyle(em).textEmphasisStyle]"
+    chinese = visit("zh_CN/docs/lessons/04_vanishing_weights.html").page
+    assert chinese.eval_on_selector("article em", style) == ["normal", "dot"]
+    for path in ("en/docs/lessons/04_vanishing_weights.html", "zh_CN/docs/explanations/statistics.html"):
+        assert visit(path).page.eval_on_selector("article em", style) == ["italic", "none"]
+
+
+def test_the_switch_leads_to_the_same_page_and_back(visit: Callable[..., Visit]) -> None:
+    page = visit("en/docs/explanations/threat_model.html").page
+    page.click("nav.languages >> text=中文")
+    assert page.url.endswith("/zh_CN/docs/explanations/threat_model.html")
+    assert page.evaluate("document.documentElement.lang") == "zh-CN"
+    page.click("nav.languages >> text=English")
+    assert page.url.endswith("/en/docs/explanations/threat_model.html")
+
+
+def test_the_theme_can_be_switched(visit: Callable[..., Visit]) -> None:
+    page = visit("en/docs/index.html", color_scheme="light").page
+    colour = "getComputedStyle(document.body).backgroundColor"
+    seen = set()
+    for _ in range(3):
+        seen.add(page.evaluate(colour))
+        page.click(".theme-toggle-content .theme-toggle")
+    assert len(seen) == 2
+
+
+def test_formulas_are_typeset_without_a_network(visit: Callable[..., Visit]) -> None:
+    visited = visit("en/docs/explanations/exact_laws.html")
+    visited.page.wait_for_selector("mjx-container svg")
+    assert visited.outside == []
+
+
+def test_pages_open_from_files_too(browser: Any) -> None:
+    page = browser.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((SITE / "en" / "docs" / "index.html").as_uri())
+    assert page.title().startswith("attacklab")
+    page.close()
+    assert errors == []
+
+
+def _grave(faults: list[list[Any]]) -> list[list[Any]]:
+    return [fault for fault in faults if fault[0] in GRAVE]

@@ -1,0 +1,107 @@
+"""Integer cast: answers that are rounded before the noise are told apart; those that are not, or cannot be, are not."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab.auditing.attacks.integer_cast import IntegerCast
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, Format
+from attacklab.model.targets import Target
+from mechanisms.core.grid import Grid
+from mechanisms.laplace.exact import exact_rounded_laplace
+from mechanisms.laplace.naive import naive_laplace_numpy
+from tests.statistical.attacklab.attacks.making import exactly
+from tests.unit.attacklab.narrow import NARROW, TYPES, carried, naive_laplace_in
+
+
+def judged(target: Target) -> Finding:
+    (finding,) = audit(target, [IntegerCast()], trials=20_000, seed=3, spend_all=True)
+    return finding
+
+
+def test_a_mechanism_that_takes_no_integers_is_left_alone() -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        if not isinstance(answer, float):
+            raise TypeError(f"answer must be a float, not {type(answer).__name__}")
+        return answer + rng.laplace(size=trials)
+
+    assert judged(Target.noise(release, epsilon=1.0)).verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
+    target = Target.noise(partial(naive_laplace_numpy, epsilon=epsilon), epsilon=epsilon)
+    finding = judged(target)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.advantage is not None
+    assert finding.advantage.estimate == 1
+    assert finding.pair is not None
+    larger, smaller = (int(finding.pair[side]["readable"][0]) for side in ("first", "second"))
+    assert larger - smaller == 1
+    # 64 noise scales.
+    assert float(larger) - float(smaller) >= 64 / epsilon
+
+
+@pytest.mark.parametrize(
+    ("form", "tie"), [(BINARY32, 2**31 + 2**7), (BINARY16, 2**15 + 2**4), (BFLOAT16, 2**15 + 2**7)]
+)
+def test_integer_answers_cast_to_narrower_formats_are_caught_at_a_tie_of_their_own(form: Format, tie: int) -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> Any:
+        return carried(TYPES[form](answer) + rng.laplace(size=trials).astype(TYPES[form]))
+
+    finding = judged(Target.noise(release, epsilon=1, name=form.name))
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.pair is not None
+    assert finding.pair["second"]["readable"] == [str(tie)]
+
+
+@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
+def test_a_target_that_refuses_answers_of_other_formats_has_nothing_to_try(form: Format) -> None:
+    assert judged(naive_laplace_in(form)).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_integer_answers_rounded_half_a_step_upward_are_not_told_apart_at_a_tie() -> None:
+    """The tie 2^60 + 128 and the integer above it round to the same point of a grid of step 256."""
+    release = exactly(exact_rounded_laplace(epsilon=1, grid=Grid(8)).many)
+    finding = judged(Target.noise(release, epsilon=1, name="rounded"))
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.advantage is not None
+    assert finding.advantage.estimate == pytest.approx(0, abs=0.03)
+
+
+def test_integer_noise_is_compared_exactly_and_not_accused() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        stay = -math.expm1(-1)
+        return np.int64(answer) + rng.geometric(stay, trials) - rng.geometric(stay, trials)
+
+    finding = judged(Target.noise(release, epsilon=1, name="integers"))
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.advantage is not None
+    # P[Y = 0] of the discrete Laplace law is tanh(1/2).
+    assert finding.advantage.estimate == pytest.approx(math.tanh(0.5), abs=0.03)
+
+
+def test_a_target_that_refuses_integers_this_large_has_nothing_to_try() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        if answer > 2**40:
+            raise OverflowError("too large")
+        return np.int64(answer) + rng.geometric(0.5, trials) - rng.geometric(0.5, trials)
+
+    finding = judged(Target.noise(release, epsilon=1, name="small integers"))
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+    assert "nothing to try" in finding.reason
+
+
+def test_a_target_that_fails_on_small_integers_too_is_an_error() -> None:
+    def release(*_: Any) -> NDArray[np.int64]:
+        raise OverflowError("too large")
+
+    assert judged(Target.noise(release, epsilon=1, name="broken")).verdict is Verdict.ERROR

@@ -1,0 +1,330 @@
+"""The samplers that languages and libraries ship are recognised, whatever carries or moves their noise; sound ones not.
+
+Wherever a verdict of violation is asserted, a missed one means that a bet with an advantage of 0.1 or more lost on
+20,000 trials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab.auditing.attacks import IntegerCast, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
+from attacklab.auditing.attacks.base import Attack
+from attacklab.auditing.attacks.samplers.coarse_uniforms import GAUSSIAN as COARSE_GAUSSIAN
+from attacklab.auditing.attacks.samplers.model import Assumed, Model
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain, Records
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
+from mechanisms.core.grid import Grid
+from mechanisms.laplace.exact import exact_rounded_laplace
+from tests.statistical.attacklab.attacks import known_samplers as samplers
+from tests.statistical.attacklab.attacks.making import exactly
+from tests.unit.attacklab.ideal import lattice_laplace
+
+TRIALS = 20_000
+DELTA = 1e-5
+
+Release = Callable[[Any, int, np.random.Generator], Any]
+
+
+def sigma_of(epsilon: float) -> float:
+    return math.sqrt(2 * math.log(1.25 / DELTA)) / epsilon
+
+
+def verdicts(target: Target, *attacks: Attack, trials: int = TRIALS) -> list[Verdict]:
+    return [finding.verdict for finding in audit(target, attacks, trials=trials)]
+
+
+def laplace_target(sampler: samplers.Sampler, epsilon: float) -> Target:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+        return sampler(answer, 1 / epsilon, trials, rng)
+
+    return Target.noise(release, epsilon=epsilon)
+
+
+def gaussian_target(sampler: samplers.Sampler, epsilon: float) -> Target:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[Any]:
+        return sampler(answer, sigma_of(epsilon), trials, rng)
+
+    return Target.noise(release, epsilon=epsilon, delta=DELTA)
+
+
+@pytest.mark.parametrize("sampler", samplers.LAPLACE.values(), ids=samplers.LAPLACE)
+def test_laplace_noise_of_every_known_sampler_is_refuted(sampler: samplers.Sampler) -> None:
+    """The scale is a power of two, so that products with it show nothing, but for one that nothing else shows."""
+    epsilon = (
+        0.7 if sampler in (samplers.LAPLACE["normal_times_root"], samplers.LAPLACE["difference_of_logarithms"]) else 1.0
+    )
+    assert Verdict.VIOLATED in verdicts(laplace_target(sampler, epsilon), LowBitLaplace())
+
+
+@pytest.mark.parametrize("sampler", samplers.GAUSSIAN.values(), ids=samplers.GAUSSIAN)
+def test_gaussian_noise_of_every_known_sampler_is_refuted(sampler: samplers.Sampler) -> None:
+    assert Verdict.VIOLATED in verdicts(gaussian_target(sampler, 0.7), LowBitGaussian())
+
+
+@pytest.mark.few(7)
+@pytest.mark.parametrize(
+    ("target", "words", "least"),
+    [
+        (laplace_target(samplers.LAPLACE["signed_expovariate"], 0.7), "divided by ε/Δ", 0.5),
+        (laplace_target(samplers.LAPLACE["cpp_exponential"], 0.7), "divided by ε/Δ", 0.5),
+        (laplace_target(samplers.LAPLACE["rand_over_rand_max"], 0.7), "2^31 − 1 uniforms", 0.98),
+        (laplace_target(samplers.LAPLACE["rand_plus_one"], 0.7), "2^31 + 1 uniforms", 0.98),
+        (laplace_target(samplers.LAPLACE["rand_of_15_bits"], 0.7), "2^16 uniforms", 0.98),
+        (laplace_target(samplers.LAPLACE["genrand_real3"], 0.7), "2^33 uniforms", 0.98),
+        (laplace_target(samplers.LAPLACE["drand48"], 0.7), "48 bits", 0.9),
+        (laplace_target(samplers.LAPLACE["log_of_a_ratio"], 0.125), "the log of any double", 0.2),
+        (gaussian_target(samplers.GAUSSIAN["sum_of_twelve"], 0.7), "multiple of 2^−5", 0.9),
+        (gaussian_target(samplers.GAUSSIAN["random_gauss"], 0.7), "Box–Muller", 0.9),
+        (gaussian_target(samplers.GAUSSIAN["java_next_gaussian"], 0.7), "polar method", 0.9),
+        (gaussian_target(samplers.GAUSSIAN["polar_by_rand"], 0.7), "polar method of 2^31 − 1 uniforms", 0.98),
+        (gaussian_target(samplers.GAUSSIAN["box_muller_by_rand"], 0.7), "Box–Muller", 0.8),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_the_right_model_is_found_and_wins_as_often_as_it_can(target: Target, words: str, least: float) -> None:
+    """The least advantage lies 8 standard deviations of 2,000 trials below the measured one."""
+    attack = LowBitGaussian() if target.claim.nominal.delta else LowBitLaplace()
+    finding = audit(target, [attack], trials=2_000, spend_all=True)[0]
+    assert finding.event is not None
+    assert words in finding.event
+    assert finding.advantage is not None
+    assert finding.advantage.estimate > least
+
+
+def numpys_laplace(answer: float, trials: int, rng: np.random.Generator, epsilon: float = 0.7) -> NDArray[np.float64]:
+    return answer + rng.laplace(0.0, 1 / epsilon, trials)
+
+
+def in_binary32(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    return np.float32(answer) + rng.laplace(0.0, 1 / 0.7, trials).astype(np.float32)
+
+
+AFTERWARDS: dict[str, Release] = {
+    "binary32 as doubles": lambda *given: in_binary32(*given).astype(np.float64),
+    "binary32 as Python floats": lambda *given: in_binary32(*given).tolist(),
+    "binary32 printed": lambda *given: [float(str(number)) for number in in_binary32(*given)],
+    "binary16 as doubles": lambda answer, trials, rng: (
+        np.float16(answer) + rng.laplace(0.0, 1 / 0.7, trials).astype(np.float16)
+    ).astype(np.float64),
+    "binary32 noise on a double": lambda answer, trials, rng: answer + in_binary32(0, trials, rng).astype(np.float64),
+    "binary32 variates scaled as doubles": lambda answer, trials, rng: (
+        answer + 1 / 0.7 * rng.laplace(size=trials).astype(np.float32).astype(np.float64)
+    ),
+    "in per cent": lambda *given: 100 * numpys_laplace(*given),
+    "in thousands": lambda *given: numpys_laplace(*given) / 1000,
+    "negated": lambda *given: -numpys_laplace(*given),
+    "moved by a public number": lambda *given: numpys_laplace(*given) + 7,
+    "clipped": lambda *given: np.maximum(numpys_laplace(*given), 0.0),
+    "16 significant digits": lambda *given: [float(f"{number:.16g}") for number in numpys_laplace(*given)],
+    "15 significant digits": lambda *given: [float(f"{number:.15g}") for number in numpys_laplace(*given)],
+    "coarse uniforms to 12 digits": lambda answer, trials, rng: [
+        float(f"{number:.12g}") for number in samplers.LAPLACE["rand_of_15_bits"](answer, 1 / 0.7, trials, rng)
+    ],
+}
+
+
+@pytest.mark.few(7)
+@pytest.mark.parametrize("release", AFTERWARDS.values(), ids=AFTERWARDS)
+def test_noise_is_recognised_whatever_happens_to_it_afterwards(release: Release) -> None:
+    target = Target.noise(release, epsilon=0.7)
+    assert Verdict.VIOLATED in verdicts(target, LowBitLaplace(), Precision())
+
+
+@pytest.mark.parametrize("name", ["binary32 as doubles", "binary32 printed", "binary32 noise on a double"])
+def test_the_precision_of_hidden_formats_is_seen(name: str) -> None:
+    found = verdicts(Target.noise(AFTERWARDS[name], epsilon=0.7), Precision())
+    assert found[:2] == [Verdict.VIOLATED] * 2
+
+
+def test_an_integer_cast_to_binary32_is_seen_through_doubles() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        noise = rng.laplace(0.0, 1.0, trials).astype(np.float32)
+        return (np.float32(answer) + noise).astype(np.float64)
+
+    assert Verdict.VIOLATED in verdicts(Target.noise(release, epsilon=1.0), IntegerCast())
+
+
+def clipped_sum(records: Any) -> float:
+    return float(np.clip(np.asarray(records, dtype=float), 0, 5).sum())
+
+
+@pytest.mark.parametrize("relation", [None, "add-remove", "substitute"])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_sums_with_floating_point_noise_are_refuted(relation: str | None, epsilon: float) -> None:
+    def release(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return clipped_sum(records) + rng.laplace(0.0, 5 / epsilon, trials)
+
+    target = Target.sum(release, bounds=(0, 5), epsilon=epsilon, relation=relation)
+    assert verdicts(target, LowBitLaplace()) == [Verdict.VIOLATED]
+    assert set(verdicts(target, Precision())) == {Verdict.VIOLATED}
+
+
+def test_means_with_floating_point_noise_are_refuted() -> None:
+    def release(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return (clipped_sum(records) + rng.laplace(0.0, 5 / 0.3, trials)) / len(records)
+
+    target = Target.mean(release, bounds=(0, 5), epsilon=0.3, relation="substitute")
+    assert verdicts(target, LowBitLaplace()) == [Verdict.VIOLATED]
+    assert Verdict.VIOLATED in verdicts(target, Precision())
+
+
+def test_gaussian_sums_are_refuted() -> None:
+    def release(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return clipped_sum(records) + 5 * sigma_of(0.3) * rng.standard_normal(trials)
+
+    target = Target.sum(release, bounds=(0, 5), epsilon=0.3, delta=DELTA)
+    assert Verdict.VIOLATED in verdicts(target, LowBitGaussian())
+
+
+Made = Callable[[Any, NDArray[np.float64]], Any]  # what is released of a dataset and noise of scale 1/ε
+
+SHAPES: dict[str, Made] = {
+    "a number": lambda records, noise: len(records) + noise,
+    "rows": lambda records, noise: np.stack([np.full(len(noise), 3.0), len(records) + noise], axis=1),
+    "text": lambda records, noise: [f"count: {len(records) + one!r}" for one in noise.tolist()],
+    "dicts": lambda records, noise: [{"total": 7, "noisy": len(records) + one} for one in noise.tolist()],
+    "a histogram": lambda records, noise: np.add(
+        [float(np.sum(np.asarray(records) < 0.5)), float(np.sum(np.asarray(records) >= 0.5))],
+        np.stack([noise, np.roll(noise, 1)], axis=1),
+    ),
+}
+
+
+@pytest.mark.few(5)
+@pytest.mark.parametrize("made", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize(("epsilon", "split"), [(0.3, 1.0), (1.0, 2.0)])
+def test_noisy_numbers_in_outputs_of_datasets_are_refuted(made: Made, epsilon: float, split: float) -> None:
+    def release(records: Any, trials: int, rng: np.random.Generator) -> Any:
+        return made(records, rng.laplace(0.0, split / epsilon, trials))
+
+    domain = Domain(shape=Records(), bounds=(0, 1))
+    target = Target.dataset(release, domain=domain, epsilon=epsilon, relation="add-remove")
+    assert Verdict.VIOLATED in verdicts(target, LowBitLaplace())
+    assert Verdict.VIOLATED in verdicts(target, Precision())
+
+
+def test_a_declared_pair_of_a_dataset_is_enough() -> None:
+    pair = NeighbouringPair.records([3.0, 4.0, 5.0], [3.0, 4.0], Relation.ADD_REMOVE)
+
+    def release(records: Any, trials: int, rng: np.random.Generator) -> Any:
+        return np.sum(records) + rng.laplace(0.0, 1.0, trials)
+
+    target = Target.dataset(release, pairs=[pair], epsilon=1.0, relation="add-remove")
+    assert verdicts(target, LowBitLaplace()) == [Verdict.VIOLATED]
+
+
+def gridded(answer: float, trials: int, rng: np.random.Generator, step: float, scale: float) -> NDArray[np.float64]:
+    stay = -math.expm1(-step / scale)
+    return round(answer / step) * step + (rng.geometric(stay, trials) - rng.geometric(stay, trials)) * step
+
+
+def exact_laplace(epsilon: float) -> Release:
+    return exactly(exact_rounded_laplace(epsilon=epsilon, grid=Grid(-20)).many)
+
+
+SOUND: dict[str, Release] = {
+    "exact": exact_laplace(0.75),
+    "exact, as binary32": lambda *given: exact_laplace(0.75)(*given).astype(np.float32),
+    "exact, printed with 15 digits": lambda *given: [float(f"{one:.15g}") for one in exact_laplace(0.75)(*given)],
+    "exact, in per cent": lambda *given: 100 * exact_laplace(0.75)(*given),
+    "exact, halved": lambda *given: exact_laplace(0.75)(*given) / 3,
+    "exact, 2 decimals": lambda *given: np.round(exact_laplace(0.75)(*given), 2),
+    "a coarse grid": partial(gridded, step=0.25, scale=1 / 0.75),
+    "a fine grid": partial(gridded, step=2.0**-40, scale=1 / 0.75),
+    "integers": lambda answer, trials, rng: gridded(answer, trials, rng, 1.0, 1 / 0.75).astype(np.int64),
+}
+"""Mechanisms that keep a claim of ε = 1 with noise for 0.75, to leave room for the answer's rounding to a grid."""
+
+
+@pytest.mark.few(9)
+@pytest.mark.parametrize("release", SOUND.values(), ids=SOUND)
+@pytest.mark.parametrize("delta", [0.0, DELTA])
+def test_sound_noise_is_not_accused(release: Release, delta: float) -> None:
+    """A false alarm has probability at most 1e-9."""
+    target = Target.noise(release, epsilon=1.0, delta=delta, domain=Domain(bounds=(-1024, 1024)))
+    attacks = [LowBitLaplace(), LowBitGaussian(), Precision(), IntegerCast()]
+    findings = audit(target, attacks, trials=TRIALS // 2, alpha=1e-9)
+    assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.NOT_APPLICABLE}, findings
+
+
+@pytest.mark.parametrize("step", [0.25, 2.0**-30])
+def test_sound_sums_and_datasets_are_not_accused(step: float) -> None:
+    """A false alarm has probability at most 1e-9."""
+
+    def noisy_sum(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return gridded(clipped_sum(records), trials, rng, step, 5 / 0.75)
+
+    def noisy_counts(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        halves = (float(np.sum(np.asarray(records) < 0.5)), float(np.sum(np.asarray(records) >= 0.5)))
+        return np.stack([gridded(half, trials, rng, step, 2 / 0.75) for half in halves], axis=1)
+
+    domain = Domain(shape=Records(), bounds=(0, 1))
+    for target in (
+        Target.sum(noisy_sum, bounds=(0, 5), epsilon=1.0),
+        Target.dataset(noisy_counts, domain=domain, epsilon=1.0, relation="add-remove"),
+    ):
+        findings = audit(target, [LowBitLaplace(), LowBitGaussian(), Precision()], trials=TRIALS, alpha=1e-9)
+        assert not any(finding.verdict in (Verdict.VIOLATED, Verdict.ERROR) for finding in findings)
+
+
+def test_an_exact_mechanism_cast_to_binary32_as_doubles_is_not_accused() -> None:
+    """The noise is rounded after the sum, so that any binary32 number can come from either answer."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        noise = partial(lattice_laplace, epsilon=0.99, step=2.0**-45)(0.0, trials, rng)
+        return (round(answer * 2.0**45) / 2.0**45 + noise).astype(np.float32).astype(np.float64)
+
+    findings: list[Finding] = audit(
+        Target.noise(release, epsilon=1.0), [LowBitLaplace(), Precision()], trials=TRIALS, alpha=1e-9
+    )
+    assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}
+
+
+def model_named(words: str) -> Model:
+    (found,) = [
+        model
+        for model in (*low_bit_laplace.MODELS, *(one for one in COARSE_GAUSSIAN if one.answers == 2))
+        if words == model.description
+    ]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sampler", "words"),
+    [
+        (samplers.LAPLACE["normal_times_root"], "any number, times the scale"),
+        (samplers.LAPLACE["by_rate"], "any number, divided by the rate"),
+        (samplers.GAUSSIAN["sum_of_twelve"], "any multiple of 2^−53, times the scale"),
+        (samplers.LAPLACE["log_of_a_ratio"], "the log of any double"),
+        (samplers.LAPLACE["rand_over_rand_max"], "inverse CDF of 2^31 − 1 uniforms"),
+        (samplers.LAPLACE["rand_plus_one"], "inverse CDF of 2^31 + 1 uniforms"),
+        (samplers.LAPLACE["rand_of_15_bits"], "inverse CDF of 2^16 uniforms"),
+        (samplers.LAPLACE["genrand_real3"], "inverse CDF of 2^33 uniforms"),
+        (samplers.LAPLACE["drand48"], "the C library's log of a uniform of 48 bits"),
+        (samplers.GAUSSIAN["polar_by_rand"], "polar method of 2^31 − 1 uniforms"),
+        (samplers.GAUSSIAN["box_muller_by_rand"], "Box–Muller of 2^31 + 1 uniforms"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+@pytest.mark.parametrize("answer", [0.0, -7.3])
+@pytest.mark.parametrize("scale", [1.0, 5.7])
+def test_a_model_reaches_every_output_of_its_sampler_from_its_answer(
+    sampler: samplers.Sampler, words: str, answer: float, scale: float
+) -> None:
+    model = model_named(words)
+    outputs = sampler(answer, scale, 600, np.random.default_rng(4))
+    rows = outputs.reshape(-1, model.answers) if model.answers > 1 else outputs
+    found = model.reachable(rows, np.zeros(rows.shape), answer, Assumed(scale, 1 / scale))
+    assert found.all()
+    assert not model.reachable(np.full(rows.shape, math.nan), np.zeros(rows.shape), answer, Assumed(scale, 1.0)).any()

@@ -1,0 +1,87 @@
+"""Lattice bias: noise that favours some points of its grid is caught, and noise that favours none is not accused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+
+from attacklab.auditing.attacks.lattice_bias import LatticeBias
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.targets import Target
+from mechanisms.laplace.naive import naive_laplace_numpy
+from tests.statistical.attacklab.attacks.making import scenarios_of
+from tests.unit.attacklab.ideal import lattice_laplace
+
+Moved = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+
+
+def noisy(moved: Moved, *, epsilon: float, step: float = 1.0, name: str = "biased") -> Target:
+    """Discrete Laplace noise on the multiples of a step, some of it moved."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+        steps = lattice_laplace(0.0, trials, rng, epsilon=epsilon, step=step) / step
+        return answer + step * moved(steps, rng)
+
+    return Target.noise(release, epsilon=epsilon, name=name)
+
+
+def one_less(every: int, chance: float) -> Moved:
+    """Multiples of a number, other than 0, are sometimes made one nearer to 0, as a wrong remainder would."""
+
+    def moved(steps: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        hit = (steps != 0) & (steps % every == 0) & (rng.random(len(steps)) < chance)
+        return np.where(hit, steps - np.sign(steps), steps)
+
+    return moved
+
+
+def as_it_is(steps: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # noqa: ARG001 - as others of its kind
+    return steps
+
+
+def judged(target: Target, **settings: int | float) -> list[Finding]:
+    return audit(target, [LatticeBias()], **settings)  # type: ignore[arg-type] # settings of an audit
+
+
+@pytest.mark.parametrize(
+    ("every", "epsilon", "step"), [(3, 1 / 3, 1.0), (7, 1 / 9, 1.0), (5, 0.1, 0.25), (2, 1.0, 1.0), (4, 1.0, 0.5)]
+)
+def test_noise_that_favours_some_points_is_caught(every: int, epsilon: float, step: float) -> None:
+    (finding,) = judged(noisy(one_less(every, 0.25), epsilon=epsilon, step=step))
+    assert finding.verdict is Verdict.VIOLATED
+
+
+def test_integers_are_told_apart_as_integers() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> np.ndarray:
+        assert isinstance(answer, int)
+        return (answer + one_less(3, 0.25)(lattice_laplace(0.0, trials, rng, epsilon=0.3, step=1.0), rng)).astype(int)
+
+    (finding,) = judged(Target.noise(release, epsilon=0.3, domain=Domain(integers=True)))
+    assert finding.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize(("epsilon", "step"), [(1.0, 1.0), (1 / 3, 1.0), (1 / 9, 1.0), (0.05, 1.0), (0.5, 0.25)])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_noise_that_favours_none_is_not_accused(epsilon: float, step: float, seed: int) -> None:
+    """Each audit raises a false alarm with probability at most 1e-9, at this fixed seed."""
+    (finding,) = judged(noisy(as_it_is, epsilon=epsilon, step=step), alpha=1e-9, seed=seed)
+    assert finding.verdict in (Verdict.NOT_APPLICABLE, Verdict.NOT_DETECTED)
+
+
+def test_noise_on_no_coarse_grid_is_left_alone() -> None:
+    (finding,) = judged(Target.noise(partial(naive_laplace_numpy, epsilon=1.0), epsilon=1.0))
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_the_points_are_those_that_gain_from_their_neighbours() -> None:
+    (scenario,) = scenarios_of(LatticeBias(), noisy(one_less(7, 0.5), epsilon=1 / 9))
+    chosen = {k for k in range(-9, 10) if scenario.events[0].contains(np.array([float(k)]))[0]}
+    # Noise of ±6 gains what noise of ±7 loses. So −6 tells of the answer 0, since noise of −7 would give it from 1;
+    # and 7 tells of the answer 1.
+    assert (-6 in chosen and -7 not in chosen) or (7 in chosen and 8 not in chosen)
+    assert (scenario.pair.first, scenario.pair.second) == (0.0, 1.0)

@@ -1,0 +1,102 @@
+"""The experiments on detection rates and false alarms, in quick mode, and the journal of audits at the claim's edge."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from attacklab.model.claims import PrivacyClaim
+from bench import detection_rates as rates
+from bench import false_alarms
+from bench.detection import SPECIMENS, edge
+from bench.detection.edge import ALPHA, EDGE, NAMES, Journal, audited
+from tests.system.experiments.records import quick_record
+
+
+def test_a_quick_run_finds_the_broken_specimens_accuses_no_sound_one_and_says_so() -> None:
+    data = quick_record(rates, seed=1)
+    rows = data["measured"]["specimens"]
+    assert {row["name"] for row in rows} == set(rates.QUICK)
+    found = {row["name"]: any(row["found_by"].values()) for row in rows}
+    assert [name for name, is_found in found.items() if is_found] == [row["name"] for row in rows if row["broken"]]
+    assert {finding["target"] for finding in data["findings"]} == {name for name, is_found in found.items() if is_found}
+    drawn = rates.figures(data)
+    assert len(drawn[0].panels) == 2
+    paragraph = " ".join(rates.explain(data).split())
+    assert not {"{", "}"} & set(paragraph)
+    assert "find 1 of the 1 and accuse none of the 1; none end in an error" in paragraph
+    assert " s of processor time in the median" in rates.explain_timings(data)
+
+
+def test_a_quick_run_counts_false_alarms_and_says_how_many() -> None:
+    data = quick_record(false_alarms)
+    assert [rate["audits"] for rate in data["measured"]["edge"]] == [2, 2]
+    (figure,) = false_alarms.figures(data)
+    assert len(figure.panels) == 1
+    assert "Of 4 whole default audits of 2 sound targets" in " ".join(false_alarms.explain(data).split())
+
+
+@pytest.mark.ci
+def test_the_journal_goes_on_where_it_ended_and_repeats_a_chunk_that_was_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "alarms.jsonl"
+    said: list[str] = []
+    Journal(path, chunk=1).extend(3, said.append)
+    assert [(rate.target, rate.audits) for rate in Journal(path).rates()] == [(name, 1) for name in NAMES[:3]]
+    assert said == ["1 of 3 audits", "2 of 3 audits", "3 of 3 audits"]
+    path.write_bytes(path.read_bytes()[:-20])
+    assert [rate.target for rate in Journal(path).rates()] == list(NAMES[:2])
+    Journal(path, chunk=1).extend(3, said.append)
+    assert said[3:] == ["3 of 3 audits"]
+    assert [(rate.target, rate.audits) for rate in Journal(path).rates()] == [(name, 1) for name in NAMES[:3]]
+
+
+@pytest.mark.ci
+def test_the_journal_forgets_audits_by_other_code(tmp_path: Path) -> None:
+    path = tmp_path / "alarms.jsonl"
+    kept = {"digest": "0" * 16, "target": NAMES[0], "first": 0, "audits": 20, "alarms": {}}
+    path.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+    assert Journal(path).rates() == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_edge_target_spends_all_of_its_claim(name: str) -> None:
+    (specimen,) = [one for one in SPECIMENS if one.name == name]
+    computed, claim = specimen.computed, specimen.make().claim
+    assert computed is not None
+    assert not specimen.broken
+    assert isinstance(claim, PrivacyClaim)
+    p, q = (computed.law(side) for side in (computed.pair.first, computed.pair.second))
+
+    def divergence(epsilon: float) -> float:
+        """The larger of the two hockey-stick divergences."""
+        excesses = (
+            [mass - math.exp(epsilon) * b.get(one, 0.0) for one, mass in a.items()] for a, b in ((p, q), (q, p))
+        )
+        return max(math.fsum(max(0.0, excess) for excess in both) for both in excesses)
+
+    assert divergence(claim.epsilon) == pytest.approx(claim.delta, abs=1e-9)
+    if not claim.delta:
+        assert divergence(claim.epsilon - 1e-6) > 1e-8
+
+
+@pytest.mark.slow
+def test_edge_targets_are_accused_no_more_often_than_alpha_allows() -> None:
+    """With the rate α in each of 60 audits, as many alarms as are allowed here come once in 10^9 times or less."""
+    audits = range(5)
+    alarms = sum(len(audited(make(), audits)) for make in EDGE)
+    assert stats.binom.sf(alarms - 1, len(audits) * len(EDGE), ALPHA) > 1e-9
+
+
+def test_the_digest_is_of_what_code_does_and_not_of_its_texts(tmp_path: Path) -> None:
+    def code(text: str) -> str:
+        (tmp_path / "it.py").write_text(text, encoding="utf-8")
+        return edge._code(tmp_path / "it.py")
+
+    plain = code('"""One."""\nMOST = 3\n"""Two."""\n\ndef f():\n    """Three."""\n    return "four"\n')
+    assert code('MOST = 3  # five\n\ndef f():\n    """Six."""\n    return "four"\n') == plain
+    assert code('MOST = 3\n\ndef f():\n    return "seven"\n') != plain
+    assert code('MOST = 4\n\ndef f():\n    return "four"\n') != plain

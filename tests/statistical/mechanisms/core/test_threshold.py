@@ -1,0 +1,207 @@
+"""Streams above a threshold and keys above one: laws by their definition, losses of all small neighbours, all sizes."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.model.random_bits import SeededBits
+from checker.check import check
+from mechanisms.core.certificate import certificate
+from mechanisms.core.claims import ApproximateDP
+from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
+from mechanisms.core.records import Answer
+from mechanisms.core.threshold import NOT_REPORTED, AboveThreshold, KeysAbove, least_threshold
+from tests.unit.mechanisms.enumeration import law_of
+
+WHOLE = Answer(1, Grid(0))
+SURE = DiscreteLaplace(Fraction(1, 100))
+"""Noise of 0, but with a probability below 1e-43."""
+
+
+WIDEST, TOO_WIDE = DiscreteLaplace(Fraction(2**46)), DiscreteLaplace(2**46 + Fraction(1, 3))
+"""Noise of the largest spread that the checker accepts, and of a larger one."""
+
+
+def stream(positives: int = 1, threshold: int = 1, *laws: Any) -> AboveThreshold:
+    return AboveThreshold(WHOLE, threshold, positives, *(laws or (DiscreteLaplace(Fraction(1, 2)),) * 2))
+
+
+def at_least(value: int, scale: float) -> float:
+    q = math.exp(-1 / scale)
+    return q**value / (1 + q) if value > 0 else 1 - q ** (1 - value) / (1 + q)
+
+
+def chance(report: tuple[bool, ...], answers: tuple[int, ...], positives: int, scales: tuple[float, float]) -> float:
+    """P[report] for the threshold 1, summed over the threshold's noise."""
+    total, left = 0.0, positives
+    for noise in range(-60, 61):
+        likely, left = at_least(noise, scales[0]) - at_least(noise + 1, scales[0]), positives
+        for said, answer in zip(report, answers, strict=True):
+            above = at_least(1 + noise - answer, scales[1]) if left else 0.0
+            likely *= above if said else 1 - above
+            left -= said
+        total += likely
+    return total
+
+
+@pytest.mark.parametrize("positives", [1, 2])
+@pytest.mark.parametrize("answers", [(0, 3), (1, 1), (5, -2), (2, 2, 2)])
+def test_the_law_of_a_stream_is_that_of_the_definition(answers: tuple[int, ...], positives: int) -> None:
+    law = law_of(stream(positives).prepared(list(answers)).one, smallest=Fraction(1, 2**20))
+    missing = float(1 - sum(law.values()))
+    assert 0 <= missing < 2e-2
+    for report in product((False, True), repeat=len(answers)):
+        least, ideal = float(law.get(report, 0)), chance(report, answers, positives, (0.5, 0.5))
+        assert least - 1e-12 <= ideal <= least + missing + 1e-12
+
+
+@pytest.mark.parametrize("positives", [1, 2, 3])
+def test_one_and_many_draw_from_one_law(positives: int) -> None:
+    """Frequencies of 50,000: off by 0.03 with a probability below 1e-30 by Hoeffding."""
+    answers, term = (0, 2, 1), stream(positives)
+    drawn = term.many(list(answers), 50_000, SeededBits(positives))
+    assert drawn.dtype == np.bool_
+    for report in product((False, True), repeat=3):
+        share = np.mean(np.all(drawn == report, axis=1))
+        assert share == pytest.approx(chance(report, answers, positives, (0.5, 0.5)), abs=0.03)
+    single = [term.release(list(answers), SeededBits(seed)) for seed in range(500)]
+    assert {type(report) for report in single} == {tuple}
+    assert max(map(sum, single)) <= positives
+
+
+def test_the_claim_is_a_shift_for_the_threshold_and_two_for_each_positive() -> None:
+    answer = Answer(Fraction(5, 3), Grid(-2))  # 7 steps
+    laws = DiscreteLaplace(Fraction(14)), DiscreteLaplace(Fraction(168)), DiscreteLaplace(Fraction(105))
+    assert AboveThreshold(answer, 0, 3, *laws[:2]).claim == ApproximateDP(Fraction(1, 2) + Fraction(1, 4))
+    assert AboveThreshold(answer, 0, 3, *laws).claim == ApproximateDP(Fraction(1, 2) + Fraction(1, 4) + Fraction(1, 5))
+
+
+@pytest.mark.parametrize("positives", [1, 2, 3])
+def test_all_small_neighbours_keep_the_claim(positives: int) -> None:
+    """ε₁ = ½ and ε₂ = 1, so the scales are 2 and 2c."""
+    scales, three = (2.0, 2.0 * positives), list(product(range(3), repeat=3))
+    reports = [report for report in product((False, True), repeat=3) if sum(report) <= positives]
+    laws = {answers: [chance(report, answers, positives, scales) for report in reports] for answers in three}
+    worst = max(
+        abs(math.log(p / q))
+        for first, second in product(three, repeat=2)
+        if max(abs(a - b) for a, b in zip(first, second, strict=True)) <= 1
+        for p, q in zip(laws[first], laws[second], strict=True)
+    )
+    claim = stream(positives, 1, DiscreteLaplace(Fraction(2)), DiscreteLaplace(Fraction(2 * positives))).claim
+    assert 0.4 < worst <= float(claim.epsilon) + 1e-9  # type: ignore[union-attr]
+
+
+def test_values_of_reported_answers_have_noise_of_their_own_and_others_are_not_shown() -> None:
+    term = AboveThreshold(WHOLE, 1, 2, SURE, SURE, DiscreteLaplace(Fraction(3)))
+    drawn = term.many([0, 5, 9, 7, -3], 20_000, SeededBits(1))
+    assert np.all(drawn[:, [0, 3, 4]] == NOT_REPORTED)
+    assert np.isfinite(drawn[:, [1, 2]]).all()
+    assert [round(float(np.median(column))) for column in drawn[:, [1, 2]].T] == [5, 9]
+    assert abs(np.corrcoef(drawn[:, 1], drawn[:, 2])[0, 1]) < 0.07  # beyond it with a probability below 1e-20
+    assert np.std(drawn[:, 1]) == pytest.approx(math.sqrt(2) * 3, rel=0.1)
+    single = term.release([0, 5, 9, 7, -3], SeededBits(1))
+    assert [value == NOT_REPORTED for value in single] == [True, False, False, True, True]
+
+
+@pytest.mark.parametrize("size", [2**8 + 1, 2**15, 2**16 + 1, 2**20 + 1])
+def test_every_answer_of_a_long_stream_is_looked_at(size: int) -> None:
+    answers = np.full(size, -50.0)
+    answers[[0, size // 2, size - 1]] = 50.0
+    for positives, expected in ((2, [0, size // 2]), (3, [0, size // 2, size - 1])):
+        reported = stream(positives, 1, SURE, SURE).many(answers, 2, SeededBits(size))
+        assert all(np.flatnonzero(row).tolist() == expected for row in reported)
+    if size < 2**17:
+        assert np.flatnonzero(stream(2, 1, SURE, SURE).release(answers, SeededBits(0))).tolist() == [0, size // 2]
+
+
+def test_more_positives_than_small_integers_hold_are_counted() -> None:
+    size = 2**16 + 2
+    reported = stream(2**16, 1, SURE, SURE).many(np.full(size, 9.0), 1, SeededBits(0))
+    assert reported.sum() == 2**16
+
+
+def named(law: DiscreteLaplace, threshold: int, people: dict[str, int]) -> dict[Any, Fraction]:
+    keys = [key for key, count in people.items() for _ in range(count)]
+    return law_of(KeysAbove(law, threshold).prepared(keys).one, smallest=Fraction(1, 2**24))
+
+
+def test_keys_come_in_order_with_counts_of_the_shifted_law() -> None:
+    law, scale = DiscreteLaplace(Fraction(1, 2)), 0.5
+    drawn = named(law, 3, {"b": 2, "a": 3})
+    missing = float(1 - sum(drawn.values()))
+    only_a = sum(p for output, p in drawn.items() if [key for key, _ in output] == ["a"])
+    assert float(only_a) == pytest.approx(at_least(0, scale) * (1 - at_least(1, scale)), abs=missing + 1e-12)
+    assert all([key for key, _ in output] == sorted(key for key, _ in output) for output in drawn)
+    assert float(drawn[("a", 3), ("b", 3)]) == pytest.approx(
+        (at_least(0, scale) - at_least(1, scale)) * (at_least(1, scale) - at_least(2, scale)), abs=missing
+    )
+
+
+def test_a_key_of_one_person_is_named_with_probability_delta_at_most() -> None:
+    law = DiscreteLaplace(Fraction(1))
+    for delta in (Fraction(1, 128), Fraction(1, 3), 1e-9):
+        threshold = least_threshold(law, delta)
+        reached = at_least(threshold - 1, 1.0)
+        assert reached <= float(delta)
+        assert threshold == 2 or at_least(threshold - 2, 1.0) > float(delta)
+        claim = KeysAbove(law, threshold).claim
+        assert isinstance(claim, ApproximateDP)
+        assert (claim.epsilon, float(claim.delta)) == (1, pytest.approx(reached))
+        assert claim.delta <= delta
+
+
+@pytest.mark.parametrize("size", [2**8 + 1, 2**15 + 1, 2**16 + 1, 2**20 + 1])
+def test_counts_of_many_people_and_many_keys_are_exact(size: int) -> None:
+    term = KeysAbove(SURE, 2)
+    assert term.release(["a"] * size, SeededBits(0)) == (("a", size),)
+    assert term.many(["a"] * size + ["b"], 3, SeededBits(0)) == [(("a", size),)] * 3
+    if size < 2**17:
+        keys = [f"{number:06}" for number in range(size)]
+        (drawn,) = term.many(keys * 2, 1, SeededBits(0))
+        assert drawn == tuple((key, 2) for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "said"),
+    [
+        (lambda: stream(0), ValueError, "positives must be at least 1"),
+        (lambda: stream(1.0), TypeError, "positives must be an integer"),  # type: ignore[arg-type] # that is the test
+        (lambda: stream(1, Fraction(1, 2)), ValueError, "threshold must be a multiple of the grid's step"),  # type: ignore[arg-type]
+        (lambda: stream(1, 1, SURE, DiscreteGaussian(Fraction(1))), ValueError, "no rule|must be of pure DP"),
+        (lambda: stream(1, 1, DiscreteGaussian(Fraction(1)), DiscreteGaussian(Fraction(1))), ValueError, "of pure DP"),
+        (lambda: stream().release(["1"], SeededBits(0)), TypeError, "answers must be"),
+        (lambda: KeysAbove(SURE, 1), ValueError, "threshold must be at least 2"),
+        (lambda: KeysAbove(SURE, 2).release([b"a"], SeededBits(0)), TypeError, "keys must be strings, not bytes"),
+        (lambda: KeysAbove(SURE, 2).release([1], SeededBits(0)), TypeError, "keys must be strings, not int"),
+        (lambda: least_threshold(SURE, 0.5), ValueError, "delta must be below 1/2"),
+        (lambda: least_threshold(SURE, 0), ValueError, "delta must be above 0"),
+        (lambda: least_threshold(WIDEST, Fraction(1, 10**40_000)), ValueError, "delta must be larger"),
+        (lambda: least_threshold(TOO_WIDE, 0.1), ValueError, "the grid is too fine"),
+        (lambda: KeysAbove(TOO_WIDE, 2), ValueError, "the grid is too fine"),
+        (lambda: stream(1, 1, TOO_WIDE, SURE), ValueError, "the grid is too fine"),
+        (lambda: stream(1, 1, SURE, TOO_WIDE), ValueError, "the grid is too fine"),
+        (lambda: stream(1, 1, SURE, SURE, TOO_WIDE), ValueError, "the grid is too fine"),
+    ],
+)
+def test_bad_parameters_are_refused(make: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        make()
+
+
+def test_the_widest_noise_that_the_checker_accepts_is_drawn() -> None:
+    term = stream(2, 1, WIDEST, WIDEST, WIDEST)
+    assert KeysAbove(WIDEST, 2).many(["a"], 3, SeededBits(0)) is not None
+    assert term.many([0, 1], 50, SeededBits(0)).shape == (50, 2)
+    assert check(certificate("widest", term)).cells
+
+
+def test_keys_of_numpy_are_those_of_python() -> None:
+    assert KeysAbove(SURE, 2).release(np.array(["b", "a", "a", "b", "ä"]), SeededBits(0)) == (("a", 2), ("b", 2))

@@ -1,0 +1,85 @@
+"""The commands: declared once, imported when used, and ending in a status that says what happened."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab.cli import COMMANDS, Command, options
+
+ROOT = Path(__file__).parents[4]
+MAIN = [sys.executable, "-c", "from attacklab.cli import main; main()"]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_a_command_is_summed_up_by_its_first_line_and_its_parameters_are_declared_among_the_options(
+    command: Command,
+) -> None:
+    module = importlib.import_module(f"attacklab.cli.{command.module}")
+    assert (inspect.getdoc(module.command) or "").splitlines()[0] == command.summary
+    for parameter in inspect.signature(module.command).parameters.values():
+        place, _, name = str(parameter.annotation).partition(".")
+        assert place == "options"
+        assert hasattr(options, name)
+
+
+def test_the_help_imports_no_command_and_nothing_that_computes() -> None:
+    heavy = (
+        "numpy",
+        "scipy",
+        "gmpy2",
+        "rich",
+        "matplotlib",
+        "distributed",
+        "attacklab.cli.audit",
+        "attacklab.auditing.referee",
+    )
+    code = f"""
+import sys
+from attacklab.cli import main
+sys.argv = ["attacklab", "--help"]
+try:
+    main()
+finally:
+    print([name for name in {heavy} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
+    assert done.returncode == 0
+    assert "audit" in done.stdout
+    assert done.stderr.strip() == "[]"
+
+
+def test_the_version_is_that_of_the_distribution(attacklab: Any) -> None:
+    assert attacklab("--version") == (0, f"attacklab {metadata.version('attacklab')}\n", "")
+
+
+def test_a_mistyped_command_is_told_with_the_one_that_was_meant(attacklab: Any) -> None:
+    status, out, err = attacklab("audti")
+    assert (status, out) == (2, "")
+    assert "No such command 'audti'. Did you mean 'audit'?" in err
+
+
+def test_an_audit_does_not_import_what_only_others_need_or_what_takes_long() -> None:
+    """SciPy's modules are imported where they are first used: every worker and child process would import them."""
+    others = ["matplotlib", "distributed", "experiments", "scipy.linalg", "scipy.special", "scipy.stats"]
+    code = f"import sys, attacklab.cli.audit, attacklab.cli.prove; print({{*{others}}} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
+    assert (done.returncode, done.stdout.strip()) == (0, "set()")
+
+
+def test_output_that_nobody_reads_does_not_end_in_the_status_of_a_refuted_claim(tmp_path: Path) -> None:
+    with subprocess.Popen(  # noqa: S603 - our own code
+        [*MAIN, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (2, b"")

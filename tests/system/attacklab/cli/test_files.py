@@ -1,0 +1,295 @@
+"""What a command leaves behind whatever the target, the terminal and the files are: nothing lost, nothing destroyed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import shlex
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attacklab.cli.messages import say
+from attacklab.cli.output import error_console
+from attacklab.model.findings import Verdict, read_record
+from tests.system.attacklab.cli import forked
+from tests.system.attacklab.cli.forked import Done
+
+ROOT = Path(__file__).parents[4]
+MAIN = [sys.executable, "-c", "from attacklab.cli import main; main()"]
+
+TARGETS = r"""
+import atexit, os, sys
+import numpy as np
+
+def leaking(answer, trials, rng):
+    return answer + rng.laplace(0.0, 1.0, trials)
+
+def rounded(answer, trials, rng):
+    steps = rng.geometric(1 - np.exp(-1.0), trials) - rng.geometric(1 - np.exp(-1.0), trials)
+    return np.floor(answer) + steps
+
+def printing(answer, trials, rng):
+    print('{"printed": 1}')
+    os.write(1, b"written\n")
+    return leaking(answer, trials, rng)
+
+def chunked(records, trials, rng):
+    chunks = np.array_split(np.clip(records, 0, 1), 600)
+    return np.mean([max(chunk, default=0.0) for chunk in chunks]) + rng.laplace(0.0, 1 / 600, trials)
+
+def steering(answer, trials, rng):
+    raise ValueError("\x1b[2J\n::error::hacked ##[error]hacked \u202e")
+"""
+
+NOWHERE = "import sys\nsys.path.clear()\n"
+MOVING = "import os\nos.makedirs('elsewhere', exist_ok=True)\nos.chdir('elsewhere')\n"
+LEAVING = "import atexit\natexit.register(print, 'goodbye')\n"
+
+LEAKING = "audit targets.py:leaking --kind noise --epsilon 1 --attack low_bit_laplace --trials 2000 --workers 1"
+
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no forks there")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "targets.py").write_text(TARGETS)
+    (tmp_path / "moving.py").write_text(MOVING + TARGETS)
+    (tmp_path / "nowhere.py").write_text(NOWHERE + TARGETS)
+    (tmp_path / "leaving.py").write_text(LEAVING + TARGETS)
+    return tmp_path
+
+
+def run(folder: Path, line: str, *, output: int | None = None, env: dict[str, str] | None = None) -> Done:
+    return forked.run(folder, *line.split(), output=output, env=env)
+
+
+def verdicts(text: bytes) -> list[str]:
+    return [finding["verdict"] for finding in json.loads(text)["findings"]]
+
+
+def test_findings_are_in_their_files_whether_or_not_the_table_is_read(folder: Path) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = run(folder, f"{LEAKING} --json out.json --sarif out.sarif", output=writes)
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert [finding.verdict for finding in read_record(folder / "out.json")["findings"]] == [Verdict.VIOLATED]
+    assert len(json.loads((folder / "out.sarif").read_text())["runs"][0]["results"]) == 1
+
+
+def test_a_terminal_without_greek_letters_shows_the_rest_and_json_has_all(folder: Path) -> None:
+    done = run(folder, LEAKING, env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"The claim of leaking, ? = 1.0, is refuted" in done.stdout
+    done = run(folder, f"{LEAKING} --json -", env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 1
+    assert "ε" in done.stdout.decode("utf-8")
+    assert verdicts(done.stdout) == ["violated"]
+
+
+@pytest.mark.ci
+def test_findings_are_in_their_files_if_there_is_no_output_at_all(folder: Path) -> None:
+    code = "from attacklab.cli.supervised import main; main()"
+    words = shlex.join([sys.executable, "-c", code, *f"{LEAKING} --json out.json".split()])
+    environment = {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["/bin/sh", "-c", f"{words} >&- 2>&-"], cwd=folder, env=environment, check=False)  # noqa: S603
+    assert done.returncode == 1
+    assert verdicts((folder / "out.json").read_bytes()) == ["violated"]
+
+
+def test_messages_that_nobody_reads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Broken())
+    say("one")
+    error_console().print("two")
+
+
+def test_a_full_disk_takes_the_table_or_a_file_and_nothing_else(folder: Path) -> None:
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - as the shell opens it
+        done = run(folder, f"{LEAKING} --json out.json", output=full.fileno())
+    assert done.returncode == 2
+    assert b"No space left" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert verdicts((folder / "out.json").read_bytes()) == ["violated"]
+    done = run(folder, f"{LEAKING} --json /dev/full --sarif out.sarif")
+    assert (done.returncode, done.stderr) == (2, b"attacklab: cannot write to /dev/full: No space left on device\n")
+    assert b"violated" in done.stdout
+    assert (folder / "out.sarif").is_file()
+
+
+def test_no_command_overwrites_what_it_did_not_write(folder: Path) -> None:
+    lines = [f"{LEAKING} {option}" for option in ("--json", "--sarif", "--html")]
+    lines += ["calibrate laplace_scale targets.py:leaking --json"]
+    lines += [f"prove targets.py:leaking {option}" for option in ("--json", "--sarif")]
+    for line in lines:
+        done = run(folder, f"{line} targets.py")
+        assert done.returncode == 2, line
+        assert b"targets.py was not written by attacklab, so it is kept" in done.stderr
+        assert (folder / "targets.py").read_text() == TARGETS
+
+
+def test_two_files_of_one_name_are_refused(folder: Path) -> None:
+    for names in (
+        "--json out --resume out",
+        "--json out --sarif ./out",
+        "--json - --sarif /dev/stdout",
+        "--html out --sarif out",
+    ):
+        done = run(folder, f"{LEAKING} {names}")
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"name the same file" in done.stderr
+
+
+def test_the_page_for_people_is_written_beside_the_findings(folder: Path) -> None:
+    for _ in range(2):  # the second one replaces the first
+        done = run(folder, f"{LEAKING} --json out.json --html deep/out.html")
+        assert done.returncode == 1
+        assert "is refuted by low_bit_laplace" in (folder / "deep" / "out.html").read_text(encoding="utf-8")
+    assert b"--html needs the name of a file" in run(folder, f"{LEAKING} --html -").stderr
+
+
+def test_a_device_stays_one_and_standard_output_by_name_takes_the_place_of_the_table(folder: Path) -> None:
+    done = run(folder, f"{LEAKING} --json /dev/stdout --sarif /dev/null")
+    assert done.returncode == 1
+    assert verdicts(done.stdout) == ["violated"]
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_what_a_target_prints_is_not_among_the_findings(folder: Path) -> None:
+    line = LEAKING.replace(":leaking", ":printing")
+    done = run(folder, f"{line} --json -")
+    assert done.returncode == 1
+    assert verdicts(done.stdout) == ["violated"]
+    assert b'{"printed": 1}' in done.stderr
+    assert b"written" in done.stderr
+    assert b"printed" not in run(folder, line).stdout
+
+
+@pytest.mark.ci
+def test_what_a_target_prints_at_the_end_is_not_among_the_findings(folder: Path) -> None:
+    command = [*MAIN, *f"{LEAKING.replace('targets.py', 'leaving.py')} --json -".split()]
+    done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False)  # noqa: S603 - our own
+    assert (done.returncode, done.stderr) == (1, b"goodbye\n")
+    assert verdicts(done.stdout) == ["violated"]
+
+
+def test_a_target_that_goes_elsewhere_takes_no_file_with_it(folder: Path) -> None:
+    line = LEAKING.replace("targets.py", "moving.py")
+    done = run(folder, f"{line} --json out.json --sarif deep/out.sarif --resume kept.jsonl")
+    assert (done.returncode, b"attacklab:" in done.stderr) == (1, False)
+    assert verdicts((folder / "out.json").read_bytes()) == ["violated"]
+    assert (folder / "deep" / "out.sarif").is_file()
+    assert (folder / "kept.jsonl").is_file()
+    assert not list((folder / "elsewhere").iterdir())
+
+
+CHUNKS = "audit targets.py:chunked --kind mean --lower 0 --upper 1 --relation add-remove --epsilon 1 --workers 1"
+
+
+def test_a_long_pair_is_replayed_from_the_findings(folder: Path) -> None:
+    assert run(folder, f"{CHUNKS} --attack position_chunks --trials 2000 --json found.json").returncode == 1
+    found = [one.pair for one in read_record(folder / "found.json")["findings"] if one.verdict is Verdict.VIOLATED]
+    assert all(pair["first"]["shape"][0] > 600 for pair in found)
+    done = run(folder, f"{CHUNKS} --attack black_box --trials 2000 --pairs found.json --json again.json")
+    assert done.returncode == 1
+    again = [one.pair for one in read_record(folder / "again.json")["findings"]]
+    assert found[0] in again
+
+
+def test_a_run_cannot_be_kept_in_a_device(folder: Path) -> None:
+    done = run(folder, f"{LEAKING} --resume /dev/zero")
+    told = "attacklab: /dev/zero cannot keep results: it is not a regular file; choose another one\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", told.encode())
+
+
+def test_a_disk_that_fills_up_takes_what_would_be_kept_and_no_finding(folder: Path) -> None:
+    code = "from attacklab.cli.supervised import main; main()"
+    environment = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}  # or else it would be cut off as well
+    for blocks, kept in ((0, 0), (2, 1024)):  # of 512 bytes: none for the first line, or not enough for the rest
+        words = shlex.join([sys.executable, "-c", code, *f"{LEAKING} --resume kept.{blocks}".split()])
+        limited = f"ulimit -f {blocks}; exec {words} 2>&1 | cat"
+        done = subprocess.run(  # noqa: S603
+            ["/bin/sh", "-c", limited], cwd=folder, env=environment, capture_output=True, check=False
+        )
+        told = done.stdout.decode()
+        assert "File too large; the audit goes on, and no further results are kept" in told
+        assert told.count("no further results are kept") == 1
+        assert "low_bit_laplace  violated" in told
+        assert (folder / f"kept.{blocks}").stat().st_size == kept
+
+
+def test_a_page_takes_the_place_of_no_findings_and_a_script_is_made_of_no_device(folder: Path) -> None:
+    assert run(folder, f"{LEAKING} --json out.json").returncode == 1
+    before = (folder / "out.json").read_bytes()
+    done = run(folder, f"{LEAKING} --html out.json")
+    told = b"out.json holds a JSON record, not a page of HTML, so it is kept; choose another file, or remove it"
+    assert (done.returncode, done.stderr) == (2, b"attacklab: " + told + b"\n")
+    assert (folder / "out.json").read_bytes() == before
+    done = run(folder, "poc /dev/zero")
+    assert (done.returncode, done.stderr) == (2, b"attacklab: /dev/zero is not a regular file; name the file itself\n")
+
+
+def test_what_a_target_says_steers_neither_a_terminal_nor_a_log(folder: Path) -> None:
+    line = LEAKING.replace(":leaking", ":steering")
+    done = run(folder, f"{line} --sarif out.sarif --json out.json")
+    log = json.loads((folder / "out.sarif").read_text())
+    told = log["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+    for text in (done.stdout.decode(), told):
+        assert "hacked" in text
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "##[" not in text
+        assert not any(word.startswith("::") for word in text.split())
+    assert "\x1b[2J" in json.loads((folder / "out.json").read_text())["findings"][0]["reason"]
+
+
+def test_what_a_target_says_when_it_is_loaded_does_not_either(folder: Path) -> None:
+    (folder / "broken.py").write_text("raise ValueError('\\x1b[2J\\n::error::hacked')")
+    done = run(folder, LEAKING.replace("targets.py", "broken.py"))
+    assert done.returncode == 2
+    assert done.stderr == rb"attacklab: broken.py cannot be loaded: ValueError: \x1b[2J : :error::hacked" + b"\n"
+
+
+@pytest.mark.parametrize(("line", "columns"), [("list", "0"), ("list", "1"), (LEAKING, "-3")])
+def test_any_width_prints_all_of_it(folder: Path, line: str, columns: str) -> None:
+    done = run(folder, line, env={"COLUMNS": columns})
+    words = done.stdout.decode().split()
+    assert done.stderr == b""
+    assert "attack" in words or columns == "1"
+    assert len(words) > 30 if line == "list" else "violated" in words
+
+
+@pytest.mark.parametrize("forced", [{}, {"FORCE_COLOR": "1"}])
+def test_without_a_terminal_no_line_is_wrapped(folder: Path, forced: dict[str, str]) -> None:
+    done = run(folder, f"{LEAKING.replace('leaking', 'rounded')}", env={"COLUMNS": "", **forced})
+    assert any(
+        line.startswith("    not refuted; ") and line.endswith(" the claim allows 0.462")
+        for line in done.stdout.decode().splitlines()
+    )
+
+
+def test_a_terminal_whose_width_is_said_to_be_0_shows_the_findings(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    done = run(folder, LEAKING, output=theirs, env={"COLUMNS": "0", "TERM": "xterm"})
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert done.returncode == 1
+    assert "violated" in shown
+
+
+def test_a_target_that_changes_where_modules_are_found_loses_no_finding(folder: Path) -> None:
+    done = run(folder, LEAKING.replace("targets.py", "nowhere.py") + " --json f.json --sarif f.sarif")
+    assert done.returncode == 1, done.stderr
+    assert any(finding.refutes for finding in read_record(folder / "f.json")["findings"])
+    assert json.loads((folder / "f.sarif").read_text())["runs"][0]["results"]

@@ -1,0 +1,104 @@
+"""The program `attacklab`: whatever a target does to its process, the status says what was found, and no more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+MAIN = [sys.executable, "-c", "from attacklab.cli.supervised import main; main()"]
+POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="the parent is there where a system can fork")
+
+TARGETS = """
+import os
+import signal
+import time
+
+def leaking(answer, trials, rng):
+    return answer + rng.laplace(0.0, 1.0, trials)
+
+def leaves(answer, trials, rng):
+    os._exit(0)
+
+def crashes(answer, trials, rng):
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+def waits(answer, trials, rng):
+    open("began", "w").close()
+    for _ in range(6000):  # a signal that comes just before a sleep is handled after it
+        time.sleep(0.01)
+
+class PanicException(BaseException):
+    pass
+
+def panics(answer, trials, rng):
+    raise PanicException("index out of bounds")
+"""
+
+
+def audited(folder: Path, name: str, *options: str) -> list[str]:
+    (folder / "targets.py").write_text(TARGETS)
+    claimed = ["--kind", "noise", "--epsilon", "1"]
+    return [*MAIN, "audit", f"targets.py:{name}", *claimed, "--attack", "generator_seed", *options]
+
+
+def run(line: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("leaves", "was ended from within (status 0)"),
+        pytest.param("crashes", "was killed by SIGSEGV", marks=pytest.mark.ci),
+    ],
+)
+def test_a_target_that_ends_the_process_is_noticed(tmp_path: Path, name: str, told: str) -> None:
+    done = run(audited(tmp_path, name, "--trials", "100"), tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == (
+        f"attacklab: the process {told}, so nothing was judged; run the target in a process of its own: --isolate"
+    )
+
+
+def test_an_exception_that_is_not_an_exception_is_an_error_finding(tmp_path: Path) -> None:
+    done = run(audited(tmp_path, "panics", "--trials", "100", "--json", "-"), tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert '"verdict": "error"' in done.stdout
+
+
+@POSIX
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("number", "status", "group"),
+    [(signal.SIGINT, 130, True), (signal.SIGTERM, -signal.SIGTERM, False), (signal.SIGKILL, -signal.SIGKILL, True)],
+)
+def test_a_signal_ends_the_command_and_the_process_that_works_for_it(
+    tmp_path: Path, number: signal.Signals, status: int, group: bool
+) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(  # noqa: S603
+        audited(tmp_path, "waits", "--trials", "100"),
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "began").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        (os.killpg if group else os.kill)(process.pid, number)
+        _, told = process.communicate(timeout=30)  # its end: the working process holds the stream open too
+    assert process.returncode == status, told
+    assert "Traceback" not in told
+    assert ("interrupted, nothing was saved" in told) is (number is signal.SIGINT)

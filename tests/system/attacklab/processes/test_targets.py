@@ -1,0 +1,572 @@
+"""Targets in another process: whatever they do to it is reported in one line, and no process is left behind."""
+
+from __future__ import annotations
+
+import ast
+import os
+import pickle
+import platform
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.auditing.attacks import ATTACKS
+from attacklab.auditing.referee import audit
+from attacklab.model.claims import PrivacyClaim, Profile
+from attacklab.model.errors import TargetError, UsageError
+from attacklab.model.findings import Verdict
+from attacklab.model.floats import require_ieee_arithmetic
+from attacklab.model.loading import load_target
+from attacklab.model.targets import Kind, Target
+from attacklab.processes import targets as module
+from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
+from attacklab.processes.targets import ProcessRelease, external, isolated
+from tests.system.attacklab.processes.looking import ends, is_alive
+
+MISBEHAVING = str(Path(__file__).with_name("misbehaving.py"))
+EXAMPLES = Path(__file__).parents[4] / "examples"
+MEMORY = 4 << 30
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the facility is Linux's")
+X86_64_GLIBC = pytest.mark.skipif(
+    platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
+    reason="the tests know the control registers of x86-64 under glibc only",
+)
+
+Made = Callable[..., Target]
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def release_of(target: Target) -> ProcessRelease:
+    assert isinstance(target.release, ProcessRelease)
+    return target.release
+
+
+def pid_of(target: Target) -> int:
+    pid = release_of(target).pid
+    assert pid is not None
+    return pid
+
+
+@pytest.fixture
+def made() -> Iterator[Made]:
+    """Makes targets in other processes, and ends those after the test."""
+    targets: list[Target] = []
+
+    def make(maker: Callable[..., Target], *arguments: Any, **parameters: Any) -> Target:
+        targets.append(maker(*arguments, **{"kind": Kind.NOISE, "epsilon": 1.0, **parameters}))
+        return targets[-1]
+
+    yield make
+    for target in targets:
+        release_of(target).close()
+
+
+@pytest.fixture
+def misbehaving(made: Made) -> Made:
+    return lambda name, **parameters: made(isolated, f"{MISBEHAVING}:{name}", **parameters)
+
+
+@pytest.fixture
+def shell(made: Made) -> Made:
+    return lambda script, **parameters: made(external, ["sh", "-c", script], **parameters)
+
+
+def failure_of(target: Target, trials: int = 3, answer: Any = 0.0) -> ChildError:
+    with pytest.raises(TargetError) as raised:
+        target.outputs(answer, trials, rng())
+    assert "\n" not in str(raised.value)
+    assert isinstance(raised.value.__cause__, ChildError)
+    return raised.value.__cause__
+
+
+# What is sent, and what comes back
+
+
+def test_an_isolated_target_gives_what_it_gives_here_under_the_same_seed(misbehaving: Made) -> None:
+    here = rng(int(rng(7).integers(1 << 63)))
+    assert misbehaving("sound").outputs(0.5, 1000, rng(7)).tobytes() == (0.5 + here.laplace(size=1000)).tobytes()
+
+
+def test_outputs_keep_every_bit_and_their_format(misbehaving: Made) -> None:
+    expected = np.array([5e-324, -5e-324, -0.0, 0.0, sys.float_info.max, sys.float_info.min, 0.1, np.inf, -np.inf])
+    assert misbehaving("bits").outputs(0.0, 9, rng()).tobytes() == expected.tobytes()
+    half = misbehaving("half_precision").outputs(0.0, 3, rng())
+    assert half.dtype == np.float16
+    assert half.tobytes() == np.array([6e-8, -0.0, 65504.0], dtype=np.float16).tobytes()
+
+
+def test_inputs_keep_every_bit_and_their_type(misbehaving: Made) -> None:
+    values = np.array([5e-324, -0.0, sys.float_info.max, 0.1, np.inf])
+    echo = misbehaving("echo", kind=Kind.SUM, bounds=(0.0, 1.0))
+    assert echo.outputs(values, 5, rng()).tobytes() == values.tobytes()
+    assert echo.outputs(np.arange(5)[::-1] - 2, 5, rng()).tolist() == [2, 1, 0, -1, -2]
+    types = misbehaving("type_of_input", kind=Kind.DATASET)
+    for input_, name in (
+        (values, "ndarray float64"),
+        (np.zeros(2, dtype=np.float32), "ndarray float32"),
+        (np.arange(3), "ndarray int64"),
+        (np.zeros((2, 0, 3)), "ndarray float64"),
+        (np.array([True, False]), "ndarray bool"),
+        (np.float32(1), "float32 float32"),
+        (1.0, "float "),
+        (1, "int "),
+        ([1, 2.0, None], "list "),
+    ):
+        codes = types.outputs(input_, 1, rng())[0]
+        assert "".join(map(chr, codes)) == name
+
+
+def test_what_a_target_does_to_its_input_or_streams_does_not_disturb(misbehaving: Made) -> None:
+    in_place = misbehaving("works_in_place", kind=Kind.SUM, bounds=(0.0, 1.0))
+    assert in_place.outputs(np.ones(3), 1, rng()).tolist() == [3.0]
+    for name in ("prints", "reads_input", "chatters"):
+        assert len(misbehaving(name).outputs(0.0, 10, rng())) == 10, name
+
+
+def test_failures_and_nan_among_the_outputs_come_through(misbehaving: Made) -> None:
+    echo = misbehaving("echo", kind=Kind.DATASET)
+    assert echo.outputs([1.5, None, -0.0], 3, rng()).tolist() == [1.5, None, -0.0]
+    for name in ("not_a_number", "not_a_number_in_a_list"):
+        assert np.isnan(misbehaving(name).outputs(0.0, 3, rng())[-1]), name
+
+
+def test_a_target_that_draws_from_the_global_generators_can_be_replayed(misbehaving: Made) -> None:
+    target = misbehaving("legacy_sampler")
+    first = target.outputs(0.0, 100, rng(5))
+    assert first.tobytes() != target.outputs(0.0, 100, rng(6)).tobytes()
+    release_of(target).close()
+    assert first.tobytes() == target.outputs(0.0, 100, rng(5)).tobytes()
+
+
+@pytest.mark.ci
+def test_large_requests_and_answers_do_not_block_each_other(made: Made) -> None:
+    program = (
+        "import sys, json\nfor line in sys.stdin: print(json.dumps({'outputs': json.loads(line)['input']}), flush=True)"
+    )
+    target = made(external, [sys.executable, "-c", program], kind=Kind.SUM, bounds=(0.0, 1.0))
+    values = rng().normal(size=200_000)
+    assert target.outputs(values, len(values), rng()).tobytes() == values.tobytes()
+
+
+def test_threads_take_turns_and_a_copy_has_a_child_of_its_own(misbehaving: Made) -> None:
+    target = misbehaving("sound")
+    seeds = range(8)
+    with ThreadPoolExecutor(8) as threads:
+        outputs = list(threads.map(lambda seed: target.outputs(0.0, 1000, rng(seed)).tobytes(), seeds))
+    copied = pickle.loads(pickle.dumps(target))  # noqa: S301
+    assert outputs == [copied.outputs(0.0, 1000, rng(seed)).tobytes() for seed in seeds]
+    assert pid_of(copied) != pid_of(target)
+    release_of(copied).close()
+
+
+# What goes wrong
+
+
+def test_a_misbehaving_target_is_told_in_one_line(misbehaving: Made) -> None:
+    for name, told in (
+        ("vanishes", "crash: exited with status 3 before answering; it said: out of cheese"),
+        ("too_many", "wrong number of outputs: 4 outputs for 3 trials"),
+        ("too_few", "wrong number of outputs: 2 outputs for 3 trials"),
+        ("nothing", "garbage: it returned NoneType, not an array or a list of outputs"),
+        ("code", "garbage: its outputs: values of type function cannot be sent"),
+    ):
+        error = failure_of(misbehaving(name))
+        assert str(error).startswith(told), name
+        assert told.startswith(error.failure)
+
+
+def test_an_exception_of_the_release_is_handed_on_and_the_process_goes_on(misbehaving: Made) -> None:
+    for name, told in (
+        ("raises", "ReleaseError: ZeroDivisionError: of all things"),
+        ("raises_silently", "ReleaseError: Silent:$"),
+        ("exits", "ReleaseError: SystemExit: 3"),
+    ):
+        target = misbehaving(name)
+        pid = pid_of(target)
+        with pytest.raises(TargetError, match=told) as raised:
+            target.outputs(0.0, 3, rng())
+        assert isinstance(raised.value.__cause__, ReleaseError)
+        assert release_of(target).pid == pid
+
+
+def test_an_adversary_that_sees_failures_sees_those_of_the_release_and_not_of_its_process(misbehaving: Made) -> None:
+    seen = misbehaving("raises").outputs(0.0, 2, rng(), sees_failures=True).tolist()
+    assert [failure.message for failure in seen] == ["ZeroDivisionError: of all things"] * 2
+    with pytest.raises(TargetError, match="vanishes: crash: exited with status 3"):
+        misbehaving("vanishes").outputs(0.0, 2, rng(), sees_failures=True)
+
+
+@X86_64_GLIBC
+def test_a_switched_floating_point_mode_is_noticed_and_stays_in_the_child(
+    misbehaving: Made, made: Made, tmp_path: Path
+) -> None:
+    file = tmp_path / "fast_math.py"
+    file.write_text(
+        "import ctypes\nctypes.CDLL(None).fesetround(0x800)\n"
+        "def laplace(answer, trials, rng):\n    return [answer] * trials\n"
+    )
+    for target, told in (
+        (misbehaving("rounds_upward"), "sums are not rounded to nearest, ties to even after a call"),
+        (misbehaving("flushes_to_zero"), "subnormal numbers are flushed to zero after a call"),
+        (made(isolated, f"{file}:laplace"), "sums are not rounded to nearest, ties to even before a call"),
+    ):
+        assert str(failure_of(target)) == f"arithmetic mode: {told}"
+        require_ieee_arithmetic()
+
+
+def test_a_crash_names_its_signal_and_the_next_request_starts_anew(misbehaving: Made) -> None:
+    target = misbehaving("segfaults")
+    before = pid_of(target)
+    assert str(failure_of(target, answer=1.0)) == "crash: killed by SIGSEGV"
+    assert release_of(target).pid is None
+    assert len(target.outputs(0.0, 10, rng())) == 10
+    assert pid_of(target) != before
+
+
+@pytest.mark.ci
+def test_the_rest_of_an_audit_goes_on_after_a_crash(misbehaving: Made) -> None:
+    target = misbehaving("segfaults_on_many", kind=Kind.SELECTION)
+    verdicts = {(finding.verdict, finding.attack): finding.reason for finding in audit(target, ATTACKS, trials=100)}
+    failed = [reason for (verdict, _), reason in verdicts.items() if verdict is Verdict.ERROR]
+    assert failed
+    assert all("crash: killed by SIGSEGV" in reason for reason in failed)
+    assert {verdict for verdict, _ in verdicts} - {Verdict.ERROR, Verdict.NOT_APPLICABLE}
+
+
+@LINUX
+def test_a_hang_and_a_slow_computation_are_told_apart_and_not_waited_for_once_an_attack(misbehaving: Made) -> None:
+    for name, told, waits in (
+        ("hangs", "hang: no answer within 0.5 s, and the process is idle", 1),
+        ("computes_forever", "time limit: still computing after 0.5 s", 3),
+    ):
+        findings = audit(misbehaving(name, seconds=0.5), ATTACKS, trials=100)
+        late = [finding.reason for finding in findings if finding.verdict is Verdict.ERROR]
+        assert len(late) > waits
+        assert 1 <= sum(reason.endswith(told) for reason in late) <= waits
+        assert not any(finding.refutes for finding in findings)
+
+
+@LINUX
+def test_a_memory_limit_holds_and_a_crash_under_it_mentions_it(misbehaving: Made, shell: Made) -> None:
+    error = failure_of(misbehaving("devours_memory", memory_bytes=MEMORY))
+    assert error.failure is ChildFailure.MEMORY_LIMIT
+    assert "Unable to allocate 32.0 GiB" in str(error)
+    assert len(misbehaving("sound", memory_bytes=MEMORY).outputs(0.0, 10, rng())) == 10
+    error = failure_of(shell("read -r request; kill -s SEGV $$", memory_bytes=MEMORY))
+    assert str(error) == f"crash: killed by SIGSEGV, under a memory limit of {MEMORY} bytes"
+
+
+def test_a_program_that_misbehaves_is_told_in_one_line(shell: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attacklab.processes.lines.LONGEST_LINE", 1 << 20)
+    for script, told in (
+        ("read -r request; echo hello; sleep 9", "garbage: not a line of JSON: 'hello'"),
+        ("""read -r r; printf '{"outputs": [1,2,3]}\n{"outputs": [1,2,3]}\n'; sleep 9""", "bytes too many"),
+        ("""read -r r; printf '{"binary": "i8", "count": 3}\nshort'""", "crash: exited with status 0 before answering"),
+        ("""read -r r; printf '{"binary": "i8", "count": 4}\n'""", "wrong number of outputs: 4 outputs for 3 trials"),
+        ("read -r r; exec >&-; sleep 9", "garbage: it closed its output without an answer"),
+        ("kill -s KILL 0", "crash: killed by SIGKILL"),
+        ("exit 5", "crash: exited with status 5 before answering"),
+        ("""read -r r; echo '{"error": "no luck", "failure": "memory limit"}'""", "memory limit: no luck"),
+        ("read -r r; cat /dev/zero", "it wrote a line of more than 1048576 bytes; use a binary frame"),
+    ):
+        assert told in str(failure_of(shell(script))), script
+    keeps_open = shell("read -r r; sleep 9 & kill -s SEGV $$", seconds=0.3)  # another process does
+    assert str(failure_of(keeps_open)) == "crash: killed by SIGSEGV"
+
+
+def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next(shell: Made) -> None:
+    target = shell("""read -r r; echo '{"outputs": [1]}'; sleep 0.1; echo '{"outputs": [2]}'; cat""")
+    assert target.outputs(0.0, 1, rng()).tolist() == [1]
+    running = release_of(target)._running
+    assert running is not None
+    assert select.select([running._stdout], [], [], 30)[0]
+    assert "bytes too many before the request" in str(failure_of(target, trials=1))
+
+
+# What is left behind
+
+
+@LINUX
+def test_no_process_is_left_by_a_failure_an_interrupt_or_a_target_that_is_let_go(misbehaving: Made) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    hanging = misbehaving("hangs", seconds=0.3)
+    pid = pid_of(hanging)
+    failure_of(hanging)
+    assert ends(pid)
+
+    hanging = misbehaving("hangs")
+    pid = pid_of(hanging)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            hanging.outputs(0.0, 1, rng())
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert ends(pid)
+
+    leaving = misbehaving("leaves_a_process")
+    grandchild = int(leaving.outputs(0.0, 1, rng())[0])
+    assert is_alive(grandchild)
+    release_of(leaving).close()
+    assert ends(grandchild)
+
+    let_go = isolated(f"{MISBEHAVING}:sound", kind=Kind.NOISE, epsilon=1.0)
+    pid = pid_of(let_go)
+    assert is_alive(pid)
+    del let_go
+    assert ends(pid)
+
+
+def run_lab(lines: str) -> subprocess.Popen[str]:
+    beginning = f"""
+import os, numpy as np
+from attacklab.processes.targets import isolated
+from attacklab.model.targets import Kind
+def made(name): return isolated({MISBEHAVING!r} + ":" + name, kind=Kind.NOISE, epsilon=1.0)
+def ask(target): return int(target.outputs(0.0, 1, np.random.default_rng())[0])
+"""
+    return subprocess.Popen([sys.executable, "-c", beginning + lines], stdout=subprocess.PIPE, text=True)  # noqa: S603
+
+
+def test_a_killed_lab_leaves_no_process_even_if_the_target_hangs() -> None:
+    with run_lab("target = made('hangs')\nprint(target.release.pid, flush=True)\nask(target)") as lab:
+        assert lab.stdout is not None
+        pid = int(lab.stdout.readline())
+        time.sleep(0.1)
+        os.kill(pid, 0)
+        lab.kill()
+    assert ends(pid)
+
+
+@pytest.mark.ci
+def test_a_fork_has_a_child_of_its_own_and_a_lab_that_ends_leaves_none() -> None:
+    script = """
+target = made("process_id")
+first = ask(target)
+if os.fork() == 0:
+    print(ask(target), flush=True)
+    os._exit(0)
+os.wait()
+print(first, ask(target))
+"""
+    with run_lab(script) as lab:
+        assert lab.stdout is not None
+        forked, first, again = map(int, lab.stdout.read().split())
+    assert first == again != forked
+    assert ends(first, forked)
+
+
+# How targets are loaded
+
+LIBRARY = """
+from attacklab.model.claims import Profile, Renyi
+from attacklab.model.domains import Domain
+from attacklab.model.targets import Target
+__version__ = "2.5"
+def release(records, trials, rng):
+    return rng.normal(size=trials)
+def maker(epsilon=0.1, bounds=(0.0, 1.0)):
+    return Target.sum(release, epsilon=epsilon, delta=2**-40, bounds=bounds, name="noisy sum")
+ready = maker()
+renyi = Target.noise(release, claim=Renyi((1.1, 7), (0.1, 1 / 3)), domain=Domain(bounds=(0.1, 2)))
+profile = Target.noise(release, claim=Profile([(0.1, 1 / 3), (0.3, 2**-1074)], name="0x1p+1"))
+class Old:
+    epsilon, delta = 0.1, 2**-40
+class OldTarget:
+    name, kind, claim, version, sensitivity = "old", "noise", Old(), "1", 1.0
+    bounds = noise_scale = relation = None
+    release = staticmethod(release)
+old = OldTarget()
+"""
+
+
+def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(made: Made, tmp_path: Path) -> None:
+    file = tmp_path / "library_targets.py"
+    file.write_text(LIBRARY)
+    declared: list[tuple[str, dict[str, Any]]] = [
+        ("ready", {}),
+        ("maker", {"epsilon": 0.3, "bounds": (0.1, 7.0)}),
+        ("renyi", {}),
+        ("profile", {}),
+    ]
+    for name, parameters in declared:
+        there = made(isolated, f"{file}:{name}", **{"kind": None, "epsilon": None, **parameters})
+        here = load_target(f"{file}:{name}", **parameters)
+        for attribute in ("name", "kind", "claim", "sensitivity", "bounds", "noise_scale", "domain", "version"):
+            assert getattr(there, attribute) == getattr(here, attribute), f"{attribute} of {name}"
+        assert (there.domain is None) is (name != "renyi")
+    assert len(there.outputs(0.0, 5, rng())) == 5
+    old = made(isolated, f"{file}:old", kind=None, epsilon=None)  # of an attacklab that knew only epsilon and delta
+    assert (old.name, old.claim) == ("old", PrivacyClaim(0.1, 2**-40))
+
+
+def test_a_bare_release_in_another_process_takes_a_claim_of_any_kind(made: Made, misbehaving: Made) -> None:
+    curve = Profile([(0.0, 0.25), (1.0, 1e-9)])
+    assert misbehaving("sound", epsilon=None, claim=curve).claim == curve
+    assert made(external, ["true"], epsilon=None, claim=curve).claim == curve
+    with pytest.raises(UsageError, match="give an epsilon \\(and delta\\) or a claim, not both: a privacy profile"):
+        made(external, ["true"], claim=curve)
+
+
+def test_a_target_that_cannot_be_loaded_is_told_in_one_line(made: Made) -> None:
+    sound, claimless = f"{MISBEHAVING}:sound", {"kind": None}
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("nonsense", {}, "must be written path/file.py:name"),
+        ("no/such/file.py:f", {}, "there is no file no/such/file.py"),
+        (f"{MISBEHAVING}:absent", {}, "has no 'absent'"),
+        (f"{MISBEHAVING}:FE_UPWARD", {}, "is of type int, not a release function"),
+        (sound, claimless, "looks like a release function; add --kind and --epsilon, or name a Target"),
+        (sound, {"epsilon": None}, "needs a claim; add --epsilon, --rho, --mu or --rdp$"),
+        (sound, {"bounds": (0.0, 1.0)}, "^a noise target takes no bounds$"),
+        (sound, {"epsilon": -1.0}, "epsilon must be"),
+        (sound, {"delta": "1e-6"}, "^delta must be a number or numbers, not '1e-6'$"),
+        (sound, {"seconds": 0.0}, "seconds must be finite and greater than 0"),
+        (sound, {"seconds": float("nan")}, "seconds must be finite and greater than 0"),
+        (sound, {"memory_bytes": 1023}, "memory_bytes must be at least 1024, not 1023"),
+        (sound, {"python": "no-such-python"}, "there is no program 'no-such-python'"),
+        ("no.such.module:f", {}, "ModuleNotFoundError"),
+    ]
+    for spec, parameters, told in cases:
+        with pytest.raises(ValueError, match=told) as raised:
+            made(isolated, spec, **parameters)
+        assert "\n" not in str(raised.value)
+    for command in (["no-such-program", "-x"], []):
+        with pytest.raises(ValueError, match="there is no program"):
+            made(external, command)
+
+
+def test_a_target_whose_import_hangs_is_told(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "slow.py"
+    file.write_text("import time\ntime.sleep(1000)\n")
+    monkeypatch.setattr(module, "STARTING_SECONDS", 1.0)
+    with pytest.raises(ValueError, match=r"hang: no answer within 1 s|time limit: still computing after 1 s"):
+        made(isolated, f"{file}:laplace", seconds=0.1)
+
+
+def test_an_interpreter_that_does_not_start_is_told(made: Made, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    for script, told in (
+        ("echo hello", f"{python} did not start; is it a Python with numpy installed?"),
+        ("echo {}", f"{python} did not start; is it a Python with numpy installed?"),
+        ("""echo '{"error": "no luck"}'""", "no luck"),
+        (f'exec {sys.executable} -S -E "$@"', "has no numpy, which targets in it need; install it there"),
+    ):
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+        with pytest.raises(UsageError, match=re.escape(told)):
+            made(isolated, f"{MISBEHAVING}:sound", python=str(python))
+
+
+def test_where_a_facility_is_missing_nothing_is_run_without_it(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(UsageError, match="a memory limit needs Linux, not darwin; leave --memory out"):
+        made(external, ["true"], memory_bytes=MEMORY)
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(UsageError, match="need a POSIX system, not Windows"):
+        made(external, ["sh"])
+
+
+def test_the_child_needs_numpy_alone_and_a_target_sees_its_own_modules_and_none_beside_the_child(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "codec.py").write_text("ANSWER = 7\n")
+    file = tmp_path / "alone.py"
+    file.write_text(
+        "import sys, importlib.util, codec\n"
+        "lab = [name for name in sys.modules if name.partition('.')[0] in ('attacklab', 'scipy', 'gmpy2')]\n"
+        "found = [name for name in ('batches', 'wire', 'child') if importlib.util.find_spec(name)]\n"
+        "def count(answer, trials, rng):\n    return [len(lab) + len(found) + codec.ANSWER] * trials\n"
+    )
+    monkeypatch.chdir(tmp_path)  # which the child puts first on its path
+    assert made(isolated, f"{file}:count").outputs(0.0, 1, rng()).tolist() == [7]
+
+
+def test_what_runs_in_other_interpreters_is_python_3_8_and_imports_numpy_alone() -> None:
+    for name, allowed in (("child.py", {"numpy", "attacklab"}), ("codec.py", {"numpy"})):  # attacklab for type checkers
+        tree = ast.parse(Path(module.__file__).with_name(name).read_text(), feature_version=(3, 8))
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert {name.partition(".")[0] for name in imported} - sys.stdlib_module_names == allowed
+
+
+# The examples
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("gcc is not installed")
+    program = tmp_path_factory.mktemp("examples") / "exec_laplace"
+    source = str(EXAMPLES / "exec_laplace.c")
+    options = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-ffp-contract=off"]
+    subprocess.run([compiler, *options, "-o", str(program), source, "-lm"], check=True)  # noqa: S603
+    return str(program)
+
+
+def test_the_examples_in_c_and_python_agree_with_the_same_code_here_and_answer_other_kinds_with_an_error(
+    made: Made, compiled: str
+) -> None:
+    python = [sys.executable, str(EXAMPLES / "exec_laplace.py")]
+    space: dict[str, Any] = {"__name__": "exec_laplace"}
+    exec((EXAMPLES / "exec_laplace.py").read_text(), space)  # noqa: S102
+    for command in (python, [compiled]):
+        target = made(external, command)
+        for answer, seed in ((0.0, 1), (1.0, 2), (-1e300, 3), (5e-324, 4), (7, 5), (-(2**53) - 1, 6), (2**60 + 129, 7)):
+            here = np.array(space["laplace"](float(answer), 2000, int(rng(seed).integers(1 << 63))))
+            assert target.outputs(answer, 2000, rng(seed)).tobytes() == here.tobytes()
+        with pytest.raises(TargetError, match="ReleaseError: the Laplace mechanism adds noise"):
+            made(external, command, kind=Kind.SELECTION).outputs(np.zeros(2), 3, rng())
+
+
+@pytest.mark.parametrize(
+    ("program", "source"),
+    [("node", "exec_laplace.mjs"), pytest.param("java", "ExecLaplace.java", marks=pytest.mark.ci)],
+)
+def test_the_examples_in_other_languages_agree_with_python_but_for_the_last_bits_of_a_logarithm(
+    made: Made, program: str, source: str
+) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    python = made(external, [sys.executable, str(EXAMPLES / "exec_laplace.py")])
+    other = made(external, [program, str(EXAMPLES / source)])
+    for answer, seed in ((0.0, 1), (1.0, 2), (-1e300, 3), (5e-324, 4), (7, 5), (-np.inf, 6), (2**60 + 129, 7)):
+        expected, outputs = (target.outputs(answer, 500, rng(seed)) for target in (python, other))
+        assert np.allclose(outputs, expected, rtol=1e-13, atol=1e-13)
+        assert outputs.dtype == np.float64
+        if answer == 0:
+            assert np.count_nonzero(outputs == expected) > 400
+    with pytest.raises(TargetError, match="ReleaseError: the Laplace mechanism adds noise"):
+        made(external, [program, str(EXAMPLES / source)], kind=Kind.SELECTION).outputs(np.zeros(2), 3, rng())
+
+
+def test_the_example_is_refuted_as_the_textbook_mechanism_is(made: Made, compiled: str) -> None:
+    attacks = [attack for attack in ATTACKS if attack.name == "low_bit_laplace"]
+    findings = audit(made(external, [compiled]), attacks, trials=20_000)
+    assert Verdict.VIOLATED in {finding.verdict for finding in findings}
+
+
+def test_the_version_of_a_program_is_that_of_its_files(made: Made, tmp_path: Path) -> None:
+    script = tmp_path / "program.sh"
+    script.write_text("exit 0\n")
+    before = made(external, ["sh", str(script)]).version
+    assert made(external, ["sh", str(script)]).version == before
+    script.write_text("exit 1\n")
+    assert made(external, ["sh", str(script)]).version != before

@@ -1,0 +1,198 @@
+"""The program, its strictness, the readings, and random edits, of which none is accepted with a false claim."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab.laws.proof.certificates import ACCEPTED, REFUSED, write_certificate
+from checker.forms import Refused, read
+from checker.readings import ROOT, hashes_of, require_read
+from tests.system.checker.test_tables import has_excess
+from tests.unit.checker.making import TERMS, Json, at, edited, leaves, rational, refusal, written
+
+CHECK = ROOT / "checker" / "check.py"
+
+
+def _run(*paths: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(CHECK), *map(str, paths)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)  # noqa: S603
+
+
+def test_the_program_prints_what_the_lab_reads(tmp_path: Path) -> None:
+    true, false = tmp_path / "true.json", tmp_path / "false.json"
+    true.write_text(json.dumps(written("discrete_laplace")), "utf-8")
+    false.write_text(json.dumps(edited(written("discrete_laplace"), ("claim", "epsilon"), 1)), "utf-8")
+    accepted, refused = _run(true), _run(false)
+    found = ACCEPTED.fullmatch(accepted.stdout)
+    assert (accepted.returncode, refused.returncode, _run().returncode) == (0, 1, 2)
+    assert found
+    assert found["statement"] == "4/3-DP for every pair of answers at most 5/4 apart"
+    assert REFUSED.match(refused.stdout)
+    assert not accepted.stderr + refused.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"schema": "exact-term/1", "schema": "exact-term/1"}',
+        '{"schema": NaN}',
+        "[" * 100_000,
+        '{"schema": "x"}',
+    ],
+)
+def test_what_is_no_certificate_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(text, "utf-8")
+    done = _run(path)
+    assert done.returncode == 1, done.stderr
+    assert REFUSED.match(done.stdout)
+    with pytest.raises(Refused):
+        read(tmp_path / "missing.json")
+
+
+def test_a_certificate_without_its_table_is_refused() -> None:
+    assert "there is no table" in refusal(written("discrete_laplace") | {"tables": []})
+    assert "there is no table" in refusal(written("discrete_laplace") | {"tables": written("geometric")["tables"]})
+    assert "neighbours are answers" in refusal(written("discrete_laplace") | {"relation": "add-remove"})
+
+
+def test_a_table_that_is_named_by_its_hash_is_read_from_the_file_beside_the_certificate(tmp_path: Path) -> None:
+    write_certificate(written("discrete_laplace"), tmp_path / "true.json")
+    (table,) = (tmp_path / "tables").iterdir()
+    assert _run(tmp_path / "true.json").returncode == 0
+    whole = table.read_bytes()
+    for content, said in (
+        (whole.replace(b",", b" ,", 1), "holds something else"),
+        (None, "cannot be read: No such file"),
+    ):
+        table.unlink()
+        if content is not None:
+            table.write_bytes(content)
+        done = _run(tmp_path / "true.json")
+        assert done.returncode == 1
+        assert f"{table.stem} {said}" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["", "../" * 20 + "dev/zero", "A" * 64, "٣" * 64, "0" * 63, 7])
+def test_a_table_that_is_named_in_another_way_is_refused(name: Json) -> None:
+    assert "table" in refusal(written("discrete_laplace") | {"tables": [{"sha256": name}]})
+    assert "should not have" in refusal(written("discrete_laplace") | {"tables": [{"sha256": "0" * 64, "law": 1}]})
+
+
+def test_a_change_of_any_file_of_the_core_is_refused_until_it_is_read(tmp_path: Path) -> None:
+    for path in hashes_of():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, tmp_path / path)
+    known = tmp_path / "readings.json"
+    known.write_text(json.dumps(hashes_of(tmp_path)), "utf-8")
+    require_read.__wrapped__(tmp_path, known)
+    for path in ("mechanisms/core/table.py", "mechanisms/coins.py"):
+        source = (ROOT / path).read_text("utf-8")
+        (tmp_path / path).write_text(source + "\nX = 1\n", "utf-8")
+        with pytest.raises(Refused, match="has changed since it was read"):
+            require_read.__wrapped__(tmp_path, known)
+        (tmp_path / path).write_text(source.replace('"""', '"""Also. ', 1) + "\n# a remark\n", "utf-8")
+        require_read.__wrapped__(tmp_path, known)
+    (tmp_path / "mechanisms/core/new.py").write_text("", "utf-8")
+    with pytest.raises(Refused):
+        require_read.__wrapped__(tmp_path, known)
+
+
+def _claimed(whole: Json) -> Fraction:
+    return Fraction(at(whole, ("claim", "epsilon", "rational")))
+
+
+PURE = {
+    "discrete_laplace": lambda term: (
+        -(-_number(term, "query", "sensitivity") // Fraction(2) ** term["query"]["grid"]["exponent"])
+        / _number(term, "law", "scale")
+    ),
+    "response": lambda term: _number(term, "epsilon"),
+    "threshold": lambda term: (
+        -(-_number(term, "answer", "sensitivity") // Fraction(2) ** term["answer"]["grid"]["exponent"])
+        * (1 / _number(term, "threshold_law", "scale") + 2 * term["positives"] / _number(term, "answer_law", "scale"))
+    ),
+    "histogram": lambda term: (1 if term["query"]["relation"] == "add-remove" else 2) / _number(term, "law", "scale"),
+    "sum": lambda term: _sum_moves(term["query"]) / _number(term, "law", "scale"),
+}
+"""What a term truly loses, written down once more."""
+
+
+def _number(term: Json, *place: str) -> Fraction:
+    value = at(term, place)
+    return Fraction(value["rational"] if isinstance(value, dict) else value)
+
+
+def _sum_moves(query: Json) -> Fraction:
+    step = Fraction(2) ** query["grid"]["exponent"]
+    low, high = _number(query, "lower") / step, _number(query, "upper") / step
+    low, high = (Fraction(0), high - low) if query["above_lower"] else (low, high)
+    relation = query["relation"]
+    return max([high - low] * ("substitute" in relation) + [max(abs(low), abs(high))] * ("add-remove" in relation))
+
+
+def _changed(value: Any, source: random.Random) -> Any:
+    """Return another value of a like kind, or of another kind."""
+    if isinstance(value, bool):
+        return source.choice([not value, int(value), None])
+    if isinstance(value, int):
+        return source.choice([value + 1, value - 1, 2 * value, -value, value + (1 << 40), 0, str(value), float(value)])
+    if isinstance(value, str) and value.strip("-").replace("/", "").isdigit():
+        number = Fraction(value)
+        return str(
+            source.choice(
+                [
+                    number * (1 + Fraction(1, 10**9)),
+                    number * (1 - Fraction(1, 10**9)),
+                    2 * number,
+                    number / 2,
+                    -number,
+                    Fraction(0),
+                ]
+            )
+        )
+    return source.choice(
+        ["add-remove", "substitute", "add-remove or substitute", "answers", "Geometric", "RoundedLaplace", "", 0]
+    )
+
+
+def test_random_edits_are_refused_or_leave_the_claim_true() -> None:
+    source, kept = random.Random(20261123), 0
+    for _ in range(1000):
+        name = source.choice(sorted(PURE))
+        whole = written(name)
+        for _ in range(source.choice([1, 1, 2])):
+            part = source.choice([("term",), ("claim",), ("relation",), ("tables",)])
+            place, value = source.choice(list(leaves(at(whole, part), part)) or [(("name",), "x")])
+            whole = edited(whole, place, _changed(value, source))
+        if refusal(whole):
+            continue
+        kept += 1
+        assert _claimed(whole) >= PURE[name](whole["term"]), whole
+        for table in whole["tables"]:
+            assert not has_excess(table, Fraction(table["law"]["scale"]["rational"]))
+    assert kept > 50
+
+
+def test_every_edit_of_a_name_or_a_type_is_refused() -> None:
+    for name in TERMS:
+        whole = written(name)
+        for place, value in leaves(whole["term"], ("term",)):
+            if place[-1] == "is" and "function" not in place:
+                assert refusal(edited(whole, place, f"{value}s")), place
+            if place[-1] == "rational":
+                assert refusal(edited(whole, place, "1/0")), place
+                assert refusal(edited(whole, place[:-1], 0.5)), place
+    assert rational(Fraction(1, 2)) == {"rational": "1/2"}

@@ -1,0 +1,182 @@
+"""A table is accepted as it is, and refused with a word too many anywhere; an independent count agrees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import mpmath
+import pytest
+
+from checker import laws as checked_laws
+from checker.forms import Refused
+from checker.tables import check_table
+from mechanisms.core import laws
+from mechanisms.core.noise import Noise
+from tests.unit.checker.making import Json, edited
+
+NARROW = laws.DiscreteLaplace(Fraction(3, 2))
+WIDE = laws.DiscreteLaplace(Fraction(500))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _masses_are_found_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checked_laws.DiscreteLaplace, "mass", cache(checked_laws.DiscreteLaplace.mass))
+        yield
+
+
+@cache
+def _evidence(law: laws.Law) -> Json:
+    return Noise(law).table.evidence()
+
+
+def _is_refused(table: Json) -> bool:
+    try:
+        check_table(table)
+    except Refused:
+        return True
+    return False
+
+
+def words_of_steps(table: Json) -> Counter[int]:
+    """Count the words of each step times W², as a reader of the table would: slot by slot, row by row."""
+    width, size = 1 << table["width_bits"], 1 << 64 - table["slot_bits"]
+    words: Counter[int] = Counter()
+    for slot, (threshold, upper, lower) in enumerate(table["slots"]):
+        for first, last, start in (
+            (slot * size, min(threshold, (slot + 1) * size), lower),
+            (max(threshold, slot * size), (slot + 1) * size, upper),
+        ):
+            last = min(last, table["limit"])
+            for place in range(width if last > first else 0):
+                words[start + place] += (last - first) // width * width**2
+    for start, even, ramp in table["open"]:
+        for place in range(width):
+            from_far = width - 1 - place if start >= 0 else place
+            words[start + place] += even * width + ramp * (2 * from_far + 1)
+    return words
+
+
+def has_excess(table: Json, scale: Fraction) -> bool:
+    """Whether a step of discrete Laplace noise has more words than it is worth, found step by step by mpmath."""
+    with mpmath.workdps(60):
+        rate = mpmath.mpf(scale.denominator) / scale.numerator
+        worth = mpmath.tanh(rate / 2) * mpmath.mpf(2) ** 64 * 4 ** table["width_bits"]
+        return any(words > worth * mpmath.exp(-rate * abs(step)) for step, words in words_of_steps(table).items())
+
+
+@cache
+def _words(law: laws.DiscreteLaplace) -> Counter[int]:
+    return words_of_steps(_evidence(law))
+
+
+def _left(law: laws.DiscreteLaplace, step: int) -> int:
+    """Return how many words more a step of a table is worth, rounded up."""
+    width = 1 << _evidence(law)["width_bits"]
+    with mpmath.workdps(60):
+        rate = mpmath.mpf(law.scale.denominator) / law.scale.numerator
+        worth = mpmath.tanh(rate / 2) * mpmath.mpf(2) ** 64 * mpmath.exp(-rate * abs(step))
+        return int(mpmath.ceil(worth - mpmath.mpf(_words(law)[step]) / width**2))
+
+
+LAWS: dict[str, laws.Law] = {
+    f"{kind.__name__} {scale}": kind(parameter)  # type: ignore[call-arg]
+    for scale in (Fraction(1, 4), Fraction(5, 2), Fraction(2**45))
+    for kind, parameter in (
+        (laws.DiscreteLaplace, scale),
+        (laws.Geometric, scale / (scale + 1)),
+        (laws.RoundedLaplace, scale),
+        (laws.DiscreteGaussian, scale**2),
+        (laws.RoundedGaussian, scale**2),
+    )
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_tables_are_accepted(name: str) -> None:
+    assert check_table(_evidence(LAWS[name]))[1] > 0
+
+
+def test_an_independent_count_agrees() -> None:
+    for law in (NARROW, WIDE):
+        assert not has_excess(_evidence(law), law.scale)
+        assert not _is_refused(_evidence(law))
+
+
+@pytest.mark.parametrize("law", [NARROW, WIDE])
+def test_a_word_too_many_in_any_cell_is_refused(law: laws.DiscreteLaplace) -> None:
+    table = _evidence(law)
+    width = 1 << table["width_bits"]
+    for place in range(0, len(table["open"]), max(1, len(table["open"]) // 12)):
+        start, even, ramp = table["open"][place]
+        far, near = (start + width - 1, start) if start >= 0 else (start, start + width - 1)
+        too_many = [start, even + (_left(law, far) + 1) * width, ramp]
+        assert _is_refused(edited(table, ("open", place), too_many)), too_many
+        too_steep = [start, even, ramp + (_left(law, near) + 1) * width]
+        assert _is_refused(edited(table, ("open", place), too_steep)), too_steep
+
+
+def test_a_moved_threshold_and_swapped_starts_are_refused() -> None:
+    for law in (NARROW, WIDE):
+        table = _evidence(law)
+        width = 1 << table["width_bits"]
+        used = [
+            slot
+            for slot, row in enumerate(table["slots"])
+            if row[1] != row[2] and (slot + 1) << 64 - table["slot_bits"] <= table["limit"]
+        ]
+        for slot in used[:: max(1, len(used) // 6)]:
+            threshold, upper, lower = table["slots"][slot]
+            for gains, sign in ((upper, -1), (lower, 1)):
+                far = gains + width - 1 if gains >= 0 else gains
+                move = sign * (_left(law, far) + 2) * width
+                if threshold + move >> 64 - table["slot_bits"] != slot:
+                    continue  # the words of a slot are not so many
+                moved = edited(table, ("slots", slot), [threshold + move, upper, lower])
+                assert _is_refused(moved), (slot, move)
+            assert _is_refused(edited(table, ("slots", slot), [threshold, lower, upper])), slot
+            if width > 1:
+                assert _is_refused(edited(table, ("slots", slot), [threshold + 1, upper, lower]))
+
+
+def test_limits_shapes_and_places_are_refused() -> None:
+    table = _evidence(WIDE)
+    first = table["open"][0]
+    changes: list[tuple[tuple[str | int, ...], Any]] = [
+        (("limit",), table["limit"] + 1),
+        (("limit",), 1 << 64),
+        (("limit",), (1 << 64) + (1 << table["width_bits"])),
+        (("slot_bits",), table["slot_bits"] + 1),
+        (("slot_bits",), 64),
+        (("width_bits",), table["width_bits"] + 1),
+        (("width_bits",), -1),
+        (("slots",), table["slots"][:-1]),
+        (("slots", 0, 0), float(table["slots"][0][0])),
+        (("open", 0, 0), first[0] + 1),
+        (("open", 0, 1), -1),
+        (("open", 0, 2), -first[2]),
+        (("open", 0, 2), True),
+        (("open", 0), first[:2]),
+        (("law", "scale", "rational"), "499"),
+        (("law", "is"), "RoundedLaplace"),
+        (("law", "is"), "Geometric"),
+    ]
+    for place, new in changes:
+        assert _is_refused(edited(table, place, new)), (place, new)
+    straddling = edited(table, ("open", 0, 0), -(1 << table["width_bits"]) // 2)
+    assert _is_refused(straddling)
+    assert _is_refused(table | {"more": 1})
+
+
+def test_a_ramp_the_wrong_way_is_one_that_rises_from_0() -> None:
+    table = _evidence(WIDE)
+    start, even, ramp = max(table["open"], key=lambda row: row[2])
+    mirrored = [[-row[0] - (1 << table["width_bits"]), *row[1:]] for row in table["open"]]
+    assert _is_refused(table | {"open": mirrored})
+    place = table["open"].index([start, even, ramp])
+    steeper = [start, max(0, even - ramp), 2 * ramp]
+    assert _is_refused(edited(table, ("open", place), steeper))

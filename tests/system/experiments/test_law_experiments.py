@@ -1,0 +1,235 @@
+"""The experiments on exact laws: what their records hold, and that figures and paragraphs come from these alone."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import accumulate, product
+from typing import Any
+
+import pytest
+
+from attacklab.laws import exp_bounds
+from experiments import (
+    accuracy_of_selection,
+    definition,
+    noisy_max_laws,
+    people_in_graphs,
+    printed_samplers,
+    pumpkin_auction,
+    work,
+)
+from tests.system.experiments.records import Data, committed_record, require_page
+
+MODULES = {
+    module.__name__.rpartition(".")[2]: module
+    for module in (
+        accuracy_of_selection,
+        definition,
+        noisy_max_laws,
+        people_in_graphs,
+        printed_samplers,
+        pumpkin_auction,
+        work,
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, Data]:
+    """What a full run of each experiment wrote."""
+    return {name: committed_record(name) for name in MODULES}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_figures_and_paragraph_are_made_from_json_alone(name: str, recorded: dict[str, Data]) -> None:
+    require_page(MODULES[name], recorded[name])
+
+
+# Report noisy max
+
+
+def test_exponential_noise_gives_permute_and_flip_and_not_the_exponential_mechanism(
+    recorded: dict[str, Data],
+) -> None:
+    measured = recorded["noisy_max_laws"]["measured"]
+    at = measured["gaps"].index(1.0)
+    for name, expected in (("gumbel", 1 / (1 + math.e)), ("exponential", math.exp(-1) / 2)):
+        lower, upper = measured["worse"][name][at]
+        assert lower - 1e-15 <= expected <= upper + 1e-15
+        assert upper - lower < 1e-9
+    assert round(measured["worse"]["gumbel"][at][0], 3) == 0.269
+    assert round(measured["worse"]["exponential"][at][0], 3) == 0.184
+    for gap, (lower, upper) in zip(measured["gaps"], measured["theorem_3_13"], strict=True):
+        assert lower - 1e-15 <= 1 / (1 + math.exp(gap)) - math.exp(-gap) / 2 <= upper + 1e-15
+    for name, bits in (("gumbel", 38), ("exponential", 38), ("laplace", 10)):
+        assert max(upper for _, upper in measured["distance"][name]) < 2**-bits
+
+
+def test_the_series_for_discrete_laplace_noise_is_the_sum_over_both_noises() -> None:
+    q = math.exp(-1)
+    noise = {n: (1 - q) / (1 + q) * q ** abs(n) for n in range(-60, 61)}
+    for gap in range(4):
+        summed = sum(
+            (p1 * p2) * (1 if b - a > gap else 0.5 if b - a == gap else 0)
+            for a, p1 in noise.items()
+            for b, p2 in noise.items()
+        )
+        assert float(noisy_max_laws.discrete_laplace_worse(q, Fraction(gap))) == pytest.approx(summed, abs=1e-14)
+
+
+# Printed and published samplers
+
+
+def test_the_printed_index_gives_32_32_0_of_64_and_the_corrected_one_a_third_each(recorded: dict[str, Data]) -> None:
+    laws = recorded["printed_samplers"]["measured"]["equal_weights"]
+    counts: Counter[int] = Counter()
+    for bits in product((0, 1), repeat=6):
+        s = sum(Fraction(bit * 2, 2**i) for i, bit in enumerate(bits, 1))
+        counts[math.floor(s)] += 1
+    assert [counts[i] for i in range(3)] == [32, 32, 0]
+    assert [Fraction(mass) * 64 for mass in laws["algorithm_2_printed"]] == [32, 32, 0]
+    assert laws["algorithm_4_printed"] == laws["algorithm_2_printed"]
+    assert laws["algorithm_3_printed"] == ["1/4", "1/4", "1/2"]
+    for name in ("algorithm_2", "algorithm_3", "algorithm_4"):
+        assert laws[name] == ["1/3"] * 3
+
+
+def test_the_published_sampler_never_draws_an_outcome_that_its_neighbour_can_draw(recorded: dict[str, Data]) -> None:
+    published = recorded["printed_samplers"]["measured"]["published"]
+    for cost, light, first in zip(published["costs"], published["light"], published["first"], strict=True):
+        ends = list(accumulate([Fraction(1)] * 63 + [Fraction(1, 2**cost)]))
+        kept = [Fraction(s, 256) for s in range(2**14) if Fraction(s, 256) <= ends[-1]]
+        assert Fraction(light) == Fraction(sum(s > ends[-2] for s in kept), len(kept))
+        assert Fraction(first) == Fraction(257, len(kept))
+    assert published["costs"][-2:] == [8, 9]
+    assert published["light"][-2:] == ["1/16130", "0"]
+    assert published["light_corrected"] == [f"1/{63 * 2**cost + 1}" for cost in published["costs"]]
+    lower, upper = published["breach"]
+    assert lower - 1e-18 <= 1 / 16130 <= upper + 1e-18
+    assert published["breach_corrected"] == [0, 0]
+
+
+def rounds_law(weights: tuple[int, ...], rounds: int, *, stops_early: bool) -> dict[Any, Fraction]:
+    """The law of (outcome, rounds made) of 4-bit draws, by their geometric law; a tail of 2^−100 is left out."""
+    rejected = Fraction(16 - sum(weights), 16)
+    law: dict[Any, Fraction] = {}
+    for first in range(1, rounds + 1 if stops_early else 300):
+        for i, weight in enumerate(weights):
+            key = (i, first if stops_early else max(first, rounds))
+            law[key] = law.get(key, Fraction(0)) + rejected ** (first - 1) * Fraction(weight, 16)
+    if stops_early:
+        law[None] = rejected**rounds
+    return law
+
+
+def test_work_adds_to_the_advantage_what_the_law_of_the_rounds_says(recorded: dict[str, Data]) -> None:
+    found = recorded["printed_samplers"]["measured"]["work"]
+    for name, stops_early in (("algorithm_4", False), ("algorithm_4_printed_loop", True)):
+        for rounds, (lower, upper) in zip(found["rounds"], found[name], strict=True):
+            p, q = (rounds_law(w, rounds, stops_early=stops_early) for w in printed_samplers.SAME_LENGTH)
+            expected = float(sum(abs(p.get(o, 0) - q.get(o, 0)) for o in {*p, *q}) / 2)
+            assert lower - 1e-12 <= expected <= upper + 1e-12
+    assert found["algorithm_4"][0] == found["algorithm_2"]
+    assert found["algorithm_4"][-1][1] < found["output"][1] + 0.001
+    assert found["other_length"][-1][0] > 0.99
+
+
+# The definition
+
+
+def test_a_group_of_k_has_the_kth_power_of_the_ratio_and_no_more_delta_than_promised(
+    recorded: dict[str, Data],
+) -> None:
+    measured = recorded["definition"]["measured"]
+    for k, ratio, (_, delta) in zip(
+        measured["group_sizes"], measured["group_ratio"], measured["group_delta"], strict=True
+    ):
+        assert Fraction(ratio) == Fraction(8, 3) ** k
+        assert Fraction(8, 3) <= math.e
+        assert delta <= k * math.exp(k - 1) * measured["group_delta"][0][1] * (1 + 1e-12)
+        for name in ("laplace", "response"):
+            assert measured["group_epsilon"][name][k - 1] == pytest.approx(k, abs=1e-6)
+            assert measured["group_epsilon"][name][k - 1] <= k
+
+
+def test_posteriors_of_pure_mechanisms_reach_the_bounds_and_keep_them(recorded: dict[str, Data]) -> None:
+    measured = recorded["definition"]["measured"]
+    for at, prior in enumerate(measured["priors"]):
+        low, high = (prior * r / (prior * r + 1 - prior) for r in (math.exp(-1), math.e))
+        for name in ("laplace", "response"):
+            assert measured["posterior"][name][at] == pytest.approx([low, high], abs=1e-5)
+        for name in ("laplace", "response", "geometric"):
+            lowest, highest = measured["posterior"][name][at]
+            assert low - 1e-12 <= lowest
+            assert highest <= high + 1e-12
+        assert measured["posterior"]["gaussian"][at][1] > high
+
+
+def hockey_sticks(weights: dict[int, float], shift: int, epsilons: list[float]) -> Iterator[float]:
+    """δ(ε) of additive noise by summing over its weights in binary64."""
+    total = sum(weights.values())
+    for epsilon in epsilons:
+        growth = math.exp(epsilon)
+        yield sum(max(0.0, w - growth * weights.get(n - shift, 0.0)) for n, w in weights.items()) / total
+
+
+def test_delta_of_epsilon_is_what_summing_over_the_noise_gives(recorded: dict[str, Data]) -> None:
+    measured = recorded["definition"]["measured"]
+    noises = {
+        "laplace": ({n: math.exp(-abs(n) / definition.STEPS) for n in range(-400, 401)}, definition.STEPS),
+        "gaussian": ({n: math.exp(-(n**2) / (2 * definition.SIGMA**2)) for n in range(-120, 121)}, 1),
+    }
+    for name, (weights, shift) in noises.items():
+        summed = hockey_sticks(weights, shift, measured["epsilons"])
+        for expected, (lower, upper) in zip(summed, measured["delta"][name], strict=True):
+            assert lower - 1e-12 <= expected <= upper + 1e-12
+    for epsilon, (lower, upper) in zip(measured["epsilons"], measured["delta"]["response"], strict=True):
+        assert lower - 1e-11 <= max(0.0, (math.e - math.exp(epsilon)) / (1 + math.e)) <= upper + 1e-11
+
+
+def test_trade_off_curves_of_pure_mechanisms_lie_on_or_above_the_claim(recorded: dict[str, Data]) -> None:
+    measured = recorded["definition"]["measured"]
+    for name in ("laplace", "response", "geometric"):
+        for error, type_2 in zip(measured["type_1"], measured["type_2"][name], strict=True):
+            claimed = max(0.0, 1 - math.e * error, (1 - error) / math.e)
+            assert type_2 >= claimed - 1e-11
+            assert name != "response" or type_2 == pytest.approx(claimed, abs=1e-11)
+
+
+# Work
+
+
+@pytest.mark.parametrize(
+    ("name", "alone"), [("fixed_work", Fraction(2, 5)), ("fixed_work_selection", Fraction(9, 100))]
+)
+def test_mechanisms_of_fixed_work_tell_no_more_with_their_work_than_without(
+    recorded: dict[str, Data], name: str, alone: Fraction
+) -> None:
+    fixed = recorded["work"]["measured"]["mechanisms"][name]
+    assert fixed["output_exact"] == fixed["bits"]["exact"] == fixed["calls"]["exact"]
+    least = exp_bounds(Fraction(1)).lower
+    assert alone < Fraction(fixed["output_exact"]) <= (least - 1) / (least + 1), "tanh(1/2) from below"
+    for counted in ("bits", "calls"):
+        assert fixed[counted]["least_work"] == fixed[counted]["greatest_work"]
+        assert fixed[counted]["unresolved"] == 0
+        assert fixed[counted]["epsilon_lower"] <= 1
+    assert fixed["bits"]["least_work"] > 0
+
+
+def test_loops_as_long_as_the_noise_exceed_the_ceiling_and_outputs_alone_do_not(recorded: dict[str, Data]) -> None:
+    found = recorded["work"]["measured"]["mechanisms"]
+    ceiling = math.tanh(0.5)
+    for name in ("algorithm_2", "geometric", "inversion", "rejection", "bisection", "rounds"):
+        assert found[name]["output"][0] <= ceiling
+        assert found[name]["bits"]["advantage"][0] > ceiling
+        assert found[name]["bits"]["epsilon_lower"] > 5
+    q = Fraction(95, 256)
+    for name, expected in (("algorithm_2", ceiling), ("inversion", ceiling), ("geometric", (1 - q) / (1 + q))):
+        lower, upper = found[name]["output"]
+        assert lower - 1e-15 <= expected <= upper + 1e-15
+    for step in range(4):
+        less, more = found["geometric"]["mean_bits"][step : step + 2]
+        assert more - less == pytest.approx(8, abs=0.05)

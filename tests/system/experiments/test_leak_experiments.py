@@ -1,0 +1,140 @@
+"""The experiments on special values, composition and observed work."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from experiments import composition, observed_work, special_values
+from experiments.common.composition_bounds import (
+    advanced_ceiling,
+    advanced_epsilon,
+    convolved,
+    optimal_advantage,
+    optimal_epsilon,
+)
+from tests.system.experiments.records import Data, committed_record, quick_record, require_page
+
+
+def written(module: Any) -> Data:
+    """What an experiment wrote in a quick run, read again; figures and paragraph come from that alone."""
+    data = quick_record(module)
+    require_page(module, data)
+    return data
+
+
+def verdicts(data: Data, target: str) -> set[str]:
+    return {finding["verdict"] for finding in data["findings"] if finding["target"] == target}
+
+
+@pytest.mark.ci
+def test_special_values_violate_every_naive_target_and_no_exact_one() -> None:
+    """Each exact finding is a false alarm with probability below 1e-7, at this fixed seed."""
+    data = written(special_values)
+    for name in ("naive_sum", "naive_refusing_sum", "naive_exponential", "naive_exponential_stabilised"):
+        assert "violated" in verdicts(data, name)
+    for name in ("exact_sum", "exact_exponential"):
+        assert verdicts(data, name) == {"not detected"}
+    silent = data["measured"]["silent"]
+    assert [one["estimate"] for one in silent["naive_silent_laplace"]][:2] == [1.0, 1.0]
+    assert max(abs(one["estimate"]) for one in silent["exact_silent_laplace"]) < 0.05
+
+
+@pytest.mark.ci
+def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
+    """Each finding on fixed work is a false alarm with probability below 1e-7, at this fixed seed."""
+    data = written(observed_work)
+    assert verdicts(data, "naive_geometric with bits drawn") == {"violated"}
+    assert verdicts(data, "exact_fixed_work with bits taken") == {"not detected"}
+
+
+def test_composition_stays_within_the_optimum_for_the_exact_law_only() -> None:
+    """A sampled advantage lies below what the counts show with probability at most 1e-6 in all."""
+    assert -composition.STEPS * math.log(composition.RATIO) <= composition.EPSILON
+    data = committed_record("composition")
+    require_page(composition, data)
+    found = data["measured"]
+    for answers, advantage, error, spent in zip(
+        composition.ANSWERS, found["exact"], found["exact_error"], found["exact_epsilon"], strict=True
+    ):
+        assert advantage - error <= optimal_advantage(composition.EPSILON, answers)
+        assert spent <= answers * composition.EPSILON
+    assert found["low_bits"][0]["lower"] > math.tanh(composition.EPSILON / 2)
+    assert found["local"][-1]["lower"] > optimal_advantage(composition.EPSILON, composition.MEASURED[-1])
+    for lower, upper, discrete, _ in found["curve"]:
+        assert lower <= discrete <= upper + 1e-9
+    lower, _, _, continuous = found["curve"][10]
+    assert lower == pytest.approx(0.141, abs=5e-4)
+    assert continuous == pytest.approx(0.127, abs=5e-4)
+
+
+@pytest.mark.parametrize("answers", [1, 2, 3, 6, 9])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_the_optimum_is_that_of_randomised_responses_listed_one_by_one(epsilon: float, answers: int) -> None:
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    first = np.array([math.prod(truth if bit else 1 - truth for bit in row) for row in product((0, 1), repeat=answers)])
+    second = first[::-1]  # the complement of a row is as far from the other end
+    assert optimal_advantage(epsilon, answers) == pytest.approx(np.maximum(first - second, 0).sum())
+    spent = optimal_epsilon(epsilon, answers, 1e-3)
+    delta = np.maximum(first - math.exp(spent) * second, 0).sum()
+    assert delta == pytest.approx(1e-3, rel=1e-6)
+
+
+@pytest.mark.parametrize("answers", [1, 2, 16])
+def test_convolved_laws_are_those_of_sums(answers: int) -> None:
+    law = np.array([0.5, 0.3, 0.2])
+    sums: dict[int, float] = {}
+    if answers <= 2:
+        for row in product(range(3), repeat=answers):
+            sums[sum(row)] = sums.get(sum(row), 0.0) + math.prod(law[place] for place in row)
+        assert convolved(law, answers).tolist() == pytest.approx([sums[k] for k in sorted(sums)])
+    found = convolved(law, answers)
+    assert found.sum() == pytest.approx(1.0)
+    assert np.arange(found.size) @ found == pytest.approx(answers * (np.arange(3) @ law))
+
+
+@pytest.mark.parametrize("answers", [1, 4])
+def test_ideal_advantage_of_two_scales_is_the_total_variation_of_gamma_laws(answers: int) -> None:
+    larger, smaller = composition._local_scales()
+
+    def apart(total: float) -> float:
+        laws = (stats.gamma.pdf(total, answers, scale=scale) for scale in (larger, smaller))
+        return abs(np.subtract(*laws))
+
+    crossing = answers * composition._crossing(larger, smaller)
+    total = sum(integrate.quad(apart, *ends)[0] for ends in ((0, crossing), (crossing, 60 * answers * larger)))
+    assert composition.ideal_local_advantage(answers) == pytest.approx(total / 2, abs=1e-7)
+
+
+def test_the_paragraph_says_where_the_discrete_curve_is_the_higher_one() -> None:
+    """Both curves by their sums and integrals, at the ε that the committed record has."""
+    noise = {k: math.exp(-k * k / 2) for k in range(-40, 41)}
+    total = sum(noise.values())
+
+    def is_higher(epsilon: float) -> bool:
+        factor = math.exp(epsilon)
+        discrete = sum(max(0.0, noise[k] - factor * noise[k + 1]) for k in range(-40, 40)) / total
+        return discrete > stats.norm.sf(epsilon - 0.5) - factor * stats.norm.sf(epsilon + 0.5)
+
+    paragraph = " ".join(composition.explain(committed_record("composition")).split())
+    said = paragraph.partition("is the higher at ε ")[2]
+    runs = [(float(low), float(high)) for low, high in re.findall(r"from ([\d.]+) to ([\d.]*\d)", said)]
+    assert len(runs) == 4
+    for step in range(31):
+        assert any(low <= step / 10 <= high for low, high in runs) == is_higher(step / 10)
+    assert f"which keeps ε = {-4 * math.log(999 / 1024):.4f}" in paragraph
+
+
+def test_advanced_composition_is_the_theorem_and_never_below_the_optimum() -> None:
+    assert advanced_epsilon(0.1, 100, 1e-6) == pytest.approx(
+        0.1 * math.sqrt(200 * 6 * math.log(10)) + 10 * (math.e**0.1 - 1)
+    )
+    for answers in (1, 64, 4096):
+        optimum = optimal_advantage(0.1, answers)
+        assert advanced_ceiling(0.1, answers) >= optimum

@@ -1,0 +1,181 @@
+"""Noise in arrays: every draw in its place at every size, against a model that decides one word after the other."""
+
+from __future__ import annotations
+
+import pickle
+from bisect import bisect_right
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab.model.random_bits import SeededBits
+from mechanisms.core.inversion import invert
+from mechanisms.core.laws import DiscreteLaplace, Law, RoundedGaussian
+from mechanisms.core.noise import Noise
+from mechanisms.randomness import RandomBits
+from tests.unit.mechanisms.core.known_laws import ALL_LAWS, named
+
+WORDS = 1 << 64
+BOUNDARIES = [size + by for size in (2**8, 2**15, 2**16, 2**20) for by in (-1, 0, 1)]
+OPEN = DiscreteLaplace(Fraction(1000))  # one draw in 500 is open
+FINE = RoundedGaussian(Fraction(2**90))
+
+
+class Recorded(RandomBits):
+    """Seeded bits, of which the words are kept; some words are replaced by ones that need an inversion."""
+
+    def __init__(self, seed: int, *, last_words_at: tuple[int, ...] = ()) -> None:
+        self._source = SeededBits(seed)
+        self._last_words_at = last_words_at
+        self.kept: list[NDArray[np.uint64]] = []
+        self.taken: list[int] = []
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        fresh = self._source.words(count).copy()
+        first = sum(map(len, self.kept))
+        for place in self._last_words_at:
+            if first <= place < first + count:
+                fresh[place - first] = WORDS - 1
+        self.kept.append(fresh)
+        return fresh
+
+    def take(self, count: int) -> int:
+        self.taken.append(self._source.take(count))
+        return self.taken[-1]
+
+
+class Replayed(RandomBits):
+    """Bits that are taken again in the same portions."""
+
+    def __init__(self, taken: list[int]) -> None:
+        self._taken = iter(taken)
+
+    def take(self, count: int) -> int:
+        taken = next(self._taken)
+        assert taken < 1 << count
+        return taken
+
+
+@cache
+def noise_of(law: Law) -> Noise:
+    """Noise whose table the tests share."""
+    return Noise(law)
+
+
+@cache
+def rows_of(law: Law) -> tuple[list[int], list[tuple[int, bool]]]:
+    """Where the open words of each kind end, and their cell's start and whether they are a ramp's."""
+    evidence = noise_of(law).table.evidence()
+    kinds = [(start, is_ramp) for start, _, _ in evidence["open"] for is_ramp in (False, True)]
+    return [*accumulate((w for _, *both in evidence["open"] for w in both), initial=evidence["limit"])][1:], kinds
+
+
+def modelled(law: Law, draws: int, bits: Recorded) -> list[int]:
+    """What `many` has to return for the words that were kept: the words of all draws, then two for each open one."""
+    table = noise_of(law).table
+    evidence = table.evidence()
+    words = np.concatenate([np.empty(0, dtype=np.uint64), *bits.kept])
+    limit, last = evidence["limit"], (1 << evidence["width_bits"]) - 1
+    thresholds, upper, lower = np.array(evidence["slots"], dtype=object).T
+    slots = (words[:draws] // np.uint64(WORDS >> evidence["slot_bits"])).astype(np.int64)
+    is_upper = words[:draws] >= thresholds.astype(np.uint64)[slots]
+    starts = np.where(is_upper, upper.astype(np.int64)[slots], lower.astype(np.int64)[slots])
+    noise = (starts + (words[:draws] % np.uint64(last + 1)).astype(np.int64)).tolist()
+    ends, kinds = rows_of(law)
+    is_open = [(place, bisect_right(ends, int(words[place]))) for place in np.flatnonzero(words[:draws] >= limit)]
+    undecided = [(place, row) for place, row in is_open if row < len(kinds)]
+    assert len(words) == draws + 2 * len(undecided)
+    first, second = (words[draws:] % np.uint64(last + 1)).reshape(2, -1).tolist()
+    for (place, row), one, two in zip(undecided, first, second, strict=True):
+        start, is_ramp = kinds[row]
+        far = max(one, two)
+        noise[place] = start + ((last - far if start >= 0 else far) if is_ramp else one)
+    replay = Replayed(bits.taken)
+    for place, row in is_open:
+        if row == len(kinds):
+            noise[place] = table._remainder.draw(replay.take(64), replay)
+    return noise  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("draws", [0, 1, 2, *BOUNDARIES])
+def test_every_draw_is_in_its_place_at_every_size(draws: int) -> None:
+    at = (0, draws // 2, draws - 1) if draws > 2**16 else ()
+    bits = Recorded(draws, last_words_at=at)
+    found = noise_of(OPEN).many(draws, bits)
+    assert found.dtype == np.int64
+    assert found.shape == (draws,)
+    assert found.tolist() == modelled(OPEN, draws, bits)
+    assert len(bits.taken) >= len(at)
+
+
+@pytest.mark.parametrize("law", ALL_LAWS, ids=named)
+def test_noise_is_what_the_evidence_says_for_every_law(law: Law) -> None:
+    bits = Recorded(1, last_words_at=(7, 2**14, 2**14 + 3))
+    assert noise_of(law).many(2**14 + 9, bits).tolist() == modelled(law, 2**14 + 9, bits)
+
+
+def test_noise_is_added_to_each_value_alike() -> None:
+    values = np.arange(-40_000, 40_000, dtype=np.int64) * 2**36
+    expected = values + noise_of(FINE).many(len(values), SeededBits(5))
+    noise_of(FINE).add(values, SeededBits(5))
+    assert values.tolist() == expected.tolist()
+
+
+def test_a_remainder_beyond_62_bits_is_brought_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for drawn, kept in ((2**70, 2**62), (-(2**70), -(2**62)), (2**62 - 1, 2**62 - 1)):
+        monkeypatch.setattr("mechanisms.core.remainder.inverted", lambda *_, drawn=drawn: drawn)
+        assert noise_of(FINE).many(4, Recorded(1, last_words_at=(2,)))[2] == kept
+
+
+def test_one_draw_is_by_inversion_and_makes_no_table() -> None:
+    for law in ALL_LAWS:
+        noise = Noise(law)
+        assert [noise.one(SeededBits(seed)) for seed in range(3)] == [
+            invert(law, SeededBits(seed)) for seed in range(3)
+        ]
+        assert "table" not in vars(noise)
+
+
+def test_one_draw_is_a_sub_sampler_with_arguments_that_can_be_compared() -> None:
+    calls = []
+
+    class Asked(RandomBits):
+        def take(self, count: int) -> int:
+            raise AssertionError(f"only calls are expected, not {count} bits")
+
+        def call(self, sampler: Any, *arguments: object) -> Any:
+            calls.append((sampler, arguments))
+            return 17
+
+    assert [Noise(DiscreteLaplace(scale)).one(Asked()) for scale in (Fraction(2), Fraction(4, 2))] == [17, 17]
+    assert calls[0] == calls[1]
+    assert len({hash(call) for call in calls}) == 1
+
+
+def test_a_table_is_made_once_and_serves_every_array() -> None:
+    noise = Noise(OPEN)
+    noise.many(3, SeededBits(1))
+    table = noise.table
+    noise.many(3, SeededBits(2))
+    assert noise.table is table
+    copy = pickle.loads(pickle.dumps(noise))  # noqa: S301
+    assert copy == noise
+    assert copy.many(1000, SeededBits(3)).tolist() == noise.many(1000, SeededBits(3)).tolist()
+
+
+@pytest.mark.parametrize("law", [OPEN, FINE], ids=named)
+def test_no_setting_of_numpy_changes_noise(law: Law) -> None:
+    expected = noise_of(law).many(2**14 + 9, Recorded(1, last_words_at=(7,))).tolist()
+    with np.errstate(all="raise"):
+        assert noise_of(law).many(2**14 + 9, Recorded(1, last_words_at=(7,))).tolist() == expected
+
+
+@pytest.mark.parametrize(("draws", "error"), [(-1, ValueError), (2.0, TypeError), (True, TypeError), ("3", TypeError)])
+def test_the_number_of_draws_is_an_integer_of_at_least_0(draws: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="draws must be"):
+        noise_of(OPEN).many(draws, SeededBits(1))

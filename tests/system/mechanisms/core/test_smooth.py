@@ -1,0 +1,137 @@
+"""Noise scaled to a smooth bound meets its claim by its exact laws, for the mean and for a query of somebody else's."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from mechanisms.core.grid import Grid
+from mechanisms.core.local import Mean
+from mechanisms.core.records import Count
+from mechanisms.core.smooth import Smooth, smooth
+from tests.unit.mechanisms.core.databases import one_more, one_replaced
+from tests.unit.mechanisms.core.medians import Median
+from tests.unit.mechanisms.core.scripted_noise import scripted, worst_divergence
+
+EPSILON, DELTA = Fraction(2), Fraction(1, 20)
+
+
+def mean(width: int) -> Mean:
+    return Mean(Fraction(0), Fraction(width), Grid(0))
+
+
+def test_the_exact_law_meets_the_claim_on_all_tiny_pairs() -> None:
+    enough, quarter = worst_divergence(smooth(mean(2), EPSILON, DELTA), one_more(range(3), 3), EPSILON, EPSILON / 4)
+    assert enough <= DELTA < quarter
+
+
+def test_the_exact_law_of_a_median_meets_the_claim_on_all_tiny_pairs() -> None:
+    term = smooth(Median(3), EPSILON, DELTA)
+    enough, quarter = worst_divergence(term, one_replaced(range(4), 3), EPSILON, EPSILON / 4)
+    assert enough <= DELTA < quarter
+
+
+@pytest.mark.parametrize(("width", "delta"), [(6, Fraction(1, 20)), (2**14, Fraction(1, 10**6))])
+def test_the_exact_law_meets_the_claim_where_the_smoothing_sets_the_scale_and_where_the_data_do(
+    width: int, delta: Fraction
+) -> None:
+    sizes = range(12) if width < 100 else [150]
+    pairs = [((0,) * size, (0,) * size + (width,)) for size in sizes]
+    enough, quarter = worst_divergence(smooth(mean(width), EPSILON, delta), pairs, EPSILON, EPSILON / 4)
+    assert enough <= delta < quarter
+
+
+@pytest.mark.parametrize("smoothing", [1, 2, 5, 23, 43])
+@pytest.mark.parametrize("width", [1, 2, 7, 60, 1000])
+def test_the_bound_is_smooth_and_close_to_the_maximum_over_all_distances_at_every_size(
+    smoothing: int, width: int
+) -> None:
+    growth = 1 + Fraction(1, smoothing)
+    term = Smooth(mean(width), Fraction(2), smoothing)
+    bounds = [term.bound(np.zeros(size)) for size in range(200)]
+    maximum = Fraction(width)
+    for size in range(1, 200):
+        sensitivity = math.ceil(Fraction(width, size))
+        maximum = max(Fraction(sensitivity), maximum / growth)
+        assert bounds[size] <= bounds[size - 1] <= growth * bounds[size]
+        assert maximum <= bounds[size] <= maximum + growth
+    assert bounds[0] == width
+
+
+def test_the_bound_of_any_query_is_smooth_and_at_least_the_sensitivity() -> None:
+    term = smooth(Median(5), 1, Fraction(1, 10))
+    for pair in one_replaced(range(6), 4):
+        for x, y in (pair, pair[::-1]):
+            assert next(iter(term.query.sensitivities(x))) <= term.bound(x)
+            assert term.bound(x) <= term.bound(y) * (1 + Fraction(1, term.smoothing))
+
+
+def test_sensitivities_above_the_global_one_count_as_it() -> None:
+    class Careless(Median):
+        def sensitivities(self, data: object) -> list[int]:  # noqa: ARG002
+            return [10**6]
+
+    assert Smooth(Careless(3), Fraction(2), 1).bound([0, 1, 2]) == 3
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 2), 1e-3, 32_561**-2, 5e-324])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**6), Fraction(1, 3), 1, 50])
+def test_the_claim_derived_is_what_was_asked_for_and_hardly_more(epsilon: Fraction, delta: float | Fraction) -> None:
+    claim = smooth(Mean(Fraction(0), Fraction(4), Grid(0)), epsilon, delta).claim
+    assert claim.epsilon == epsilon
+    assert claim.delta <= Fraction(delta) < claim.delta * Fraction(math.exp(epsilon / 2)) * Fraction(101, 100)
+
+
+def test_delta_is_two_exponentials_rounded_up() -> None:
+    with mpmath.workprec(400):
+        for smoothing in (4, 43, 10**4):
+            delta = Smooth(mean(4), Fraction(1, 2), smoothing).claim.delta
+            exact = 2 * mpmath.exp(-mpmath.mpf(smoothing) / 4)
+            assert 1 <= mpmath.mpf(delta.numerator) / delta.denominator / exact < 1 + mpmath.mpf(2) ** -120
+
+
+def test_the_scale_is_twice_the_bound_over_epsilon_and_the_output_a_point_of_the_grid() -> None:
+    term = smooth(Mean(Fraction(0), Fraction(100), Grid(-3)), Fraction(1, 2), 0.01)
+    records = [20.0, 31.25, 64.5]
+    assert scripted(term, records, [5]) == (38.625 + 5 / 8, [2 * term.bound(records) * 2])
+
+
+def test_noise_too_large_for_the_grid_is_refused_when_the_term_is_made() -> None:
+    smooth(mean(2**31), Fraction(1, 2**14), 0.1)
+    with pytest.raises(ValueError, match="too fine"):
+        smooth(mean(2**31), Fraction(1023, 2**24), 0.1)
+
+
+def test_a_query_without_local_sensitivities_is_refused_when_the_term_is_made() -> None:
+    with pytest.raises(TypeError, match="Count has none"):
+        Smooth(Count(), Fraction(1), 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan])
+def test_an_impossible_epsilon_is_refused(epsilon: float) -> None:
+    with pytest.raises(ValueError, match="epsilon must be"):
+        smooth(mean(2), epsilon, 0.1)
+
+
+@pytest.mark.parametrize("delta", [0, 0.6, math.nan])
+def test_an_impossible_delta_is_refused(delta: float) -> None:
+    with pytest.raises(ValueError, match="delta must"):
+        smooth(mean(2), 1, delta)
+
+
+def test_less_smoothing_than_the_proof_needs_is_refused() -> None:
+    with pytest.raises(ValueError, match="smoothing must be at least 2/epsilon"):
+        Smooth(mean(2), Fraction(1), 1)
+
+
+def test_a_running_maximum_is_the_maximum_over_every_distance() -> None:
+    growth, width = Fraction(8, 7), 100
+    running = [Fraction(width)]
+    for size in range(1, 120):
+        running.append(max(Fraction(math.ceil(Fraction(width, size))), running[-1] / growth))
+        maximum = max(Fraction(math.ceil(Fraction(width, max(size - k, 1)))) / growth**k for k in range(size + 1))
+        assert running[-1] == maximum

@@ -1,0 +1,242 @@
+"""Tables of noise: the words of every cell, counted from the evidence and held against the law's definition."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+import mpmath
+import numpy as np
+import pytest
+from gmpy2 import mpq
+
+from attacklab.model.random_bits import SeededBits
+from mechanisms.core.cells import Cells
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian, RoundedLaplace
+from mechanisms.core.remainder import Remainder
+from mechanisms.core.table import Table
+from mechanisms.randomness import RandomBits
+from tests.unit.mechanisms.core.known_laws import ALL_LAWS, known_mass, known_tail, named
+
+WORDS = 1 << 64
+CELLS_TRIED = 30
+Evidence = dict[str, Any]
+Words = dict[int, tuple[int, int, int]]
+
+
+@pytest.fixture(scope="module")
+def evidence(request: pytest.FixtureRequest) -> Evidence:
+    return json.loads(json.dumps(Table(request.param).evidence()))  # type: ignore[no-any-return]
+
+
+every_law = pytest.mark.parametrize("evidence", ALL_LAWS, ids=named, indirect=True)
+
+
+def counted(evidence: Evidence) -> Words:
+    """Count each cell's words below the limit, even words and ramp words."""
+    below: defaultdict[int, int] = defaultdict(int)
+    size = WORDS >> evidence["slot_bits"]
+    assert len(evidence["slots"]) == 1 << evidence["slot_bits"]
+    for slot, (threshold, upper, lower) in enumerate(evidence["slots"]):
+        first, last = slot * size, min(slot * size + size, evidence["limit"])
+        if first < last:
+            assert first <= threshold <= last
+            assert threshold % (1 << evidence["width_bits"]) == 0
+            below[lower] += threshold - first
+            below[upper] += last - threshold
+    assert sum(below.values()) == evidence["limit"]
+    words = {start: (count, 0, 0) for start, count in below.items() if count}
+    for start, even, ramp in evidence["open"]:
+        assert min(even, ramp) >= 0
+        words[start] = (words.get(start, (0, 0, 0))[0], even, ramp)
+    assert sum(map(sum, words.values())) <= WORDS
+    return words
+
+
+def overdrawn(evidence: Evidence, law: Law, starts: list[int], words: Words) -> list[int]:
+    """Return the steps of some cells that have more words than their probability is worth."""
+    width = 1 << evidence["width_bits"]
+    found = []
+    for start in starts:
+        below, even, ramp = words[start]
+        assert start % width == 0
+        assert below % width == 0
+        for place in sorted({0, min(1, width - 1), width // 3, width // 2, width - 1}):
+            from_far = width - 1 - place if start >= 0 else place
+            share = (below + even) * width + ramp * (2 * from_far + 1)
+            if share > known_mass(law, start + place) * WORDS * width**2:
+                found.append(start + place)
+    return found
+
+
+@every_law
+def test_no_step_has_more_words_than_its_probability_is_worth(evidence: Evidence, request: Any) -> None:
+    law = request.node.callspec.params["evidence"]
+    words = counted(evidence)
+    starts = sorted(words)
+    near_ends_and_middle = {*starts[:5], *starts[-5:], *(s for s in starts if abs(s) <= 4 << evidence["width_bits"])}
+    with mpmath.workdps(60):
+        tried = sorted(near_ends_and_middle | set(starts[:: len(starts) // CELLS_TRIED + 1]))
+        assert overdrawn(evidence, law, tried, words) == []
+
+
+@every_law
+def test_few_words_are_open_and_fewer_need_an_inversion(evidence: Evidence) -> None:
+    given = sum(map(sum, counted(evidence).values()))
+    assert WORDS - evidence["limit"] < WORDS >> 8
+    assert 0 < WORDS - given < 8e-6 * WORDS
+    assert len(evidence["slots"]) <= 1 << 13
+
+
+@pytest.mark.parametrize("evidence", [DiscreteLaplace(Fraction(1)), RoundedGaussian(Fraction(10**6))], indirect=True)
+def test_a_table_with_a_word_too_many_is_found_out(evidence: Evidence, request: Any) -> None:
+    """The count above can tell: every cell's words are raised by what its last step lacks, and one unit more."""
+    law = request.node.callspec.params["evidence"]
+    words, width = counted(evidence), 1 << evidence["width_bits"]
+    with mpmath.workdps(60):
+        for start in sorted(words)[:: len(words) // 9]:
+            below, even, ramp = words[start]
+            far = start + width - 1 if start >= 0 else start
+            lacking = int(mpmath.floor(known_mass(law, far) * WORDS * width)) - below - even - ramp // width
+            raised = {start: (below + (lacking // width + 1) * width, even, ramp)}
+            assert overdrawn(evidence, law, [start], raised)
+            assert overdrawn(evidence, law, [start], {start: (below, even + lacking + 1, ramp)})
+            assert overdrawn(evidence, law, [start], {start: (below, even, 3 * ramp + width * (lacking + 1))})
+
+
+def decided(evidence: Evidence, word: int) -> int | None:
+    """The noise of a word by the evidence, None from the limit on."""
+    if word >= evidence["limit"]:
+        return None
+    threshold, upper, lower = evidence["slots"][word >> 64 - evidence["slot_bits"]]
+    return (lower if word < threshold else upper) + (word & (1 << evidence["width_bits"]) - 1)  # type: ignore[no-any-return]
+
+
+@every_law
+def test_words_are_decided_as_the_evidence_says(evidence: Evidence, request: Any) -> None:
+    table = Table(request.node.callspec.params["evidence"])
+    limit = evidence["limit"]
+    words = [0, 1, limit - 1, limit, limit + 1, WORDS - 1, *SeededBits(11).words(2000).tolist()]
+    for threshold, _, _ in evidence["slots"][:: len(evidence["slots"]) // 100 + 1]:
+        words += [threshold - 1, threshold, threshold + 1]
+    words = [word for word in words if 0 <= word < WORDS]
+    given = np.array(words, dtype=np.uint64)
+    noise, slots = np.empty(len(words), dtype=np.int64), np.empty(len(words), dtype=np.uint64)
+    undecided = table.decide(given, slots, noise)
+    assert given.tolist() == words
+    expected = [decided(evidence, word) for word in words]
+    assert undecided.tolist() == [place for place, steps in enumerate(expected) if steps is None]
+    assert noise.tolist() == [steps or 0 for steps in expected]
+
+
+class Given(RandomBits):
+    """The given words, and then nothing more."""
+
+    def __init__(self, words: list[int]) -> None:
+        self._words = words
+
+    def take(self, count: int) -> int:
+        raise AssertionError(f"no {count} bits are left")
+
+    def words(self, count: int) -> Any:
+        assert count == len(self._words)
+        return np.array(self._words, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(1000)), RoundedGaussian(Fraction(2**90))], ids=named)
+def test_open_words_draw_even_steps_and_ramps_towards_zero(law: Law) -> None:
+    table = Table(law)
+    last, word = (1 << table.width_bits) - 1, table.limit
+    words, first, second, expected = [], [], [], []
+    for row, (start, _, even, ramp) in enumerate(table.open):
+        if row % 97 == 0:
+            pairs = [(0, 0), (last, last), (last, 0), (0, last), (last // 3, last // 2), (last // 2, last // 3)]
+            for one, two in pairs:
+                for kind, count in ((0, even), (1, ramp)):
+                    for offset in {0, count - 1} if count else set():
+                        words.append(word + kind * even + offset)
+                        first.append(one)
+                        second.append(two | ~last & (WORDS - 1))  # only the last bits count
+                        far = max(one, two) if kind else one
+                        expected.append(start + (last - far if kind and start >= 0 else far))
+        word += even + ramp
+    assert len({0, 1} & {start >= 0 for start, *_ in table.open}) == 2
+    noise, remaining = table.decide_open(np.array([*words, word, WORDS - 1], dtype=np.uint64), Given(first + second))
+    assert noise.tolist() == [*expected, 0, 0]
+    assert remaining.tolist() == [len(words), len(words) + 1]
+
+
+def test_the_greater_one_of_two_uniform_numbers_has_probability_on_a_line() -> None:
+    width = 16
+    counts = np.bincount([max(one, other) for one in range(width) for other in range(width)])
+    assert counts.tolist() == [2 * place + 1 for place in range(width)]
+
+
+REMAINDERS = [
+    DiscreteLaplace(Fraction(1, 4)),
+    DiscreteLaplace(Fraction(310)),
+    RoundedLaplace(Fraction(2**45)),
+    DiscreteGaussian(Fraction(9, 4)),
+    DiscreteGaussian(Fraction(10**6)),
+    RoundedGaussian(Fraction(2**90)),
+]
+
+
+@pytest.mark.parametrize("law", REMAINDERS, ids=named)
+def test_what_is_given_is_what_the_words_say(law: Law) -> None:
+    cells = Cells(law)
+    words, width = counted(Table(law).evidence()), cells.width
+    assert cells.remaining == 1 - mpq(sum(map(sum, words.values())), WORDS)
+    assert cells.given(-(1 << 62)) == 1 - cells.remaining
+    assert cells.given(1 << 62) == 0
+    starts = sorted(words)
+    for start in [*starts[:2], *starts[:: len(starts) // 20 + 1], *starts[-2:], -width, 0]:
+        below, even, ramp = words[start]
+        assert cells.given(start) - cells.given(start + width) == mpq(below + even + ramp, WORDS)
+        for place in sorted({0, width // 3, width - 1}):
+            from_far = width - 1 - place if start >= 0 else place
+            share = mpq(below + even, width) + mpq(ramp * (2 * from_far + 1), width**2)
+            assert cells.given(start + place) - cells.given(start + place + 1) == share / WORDS
+
+
+@pytest.mark.parametrize("law", REMAINDERS, ids=named)
+def test_what_remains_is_drawn_where_its_tails_enclose_the_uniform(law: Law) -> None:
+    """The tails are those of the definition less what is given, and the uniforms lie near 0, in the bulk and near 1."""
+    cells = Cells(law)
+    remainder = Remainder(cells)
+
+    def below(outcome: int) -> mpmath.mpf:
+        given, remaining = cells.given(outcome), cells.remaining
+        share = known_tail(law, outcome) - mpmath.mpf(int(given.numerator)) / int(given.denominator)
+        return share / (mpmath.mpf(int(remaining.numerator)) / int(remaining.denominator))
+
+    with mpmath.workdps(80):
+        for uniform in (2.0**-40, 0.003, 0.1, 0.34567, 0.49, 0.53, 0.8, 0.9991, 1 - 2.0**-40):
+            known = int(uniform * 2.0**64) | 5
+            outcome = remainder.draw(known, SeededBits(3))
+            assert below(outcome + 1) <= mpmath.mpf(known + 1) / WORDS
+            assert below(outcome) >= mpmath.mpf(known) / WORDS
+            lower, upper = remainder.tail(outcome, 128)
+            assert abs(mpmath.mpf(str(lower)) - below(outcome)) < mpmath.mpf(10) ** -20
+            assert lower <= upper
+
+
+def test_no_context_of_the_caller_changes_a_table_or_a_draw() -> None:
+    for law in (RoundedLaplace(Fraction(7, 2)), RoundedGaussian(Fraction(9)), DiscreteGaussian(Fraction(10**6))):
+        table = Table(law)
+        expected = table.evidence()
+        draws = [Remainder(Cells(law)).draw(seed << 40 | 9, SeededBits(1)) for seed in range(1, 2**24, 2**22)]
+        with gmpy2.context(precision=4, round=gmpy2.RoundUp, trap_inexact=True), np.errstate(all="raise"):
+            assert Table(law).evidence() == expected
+            assert [
+                Remainder(Cells(law)).draw(seed << 40 | 9, SeededBits(1)) for seed in range(1, 2**24, 2**22)
+            ] == draws
+
+
+def test_a_law_whose_steps_have_too_few_words_is_refused() -> None:
+    for scale in (2**58, 2**60, 2**90):
+        with pytest.raises(ValueError, match="too wide for a table"):
+            Table(RoundedLaplace(Fraction(scale)))

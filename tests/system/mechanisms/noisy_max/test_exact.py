@@ -1,0 +1,204 @@
+"""Exact report noisy max: laws enclosed by following every branch of the bits, privacy over all small neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+
+from attacklab.model.random_bits import SeededBits, TapedBits
+from mechanisms.core.certificate import certificate
+from mechanisms.core.claims import ApproximateDP
+from mechanisms.core.noisy_max import NoisyMax
+from mechanisms.core.scores import Utilities
+from mechanisms.core.term import Mechanism
+from mechanisms.exponential.exact import exact_exponential
+from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
+from tests.unit.checker.making import accepted
+from tests.unit.mechanisms.enumeration import Law, law_of
+
+UNDECIDED = "undecided"
+Make = Callable[..., Mechanism]
+MECHANISMS = [exact_exponential_noisy_max, exact_laplace_noisy_max]
+
+
+@cache
+def enclosed_law(mechanism: Make, utilities: Sequence[float | Fraction], smallest: float, **public: object) -> Law:
+    """The law up to branches of probability below `smallest`; what they hold is under UNDECIDED."""
+    law = law_of(mechanism(**public).release, utilities, smallest=Fraction(smallest))
+    return {UNDECIDED: 1 - sum(law.values()), **law}
+
+
+def assert_encloses(law: Law, ideal: Sequence[float], width: float) -> None:
+    """The ideal is a float: 10^−12 allows for its rounding."""
+    assert law[UNDECIDED] < width
+    for index, probability in enumerate(ideal):
+        assert law[index] - 1e-12 <= probability <= law[index] + law[UNDECIDED] + 1e-12
+
+
+def permute_and_flip_by_permutations(gaps: Sequence[float]) -> list[float]:
+    """The definition: over all orders, the first coin that comes up."""
+    coins = [math.exp(-gap) for gap in gaps]
+    law = [0.0] * len(gaps)
+    for order in permutations(range(len(gaps))):
+        still = 1 / math.factorial(len(gaps))
+        for index in order:
+            law[index] += still * coins[index]
+            still *= 1 - coins[index]
+    return law
+
+
+def exponential_noise_by_subsets(gaps: Sequence[float]) -> list[float]:
+    """Memorylessness: those that exceed the best utility do so by independent Exp(1); each is as likely to win."""
+    law = [0.0] * len(gaps)
+    for size in range(1, len(gaps) + 1):
+        for exceeding in combinations(range(len(gaps)), size):
+            share = math.prod(
+                math.exp(-gap) if index in exceeding else 1 - math.exp(-gap) for index, gap in enumerate(gaps)
+            )
+            for index in exceeding:
+                law[index] += share / size
+    return law
+
+
+@pytest.mark.parametrize("gaps", [(0.0, 1.0), (2.0, 0.0, 0.5), (0.0, 0.0, 3.0), (1.0, 0.25, 0.0)])
+def test_permute_and_flip_has_the_law_of_exponential_noise(gaps: tuple[float, ...]) -> None:
+    by_permutations = permute_and_flip_by_permutations(gaps)
+    assert exponential_noise_by_subsets(gaps) == pytest.approx(by_permutations, rel=1e-13)
+    utilities = tuple(7 - 3 * Fraction(gap) for gap in gaps)
+    law = enclosed_law(exact_exponential_noisy_max, utilities, 2.0**-24, epsilon=2, sensitivity=3)
+    assert_encloses(law, by_permutations, 1e-6)
+
+
+def test_exponential_noise_does_not_give_the_exponential_mechanism() -> None:
+    """At a gap of 2Δu/ε the worse of two has ½·e^−1 = 0.184; with Gumbel noise it has 1/(1 + e) = 0.269."""
+    flip = enclosed_law(exact_exponential_noisy_max, (2, 0), 2.0**-24, epsilon=1)
+    gumbel = exact_exponential(epsilon=1).law((2, 0))
+    assert_encloses(flip, [1 - math.exp(-1) / 2, math.exp(-1) / 2], 1e-6)
+    assert float(gumbel[1].lower) == pytest.approx(1 / (1 + math.e), rel=1e-15)
+    assert flip[1] + flip[UNDECIDED] < float(gumbel[1].lower) - 0.08
+
+
+def discrete_laplace_masses(scale: float) -> dict[int, float]:
+    ratio = math.exp(-1 / scale)
+    reach = math.ceil(45 * scale)
+    return {k: (1 - ratio) / (1 + ratio) * ratio ** abs(k) for k in range(-reach, reach + 1)}
+
+
+def discrete_noisy_max_law(levels: Sequence[int], scale: float) -> list[float]:
+    """Sum over all noises, an outcome's share of a tie being one over the number of those tied."""
+    law = [0.0] * len(levels)
+    for noises in product(discrete_laplace_masses(scale).items(), repeat=len(levels)):
+        totals = [level + noise for level, (noise, _) in zip(levels, noises, strict=True)]
+        winners = [index for index, total in enumerate(totals) if total == max(totals)]
+        for index in winners:
+            law[index] += math.prod(mass for _, mass in noises) / len(winners)
+    return law
+
+
+@pytest.mark.parametrize(
+    ("utilities", "monotone", "scale"), [((3, 2), False, 2.0), ((0, 2), True, 1.0), ((4, 4), False, 2.0)]
+)
+def test_laplace_noise_on_integers_has_the_law_of_the_sum_over_all_noises(
+    utilities: tuple[int, ...], monotone: bool, scale: float
+) -> None:
+    law = enclosed_law(exact_laplace_noisy_max, utilities, 2.0**-22, epsilon=1, monotone=monotone)
+    assert_encloses(law, discrete_noisy_max_law(utilities, scale), 2e-4)
+
+
+def test_three_outcomes_with_laplace_noise_have_the_law_of_the_sum_over_all_noises() -> None:
+    law = enclosed_law(exact_laplace_noisy_max, (1, 0, 1), 2.0**-18, epsilon=4)
+    assert_encloses(law, discrete_noisy_max_law((1, 0, 1), 0.5), 1e-3)
+
+
+def test_laplace_noise_on_a_utility_between_two_units_averages_its_roundings() -> None:
+    law = enclosed_law(exact_laplace_noisy_max, (0.75, 0), 2.0**-22, epsilon=2, sensitivity=0.5, utility_range=(0, 2))
+    up, down = discrete_noisy_max_law((2, 0), 1.0), discrete_noisy_max_law((1, 0), 1.0)
+    assert_encloses(law, [(first + second) / 2 for first, second in zip(up, down, strict=True)], 2e-4)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("mechanism", [exact_exponential_noisy_max, exact_laplace_noisy_max])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_no_pair_of_neighbours_tells_more_than_epsilon(mechanism: Make, monotone: bool) -> None:
+    """ε = 2, utilities on a grid of half a Δu; the enclosures add less than 0.001 to the losses."""
+    grid = [Fraction(k, 2) for k in range(4)]
+    laws = {
+        utilities: enclosed_law(
+            mechanism, utilities, 2.0**-22, epsilon=2, monotone=monotone, utility_range=(0, Fraction(3, 2))
+        )
+        for utilities in product(grid, repeat=2)
+    }
+    losses = []
+    for first, second in product(laws, repeat=2):
+        moves = [a - b for a, b in zip(first, second, strict=True)]
+        if max(map(abs, moves)) <= 1 and (not monotone or min(moves) >= 0 or max(moves) <= 0):
+            p, q = laws[first], laws[second]
+            losses += [math.log((p[index] + p[UNDECIDED]) / q[index]) for index in (0, 1)]
+    assert 1 < max(losses) < 2.001
+
+
+@pytest.mark.parametrize("mechanism", [exact_exponential_noisy_max, exact_laplace_noisy_max])
+def test_equal_utilities_are_equally_likely_whatever_their_place(mechanism: Make) -> None:
+    law = enclosed_law(mechanism, (1, 1, 1), 2.0**-18, epsilon=3)
+    assert law[0] == law[1] == law[2] > Fraction(3, 10)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_best_by_far_is_selected_and_a_single_outcome_always(mechanism: Make) -> None:
+    """The worse wins with probability below e^−500."""
+    bits = SeededBits(np.random.default_rng(44))
+    term = mechanism(epsilon=1)
+    assert [term.release([0.0, 2000.0, -9.0], bits) for _ in range(20)] == [1] * 20
+    assert list(term.many([0.0, 2000.0, -9.0], 20, bits)) == [1] * 20
+    assert term.release([-3.5], bits) == 0
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(
+    ("utilities", "public", "named"),
+    [
+        ([], {}, "utilities"),
+        (np.zeros((2, 2)), {}, "utilities"),
+        ([0.0, 1.0], {"epsilon": 0}, "epsilon"),
+        ([0.0, 1.0], {"epsilon": math.nan}, "epsilon"),
+        ([0.0, 1.0], {"epsilon": math.inf}, "epsilon"),
+        ([0.0, 1.0], {"sensitivity": -1}, "sensitivity"),
+        ([0.0, 1.0], {"utility_range": (1.0, 0.0)}, "utility_range"),
+    ],
+)
+def test_bad_public_input_is_named(
+    mechanism: Make, utilities: Sequence[float], public: dict[str, object], named: str
+) -> None:
+    with pytest.raises(ValueError, match=named):
+        mechanism(**{"epsilon": 1, **public}).release(utilities, TapedBits(0, 0))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("monotone", [False, True])
+def test_the_claim_is_epsilon_and_the_checker_accepts_it(mechanism: Make, monotone: bool) -> None:
+    term = mechanism(epsilon=Fraction(4, 3), sensitivity=0.5, monotone=monotone, utility_range=(-1, 7))
+    assert term.claim == ApproximateDP(Fraction(4, 3))
+    accepted(certificate("selection", term))
+
+
+@pytest.mark.parametrize(("monotone", "least"), [(False, Fraction(1, 2**45)), (True, Fraction(1, 2**46))])
+def test_noise_beyond_what_arrays_hold_is_refused_by_public_numbers(monotone: bool, least: Fraction) -> None:
+    query = Utilities(monotone=monotone)
+    assert NoisyMax(query, least).claim == ApproximateDP(least)
+    with pytest.raises(ValueError, match=f"epsilon must be at least {1 if monotone else 2}/2\\^46"):
+        NoisyMax(query, least * Fraction(99, 100))
+
+
+@pytest.mark.parametrize("utilities", [[3, 2], [0.5, 1.25, 0.0]])
+def test_many_laplace_draws_have_the_law_of_single_ones(utilities: list[float]) -> None:
+    """10⁴ draws of each; frequencies differ by 0.06 with probability below 6·e^−18 ≈ 1e-7 (Hoeffding)."""
+    term, bits = exact_laplace_noisy_max(epsilon=1), SeededBits(np.random.default_rng(45))
+    many = np.bincount(term.many(utilities, 10_000, bits), minlength=3)
+    single = np.bincount([term.release(utilities, bits) for _ in range(10_000)], minlength=3)
+    assert np.abs(many - single).max() < 600

@@ -1,0 +1,184 @@
+"""What the documents show runs as it stands, prints what they say, and what they link is there."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from attacklab.model.claims import PrivacyClaim, claim_from_json
+from attacklab.model.findings import Verdict, read_record
+from attacklab.model.loading import targets_of
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+TASKS = ROOT / "docs" / "how_to" / "contributing.md"
+MECHANISMS = sorted(ROOT.glob("mechanisms/*/README.md"))
+DOCUMENTS = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "experiments/**/*.md", "mechanisms/**/*.md", "reports/**/*.md")
+    for path in ROOT.glob(pattern)
+)
+
+
+def test_the_example_of_the_readme_refutes_its_naive_mechanism(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = re.findall(r"<!-- runs as a test -->\n```python\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)
+    assert 5 <= len([line for line in example.splitlines() if line]) <= 15
+    random.seed(1)
+    exec(compile(example, "README.md", "exec"), {"__name__": "my_library"})  # noqa: S102 - our own example
+    assert capsys.readouterr().out == ""
+    exec(compile(example, "README.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own example
+    printed = capsys.readouterr().out
+    assert "low_bit_laplace violated" in printed
+    assert "zero_rounding not applicable" in printed
+
+
+@pytest.mark.ci
+def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "reference" / "claims.md").read_text("utf-8")
+    (example,) = re.findall(r"<!-- runs as a test -->\n```python\n(.*?)```", text, flags=re.DOTALL)
+    exec(compile(example, "claims.md", "exec"), {})  # noqa: S102 - our own example
+    printed = capsys.readouterr().out.splitlines()
+    assert {line for line in printed if "ρ = 0.5" in line} == {"ρ-zCDP with ρ = 0.5 not detected"}
+    assert "ρ-zCDP with ρ = 0.05 violated" in printed
+
+
+@pytest.mark.ci
+def test_the_example_of_existing_code_prints_what_the_page_says(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "how_to" / "proving_existing_code.md").read_text("utf-8")
+    ((code, said),) = re.findall(
+        r"<!-- survey\.py -->\n```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL
+    )
+    (tmp_path / "survey.py").write_text(code, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "survey.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.replace(f"{tmp_path}{os.sep}", "") == said
+
+
+def test_the_claims_that_a_document_shows_in_json_are_read_and_written_as_they_stand() -> None:
+    shown = re.findall(
+        r'(?m)^    (\{"(?:epsilon|kind)": .*\})$', (ROOT / "docs" / "reference" / "claims.md").read_text("utf-8")
+    )
+    assert len(shown) == 5
+    for line in shown:
+        assert claim_from_json(json.loads(line)).to_json() == json.loads(line)
+
+
+def test_the_figures_that_the_readme_quotes_are_those_of_the_record() -> None:
+    text = " ".join(README.read_text("utf-8").split())
+    (ceiling, advantage) = re.findall(
+        r"At ε = 0\.01 the claim allows an advantage of ([\d.]+) .*? give ([\d.]+),", text
+    )[0]
+    assert float(ceiling) == round(PrivacyClaim(0.01).ceiling, 3)
+    findings = read_record(ROOT / "reports" / "data" / "low_bit_laplace.json")["findings"]
+    naive = [
+        finding.advantage.estimate
+        for finding in findings
+        if finding.claim == PrivacyClaim(0.01) and finding.target.startswith("naive")
+    ]
+    assert naive
+    assert {round(estimate, 1) for estimate in naive} == {float(advantage)}
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("document", MECHANISMS, ids=lambda path: path.parent.name)
+def test_each_family_of_mechanisms_shows_its_flaw_in_ten_lines_that_print_what_is_said(
+    document: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = document.read_text("utf-8")
+    ((code, said),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL)
+    body = [line for line in code.splitlines() if line and not line.startswith(("import ", "from "))]
+    assert len(body) <= 10
+    exec(compile(code, str(document), "exec"), {})  # noqa: S102 - our own example
+    assert capsys.readouterr().out == said
+
+
+def test_every_link_between_documents_leads_somewhere() -> None:
+    for document in DOCUMENTS:
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", _prose(document)):
+            path, _, heading = link.partition("#")
+            linked = document.parent / path if path else document
+            assert linked.exists(), (document, link)
+            assert not heading or heading in _anchors(linked), (document, link)
+
+
+def test_every_file_folder_and_target_that_a_document_names_is_there() -> None:
+    """Except files that a how-to tells the reader to make, which its own code blocks or capitals show."""
+    here = set(targets_of("experiments.targets"))
+    for document in DOCUMENTS:
+        text = document.read_text("utf-8")
+        assert set(re.findall(r"experiments\.targets:([a-z]\w*)", text)) <= here, document
+        made = set(re.findall(r"<!-- (\w+\.py) -->", text))
+        named = re.findall(rf"`((?:{'|'.join(_folders())})/[\w./-]*)`", _prose(document))
+        for name in named if document.name != "CHANGELOG.md" else ():
+            if Path(name).name not in made and not re.search(r"[A-Z]{4}", Path(name).stem):
+                assert (ROOT / name).exists(), (document, name)
+
+
+def test_the_page_for_contributors_has_a_row_for_every_folder() -> None:
+    rows = re.findall(r"(?m)^\| `(\w+)/` \|", TASKS.read_text("utf-8"))
+    assert sorted(rows) == _folders()
+
+
+def test_the_page_of_findings_has_a_row_for_every_verdict() -> None:
+    text = (ROOT / "docs" / "reference" / "findings.md").read_text("utf-8")
+    (table,) = re.findall(r"\| verdict \| meaning \|\n\|---\|---\|\n((?:\|.*\n)+)", text)
+    assert set(re.findall(r"(?m)^\| ([\w ]+) \|", table)) == set(Verdict)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= 110
+
+
+def test_make_help_lists_every_command() -> None:
+    (phony,) = re.findall(r"(?m)^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"))
+    done = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
+    assert {line.split()[1] for line in done.stdout.splitlines()} == set(phony.split())
+
+
+def test_the_page_for_contributors_shows_the_layers_that_are_checked() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    layers = [layer for contract in settings["contracts"] for layer in contract.get("layers", ())]
+    _, _, shown = TASKS.read_text("utf-8").partition("## Which imports are allowed")
+    assert re.findall(r"(?m)^    (.+)$", shown) == layers
+
+
+def test_each_task_of_a_contributor_names_one_folder() -> None:
+    text = TASKS.read_text("utf-8")
+    tasks = re.findall(r"(?m)^\| \[(.*)\]\(#(.*)\) \| `(.*)/` \|$", text)
+    assert len(tasks) == 4
+    for _, heading, folder in tasks:
+        assert heading in _anchors(TASKS)
+        title = heading.replace("-", " ")
+        (section,) = re.findall(rf"(?ims)^## {title}$(.*?)^## ", text)
+        assert re.findall(r"(?m)^Folder: `(.*)/`\.$", section) == [folder]
+
+
+def _folders() -> list[str]:
+    """The folders at the top that are neither hidden nor made by a tool."""
+    made = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
+    found = (path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return sorted(name for name in found if not any(fnmatch.fnmatch(name, pattern) for pattern in made))
+
+
+def _prose(document: Path) -> str:
+    return re.sub(r"```.*?```", "", document.read_text("utf-8"), flags=re.DOTALL)
+
+
+def _anchors(document: Path) -> set[str]:
+    headings = re.findall(r"(?m)^#+ (.*)$", _prose(document))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

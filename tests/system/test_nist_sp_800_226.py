@@ -1,0 +1,42 @@
+"""The page on NIST SP 800-226 names attacks, experiments and commands that there are, and says what is not tested."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from attacklab.auditing.attacks import ATTACKS
+from attacklab.reporting.experiment import load_experiments
+from attacklab.reporting.pages import LONGEST_TABLE
+from tests.system.test_documents import ROOT
+
+PAGE = Path(ROOT) / "docs" / "reference" / "nist_sp_800_226.md"
+TEXT = PAGE.read_text("utf-8")
+ROWS = re.findall(r"(?m)^\| (?!hazard|---)(.*?) \| (.*?) ?\| (.*?) ?\|$", TEXT)
+NAMES = {attack.name for attack in ATTACKS}
+OTHERS = {"dataset", "delta_lower", "naive_randomized_response"}
+"""A kind of target, a field of findings and a target: all that is in code and neither an attack nor an experiment."""
+
+
+def test_every_name_of_an_attack_or_an_experiment_is_that_of_one() -> None:
+    experiments = set(load_experiments(Path(ROOT)))
+    named = set(re.findall(r"`([a-z_0-9]+)`", TEXT))
+    assert named - OTHERS <= NAMES | experiments
+
+
+def test_every_attack_stands_beside_a_hazard_that_it_tests() -> None:
+    tested = {name for _, tests, _ in ROWS for name in re.findall(r"`([a-z_0-9]+)`", tests)}
+    assert tested >= NAMES
+
+
+def test_every_row_says_what_tests_it_or_that_nothing_does() -> None:
+    assert len(ROWS) == len(re.findall(r"(?m)^\| (?!hazard|---)", TEXT))
+    assert 20 <= len(ROWS) <= LONGEST_TABLE
+    for hazard, tests, untested in ROWS:
+        assert tests or "**not tested**" in untested, hazard
+
+
+def test_subsampling_users_and_training_are_said_to_be_untested() -> None:
+    for subject in ("subsampling", "user-level", "DP-SGD", "accountants", "collected"):
+        (row,) = [row for row in ROWS if subject in " ".join(row)]
+        assert "**not tested" in row[2], subject

@@ -1,0 +1,182 @@
+"""True claims of ordinary code are proved: objects, caches, loops and comparisons as published samplers have them."""
+
+from __future__ import annotations
+
+import bisect
+import decimal
+import functools
+import itertools
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from attacklab.laws import Limits, enumerate_law
+from attacklab.model.random_bits import REJECTED, RandomBits
+from tests.unit.attacklab.laws.false_claims import flipped
+
+LIES = {False: Fraction(3, 4), True: Fraction(1, 4)}
+"""Every sampler here lies with probability 1/4."""
+
+
+@dataclass(frozen=True)
+class Frozen:
+    threshold: int
+
+    def release(self, bits: RandomBits) -> bool:
+        return bits.take(4) < self.threshold
+
+    def one_round(self, bits: RandomBits) -> bool | None:
+        draw = bits.take(4)
+        return draw < self.threshold if draw < 12 else REJECTED
+
+    def __call__(self, bits: RandomBits) -> bool:
+        return bits.call(self.release)
+
+
+class Computing:
+    @functools.cached_property
+    def table(self) -> list[bool]:
+        return [True, False, False, False]
+
+    def release(self, bits: RandomBits) -> bool:
+        return self.table[bits.take(2)]
+
+
+class Template(ABC):
+    sides: ClassVar[int] = 4
+
+    @abstractmethod
+    def drawn(self, bits: RandomBits) -> int: ...
+
+    def release(self, bits: RandomBits) -> bool:
+        return self.drawn(bits) % self.sides == 0
+
+
+class Concrete(Template):
+    def drawn(self, bits: RandomBits) -> int:
+        return bits.take(5)
+
+    @classmethod
+    def of_the_class(cls, bits: RandomBits) -> bool:
+        return bits.take(2) % cls.sides == 0
+
+
+class Parameters(NamedTuple):
+    sides: int
+    names: tuple[str, ...] = ()
+
+
+@functools.lru_cache(maxsize=8)
+def table_of(sides: int) -> tuple[bool, ...]:
+    return tuple(number == 0 for number in range(sides))
+
+
+@functools.cache
+def list_of(sides: int) -> list[bool]:
+    return [number == 0 for number in range(sides)]
+
+
+LOG = logging.getLogger(__name__)
+NUMPY_TABLE = np.array([1, 0, 0, 0], dtype=np.uint8)
+NUMPY_TABLE.setflags(write=False)
+NOISE: dict[str, Callable[[RandomBits], int]] = {"response": lambda bits: flipped(0, bits)}
+
+
+def threshold_of(share: Fraction) -> Callable[[RandomBits], bool]:
+    bound = share * (1 << 53)
+    return lambda bits: bits.take(53) < bound
+
+
+def by_keys(bits: RandomBits) -> bool:
+    def of(share: Any, bits: RandomBits) -> int:
+        return bits.take(2) < share * 4
+
+    return (bits.call(of, Fraction(1, 2)) + bits.call(of, Decimal("0.5"))) == 2
+
+
+def in_a_context(bits: RandomBits) -> bool:
+    with decimal.localcontext(prec=50):
+        return Decimal(int(bits.take(3))) / 8 < Decimal("0.25")
+
+
+def logged(bits: RandomBits) -> bool:
+    try:
+        return bits.take(2) == 0
+    finally:
+        LOG.debug("ran")
+
+
+def by_a_loop(bits: RandomBits) -> bool:
+    while (draw := bits.take(4)) >= 12:
+        pass
+    return draw < 3
+
+
+def by_a_local_buffer(bits: RandomBits) -> bool:
+    buffer: list[int] = []
+    for _ in range(2):
+        buffer.append(bits.take(1))  # noqa: PERF401 - a buffer that grows
+    return not any(buffer)
+
+
+def by_a_local_generator(bits: RandomBits) -> bool:
+    return all(bit for bit in (bits.take(1) for _ in range(2)))
+
+
+def imported(bits: RandomBits) -> bool:
+    import operator
+
+    return bool(operator.eq(bits.take(2), 3))
+
+
+def matched(bits: RandomBits) -> bool:
+    match int(bits.take(2)):
+        case 0:
+            return True
+        case _:
+            return False
+
+
+SAMPLERS: dict[str, Callable[[RandomBits], Any]] = {
+    "a method": Frozen(4).release,
+    "an object that is called": Frozen(4),
+    "a round that is a method": lambda bits: bits.repeat(Frozen(3).one_round),
+    "a table computed once": Computing().release,
+    "a template method": Concrete().release,
+    "a class method": Concrete.of_the_class,
+    "a partial": functools.partial(lambda share, bits: bits.take(4) < share, 4),
+    "a closure over a Fraction": threshold_of(Fraction(1, 4)),
+    "a table in a cache": lambda bits: table_of(4)[bits.take(2)],
+    "a list in a cache": lambda bits: list_of(4)[bits.take(2)],
+    "a table of numpy": lambda bits: bool(NUMPY_TABLE[bits.take(2)]),
+    "a dict of functions": lambda bits: bool(NOISE["response"](bits)),
+    "named tuples": lambda bits: bits.call(lambda held, bits: bits.take(2) % held.sides == 0, Parameters(4, ("a",))),
+    "equal keys of two types": by_keys,
+    "a decimal context": in_a_context,
+    "a log": logged,
+    "a loop": by_a_loop,
+    "a local buffer": by_a_local_buffer,
+    "a local generator": by_a_local_generator,
+    "an import inside": imported,
+    "a match statement": matched,
+    "bisect": lambda bits: bisect.bisect([1 << 14, 1 << 15], bits.take(16)) == 0,
+    "a range": lambda bits: bits.take(4) in range(4),
+    "shifts and masks": lambda bits: not bits.take(5) >> 3 & 3,
+    "sorted draws": lambda bits: max(bits.take(3), bits.take(3)) < 4,
+    "itertools": lambda bits: next(itertools.compress("ab", (bits.take(2) == 0, True))) == "a",
+}
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_the_law_is_the_one_worked_out_by_hand(name: str) -> None:
+    law = enumerate_law(SAMPLERS[name], limits=Limits(unresolved=Fraction(1, 1 << 60)))
+    assert set(law) == set(LIES)
+    assert all(law.mass(outcome) <= mass <= law[outcome].upper for outcome, mass in LIES.items())
+    assert law.unresolved <= Fraction(1, 1 << 59)

@@ -1,0 +1,293 @@
+"""The pages: every record has one and is in the index, long tables are files, and what is not a record is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab.model.claims import GaussianDP, PrivacyClaim
+from attacklab.model.errors import UsageError
+from attacklab.model.files import write_whole
+from attacklab.model.findings import Estimate, Finding, Verdict, record, to_text
+from attacklab.reporting.lab_page import lab_page
+from attacklab.reporting.pages import LONGEST_TABLE, outdated, write_index
+from attacklab.reporting.sources import digests
+from tests.unit.attacklab.test_findings import BARE, FULL
+
+ERROR = replace(BARE, verdict=Verdict.ERROR, reason="broke raised ValueError: a | b", target="broken", attack="x")
+
+
+def written(folder: Path, name: str, findings: list[Finding], **changed: Any) -> None:
+    experiment = {
+        "name": name,
+        "question": f"What of {name}?",
+        "seed": 3,
+        "quick": True,
+        "paragraph": f"Seen in {name}.",
+        "figures": [{"name": f"{name}_figure", "caption": f"Caption of {name}"}],
+        **changed,
+    }
+    write_whole(folder / "data" / f"{name}.json", to_text(record(findings, experiment=experiment, measured={})))
+    drawn(folder / "figures" / f"{name}_figure.svg")
+
+
+def measured(folder: Path, name: str, rows: int = 1, paragraph: str = "It took a while.") -> None:
+    experiment = {
+        "name": name,
+        "seconds": 1.5,
+        "paragraph": paragraph,
+        "figures": [{"name": f"{name}_seconds", "caption": "Seconds"}],
+        "table": [["work", "seconds"], *([f"a|{row}", "2"] for row in range(rows))],
+    }
+    data = record([], experiment=experiment, timings={})
+    data["environment"]["date"] = "2026-02-03"
+    write_whole(folder / "measured" / f"{name}.json", to_text(data))
+    drawn(folder / "measured" / "figures" / f"{name}_seconds.svg")
+
+
+def drawn(path: Path) -> None:
+    write_whole(path, "<svg/>")
+
+
+def page_of(reports: Path, name: str) -> str:
+    write_index(reports)
+    return (reports / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_the_index_has_a_sentence_and_a_figure_of_every_experiment(tmp_path: Path) -> None:
+    names = ["alpha", "beta", "delta", "epsilon", "gamma"]
+    for name in names:
+        written(tmp_path, name, [FULL] * 50)
+    index = write_index(tmp_path)
+    assert index == tmp_path / "index.md"
+    page = index.read_text(encoding="utf-8")
+    for name in names:
+        entry = f"[![{name}](figures/{name}_figure.svg)]({name}.md)<br>[**{name}**]({name}.md): What of {name}?"
+        assert page.count(entry) == 1
+    assert [page.index(f"**{name}**") for name in names] == sorted(page.index(f"**{name}**") for name in names)
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 2
+    assert len(page) < 300 + 200 * len(names)
+
+
+def test_the_page_of_an_experiment_shows_its_figures_findings_and_data(tmp_path: Path) -> None:
+    written(tmp_path, "alpha", [FULL, replace(FULL, verdict=Verdict.NOT_DETECTED), BARE, ERROR])
+    page = page_of(tmp_path, "alpha")
+    for piece in (
+        "# alpha\n",
+        "*What of alpha?*",
+        "Seen in alpha.",
+        "(figures/alpha_figure.svg)",
+        "Caption of alpha",
+        "(data/alpha.json), seed 3, quick run.",
+        "(index.md)",
+    ):
+        assert piece in page, piece
+    assert "1 violated, 1 not detected" in page
+    assert "0.59 [0.4, 0.7]" in page
+    assert "1 error" in page
+
+
+def test_every_row_of_the_table_has_as_many_cells_as_its_head(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL, BARE, ERROR])
+    rows = [line for line in page_of(tmp_path, "one").splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 3
+    assert {row.replace("\\|", "").count("|") for row in rows} == {8}
+
+
+def test_a_table_of_more_than_40_rows_is_a_file_beside_the_data_and_a_shorter_one_is_not(tmp_path: Path) -> None:
+    assert LONGEST_TABLE == 40
+    findings = [replace(FULL, target=f"target | {number}") for number in range(41)]
+    written(tmp_path, "one", findings)
+    page = page_of(tmp_path, "one")
+    assert "|" not in page
+    assert "The table has 41 rows: [one.csv](data/one.csv)." in page
+    with (tmp_path / "data" / "one.csv").open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["target", "attack", "findings", "clearest at ε", "advantage", "claim allows", "ε at least"]
+    assert [row[0] for row in rows] == [finding.target for finding in findings]
+    assert rows[0][2] == "1 violated"
+    written(tmp_path, "one", findings[:40])
+    assert page_of(tmp_path, "one").count("\n| target") == 1 + 40
+    assert not (tmp_path / "data" / "one.csv").exists()
+
+
+def test_the_clearest_finding_is_shown_whichever_side_the_advantage_is_on(tmp_path: Path) -> None:
+    opposite = replace(FULL, advantage=Estimate(-0.8, -0.9, -0.7), epsilon_lower=3.21)
+    written(tmp_path, "one", [FULL, opposite])
+    assert "| -0.8 [-0.9, -0.7] | 0.05 | 3.21 |" in page_of(tmp_path, "one")
+
+
+def test_a_claim_of_another_kind_stands_in_the_table_with_the_point_at_which_it_was_judged(tmp_path: Path) -> None:
+    judged = replace(FULL, claim=GaussianDP(0.5), judged_at=PrivacyClaim(0.464, 0.05891), answers=1)
+    written(tmp_path, "one", [judged])
+    assert "| μ-GDP with μ = 0.5, judged at ε = 0.464, δ = 0.059 |" in page_of(tmp_path, "one")
+
+
+def test_what_was_timed_has_a_page_of_its_own(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    measured(tmp_path, "one")
+    page = page_of(tmp_path, "one")
+    assert "(measured/one.md)" in page
+    assert "(measured/one.json)" in page
+    assert "2026" not in page
+    timed = (tmp_path / "measured" / "one.md").read_text(encoding="utf-8")
+    for piece in ("It took a while.", "(figures/one_seconds.svg)", "| a\\|0 | 2 |", "on 2026-02-03", "(../one.md)"):
+        assert piece in timed, piece
+
+
+def test_an_experiment_that_only_times_has_no_page_but_that_and_the_index_leads_there(tmp_path: Path) -> None:
+    written(tmp_path, "one", [], paragraph="", figures=[])
+    measured(tmp_path, "one", rows=41)
+    index = write_index(tmp_path).read_text(encoding="utf-8")
+    assert (
+        "[![one](measured/figures/one_seconds.svg)](measured/one.md)<br>[**one**](measured/one.md): What of one?"
+        in index
+    )
+    assert not (tmp_path / "one.md").exists()
+    assert "The table has 41 rows: [one.csv](one.csv)." in (tmp_path / "measured" / "one.md").read_text("utf-8")
+    assert (tmp_path / "measured" / "one.csv").read_text("utf-8").splitlines()[1] == "a|0,2"
+
+
+def test_an_experiment_that_times_nothing_has_no_measured_page(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    measured(tmp_path, "one", paragraph="")
+    assert "What was timed" not in page_of(tmp_path, "one")
+    assert not (tmp_path / "measured" / "one.md").exists()
+
+
+def test_a_record_from_before_times_stood_apart_has_a_page(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL], seconds=1.5)
+    assert "seconds" in (tmp_path / "data" / "one.json").read_text(encoding="utf-8")
+    page = page_of(tmp_path, "one")
+    assert "Seen in one." in page
+    assert "1 violated" in page
+    assert "measured" not in page
+
+
+def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        written(tmp_path, name, [replace(FULL, target=f"{number}") for number in range(41)])
+        measured(tmp_path, name, rows=41)
+    write_index(tmp_path)
+    for page in tmp_path.rglob("*.md"):
+        links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+        assert links
+        for link in links:
+            assert (page.parent / link).is_file(), link
+
+
+@pytest.mark.parametrize("folder", ["data", "measured"])
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "attacklab/0"}', to_text(record([FULL]))])
+def test_a_file_that_is_no_experiments_record_is_refused_and_named_and_the_old_pages_stay(
+    text: str, folder: str, tmp_path: Path
+) -> None:
+    written(tmp_path, "one", [FULL])
+    written(tmp_path, "two", [FULL])
+    write_index(tmp_path)
+    pages = {path: path.read_bytes() for path in tmp_path.rglob("*.md")}
+    written(tmp_path, "one", [])
+    write_whole(tmp_path / folder / "two.json", text)
+    with pytest.raises(ValueError, match=rf"{folder}/two\.json"):
+        write_index(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == pages
+
+
+@pytest.mark.parametrize(
+    ("folder", "changed", "fault"),
+    [
+        ("data", {"figures": [{"name": "one_figure"}]}, r"figures\[0\] lacks caption"),
+        ("data", {"figures": None}, "figures is not a list"),
+        ("data", {"seed": "3"}, "seed is '3'"),
+        ("measured", {"table": [["work", 2]]}, r"table\[0\]\[1\] is 2"),
+        ("measured", {"paragraph": ["It took a while."]}, "paragraph is "),
+    ],
+)
+def test_a_malformed_record_is_told_in_one_line_that_names_the_file_and_the_fault(
+    folder: str, changed: dict[str, Any], fault: str, tmp_path: Path
+) -> None:
+    written(tmp_path, "one", [FULL])
+    measured(tmp_path, "one")
+    path = tmp_path / folder / "one.json"
+    data = json.loads(path.read_text(encoding="utf-8"))
+    data["experiment"] |= changed
+    write_whole(path, to_text(data))
+    with pytest.raises(UsageError, match=rf"{folder}/one\.json is malformed: {fault}.*; run the experiment one again$"):
+        write_index(tmp_path)
+
+
+def test_a_record_in_the_file_of_another_experiment_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    (tmp_path / "data" / "one.json").rename(tmp_path / "data" / "two.json")
+    with pytest.raises(UsageError, match=r"two\.json is the record of 'one'; give the file that name"):
+        write_index(tmp_path)
+
+
+def test_a_figure_that_is_missing_is_named(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    (tmp_path / "figures" / "one_figure.svg").unlink()
+    with pytest.raises(ValueError, match=r"one_figure\.svg is missing; run the experiment one again"):
+        write_index(tmp_path)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    for name in ("one", "two"):
+        write_whole(tmp_path / "lab" / "experiments" / f"{name}.py", "X = 1\n")
+    return tmp_path / "lab"
+
+
+def test_a_page_says_at_its_top_that_other_code_made_it_and_when_and_where(tmp_path: Path, lab: Path) -> None:
+    for name in ("one", "two"):
+        written(tmp_path, name, [FULL], sources=dict(digests(lab, f"experiments.{name}")))
+        measured(tmp_path, name)
+    index = write_index(tmp_path, lab)
+    assert outdated(tmp_path, lab) == ([], [])
+    assert "Older" not in (tmp_path / "one.md").read_text("utf-8")
+    (lab / "experiments" / "one.py").write_text("X = 2\n")
+    older, differing = outdated(tmp_path, lab)
+    assert older == ["one"]
+    assert {path.relative_to(tmp_path).as_posix() for path in differing} == {"one.md", "measured/one.md", "index.md"}
+    write_index(tmp_path, lab)
+    assert outdated(tmp_path, lab) == (["one"], [])
+    for page in ("one.md", "measured/one.md"):
+        head = (tmp_path / page).read_text("utf-8").split("\n\n")[2]
+        assert head.startswith("> **Older than the code.** This was measured on 2026-02-03 on ")
+        assert "`attacklab run one --output reports`" in head
+    assert "What of one? *(older)*" in index.read_text("utf-8")
+    assert "Older" not in (tmp_path / "two.md").read_text("utf-8")
+
+
+def test_a_record_that_does_not_say_what_made_it_is_older_than_the_code(tmp_path: Path, lab: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    assert outdated(tmp_path, lab)[0] == ["one"]
+    write_index(tmp_path, lab)
+    assert "**Older than the code.**" in (tmp_path / "one.md").read_text("utf-8")
+
+
+def test_what_is_about_the_lab_itself_stands_apart_in_the_index(tmp_path: Path) -> None:
+    written(tmp_path, "one", [FULL])
+    written(tmp_path, "two", [FULL], package="bench")
+    before, after = write_index(tmp_path).read_text("utf-8").split("## About the lab itself")
+    assert "**one**" in before
+    assert "**two**" in after
+
+
+def test_one_page_of_html_has_all_pages_and_every_link_and_picture_is_there(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        written(tmp_path, name, [FULL] * 41)
+        measured(tmp_path, name)
+    html = lab_page(tmp_path, write_index(tmp_path))
+    anchors = set(re.findall(r'<section id="([^"]+)"', html))
+    assert anchors == {"index", "one", "two", "measured/one", "measured/two"}
+    for address in re.findall(r'(?:href|src)="([^"]+)"', html):
+        if address.startswith("#"):
+            assert address[1:] in anchors
+        else:
+            assert (tmp_path / address).is_file(), address

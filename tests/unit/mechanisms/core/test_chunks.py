@@ -1,0 +1,206 @@
+"""One person moves one chunk's answer, whatever the statistic does, and nothing but the answers shows what it did."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import combinations_with_replacement, permutations, product
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from mechanisms.core.chunks import ChunkTotal, Numbered, nearest_double, numbered
+from mechanisms.core.grid import Grid
+from tests.unit.mechanisms.core.databases import one_more
+
+Statistic = Callable[[np.ndarray], Any]
+ROUNDED = (3.0, 2.0**54, -(2.0**54), 0.7, 0.0, -0.0, math.nan)
+"""Values whose floating-point sum depends on their order, zeros that are equal and differ, and none."""
+SIZES = [2**8 + 1, 2**15, 2**16 + 1]
+
+
+def query(statistic: Statistic = np.max, chunks: int = 2, width: int = 2, grid: Grid = Grid(0)) -> ChunkTotal:  # noqa: B008
+    return ChunkTotal(statistic, chunks, b"public", Fraction(0), Fraction(width), grid)
+
+
+def unruly(values: np.ndarray) -> float:
+    """A statistic that fails on some databases and escapes the range on others."""
+    if values.sum() == 2:
+        raise RuntimeError("two")
+    return 1e300 * float(values.prod()) if len(values) > 1 else float(values[0]) - 1
+
+
+@pytest.mark.parametrize("statistic", [np.max, np.mean, unruly])
+def test_one_person_with_all_their_records_moves_the_total_by_the_stability_and_some_do(statistic: Statistic) -> None:
+    people = ["Ada", "Bo", "Cy"]
+    chunks = query(statistic)
+    assert {chunks.chunk_of(person) for person in people} == {0, 1}
+    choices: list[tuple[int, ...]] = [(), (0,), (1,), (2,), (0, 2)]  # absent, one record, or two
+    totals = {
+        holdings: chunks.of([(p, value) for p, held in zip(people, holdings, strict=True) for value in held])
+        for holdings in product(choices, repeat=3)
+    }
+    moves = {
+        abs(totals[x] - totals[(*x[:place], (), *x[place + 1 :])]) for x in totals for place in range(3) if x[place]
+    }
+    assert max(moves) <= chunks.stability == 2
+    assert max(moves) >= 1
+
+
+def test_one_record_without_a_person_moves_the_total_by_the_stability_at_most_in_any_order() -> None:
+    records = [0.0, -0.0, 0.5, 2, math.nan, math.inf, 10**400, Fraction(1, 3)]
+    total = Numbered(query(np.mean, chunks=3, width=4, grid=Grid(-4)))
+    moves = set()
+    for size in range(4):
+        for x in combinations_with_replacement(records, size):
+            here = total.of(x)
+            assert {total.of(order) for order in permutations(x)} == {here}
+            moves |= {abs(total.of([*x, record]) - here) for record in records}
+    assert 32 < max(moves) <= total.stability == 64
+
+
+def test_as_a_set_the_people_of_a_record_less_are_one_person_less() -> None:
+    for fewer, more in one_more([0.0, 1.0, -0.0, 2], 4):
+        left, right = (Counter(person for person, _ in numbered(x)) for x in (fewer, more))
+        assert not left - right
+        assert sum((right - left).values()) == 1
+
+
+@pytest.mark.parametrize("statistic", [np.mean, np.sum, lambda values: float(np.sign(1 / values[0]))])
+def test_the_order_of_records_and_the_sign_of_zero_reach_no_statistic(statistic: Statistic) -> None:
+    """Another person's answer stays the same, bit for bit, in whatever order the records are."""
+    ada, bo = "Ada", "Cy"
+    chunks = query(statistic, width=32, grid=Grid(-4))
+    hers = chunks.chunk_of(ada)
+    assert chunks.chunk_of(bo) != hers
+    for values in combinations_with_replacement(ROUNDED, 3):
+        with np.errstate(all="ignore"):
+            alone = {chunks.of([(bo, value) for value in order]) for order in permutations(values)}
+        assert len(alone) == 1, values
+        (total,) = alone
+        # Ada's chunk was empty and answered the middle, 16; now it answers what hers alone is
+        assert chunks.of([(ada, 3.0), *((bo, value) for value in values)]) - total == chunks.of(
+            [(ada, 3.0)]
+        ) - chunks.of([])
+
+
+def failing(values: np.ndarray) -> Any:
+    """A statistic that does something else for each first value."""
+    match int(values[0]):
+        case 1:
+            sys.exit("one")
+        case 2:
+            warnings.warn("two", RuntimeWarning, stacklevel=1)
+        case 3:
+            raise MemoryError
+        case 4:
+            return float(np.log(np.array([0.0]))[0])
+        case 5:
+            return "five"
+        case 6:
+            return None
+        case 7:
+            raise GeneratorExit
+        case 8:
+            return 10**400
+        case 9:
+            return np.ma.masked
+        case 10:
+            values[:] = 1e308
+            return float(values.sum() * 10)
+        case 11:
+            return [1.0, 2.0]
+        case 12:
+            return np.longdouble(1)
+        case 13:
+            return Fraction(1, 3)
+    return np.float64(0.0)
+
+
+ANSWERS = {4: 0, 8: 512, 10: 512, 13: 5}
+"""What `failing` answers between 0 and 32 in steps of 1/16, where it is neither 0 nor missing."""
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_whatever_a_statistic_does_nothing_but_a_chunks_answer_shows_it(
+    action: Literal["error", "always"], capfd: pytest.CaptureFixture[str]
+) -> None:
+    chunks = query(failing, chunks=1, width=32, grid=Grid(-4))
+    for first in range(14):
+        records = [("Ada", float(first))]
+        with warnings.catch_warnings(record=True) as shown, np.errstate(all="raise" if action == "error" else "warn"):
+            warnings.simplefilter(action)
+            total = chunks.of(records)
+        assert not shown
+        assert total == ANSWERS.get(first, 0 if first in (0, 2) else 256)
+        assert records == [("Ada", float(first))]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_interruption_by_the_user_still_interrupts() -> None:
+    def interrupted(_: np.ndarray) -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        query(interrupted).of([("Ada", 1.0)])
+
+
+def test_chunks_depend_on_the_key_and_spread_evenly() -> None:
+    """The largest of 600 Poisson(54) counts stays below 54 + 8·√54 but with probability below 1e-9."""
+    one, two = (ChunkTotal(np.mean, 600, key, Fraction(0), Fraction(1), Grid(0)) for key in (b"one", b"two"))
+    counts = np.bincount([one.chunk_of(str(i)) for i in range(32_561)], minlength=600)
+    assert counts.max() < 54 + 8 * math.sqrt(54)
+    assert any(one.chunk_of(str(i)) != two.chunk_of(str(i)) for i in range(9))
+
+
+def test_chunks_are_those_of_a_keyed_hash_that_others_can_compute() -> None:
+    """Python: int.from_bytes(hashlib.blake2b(name, digest_size=16, key=b"public").digest()) mod 600."""
+    chunks = ChunkTotal(np.mean, 600, b"public", Fraction(0), Fraction(1), Grid(0))
+    assert [chunks.chunk_of(name) for name in ("Ada", "", "17.0, number 3", "\ud800")] == [445, 523, 445, 516]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_person_is_lost_at_any_size(size: int) -> None:
+    count = query(lambda values: Fraction(len(values)), chunks=3, width=2**30)
+    assert count.of((str(person), 0.0) for person in range(size)) == size
+    assert Numbered(count).of([1.0] * size) == size
+    assert Numbered(count).of(np.arange(size)) == size
+
+
+def test_bounds_need_not_be_points_of_the_grid() -> None:
+    chunks = ChunkTotal(np.max, 3, b"", Fraction(1, 4), Fraction(1, 4) + 5, Grid(0))
+    assert chunks.stability == 5
+    assert chunks.of([]) == 6
+    assert chunks.of([("Ada", 100)]) == 4 + 5
+
+
+def test_values_are_read_each_as_the_nearest_double() -> None:
+    given: list[Any] = [10**400, -(10**400), Fraction(1, 3), True, np.int64(2**63 - 1), np.float64(0.1), -0.0, math.nan]
+    read = [nearest_double(x) for x in given]
+    assert str(read) == str([math.inf, -math.inf, 1 / 3, 1.0, 2.0**63, 0.1, 0.0, math.nan])
+    assert {type(x) for x in read} == {float}
+
+
+def test_what_is_not_a_number_or_a_person_is_refused_by_its_type() -> None:
+    for value in ("1", None, 1j, np.float32(1)):
+        with pytest.raises(TypeError, match="value must be int"):
+            query().of([("Ada", value)])
+    for person in (1, b"Ada", None):
+        with pytest.raises(TypeError, match="person must be a string"):
+            query().of([(person, 1.0)])  # type: ignore[list-item]
+
+
+def test_impossible_chunks_keys_and_bounds_are_refused() -> None:
+    with pytest.raises(ValueError, match="chunks must be at least 1, not 0"):
+        query(chunks=0)
+    with pytest.raises(TypeError, match=r"chunks must be an integer, not 2\.5"):
+        query(chunks=2.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="key must have at most 64 bytes, not 65"):
+        ChunkTotal(np.mean, 1, b"x" * 65, Fraction(0), Fraction(1), Grid(0))
+    with pytest.raises(ValueError, match="upper must be above lower"):
+        query(width=0)

@@ -1,0 +1,46 @@
+"""A column moves a query as far as records do, whatever its function returns or raises."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from mechanisms.core.column import Column
+from mechanisms.core.grid import Grid
+from mechanisms.core.records import Count, CountFrom, Total
+from mechanisms.core.term import Query
+from tests.statistical.mechanisms.core.test_records import RELATIONS, moved, neighbours
+
+VALUES = ("bread", 3.5, None, True, -1)
+
+
+def odd(record: Any) -> Any:
+    """Answer in every way that a function of a record can."""
+    warnings.warn("tells of the record", stacklevel=1)
+    if record is None:
+        raise ValueError("tells of the record")
+    return {"bread": "not a number", 3.5: Fraction(7, 3), True: math.inf, -1: -0.25}[record]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_no_neighbour_moves_a_column_beyond_its_stability(relation: Any) -> None:
+    total = Total(Fraction(-1), Fraction(3), Grid(-2), relation)
+    for query in (Column(total, odd), Column(CountFrom(Fraction(0), relation), odd)):
+        assert max(moved(query, pair) for pair in neighbours(VALUES, 3, relation)) == query.stability
+
+
+def test_a_column_is_the_query_of_its_numbers() -> None:
+    total = Total(Fraction(-1), Fraction(3), Grid(-2))
+    assert Column(total, odd).of(VALUES) == total.of([math.nan, Fraction(7, 3), math.nan, math.inf, -0.25])
+    assert Column(total, odd).of([]) == 0
+    assert Column(CountFrom(Fraction(0)), odd).of(VALUES) == 2
+
+
+@pytest.mark.parametrize("query", [Count(), Column(CountFrom(), odd)])
+def test_other_queries_have_no_columns(query: Query[int]) -> None:
+    with pytest.raises(TypeError, match="by Total or CountFrom, not by"):
+        Column(query, odd)  # type: ignore[arg-type] # that is the test

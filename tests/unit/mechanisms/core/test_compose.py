@@ -1,0 +1,167 @@
+"""Composition: several releases on the same data, public maps of them, and sessions within a budget."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.model.random_bits import SeededBits
+from mechanisms.core.claims import NOTHING, ApproximateDP
+from mechanisms.core.compose import Both, Mapped, Session, Size
+from mechanisms.core.flip import RationalResponse
+from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
+from mechanisms.core.maps import Quotient, Share, Within, WithOrigins, ratio
+from mechanisms.core.noisy import Noisy, noisy
+from mechanisms.core.records import Answer, Count, Total
+from mechanisms.core.term import encoded
+from tests.unit.mechanisms.enumeration import law_of
+
+TOTAL = noisy(Total(0, 10, Grid(0)), DiscreteLaplace, Fraction(1, 2))
+COUNT = noisy(Count(), DiscreteLaplace, Fraction(1, 3))
+SMALL = RationalResponse(Fraction(1, 4))
+
+
+def test_losses_of_parts_add_up_and_their_outputs_come_in_order() -> None:
+    both = Both((TOTAL, COUNT))
+    assert both.claim == ApproximateDP(Fraction(5, 6))
+    assert both.relation == "add-remove"
+    released = both.many([1, 2, 3], 2000, SeededBits(1))
+    assert [round(float(np.median(part))) for part in released] == [6, 3]
+    total, count = both.release([1, 2, 3], SeededBits(2))
+    assert (type(total), type(count)) == (float, float)
+
+
+def test_parts_draw_independently() -> None:
+    law = law_of(Both((SMALL, SMALL)).prepared(True).one)
+    lie, truth = Fraction(1, 4), Fraction(3, 4)
+    assert law == {
+        (True, True): truth**2, (True, False): truth * lie, (False, True): lie * truth, (False, False): lie**2
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ((), "parts must be mechanisms with the same neighbours"),
+        ((COUNT, Size()), "the same neighbours, not of "),
+        ((COUNT, SMALL), "the same neighbours, not of "),
+    ],
+)
+def test_parts_that_do_not_go_together_are_refused(parts: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Both(parts)
+
+
+def test_a_map_sees_what_was_released_and_loses_nothing() -> None:
+    seen: list[Any] = []
+    mapped = Mapped(COUNT, lambda released: seen.append(released) or 2 * released)
+    assert (mapped.claim, mapped.relation) == (COUNT.claim, "add-remove")
+    output = mapped.release([7] * 5, SeededBits(3))
+    assert seen == [output / 2]
+    assert type(output) is float
+    many = mapped.many([7] * 5, 100, SeededBits(4))
+    assert np.array_equal(seen[1] * 2, many)
+    assert np.array_equal(many, 2 * COUNT.many([7] * 5, 100, SeededBits(4)))
+
+
+def test_the_public_maps_are_their_formulas_on_numbers_and_arrays() -> None:
+    quotient = Quotient(-1.0, 10.0, 2.0)
+    totals, counts = np.array([6.0, -60.0, 600.0, 5.0]), np.array([3.0, 2.0, 2.0, -4.0])
+    expected = [4.0, -1.0, 10.0, 7.0]
+    assert quotient((totals, counts)).tolist() == expected
+    assert [float(quotient(pair)) for pair in zip(totals, counts, strict=True)] == expected
+    assert WithOrigins(1.5)((np.array([0.25, 1.0]), 4)).tolist() == [6.25, 7.0]
+    assert Within(0.0, 4.0)(np.array([-3.0, 2.0, 9.0])).tolist() == [0.0, 2.0, 4.0]
+    assert Share(4, -1.0)(np.array([6.0, -2.0])).tolist() == [0.5, -1.5]
+    assert ratio(TOTAL, COUNT, -1, 10, 2).function == quotient
+    assert type(Mapped(TOTAL, Within(0.0, 1.0)).release([1], SeededBits(0))) is float
+
+
+def test_a_ratio_is_of_a_total_and_a_count_in_this_order() -> None:
+    total, count = (noisy(query, DiscreteLaplace, 640) for query in (Total(0, 10, Grid(0)), Count()))
+    assert ratio(total, count, 0, 10).release([9, 9, 9], SeededBits(1)) == 9.0
+
+
+def test_the_number_of_records_is_free_where_it_is_public_and_nowhere_else() -> None:
+    assert (Size().claim, Size().relation) == (NOTHING, "substitute")
+    assert Size().release([1, 2, 3], SeededBits(0)) == 3
+    for relation in ("add-remove", "add-remove or substitute"):
+        with pytest.raises(ValueError, match="same neighbours"):
+            Both((noisy(Total(0, 1, Grid(0), relation), DiscreteLaplace, 1), Size()))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Asks at a price of ln 3 until nothing is left, or one more time."""
+
+    more: int = 0
+
+    def __call__(self, answers: Any, left: Fraction) -> RationalResponse | None:
+        return SMALL if left >= SMALL.claim.epsilon or len(answers) < self.more else None
+
+
+def test_a_session_spends_its_budget_and_no_more() -> None:
+    cost = SMALL.claim.epsilon
+    session = Session(Asking(), 2 * cost, "bit")
+    assert (session.claim, session.relation) == (ApproximateDP(2 * cost), "bit")
+    law = law_of(session.prepared(True).one)
+    assert {len(transcript) for transcript in law} == {2}
+    other = law_of(session.prepared(False).one)
+    assert max(law[transcript] / other[transcript] for transcript in law) == 9  # e^(2 ln 3)
+    assert len(Session(Asking(), 2 * cost - Fraction(1, 10**30), "bit").release(True, SeededBits(0))) == 1
+    assert Counter(map(len, session.many(True, 10, SeededBits(0)))) == {2: 10}
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (Asking(more=3), "is left; ask a cheaper one"),
+        (lambda *_: COUNT, "a question about neighbours by 'add-remove'"),
+        (
+            lambda *_: Mapped(Noisy(Count(), DiscreteGaussian(Fraction(9))), abs),
+            "a question about neighbours",
+        ),
+    ],
+)
+def test_a_question_beyond_the_budget_or_about_others_is_refused(ask: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Session(ask, 2 * SMALL.claim.epsilon, "bit").release(True, SeededBits(0))
+
+
+def test_a_question_without_pure_dp_is_refused() -> None:
+    session = Session(lambda *_: Noisy(Count(), DiscreteGaussian(Fraction(9))), Fraction(1), "add-remove")
+    with pytest.raises(ValueError, match="a question promises ZeroConcentratedDP"):
+        session.release([1], SeededBits(0))
+
+
+def test_terms_are_json_down_to_their_leaves() -> None:
+    term = encoded(Mapped(Both((TOTAL, COUNT)), Quotient(0.0, 10.0)))
+    assert term["is"] == "Mapped"
+    assert [part["query"]["is"] for part in term["mechanism"]["parts"]] == ["Total", "Count"]
+    assert term["function"] == {
+        "is": "Quotient", "lower": {"float": "0x0.0p+0"}, "upper": {"float": (10.0).hex()},
+        "origin": {"float": "0x0.0p+0"},
+    }  # fmt: skip
+    assert encoded(Mapped(COUNT, abs))["function"] == {"function": "builtins:abs"}
+    with pytest.raises(TypeError, match="no form for a field of type object"):
+        encoded(object())
+
+
+def test_answers_of_two_sensitivities_have_two_sets_of_neighbours() -> None:
+    near, far = (noisy(Answer(sensitivity, Grid(0)), DiscreteLaplace, 1) for sensitivity in (1, 2))
+    assert Both((near, Mapped(near, abs))).claim == ApproximateDP(Fraction(2))
+    with pytest.raises(ValueError, match="answers of one sensitivity"):
+        Both((near, Mapped(far, abs)))
+    for neighbours in ("answers", "utilities"):
+        with pytest.raises(ValueError, match="a session is about records or a bit"):
+            Session(Asking(), Fraction(1), neighbours)  # type: ignore[arg-type]
+
+
+def test_a_class_of_somebody_else_is_not_taken_for_one_of_ours() -> None:
+    assert encoded(Asking())["is"] == f"{__name__}:Asking"

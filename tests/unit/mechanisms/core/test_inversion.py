@@ -1,0 +1,89 @@
+"""Inversion: its law by exhausting bits, and each outcome against the tails of the definition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import gmpy2
+import mpmath
+import numpy as np
+import pytest
+
+from attacklab.laws import Limits, enumerate_law
+from attacklab.model.random_bits import SeededBits, TapedBits
+from mechanisms.core.inversion import invert
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, Law, RoundedGaussian, RoundedLaplace
+from tests.unit.mechanisms.core.known_laws import ALL_LAWS, known_mass, known_tail, named
+
+SMALL = [
+    DiscreteLaplace(Fraction(1, 4)),
+    DiscreteLaplace(Fraction(5, 2)),
+    RoundedLaplace(Fraction(3, 2)),
+    Geometric(Fraction(1, 3)),  # whose P[N ≥ k] are dyadic multiples of powers of 1/3
+    DiscreteGaussian(Fraction(9, 4)),
+    RoundedGaussian(Fraction(9, 4)),
+]
+
+
+@dataclass(frozen=True)
+class BadGuesses(DiscreteLaplace):
+    """A law whose guesses are all wrong, at different distances."""
+
+    def rough_tail(self, outcome: int) -> int:
+        return super().rough_tail(outcome + 3 if outcome < 0 else outcome - 5)
+
+
+@pytest.mark.parametrize("law", [*SMALL, BadGuesses(Fraction(1))], ids=named)
+def test_each_word_next_to_a_tail_of_the_definition_has_its_outcome(law: Law) -> None:
+    """An outcome is a monotone function of U, so words on both sides of each tail tell what it is for all words."""
+    with mpmath.workdps(60):
+        for outcome in range(-6, 7):
+            word = int(known_tail(law, outcome) * mpmath.mpf(2) ** 64)
+            if 1 < word < 2**64 - 2:
+                above, below = (TapedBits((word + way << 64) + 1, 128) for way in (1, -1))
+                assert invert(law, below) >= outcome > invert(law, above)
+
+
+def test_the_law_of_a_draw_is_found_by_a_few_runs_for_each_outcome() -> None:
+    law = enumerate_law(invert, DiscreteLaplace(Fraction(1, 2)), limits=Limits(Fraction(1, 1 << 40), runs=120))
+    assert law.unresolved <= Fraction(1, 1 << 40)
+    for outcome in range(-6, 7):
+        mass = Fraction(law.mass(outcome))
+        assert mass <= known_mass(DiscreteLaplace(Fraction(1, 2)), outcome) <= mass + Fraction(1, 1 << 40)
+
+
+@pytest.mark.parametrize("law", [*ALL_LAWS, BadGuesses(Fraction(4))], ids=named)
+def test_a_draw_is_the_outcome_whose_tails_enclose_the_uniform(law: Law) -> None:
+    """The bits are 192 random ones; the tails are those of the definition."""
+    source = SeededBits(7)
+    with mpmath.workdps(60):
+        for _ in range(4):
+            bits = source.take(192)
+            outcome = invert(law, TapedBits(bits, 192))
+            uniform = mpmath.mpf(bits) / mpmath.mpf(2) ** 192
+            assert known_tail(law, outcome + 1) <= uniform <= known_tail(law, outcome)
+
+
+def test_uniforms_at_both_ends_are_drawn_far_out() -> None:
+    """U = 1.25·2^−200 and its mirror image; ln(2^200/(1.25·(1 + 1/e))) is 138.09."""
+    law = DiscreteLaplace(Fraction(1))
+    ends = [invert(law, TapedBits(bits, 256)) for bits in (5 << 54, (1 << 256) - 1 - (5 << 54))]
+    assert ends == [138, -138]
+
+
+def test_a_uniform_next_to_a_tail_takes_as_many_bits_as_tell_them_apart() -> None:
+    """P[N ≥ 0] = 3/4 for q = 1/3, so only the first word that differs from those of 0.11000… decides."""
+    law = Geometric(Fraction(1, 3))
+    for words in (1, 2, 4):
+        for low, outcome in ((1, -1), (-2, 0)):
+            tape = TapedBits((0b11 << 64 * words - 2) + low, 64 * words)
+            assert invert(law, tape) == outcome
+            assert tape.left == 0
+
+
+def test_no_context_of_the_caller_changes_a_draw() -> None:
+    for law in SMALL:
+        expected = [invert(law, SeededBits(seed)) for seed in range(20)]
+        with gmpy2.context(precision=4, round=gmpy2.RoundUp, trap_inexact=True), np.errstate(all="raise"):
+            assert [invert(law, SeededBits(seed)) for seed in range(20)] == expected

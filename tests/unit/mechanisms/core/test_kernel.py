@@ -1,0 +1,134 @@
+"""A table of integers releases exactly what its rows say, by the same work each time, and claims what they lose."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from attacklab.model.random_bits import SeededBits, TapedBits
+from mechanisms.core.claims import ApproximateDP
+from mechanisms.core.grid import LIMIT, Grid
+from mechanisms.core.kernel import Kernel
+from mechanisms.core.records import Answer
+from mechanisms.randomness import RandomBits
+from tests.unit.mechanisms.enumeration import law_of
+
+STEP = Answer(Fraction(1), Grid(0))
+THREE = ((5, 2, 1), (2, 4, 2), (1, 2, 5))
+IMPOSSIBLE = ((4, 4, 0), (2, 4, 2), (1, 2, 5))
+
+
+@pytest.mark.parametrize(
+    ("answer", "row"),
+    [(-1, 0), (-0.5, 1), (-0.51, 0), (0.3, 1), (1, 2), (9, 2), (-math.inf, 0), (math.inf, 2), (math.nan, 1)],
+)
+def test_each_answer_has_the_law_of_its_row(answer: float, row: int) -> None:
+    law = law_of(partial(Kernel(STEP, -1, THREE).release, answer))
+    assert law == {float(step): Fraction(words, 8) for step, words in zip((-1, 0, 1), THREE[row], strict=True)}
+
+
+def test_an_outcome_without_words_does_not_occur() -> None:
+    term = Kernel(Answer(Fraction(1), Grid(1)), 0, ((0, 3, 0, 1), (1, 1, 1, 1)), Fraction(1))
+    assert law_of(partial(term.release, -7)) == {2.0: Fraction(3, 4), 6.0: Fraction(1, 4)}
+
+
+def test_every_draw_takes_all_its_bits_and_compares_with_every_sum() -> None:
+    class Counting(int):
+        compared = 0
+
+        def __ge__(self, other: int) -> bool:
+            Counting.compared += 1
+            return int(self) >= other
+
+    class CountingBits(TapedBits):
+        def take(self, count: int) -> int:
+            return Counting(super().take(count))
+
+    for answer, word in product((-1, 0, 1), range(8)):
+        Counting.compared = 0
+        bits: RandomBits = CountingBits(word, 3)
+        Kernel(STEP, -1, THREE).release(answer, bits)
+        assert (Counting.compared, bits.left) == (2, 0)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("bits", [3, 62])
+def test_arrays_have_the_laws_of_their_rows(bits: int) -> None:
+    """20,000 draws stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding); the seed is fixed."""
+    rows = tuple(tuple(words << bits - 3 for words in row) for row in THREE)
+    term, source = Kernel(STEP, -1, rows), SeededBits(1)
+    answers = np.repeat([[-5.0, 0.2], [0.9, math.nan]], 20_000, axis=1)
+    assert len(term.each([-5.0, 0, Fraction(1, 3), 9], source)) == 4
+    released = term.each(answers, source)
+    assert released.shape == answers.shape
+    parts = {0: released[0, :20_000], 1: released[0, 20_000:], 2: term.many(1, 20_000, source)}
+    for row, outputs in parts.items():
+        seen = Counter(outputs.tolist())
+        assert all(abs(seen[step] / 20_000 - THREE[row][step + 1] / 8) < 0.025 for step in (-1, 0, 1))
+
+
+def test_pure_claims_are_the_logarithm_of_the_greatest_ratio_of_rows_that_neighbours_can_have() -> None:
+    near, far = Kernel(STEP, -1, THREE), Kernel(Answer(Fraction(5, 4), Grid(0)), -1, THREE)
+    with mpmath.workdps(60):
+        for term, ratio in ((near, Fraction(5, 2)), (far, Fraction(5))):
+            excess = mpmath.mpf(term.claim.epsilon.numerator) / term.claim.epsilon.denominator - mpmath.log(
+                float(ratio)
+            )
+            assert 0 <= excess < mpmath.mpf(2) ** -100
+            assert term.claim.delta == 0
+
+
+def test_approximate_claims_are_the_greatest_excess() -> None:
+    """Of the rows (4, 4, 0) and (2, 4, 2), 2 words of 8 are possible for the second alone, and 5 − 2·e^ε for others."""
+    for epsilon in (Fraction(1, 2), Fraction(3)):
+        claim = Kernel(STEP, -1, IMPOSSIBLE, epsilon).claim
+        ideal = max(2.0, 5 - 2 * math.exp(epsilon)) / 8
+        assert claim.epsilon == epsilon
+        assert 0 <= float(claim.delta) - ideal < 1e-15
+
+
+def test_rows_that_are_alike_lose_nothing() -> None:
+    assert Kernel(STEP, -1, ((4, 4), (4, 4)), Fraction(1)).claim == ApproximateDP(Fraction(1))
+    assert Kernel(STEP, -1, ((4, 4), (4, 4))).claim == ApproximateDP(Fraction(0))
+
+
+@pytest.mark.parametrize(
+    ("rows", "lower", "message"),
+    [
+        ((), 0, "rows must be"),
+        (((),), 0, "rows must be"),
+        (((4, 4), (8,)), 0, "rows must be"),
+        (THREE, LIMIT - 1, "rows must be"),
+        (((1, 2), (2, 1)), 0, "power of two"),
+        (((1, 3), (4, 4)), 0, "same sum"),
+        (((1 << 62, 1 << 62),), 0, "power of two"),
+        (((1, 0),), 0, "power of two"),
+        (((5, -1), (2, 2)), 0, "words must be at least 0"),
+        (((4,) * 2,) * ((1 << 19) + 1), 0, "entries at most"),
+        (IMPOSSIBLE, 0, "give epsilon"),
+        (THREE, -LIMIT - 1, "lower"),
+    ],
+)
+def test_what_is_not_a_table_is_refused(rows: Any, lower: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Kernel(STEP, lower, rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon"), [(((4.0, 4.0),), None), (((True, 1),), None), (THREE, "1"), (((4, 4),), math.nan)]
+)
+def test_what_is_not_a_number_is_refused(rows: Any, epsilon: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        Kernel(STEP, 0, rows, epsilon)
+
+
+def test_a_private_answer_is_refused_by_its_type_alone() -> None:
+    with pytest.raises(TypeError, match="answer must be"):
+        Kernel(STEP, -1, THREE).release("0", TapedBits(0, 3))

@@ -1,0 +1,130 @@
+"""Noise on answers, totals and vectors: laws against their formulas, claims from stability and law, arrays in place."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.model.random_bits import SeededBits
+from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
+from mechanisms.core.grid import LIMIT, Grid
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedLaplace
+from mechanisms.core.noisy import Noisy, noisy
+from mechanisms.core.records import Answer, Count, Counts, Histogram, Total
+from tests.unit.mechanisms.enumeration import law_of
+
+QUARTERS = Answer(1, Grid(-2))
+
+
+def test_the_claim_is_what_the_law_loses_by_the_stability() -> None:
+    assert noisy(QUARTERS, DiscreteLaplace, Fraction(1, 3)).law == DiscreteLaplace(Fraction(12))
+    assert noisy(QUARTERS, RoundedLaplace, Fraction(1, 3)).claim == ApproximateDP(Fraction(1, 3))
+    assert Noisy(QUARTERS, DiscreteLaplace(Fraction(2))).claim == ApproximateDP(Fraction(2))
+    assert Noisy(QUARTERS, DiscreteGaussian(Fraction(32))).claim == ZeroConcentratedDP(Fraction(1, 4))
+    assert Noisy(Histogram(("a", "b"), "substitute"), DiscreteLaplace(Fraction(4))).claim == ApproximateDP(
+        Fraction(1, 2)
+    )
+
+
+def test_the_law_of_an_answer_is_the_law_of_the_noise_shifted_to_its_nearest_step() -> None:
+    term = noisy(QUARTERS, DiscreteLaplace, 4)
+    law = law_of(partial(term.release, 0.49), smallest=Fraction(1, 2**30))
+    q = math.exp(-1)
+    missing = float(1 - sum(law.values()))
+    assert missing < 1e-3
+    for output in np.arange(-1.0, 2.25, 0.25).tolist():
+        ideal = (1 - q) / (1 + q) * q ** abs(4 * (output - 0.5))
+        assert float(law[output]) - 1e-12 <= ideal <= float(law[output]) + missing
+
+
+def test_the_loss_of_neighbours_is_the_claim_and_reached() -> None:
+    term = noisy(QUARTERS, DiscreteLaplace, 4)
+    first, second = (law_of(partial(term.release, x), smallest=Fraction(1, 2**40)) for x in (0.0, 1.0))
+    losses = [math.log(first[y] / second[y]) for y in np.arange(-0.5, 1.75, 0.25).tolist()]
+    assert max(losses) == pytest.approx(4, abs=1e-4)
+    assert min(losses) == pytest.approx(-4, abs=1e-4)
+
+
+def test_outputs_beyond_the_grid_are_its_ends_in_every_way_of_drawing() -> None:
+    term, end = noisy(Answer(1, Grid(0)), DiscreteLaplace, 1), float(LIMIT)
+    for answer, sign in ((math.inf, 1), (-math.inf, -1), (10**400, 1), (-1e300, -1)):
+        one = [term.release(answer, SeededBits(seed)) for seed in range(20)]
+        many = term.many(answer, 200, SeededBits(0)).tolist()
+        each = term.each([answer] * 200, SeededBits(0)).tolist()
+        for drawn in (one, many, each):
+            assert max(sign * output for output in drawn) == end
+            assert min(sign * output for output in drawn) > end - 100
+    assert abs(term.release(math.nan, SeededBits(0))) < 100
+
+
+def test_a_total_beyond_64_bits_is_the_end_of_the_grid() -> None:
+    term = noisy(Total(-(2**53), 2**53, Grid(0)), DiscreteLaplace, 2**20)
+    assert LIMIT - 2**43 < term.release(np.full(5000, 2.0**53), SeededBits(0)) <= LIMIT
+    for sign in (1, -1):
+        records, bits = np.full(5000, sign * 2.0**53), SeededBits(0)
+        for drawn in (term.many(records, 50, bits), np.array([term.release(records, bits) for _ in range(50)])):
+            assert LIMIT - 2**43 < (sign * drawn).min() < (sign * drawn).max() == LIMIT
+
+
+@pytest.mark.parametrize("size", [2**k + d for k in (8, 15, 16, 20) for d in (-1, 0, 1)])
+def test_every_answer_of_an_array_gets_its_own_output_in_its_place(size: int) -> None:
+    """Noise of scale 1/64: below ½ of a step but with probability e^−64 a place."""
+    term = noisy(Answer(1, Grid(0)), DiscreteLaplace, 64)
+    answers = np.arange(size, dtype=np.float64) % 1009
+    assert np.array_equal(term.each(answers, SeededBits(size)), answers)
+    assert np.array_equal(term.many(7, size, SeededBits(size)), np.full(size, 7.0))
+    counts = noisy(Counts(), DiscreteLaplace, 64).release(answers[:300], SeededBits(size))
+    assert counts.tolist() == answers[:300].tolist()
+
+
+def test_shapes_are_kept() -> None:
+    term, bits = noisy(QUARTERS, DiscreteLaplace, 1), SeededBits(5)
+    assert term.each(np.zeros((3, 4, 5)), bits).shape == (3, 4, 5)
+    assert term.each([], bits).shape == (0,)
+    assert term.each(np.zeros((2, 0)), bits).shape == (2, 0)
+    assert term.many(0, 0, bits).shape == (0,)
+    histogram = noisy(Histogram(("a", "b", "c")), DiscreteLaplace, 64)
+    assert histogram.many(["a", "a", "c"], 5, bits).tolist() == [[2.0, 0.0, 1.0]] * 5
+    assert histogram.release(["a", "a", "c"], bits).tolist() == [2.0, 0.0, 1.0]
+
+
+def test_noise_of_different_answers_and_trials_is_independent() -> None:
+    """Correlations of 10^5 pairs: beyond 0.03 with a probability below 1e-12 each."""
+    term = noisy(Answer(1, Grid(-4)), RoundedLaplace, 1)
+    drawn = term.each(np.zeros((2, 100_000)), SeededBits(8))
+    lagged = [(drawn[0], drawn[1]), (drawn[0][:-1], drawn[0][1:]), (abs(drawn[0]), abs(drawn[1]))]
+    assert all(abs(np.corrcoef(first, second)[0, 1]) < 0.03 for first, second in lagged)
+
+
+def test_no_released_zero_shows_a_sign() -> None:
+    drawn = noisy(Answer(1, Grid(0)), DiscreteLaplace, 2).each(np.full(1000, -0.25), SeededBits(1))
+    assert not np.signbit(drawn[drawn == 0]).any()
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "said"),
+    [
+        (lambda: noisy(Answer(1, Grid(-47)), DiscreteLaplace, 1), ValueError, "is too fine: .* take a larger exponent"),
+        (lambda: noisy(QUARTERS, DiscreteLaplace, 0), ValueError, "epsilon must be above 0"),
+        (lambda: noisy(QUARTERS, DiscreteLaplace, "1"), TypeError, "epsilon must be int, float or Fraction"),
+        (lambda: noisy(Count("substitute"), DiscreteLaplace, 1), ValueError, "must be above 0"),
+        (lambda: noisy(Count(), DiscreteLaplace, 1).each([1], SeededBits(0)), TypeError, "each releases answers"),
+        (lambda: noisy(QUARTERS, DiscreteLaplace, 1).each("12", SeededBits(0)), TypeError, "a list or an array"),
+        (lambda: noisy(QUARTERS, DiscreteLaplace, 1).many(0, -1, SeededBits(0)), ValueError, "at least 0"),
+    ],
+)
+def test_what_cannot_be_promised_is_refused(make: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        make()
+
+
+def test_the_finest_grid_that_is_accepted_is_drawn_from() -> None:
+    term = noisy(Answer(1, Grid(-46)), DiscreteLaplace, 1)
+    drawn = term.many(0.5, 1000, SeededBits(2))
+    assert np.isclose(np.median(drawn), 0.5, atol=0.3)
+    assert np.all(drawn * 2.0**46 % 1 == 0)

@@ -1,0 +1,110 @@
+"""Utilities by rank are what the formula says, and one record moves them by the sensitivity at most."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mechanisms.core.grid import Grid
+from mechanisms.core.ranks import RankScores
+from tests.unit.mechanisms.core.databases import one_more
+
+QUANTILES = (Fraction(0), Fraction(1, 2), Fraction(3, 4), Fraction(1, 10), Fraction(1))
+SIZES = [size + more for size in (2**8, 2**15, 2**16, 2**20) for more in (-1, 0, 1)]
+
+
+def scores(quantile: Fraction, first: float = 0, last: float = 3, grid: Grid = Grid(0)) -> RankScores:  # noqa: B008
+    return RankScores(quantile, Fraction(first), Fraction(last), grid)
+
+
+def distance(records: list[Any], candidate: float, quantile: Fraction) -> int:
+    """q·|rank − α·n|, where records that equal the candidate are left out of the count."""
+    below = sum(1 for record in records if record < candidate)
+    above = sum(1 for record in records if record > candidate)
+    return abs(int(quantile.denominator * (below - quantile * (below + above))))
+
+
+@pytest.mark.parametrize("quantile", QUANTILES)
+def test_the_utility_is_the_distance_in_rank(quantile: Fraction) -> None:
+    values = [0.0, 0.5, 1.0, 1.0 + 2**-52, 3.0]
+    for size in range(4):
+        for records in map(list, product(values, repeat=size)):
+            expected = [-distance(records, float(candidate), quantile) for candidate in range(4)]
+            assert scores(quantile).of(records).tolist() == expected
+            assert scores(quantile).of(np.array(records)).tolist() == expected
+
+
+@pytest.mark.parametrize("quantile", QUANTILES)
+def test_one_record_moves_utilities_by_the_sensitivity_at_most_and_some_by_as_much(quantile: Fraction) -> None:
+    query, records = scores(quantile), [-math.inf, 0.0, 0.5, Fraction(5, 3), 2, 3.0, 2**70]
+    moves = {float(np.abs(query.of(more) - query.of(fewer)).max()) for fewer, more in one_more(records, 4)}
+    moves |= {float(np.abs(query.of([*fewer, math.nan]) - query.of(fewer)).max()) for fewer, _ in one_more([0, 3], 3)}
+    assert max(moves) == query.sensitivity == max(quantile.numerator, quantile.denominator - quantile.numerator)
+
+
+def test_records_beyond_the_range_count_as_its_ends_and_nan_as_the_lower_one() -> None:
+    beyond = [-7.0, math.inf, math.nan, 1e300]
+    expected = scores(Fraction(1, 3)).of([0, 3, 0, 3]).tolist()
+    assert (
+        scores(Fraction(1, 3)).of(beyond).tolist() == scores(Fraction(1, 3)).of(np.array(beyond)).tolist() == expected
+    )
+
+
+@pytest.mark.parametrize("exponent", [-1021, -60, 0, 2, 900])
+def test_lists_and_arrays_of_the_same_numbers_have_the_same_ranks_on_every_grid(exponent: int) -> None:
+    rng, step = np.random.default_rng(1), math.ldexp(1.0, exponent)
+    numbers = [*(rng.integers(-40, 40, 200) * step / 8).tolist(), 5e-324, -5e-324, 0.0, -0.0, step, 1.7e308]
+    query = scores(Fraction(2, 3), -3 * step, 4 * step, Grid(exponent))
+    assert query.of(numbers).tolist() == query.of(np.array(numbers)).tolist()
+
+
+def test_integers_and_fractions_are_compared_as_they_are() -> None:
+    """A fraction just above 1 is not a double; rounded, it would equal a candidate."""
+    query = scores(Fraction(1, 2), 2**53 - 2, 2**53, Grid(1))
+    assert query.of([2**53 - 1]).tolist() == query.of(np.array([2**53 - 1])).tolist() == [-1.0, -1.0]
+    query = scores(Fraction(1, 2), 0, 2, Grid(0))
+    assert query.of([1 + Fraction(1, 10**30)]).tolist() == [-1.0, -1.0, -1.0]
+    assert query.of([1]).tolist() == query.of(np.array([1], dtype=np.uint64)).tolist() == [-1.0, 0.0, -1.0]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_record_is_lost_at_any_size(size: int) -> None:
+    records = np.zeros(size)
+    records[-1] = 3.0
+    utilities = scores(Fraction(1, 2)).of(records)
+    assert utilities.tolist() == [-1.0, -(size - 2.0), -(size - 2.0), -(size - 1.0)]
+    assert utilities.dtype == np.float64
+
+
+@pytest.mark.parametrize("candidates", SIZES)
+def test_no_candidate_is_lost_at_any_number_of_them(candidates: int) -> None:
+    utilities = scores(Fraction(1, 2), 5, 4 + candidates).of([5, 4 + candidates])
+    assert utilities.tolist() == [-1.0, *[0.0] * (candidates - 2), -1.0]
+
+
+def test_the_largest_utilities_are_whole_doubles() -> None:
+    quantile = Fraction(1, 2**20)
+    assert scores(quantile).of(np.zeros(2**20 + 1))[-1] == -(2**20 - 1) * (2**20 + 1)
+
+
+@pytest.mark.parametrize("ends", [(0, 0), (1, 0), (0.5, 3), (0, math.inf), (0, 2**25)])
+def test_candidates_are_some_points_of_the_grid(ends: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match=r"candidates|first|last"):
+        RankScores(Fraction(1, 2), *ends, Grid(0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("quantile", [-0.1, 1.5, math.nan, Fraction(1, 2**20 + 1)])
+def test_a_quantile_out_of_range_is_refused(quantile: Any) -> None:
+    with pytest.raises(ValueError, match="quantile"):
+        RankScores(quantile, Fraction(0), Fraction(3), Grid(0))
+
+
+@pytest.mark.parametrize("record", ["1", None, 1j, np.float32(1)])
+def test_a_record_that_is_not_a_number_is_refused_by_its_type(record: Any) -> None:
+    with pytest.raises(TypeError, match="records must be int"):
+        scores(Fraction(1, 2)).of([record])

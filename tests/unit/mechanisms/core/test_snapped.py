@@ -1,0 +1,103 @@
+"""Snapping has the law of ideal noise, rounded and clamped, and so its ε and no less."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from gmpy2 import mpq
+
+from attacklab.model.random_bits import SeededBits
+from mechanisms.core.claims import ApproximateDP
+from mechanisms.core.grid import Grid
+from mechanisms.core.snapped import Snapped
+from tests.unit.mechanisms.enumeration import law_of
+
+SMALL = Snapped(Fraction(3, 4), Fraction(1, 2), Fraction(15, 2))
+"""λ = 3/2, Λ = 2, and B not a multiple of Λ."""
+
+
+def above(threshold: float, answer: float, scale: float) -> float:
+    """P[answer + X ≥ threshold] for Laplace noise X."""
+    distance = (threshold - answer) / scale
+    return math.exp(-distance) / 2 if distance > 0 else 1 - math.exp(distance) / 2
+
+
+def ideal(answer: float) -> dict[float, float]:
+    ends = [-math.inf, -7.0, -5.0, -3.0, -1.0, 1.0, 3.0, 5.0, 7.0, math.inf]
+    tails = [1.0, *(above(end, answer, 1.5) for end in ends[1:-1]), 0.0]
+    values = [-7.5, -6.0, -4.0, -2.0, 0.0, 2.0, 4.0, 6.0, 7.5]
+    return {value: tails[place] - tails[place + 1] for place, value in enumerate(values)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "counts_as"), [(0.3, 0.3), (1.0, 1.0), (7.5, 7.5), (-99, -7.5), (math.inf, 7.5), (math.nan, 0.0)]
+)
+def test_the_law_is_that_of_ideal_noise(answer: float, counts_as: float) -> None:
+    law = law_of(partial(SMALL.release, answer), smallest=Fraction(1, 2**24))
+    missing = float(1 - sum(law.values()))
+    assert missing < 1e-5
+    assert set(law) == set(ideal(counts_as))
+    for output, probability in ideal(counts_as).items():
+        assert float(law[output]) - 1e-12 <= probability <= float(law[output]) + missing
+
+
+@pytest.mark.parametrize("precision", [64, 200])
+def test_tails_enclose_those_of_ideal_noise_closely(precision: int) -> None:
+    snap = SMALL.prepared(Fraction(1, 3))
+    with mpmath.workdps(80):
+        for outcome in range(-60, 61):
+            distance = (mpmath.mpf(2 * outcome - 1) - mpmath.mpf(1) / 3) / mpmath.mpf(3) * 2
+            ideal = mpmath.exp(-distance) / 2 if distance > 0 else 1 - mpmath.exp(distance) / 2
+            lower, upper = (
+                mpmath.mpf(mpq(end).numerator) / mpq(end).denominator for end in snap.tail(outcome, precision)
+            )
+            assert lower < ideal < upper < lower * (1 + mpmath.mpf(2) ** (8 - precision))
+
+
+def test_its_loss_is_reached_at_the_ends() -> None:
+    losses = [math.log(p / q) for p, q in zip(ideal(6.25).values(), ideal(7.0).values(), strict=True)]
+    assert max(map(abs, losses)) == pytest.approx(0.5)
+    assert SMALL.claim == ApproximateDP(Fraction(1, 2))
+
+
+def test_many_draws_have_the_law() -> None:
+    """20,000 draws stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding); the seed is fixed."""
+    outputs = SMALL.many(0.3, 20_000, SeededBits(1))
+    assert isinstance(outputs, np.ndarray)
+    assert outputs.dtype == np.float64
+    seen = Counter(outputs.tolist())
+    assert all(abs(seen[value] / 20_000 - probability) < 0.025 for value, probability in ideal(0.3).items())
+
+
+@pytest.mark.parametrize(
+    ("scale", "exponent"),
+    [(1, 0), (Fraction(4, 3), 1), (2, 1), (3, 2), (Fraction(1, 3), -1), (Fraction(2**60 + 1), 61)],
+)
+def test_outputs_lie_on_the_multiples_of_the_least_power_of_two_not_below_the_scale(
+    scale: Fraction, exponent: int
+) -> None:
+    assert Snapped(scale, Fraction(1), Fraction(1)).grid == Grid(exponent)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ((0, 1, 1.0), "sensitivity"),
+        ((1, 0, 1.0), "epsilon"),
+        ((1, 1, -1.0), "bound"),
+        ((1, 1, math.inf), "bound"),
+        ((1, 1, 2.0**53 + 2), "bound"),
+        ((1, 1, Fraction(1, 3)), "bound"),
+        ((Fraction(1, 2**1030), 1, 1.0), "grid exponent"),
+    ],
+)
+def test_parameters_out_of_range_are_named(parameters: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Snapped(*parameters)

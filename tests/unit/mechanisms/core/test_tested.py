@@ -1,0 +1,134 @@
+"""Propose-test-release meets its claim by its exact laws, and its test measures the distance that it should."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import gmpy2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab.model.random_bits import SeededBits
+from mechanisms.core import tested
+from mechanisms.core.claims import ApproximateDP
+from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
+from mechanisms.core.local import Mean
+from mechanisms.core.noise import Noise
+from mechanisms.core.records import Count
+from tests.unit.mechanisms.core.databases import one_more, one_replaced
+from tests.unit.mechanisms.core.medians import Median
+from tests.unit.mechanisms.core.scripted_noise import scripted, worst_divergence
+
+CENSUS_DELTA = Fraction(1, 32_561**2)
+EPSILON, DELTA = Fraction(2), Fraction(1, 20)
+
+
+def mean(width: int, grid: Grid = Grid(0)) -> Mean:  # noqa: B008 # immutable
+    return Mean(Fraction(0), Fraction(width), grid)
+
+
+@pytest.mark.ci
+def test_the_exact_law_meets_the_claim_on_all_tiny_pairs() -> None:
+    term = tested.propose_test_release(mean(6), 1, EPSILON, DELTA)
+    enough, less = worst_divergence(term, one_more([0, 3, 6], 3), EPSILON, EPSILON * Fraction(9, 10))
+    assert enough <= DELTA < 5 * less
+
+
+def test_the_exact_law_of_a_median_meets_the_claim_on_all_tiny_pairs() -> None:
+    term = tested.propose_test_release(Median(2), 1, EPSILON, Fraction(1, 4))
+    enough, half = worst_divergence(term, one_replaced(range(3), 3), EPSILON, EPSILON / 2)
+    assert enough <= Fraction(1, 4)
+    assert half > enough
+
+
+@pytest.mark.parametrize("size", [0, 1, 12, 40, 5000])
+def test_the_test_measures_the_distance_to_a_sensitive_database(size: int) -> None:
+    """Walk away from the database, one removal at a time, until some database there exceeds the bound."""
+    term = tested.propose_test_release(mean(100, Grid(-6)), Fraction(1, 4), 1, CENSUS_DELTA)
+    records = np.full(size, 50.0)
+    distance = next(k for k in range(size + 1) if Fraction(100, max(size - k, 1)) > Fraction(1, 4))
+    refused = [scripted(term, records, [noise - distance, 0])[0] is None for noise in range(60)]
+    assert refused == [True] * term.threshold + [False] * (60 - term.threshold)
+
+
+@pytest.mark.parametrize("delta", [0.49, 1e-3, CENSUS_DELTA, 1e-300])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2**20), 1, 7])
+def test_the_threshold_is_the_least_that_noise_reaches_rarely_enough(
+    epsilon: Fraction, delta: float | Fraction
+) -> None:
+    term = tested.propose_test_release(mean(6), 1, epsilon, delta)
+    with gmpy2.context(precision=400):
+        q, threshold = gmpy2.exp(-gmpy2.mpfr(gmpy2.mpq(epsilon)) / 2), term.threshold
+        assert q**threshold / (1 + q) <= gmpy2.mpq(delta) < q ** (threshold - 1) / (1 + q)
+        claimed = gmpy2.mpq(term.claim.delta) / (q**threshold / (1 + q))
+    assert 1 <= claimed < 1 + 2.0**-50
+
+
+def test_test_and_value_split_epsilon() -> None:
+    term = tested.propose_test_release(mean(100, Grid(-6)), Fraction(1, 4), 1, 0.001)
+    output, (test_scale, value_scale) = scripted(term, np.full(5000, 50.0), [0, 3])
+    assert output == 50 + 3 / 64
+    assert 1 / test_scale + 16 / value_scale == 1 == term.claim.epsilon
+
+
+def test_the_claim_is_derived_from_the_laws_and_the_threshold() -> None:
+    laws = DiscreteLaplace(Fraction(10)), DiscreteLaplace(Fraction(3))
+    claim = tested.Tested(mean(100), 5, *laws, 20).claim
+    assert isinstance(claim, ApproximateDP)
+    assert claim.epsilon == Fraction(5, 10) + Fraction(1, 3)
+    assert tested.Tested(mean(100), 5, *laws, 21).claim.delta < claim.delta < Fraction(math.exp(-20 / 3))
+    with pytest.raises(ValueError, match="no rule composes"):
+        tested.Tested(mean(100), 5, DiscreteGaussian(Fraction(10)), laws[1], 20)
+
+
+@pytest.mark.parametrize("people", [0, 100, 150])
+@pytest.mark.parametrize("trials", [0, 1, 257])
+def test_many_releases_draw_values_for_those_alone_that_pass_in_their_order(people: int, trials: int) -> None:
+    term = tested.propose_test_release(mean(100, Grid(-14)), 1, Fraction(1, 2), 1e-5)
+    records = np.full(people, 31.25)
+    drawn: list[list[int]] = []
+
+    def spread(_noise: Noise, values: NDArray[np.int64], _bits: Any) -> None:
+        drawn.append(np.random.default_rng(len(drawn)).integers(-30, 60, size=len(values)).tolist())
+        values += np.array(drawn[-1], dtype=np.int64)
+
+    with patch.object(Noise, "add", spread):
+        many = term.many(records, trials, SeededBits(np.random.default_rng(0)))
+    tests, values = drawn[0], iter(drawn[1])
+    distance = max(0, people - 100 + 1)
+    assert many == [
+        scripted(term, records, [test, next(values)] if distance + test >= term.threshold else [test])[0]
+        for test in tests
+    ]
+    assert next(values, None) is None
+    assert len(many) == trials
+
+
+@pytest.mark.parametrize("bound", [0, -1, 101, 100, 0.49, math.nan])
+def test_a_bound_that_cannot_be_proposed_is_refused(bound: float) -> None:
+    with pytest.raises(ValueError, match="bound must be"):
+        tested.propose_test_release(mean(100, Grid(-1)), bound, 1, 0.1)
+
+
+@pytest.mark.parametrize("bound", [0, 100])
+def test_bounds_in_steps_are_refused_alike(bound: int) -> None:
+    with pytest.raises(ValueError, match="bound must be"):
+        tested.Tested(mean(100), bound, DiscreteLaplace(Fraction(10)), DiscreteLaplace(Fraction(3)), 20)
+
+
+def test_what_cannot_be_is_refused_when_the_term_is_made() -> None:
+    with pytest.raises(TypeError, match="Count has none"):
+        tested.propose_test_release(Count(), 1, 1, 0.1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="too fine"):
+        tested.propose_test_release(mean(2**31), 2**30, Fraction(1, 2**17), 0.1)
+    for epsilon in (0, -1, math.inf, math.nan):
+        with pytest.raises(ValueError, match="epsilon must be"):
+            tested.propose_test_release(mean(2), 1, epsilon, 0.1)
+    for delta in (0, 0.5, math.nan):
+        with pytest.raises(ValueError, match="delta must"):
+            tested.propose_test_release(mean(2), 1, 1, delta)

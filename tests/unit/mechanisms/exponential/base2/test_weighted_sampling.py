@@ -1,0 +1,96 @@
+"""Sampling by integer weights, judged by exact laws and by counting every tape."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate, product
+
+import pytest
+
+from attacklab.model.random_bits import TapedBits, TapeEnded
+from mechanisms.exponential.base2.weighted_sampling import (
+    IntegerWeights,
+    Sampler,
+    sample_by_bisection,
+    sample_by_rejection,
+    sample_by_rejection_rounds,
+)
+from mechanisms.randomness import RandomBits
+from tests.unit.mechanisms.enumeration import law_of
+
+TWO_ROUNDS = partial(sample_by_rejection_rounds, rounds=2)
+SAMPLERS = [sample_by_rejection, sample_by_bisection, TWO_ROUNDS]
+WEIGHTS = [(1,), (7,), (8,), (1, 1, 1), (5, 3), (0, 3, 0, 5, 0), (1, 2, 4, 8, 1), (16, 1, 15, 2), (1,) * 13]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=["rejection", "bisection", "rounds"])
+@pytest.mark.parametrize("values", WEIGHTS, ids=str)
+def test_every_index_has_exactly_its_share(sampler: Sampler, values: tuple[int, ...]) -> None:
+    expected = {i: Fraction(weight, sum(values)) for i, weight in enumerate(values) if weight}
+    assert law_of(sampler, IntegerWeights(values)) == expected
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=["rejection", "bisection", "rounds"])
+def test_every_small_list_of_weights_has_its_exact_law(sampler: Sampler) -> None:
+    for values in product(range(4), repeat=3):
+        if any(values):
+            expected = {i: Fraction(weight, sum(values)) for i, weight in enumerate(values) if weight}
+            assert law_of(sampler, IntegerWeights(values)) == expected
+
+
+@pytest.mark.parametrize("sampler", [sample_by_rejection, sample_by_bisection])
+def test_counting_all_tapes_of_twelve_bits_gives_equal_shares_to_equal_weights(sampler: Sampler) -> None:
+    counts: Counter[int | None] = Counter()
+    for tape in range(1 << 12):
+        try:
+            counts[sampler(IntegerWeights((1, 1, 1)), TapedBits(tape, 12))] += 1
+        except TapeEnded:
+            counts[None] += 1
+    assert counts == {0: 1365, 1: 1365, 2: 1365, None: 1}
+
+
+def printed_algorithm_2(weights: tuple[int, ...], precision: int, bits: RandomBits) -> int:
+    """The paper's rejection with its indices as printed: s = Σ r_i·2^(g−i), i = 1 … p."""
+    power = sum(weights).bit_length() - 1
+    while True:
+        s = sum(Fraction(bits.take(1) * 2**power, 2**i) for i in range(1, precision + 1))
+        if s < sum(weights):
+            return next(i for i, end in enumerate(accumulate(weights)) if end > s)
+
+
+def test_the_printed_indices_of_algorithm_2_never_reach_the_last_of_three_equal_weights() -> None:
+    printed = Counter(printed_algorithm_2((1, 1, 1), 6, TapedBits(tape, 6)) for tape in range(64))
+    assert [printed[i] for i in range(3)] == [32, 32, 0]
+
+
+def test_algorithm_4_always_uses_its_rounds_and_keeps_the_first_in_range() -> None:
+    for drawn, index in [(0b11_10, 2), (0b10_11, 2), (0b01_10, 1)]:
+        tape = TapedBits(drawn, 4)
+        assert TWO_ROUNDS(IntegerWeights((1, 1, 1)), tape) == index
+        assert tape.left == 0
+    longer = TapedBits(0b11_11_11_01, 8)
+    assert TWO_ROUNDS(IntegerWeights((1, 1, 1)), longer) == 1
+    assert longer.left == 0
+
+
+def test_bisection_takes_no_bit_beyond_the_one_that_decides() -> None:
+    for tape, index, left in [(0b0_000, 0, 3), (0b10_00, 1, 2), (0b110_0, 2, 1), (0b1110, 3, 0), (0b1111, 4, 0)]:
+        source = TapedBits(tape, 4)
+        assert (sample_by_bisection(IntegerWeights((8, 4, 2, 1, 1)), source), source.left) == (index, left)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (partial(IntegerWeights, (3, -1)), "negative"),
+        (partial(IntegerWeights, (0, 0)), "not all 0"),
+        (partial(IntegerWeights, ()), "not all 0"),
+        (partial(sample_by_rejection_rounds, IntegerWeights((1,)), TapedBits(0, 0), rounds=0), "rounds"),
+    ],
+)
+def test_bad_weights_and_rounds_are_named(call: Callable[[], object], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        call()

@@ -1,0 +1,222 @@
+"""The flaws of the naive means, in figures that do not come from their own code."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+
+import gmpy2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.integrate import quad
+
+from mechanisms.local_sensitivity.naive import (
+    naive_local_sensitivity_mean,
+    naive_ptr_mean,
+    naive_sample_aggregate,
+    naive_smooth_mean,
+    naive_smooth_sensitivity,
+    naive_sum_over_count,
+)
+from tests.unit.mechanisms.local_sensitivity.noise import ScriptedLaplace, noise_scales
+
+CENSUS_SIZE = 32_561
+CENSUS_DELTA = 1 / CENSUS_SIZE**2
+
+
+def test_a_record_below_0_is_not_clipped_by_the_textbook_code() -> None:
+    records = np.array([-1e6, 50.0, 500.0])
+    assert naive_sum_over_count(records, 1, ScriptedLaplace(0, 0), upper=100.0, epsilon=1.0)[0] == -999_850 / 3
+    (answer,) = naive_ptr_mean(records, 1, ScriptedLaplace(99, 0), upper=100.0, bound=0.1, epsilon=1, delta=0.1)
+    assert answer == -999_850 / 3
+
+
+def test_impossible_chunks_bounds_and_trials_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="chunks must be above 0"):
+        naive_sample_aggregate(np.ones(3), 1, rng, chunks=0, lower=0, upper=1, epsilon=1)
+    with pytest.raises(ValueError, match="lower must be less than upper"):
+        naive_sample_aggregate(np.ones(3), 1, rng, chunks=1, lower=1, upper=1, epsilon=1)
+    with pytest.raises(ValueError, match="trials must be at least 0"):
+        naive_sum_over_count(np.ones(3), -1, rng, upper=1, epsilon=1)
+    with pytest.raises(ZeroDivisionError):
+        naive_ptr_mean(np.ones(3), 1, rng, upper=1, bound=2, epsilon=1, delta=0.1)
+
+
+@pytest.mark.parametrize("size", [1, 7, CENSUS_SIZE])
+def test_the_noise_scale_of_the_local_sensitivity_mean_gives_the_size_away(size: int) -> None:
+    release = partial(naive_local_sensitivity_mean, upper=100.0, epsilon=0.5)
+    (scale,) = noise_scales(release, np.full(size, 40.0), 1)
+    assert round(100 / (0.5 * scale)) - 1 == size
+
+
+def test_the_local_sensitivity_mean_clips_on_both_sides() -> None:
+    records = np.array([-50.0, 20.0, 400.0])
+    assert naive_local_sensitivity_mean(records, 2, ScriptedLaplace(0.5), upper=100, epsilon=1).tolist() == [40.5, 40.5]
+
+
+def test_the_mean_of_nobody_is_nan() -> None:
+    with pytest.warns(RuntimeWarning):
+        outputs = naive_local_sensitivity_mean(np.array([]), 2, np.random.default_rng(0), upper=100, epsilon=1)
+    assert np.isnan(outputs).all()
+
+
+def ptr_passes(records: NDArray[np.float64], bound: float, test_noise: float) -> bool:
+    rng = ScriptedLaplace(test_noise, 0.0)
+    (answer,) = naive_ptr_mean(records, 1, rng, upper=100.0, bound=bound, epsilon=1.0, delta=CENSUS_DELTA)
+    return answer is not None
+
+
+def least_passing_noise(records: NDArray[np.float64], bound: float) -> float:
+    """The least double at which the test passes, by bisection."""
+    refused, passed = 0.0, 100.0
+    assert not ptr_passes(records, bound, refused)
+    assert ptr_passes(records, bound, passed)
+    while math.nextafter(refused, passed) < passed:
+        middle = (refused + passed) / 2
+        refused, passed = (refused, middle) if ptr_passes(records, bound, middle) else (middle, passed)
+    return passed
+
+
+def test_naive_propose_test_release_passes_at_distance_0_eleven_thousand_times_too_often() -> None:
+    least = least_passing_noise(np.full(10, 40.0), bound=0.005)
+    with gmpy2.context(precision=200):
+        delta = gmpy2.mpfr(gmpy2.mpq(1, CENSUS_SIZE**2))
+        probability = gmpy2.exp(-gmpy2.mpfr(least)) / 2
+        assert abs(probability / (gmpy2.sqrt(delta / 2) / 2) - 1) < 1e-14
+        assert f"{probability:.3g}" == "1.09e-05"
+        assert f"{delta:.2g}" == "9.4e-10"
+        assert round(float(probability / delta), -2) == 11_500
+
+
+def test_naive_propose_test_release_spends_epsilon_on_the_test_and_again_on_the_release() -> None:
+    """For outputs below both means the likelihood ratio of two neighbours is exact: test times release."""
+    bound = 0.05
+    larger = np.zeros(2005)
+    larger[0] = 100.0
+    smaller = larger[1:]
+    release = partial(naive_ptr_mean, upper=100.0, bound=bound, epsilon=1.0, delta=CENSUS_DELTA)
+    test_scale, release_scale = noise_scales(release, larger, 2)
+    # Both need positive noise to pass, so the one that needs less passes more often by a factor of e^(less/scale).
+    test_loss = (least_passing_noise(smaller, bound) - least_passing_noise(larger, bound)) / test_scale
+    release_loss = abs(larger.mean() - smaller.mean()) / release_scale
+    assert test_loss + release_loss > 1.99
+
+
+def test_naive_propose_test_release_refuses_or_answers_trial_by_trial() -> None:
+    records = np.full(20_010, 40.0)
+    outputs = naive_ptr_mean(
+        records, 1000, np.random.default_rng(3), upper=100.0, bound=0.005, epsilon=1.0, delta=CENSUS_DELTA
+    )
+    assert len(outputs) == 1000
+    answers = [output for output in outputs if output is not None]
+    assert 0 < len(answers) < 1000
+    assert all(abs(answer - 40) < 0.005 * 40 for answer in answers)
+
+
+@pytest.mark.parametrize("parameter", ["upper", "bound", "epsilon", "delta"])
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
+def test_parameters_that_are_not_positive_and_finite_are_refused(parameter: str, value: float) -> None:
+    parameters = {"upper": 100.0, "bound": 0.1, "epsilon": 1.0, "delta": 0.1} | {parameter: value}
+    with pytest.raises(ValueError, match=f"{parameter} must"):
+        naive_ptr_mean(np.ones(3), 1, np.random.default_rng(0), **parameters)
+
+
+def test_removing_the_first_row_moves_the_naive_aggregate_by_300_times_what_the_noise_covers() -> None:
+    rows = np.tile([20.0, 20.0, 80.0, 80.0], 300)
+    aggregate = partial(naive_sample_aggregate, chunks=600, lower=20.0, upper=80.0, epsilon=1.0, statistic=np.max)
+    with_first, without_first = (aggregate(x, 1, ScriptedLaplace(0.0))[0] for x in (rows, rows[1:]))
+    assert (with_first, without_first) == (50, 80)
+    assert noise_scales(aggregate, rows, 1) == [0.1]
+
+
+def test_600_chunks_of_the_census_are_593() -> None:
+    seen: list[int] = []
+
+    def size_of(chunk: NDArray[np.float64]) -> float:
+        seen.append(len(chunk))
+        return 50.0
+
+    naive_sample_aggregate(
+        np.full(CENSUS_SIZE, 50.0),
+        1,
+        ScriptedLaplace(0.0),
+        chunks=600,
+        lower=20,
+        upper=80,
+        epsilon=1,
+        statistic=size_of,
+    )
+    assert len(seen) == 593
+    assert sum(seen) == CENSUS_SIZE
+
+
+def test_naive_smooth_sensitivity_jumps_by_far_more_than_its_smoothing_allows_between_199_and_200_people() -> None:
+    beta = 1 / (2 * math.log(2 / CENSUS_DELTA))
+    jump, least = (naive_smooth_sensitivity(size, upper=100.0, epsilon=1.0, delta=CENSUS_DELTA) for size in (199, 200))
+    assert jump == pytest.approx(100 * math.exp(-199 * beta), rel=1e-12)
+    assert least == pytest.approx(100 / 201, rel=1e-12)
+    assert jump / least > 1.9 > math.exp(beta)
+
+
+def test_naive_smooth_sensitivity_is_not_smooth_at_any_size_from_200_to_536_when_epsilon_is_a_tenth() -> None:
+    bounds = [naive_smooth_sensitivity(n, upper=100.0, epsilon=0.1, delta=CENSUS_DELTA) for n in range(199, 1000)]
+    allowed = math.exp(0.1 / (2 * math.log(2 / CENSUS_DELTA)))
+    falls = [larger / smaller for larger, smaller in pairwise(bounds)]
+    assert [size for size, fall in enumerate(falls, start=200) if fall > allowed * (1 + 1e-9)] == [*range(200, 537)]
+
+
+def test_naive_smooth_sensitivity_breaks_its_delta_between_199_and_200_people() -> None:
+    """P[|noise| > c] under both scales, with equal means: δ(ε) at the claimed ε in closed form, and by quadrature."""
+    release = partial(naive_smooth_mean, upper=100.0, epsilon=1.0, delta=CENSUS_DELTA)
+    (wide,) = noise_scales(release, np.full(199, 40.0), 1)
+    (narrow,) = noise_scales(release, np.full(200, 40.0), 1)
+    cut = (1 + math.log(wide / narrow)) / (1 / narrow - 1 / wide)
+    divergence = math.exp(-cut / wide) - math.e * math.exp(-cut / narrow)
+    assert divergence > 0.08
+    assert divergence > 1e7 * CENSUS_DELTA
+
+    def excess(y: float) -> float:
+        return max(0.0, math.exp(-abs(y) / wide) / (2 * wide) - math.e * math.exp(-abs(y) / narrow) / (2 * narrow))
+
+    by_quadrature = 2 * quad(excess, 0, 60 * wide, points=[cut], limit=200)[0]
+    assert by_quadrature == pytest.approx(divergence, rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 198])
+def test_naive_smooth_sensitivity_crashes_on_small_databases(size: int) -> None:
+    with pytest.raises(ZeroDivisionError):
+        naive_smooth_sensitivity(size, upper=100.0, epsilon=1.0, delta=CENSUS_DELTA)
+
+
+def test_naive_smooth_sensitivity_is_less_than_what_removing_a_record_does() -> None:
+    records = np.zeros(1000)
+    records[0] = 100.0
+    moved = records.mean() - records[1:].mean()
+    assert moved > naive_smooth_sensitivity(1000, upper=100.0, epsilon=1.0, delta=CENSUS_DELTA)
+
+
+def test_naive_sum_over_count_spends_epsilon_twice() -> None:
+    """N and n + 1 records at upper, output −upper: the density's ratio tends to e^(2ε).
+
+    At c, the noisy count, the sum must be −upper·c, so the density is the integral of |c|·upper times both Laplace
+    densities: e^(−2εn)·(n² + n/ε + 1/(2ε²)) up to a constant, checked by quadrature at n = 3.
+    """
+    epsilon = Fraction(1)
+    sum_scale, count_scale = noise_scales(partial(naive_sum_over_count, upper=100.0, epsilon=1.0), np.full(9, 100.0), 2)
+    assert (sum_scale, count_scale) == (100, 1)
+
+    def polynomial(n: int) -> Fraction:
+        return n**2 + n / epsilon + 1 / (2 * epsilon**2)
+
+    def integrand(c: float, n: int) -> float:
+        sum_density = math.exp(-abs(-100 * c - 100 * n) / sum_scale)
+        return abs(c) * sum_density * math.exp(-abs(c - n) / count_scale)
+
+    by_quadrature = quad(integrand, -60, 60, args=(3,), points=[-3, 0, 3], limit=500)[0]
+    assert by_quadrature == pytest.approx(math.exp(-6) * float(polynomial(3)), rel=1e-9)
+    loss = 2 * epsilon + Fraction(math.log(polynomial(CENSUS_SIZE) / polynomial(CENSUS_SIZE + 1)))
+    assert Fraction("1.9999") < loss < 2
