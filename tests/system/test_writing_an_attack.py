@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how_to" / "writing_an_attack.md"
 ATTACK = Path("attacklab", "attacks", "fraction.py")
-TEST = Path("tests", "attacklab", "attacks", "test_fraction.py")
+TEST = Path("tests", "statistical", "attacklab", "attacks", "test_fraction.py")
 REGISTRY = Path("attacklab", "attacks", "__init__.py")
 COMMAND_LINE = ("-c", "from attacklab.cli import main; main()")
 
