@@ -43,6 +43,9 @@ _IMMATERIAL = 1 / 16
 #: After so many runs, and again after as many, the search ends if at the present pace it cannot reach its target.
 _PACED = 512
 
+#: Before each of so many runs, and then now and then, caches are emptied.
+_COMPUTED_ANEW = 8
+
 #: How many leaves are kept of each value, for callers to play.
 _LEAVES = 3
 
@@ -255,6 +258,8 @@ class _Explorer:
         for made in range(1, runs + 1):
             self._runs += 1
             self._called_runs -= bool(self._sought)
+            if made <= _COMPUTED_ANEW or made % _REPORTED == 0:
+                self._names.caches.clear()
             played = Tape(path, frontier, find, self._limits.draws)
             outcome, value, returned = _run(sampler, arguments, played)
             if place := "a setting of arithmetic" if ambient() != before else self._changed(state):
@@ -275,7 +280,8 @@ class _Explorer:
             if time.monotonic() > self._deadline or pace.is_hopeless(made, float(masses.unresolved), float(target)):
                 break
             path = frontier.pop()
-        self._replays.check_again(name, sampler, arguments, kept, self._names.caches)
+        self._names.caches.clear()
+        self._replays.check_again(name, sampler, arguments, kept)
         if place := self._changed(state):
             raise StateChanged(f"{place} changed between runs of {name}; keep nothing between runs or rounds")
         if not self._sought:

@@ -176,14 +176,9 @@ class Replays:
         sampler: Callable[..., Any],
         arguments: tuple[Any, ...],
         leaves: list[tuple[Leaf, Hashable]],
-        caches: Iterable[Any],
     ) -> None:
-        """Play leaves once more, in another order and with empty caches."""
-        chosen = self._rng.sample(leaves, min(_AGAIN, len(leaves)))
-        for number, (leaf, known) in enumerate(chosen):
-            if number % 16 == 0:
-                for cache in caches:
-                    cache.cache_clear()
+        """Play leaves once more, in another order."""
+        for leaf, known in self._rng.sample(leaves, min(_AGAIN, len(leaves))):
             values = self._values(leaf)
             expected = known if leaf.returned is None else tag(values[leaf.returned])
             self._play(name, sampler, arguments, self._laid_out(leaf, values), expected)

@@ -16,6 +16,7 @@ from typing import Any
 
 from attacklab.laws.snapshot import SLOTS, CannotCompare, Snapshot, Unchanged, is_immutable, is_plain
 from attacklab.laws.trusted_code import CALCULATING, is_own, is_trusted, leads_out
+from attacklab.laws.watched_caches import WatchedCaches
 
 _OF_PYTHON = frozenset({
     "__abstractmethods__", "__annotations__", "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__",
@@ -44,7 +45,7 @@ class WatchedNames:
     """
 
     def __init__(self) -> None:
-        self.caches: list[Any] = []
+        self.caches = WatchedCaches(self.add)
         self.classes: list[type] = []
         self.leads_out = False
         self._seen: dict[int, Any] = {}
@@ -76,11 +77,11 @@ class WatchedNames:
         for kind, size, names in self._sizes:
             if len(vars(kind)) != size and _own_names(kind) != names:
                 return f"an attribute of {kind.__qualname__}"
-        return None
+        return self.caches.changed()
 
     def _note(self, snapshot: Snapshot) -> None:
         self.leads_out = self.leads_out or snapshot.leads_out
-        self.caches += [cache for cache in snapshot.caches if cache not in self.caches]
+        self.caches.add(snapshot.caches)
         for value in snapshot.met:
             self._note_one(value)
 

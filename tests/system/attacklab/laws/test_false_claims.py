@@ -19,6 +19,7 @@ from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits, TapedBits
 from attacklab.model.targets import Target
 from tests.unit.attacklab.laws.false_claims import (
+    CACHED,
     ELSEWHERE,
     EQUAL,
     FORMS,
@@ -87,6 +88,14 @@ def test_the_place_that_keeps_state_is_named() -> None:
     for kind, named in (("a list", "the variable `count` around"), ("the precision of decimal", "a setting of")):
         with pytest.raises(StateChanged, match=f"{named}.* changed during a run of .*one_round; keep nothing between"):
             enumerate_law(rejecting(KEPT[kind]), 1)
+
+
+@pytest.mark.parametrize("kind", CACHED)
+def test_a_cached_result_that_changes_or_depends_on_the_draws_is_refused(kind: str) -> None:
+    sampler, reason = CACHED[kind]
+    verdict, said = _said(sampler)
+    assert verdict is Verdict.ERROR, said
+    assert reason in said
 
 
 def test_calls_with_equal_arguments_that_differ_have_laws_of_their_own() -> None:

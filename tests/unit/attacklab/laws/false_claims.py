@@ -251,6 +251,16 @@ def _stream() -> Count:
     return Count(lambda: stream.write("x"), lambda: (stream.tell(), stream.seek(0), stream.truncate())[0])
 
 
+@functools.lru_cache(maxsize=8)
+def _cached_list(_name: str) -> list[int]:
+    return []
+
+
+@functools.cache
+def _cached_mechanism() -> _Mechanism:
+    return _Mechanism()
+
+
 def _seeded(rng: Any, again: Callable[[], Any], rewind: Callable[[Any], None]) -> Count:
     def take() -> int:
         drawn, rest = rng.random(), again()
@@ -343,6 +353,55 @@ def _module() -> types.ModuleType:
     module = types.ModuleType("settings_of_a_deployment")
     vars(module)["rejections"] = 0
     return module
+
+
+# What functions keep under `functools.cache` or `functools.lru_cache`. States are found only if caches are watched: a
+# run again on the same bits gives the same, and so do 20,000 plain runs.
+
+
+@functools.cache
+def _cached_dict() -> dict[str, int]:
+    return {"releases": 0}
+
+
+@functools.lru_cache(maxsize=1)
+def _cached_draw(bits: RandomBits) -> int:
+    return bits.take(2)
+
+
+def _counting_in_a_list(secret: int, bits: RandomBits) -> int:
+    _cached_list("releases").append(0)
+    return flipped(secret, bits) if len(_cached_list("releases")) < 10**6 else secret | bits.take(0)
+
+
+def _counting_in_a_dict(secret: int, bits: RandomBits) -> int:
+    _cached_dict()["releases"] += 1
+    return flipped(secret, bits) if _cached_dict()["releases"] < 10**6 else secret | bits.take(0)
+
+
+def _rejected_five_times(secret: int, bits: RandomBits) -> Any:
+    mechanism = _cached_mechanism()
+    if bits.take(3) == 7:
+        mechanism.rejections += 1
+        return REJECTED
+    count, mechanism.rejections = mechanism.rejections, 0
+    return raw(secret) if count == 5 else flipped(secret, bits)
+
+
+CACHED: dict[str, tuple[Sampler, str]] = {
+    "a list that counts releases": (_counting_in_a_list, "keeps for 'releases' changed"),
+    "a dict that counts releases": (_counting_in_a_dict, "_cached_dict"),
+    "an object that counts rejections": (
+        lambda secret, bits: bits.repeat(_rejected_five_times, secret),
+        "_cached_mechanism gives for equal arguments",
+    ),
+    "the first draw": (lambda secret, bits: secret ^ (_cached_draw(bits) == 0), "_cached_draw is given the source"),
+    "the first draw of a call": (
+        lambda secret, bits: secret ^ (bits.call(_cached_draw) == 0),
+        "_cached_draw is given the source",
+    ),
+}
+"""What a cached function gives, and a part of the message that refuses it."""
 
 
 # Two calls of what looks like one function of equal arguments: the first gives a fair coin, the second shows 0, so the

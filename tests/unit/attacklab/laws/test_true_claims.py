@@ -83,6 +83,16 @@ def list_of(sides: int) -> list[bool]:
     return [number == 0 for number in range(sides)]
 
 
+@functools.lru_cache
+def share_of(sides: int) -> Fraction:
+    return Fraction(1, sides)
+
+
+@functools.cache
+def sampler_of(bound: int) -> Callable[[RandomBits], bool]:
+    return lambda bits: bits.take(2) < bound
+
+
 LOG = logging.getLogger(__name__)
 NUMPY_TABLE = np.array([1, 0, 0, 0], dtype=np.uint8)
 NUMPY_TABLE.setflags(write=False)
@@ -155,6 +165,9 @@ SAMPLERS: dict[str, Callable[[RandomBits], Any]] = {
     "a closure over a Fraction": threshold_of(Fraction(1, 4)),
     "a table in a cache": lambda bits: table_of(4)[bits.take(2)],
     "a list in a cache": lambda bits: list_of(4)[bits.take(2)],
+    "a number in a cache": lambda bits: bits.take(2) < 4 * share_of(4),
+    "a sampler in a cache": lambda bits: bits.call(sampler_of(1)),
+    "a cached function of a draw": lambda bits: share_of(bits.take(2) + 1) == 1,
     "a table of numpy": lambda bits: bool(NUMPY_TABLE[bits.take(2)]),
     "a dict of functions": lambda bits: bool(NOISE["response"](bits)),
     "named tuples": lambda bits: bits.call(lambda held, bits: bits.take(2) % held.sides == 0, Parameters(4, ("a",))),
