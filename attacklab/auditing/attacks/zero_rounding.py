@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attacklab.auditing.attacks.base import Probe, Scenario, is_dear, whole_only
+from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario, is_dear, whole_only
 from attacklab.auditing.attacks.common.failures import PROBES
 from attacklab.auditing.attacks.common.thresholds import DEEPEST_NATS, OUTCOME_0, both_drawn
 from attacklab.model.bisection import first
@@ -34,7 +34,7 @@ from attacklab.model.targets import Kind, Target
 
 
 @dataclass(frozen=True)
-class ZeroRounding:
+class ZeroRounding(OfKinds, kinds={Kind.SELECTION}):
     """The attack.
 
     Attributes:
@@ -44,10 +44,6 @@ class ZeroRounding:
     outcomes: int = 100
     name: str = "zero_rounding"
     flaw: str = "weights underflow to zero, and an outcome proves which dataset it came from"
-
-    def applies_to(self, target: Target) -> bool:
-        """Selection targets only."""
-        return target.kind is Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The form with two outcomes and the form with many, both on either side of the boundary.
