@@ -69,7 +69,5 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
         counted[0] = -gap
         lost = np.full(light_outcomes + 1, -depth)
         lost[0] = 0.0
-        return Scenario(
-            target.adapted(NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity)),
-            (LIGHT,),
-        )
+        pair = NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity)
+        return Scenario(target.adapted(pair), (LIGHT,))
