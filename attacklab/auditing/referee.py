@@ -502,17 +502,9 @@ class Judge:
         *,
         one_by_one: bool = False,
     ) -> _Decision:
-        """Choose the candidate that promises most on one sample, and judge it on a fresh one.
-
-        Raises:
-            Refused: a call for many outputs raised.
-        """
+        """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
         sampled = functools.partial(
-            self.sample,
-            outlines,
-            number,
-            output_bytes=outlines[number].output_bytes,
-            one_by_one=one_by_one,
+            self.sample, outlines, number, output_bytes=outlines[number].output_bytes, one_by_one=one_by_one
         )
         events = tuple(range(len(outlines[number].events) + 1))  # the last: that the target fails
         choosing = sampled(Role.CHOOSE, events, choosing_trials(claim, trials))

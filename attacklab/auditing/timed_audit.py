@@ -204,11 +204,8 @@ class _Meter:
         return self.left > 0 and self.left - needed >= kept
 
     def _rehearse(self, input_: Any, trials: int, rng: np.random.Generator) -> None:
-        """Find the rate from ever longer calls, so that what a call costs is not taken for what an output costs.
-
-        What the very first call costs is not seen again, so it does not count among them.
-        """
-        self._timed(copy.deepcopy(input_), 1, copy.deepcopy(rng))
+        """Find the rate from ever longer calls, so that what a call costs is not taken for what an output costs."""
+        self._timed(copy.deepcopy(input_), 1, copy.deepcopy(rng))  # what the first call costs is not seen again
         self._rate_is_unknown, size, before = False, 1, self._spent
         while size < trials and self._spent - before < self._seconds / REHEARSING_SHARE:
             self._timed(copy.deepcopy(input_), size, copy.deepcopy(rng))

@@ -181,11 +181,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _write_to_reader(path: Path, data: bytes) -> None:
-    """Write to a pipe once somebody reads it.
-
-    Raises:
-        OSError: nobody does within `READER_SECONDS`.
-    """
+    """Write to a pipe once somebody reads it; OSError if nobody does within `READER_SECONDS`."""
     until = time.monotonic() + READER_SECONDS
     while True:
         try:

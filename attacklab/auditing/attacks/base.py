@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from attacklab.model.findings import EventCode
 from attacklab.model.floats import Floats
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.source_bundle import self_contained
-from attacklab.model.targets import Outputs, Target
+from attacklab.model.targets import Kind, Outputs, Target
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
@@ -178,6 +178,19 @@ class Attack(Protocol):
             TargetError: the target failed while it was probed.
         """
         ...
+
+
+class OfKinds:
+    """An attack on all targets of some kinds, and on no others; `class MyAttack(OfKinds, kinds={Kind.SUM})`."""
+
+    _kinds: ClassVar[frozenset[Kind]]
+
+    def __init_subclass__(cls, *, kinds: Iterable[Kind]) -> None:
+        cls._kinds = frozenset(kinds)
+
+    def applies_to(self, target: Target) -> bool:
+        """Whether the target is of such a kind."""
+        return target.kind in self._kinds
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario, laplace_scale, only_from, pair_of_answers
+from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario, laplace_scale, only_from, pair_of_answers
 from attacklab.model.floats import Doubles, Floats
 from attacklab.model.targets import Kind, Target
 
@@ -47,7 +47,7 @@ SEEDED = (("np.random.seed", legacy_draws), ("np.random.default_rng", modern_dra
 
 
 @dataclass(frozen=True)
-class GeneratorSeed:
+class GeneratorSeed(OfKinds, kinds={Kind.NOISE}):
     """The attack on a generator that is reseeded for every answer.
 
     Attributes:
@@ -57,10 +57,6 @@ class GeneratorSeed:
     seeds: range = range(1 << 12)
     name: str = "generator_seed"
     flaw: str = "noise from a generator with few seeds takes few values"
-
-    def applies_to(self, target: Target) -> bool:
-        """Additive noise only."""
-        return target.kind is Kind.NOISE
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
         """The answers Δ and 0, with a bet for each of numpy's two generators."""

@@ -29,7 +29,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario
 from attacklab.auditing.attacks.samplers.mersenne_twister import WORDS, StateNotFound, recover_state
 from attacklab.model.domains import Queries
 from attacklab.model.errors import TargetError
@@ -46,7 +46,7 @@ KNOWN_ANSWERS = 720  # how many answers determine the state: 624, and some more 
 
 
 @dataclass(frozen=True)
-class GeneratorState:
+class GeneratorState(OfKinds, kinds={Kind.DATASET}):
     """The attack on a noisy histogram: the input is a vector of counts, the output the same counts with Laplace noise.
 
     Attributes:
@@ -56,10 +56,6 @@ class GeneratorState:
     known: int = KNOWN_ANSWERS
     name: str = "generator_state"
     flaw: str = "known noise determines the generator's state, and the state determines all later noise"
-
-    def applies_to(self, target: Target) -> bool:
-        """Targets that take a dataset."""
-        return target.kind is Kind.DATASET
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """Empty counts, against one person in the last of them; nothing if the target does not release counts."""

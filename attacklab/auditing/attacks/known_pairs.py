@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario, as_floats, bounds_of, of_present
+from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario, as_floats, bounds_of, of_present
 from attacklab.auditing.attacks.common.failures import answered, despite_failures, failed, probed, scenario_on
 from attacklab.auditing.attacks.common.half_lines import half_line_scenario
 from attacklab.model.bisection import least
@@ -34,7 +34,7 @@ NEGATIVE_WINDOW = (-2.8, -0.36)  # the y/u whose likelihood ratio exceeds e^ε a
 
 
 @dataclass(frozen=True)
-class PositionChunks:
+class PositionChunks(OfKinds, kinds={Kind.MEAN}):
     """Sample and aggregate that cuts chunks by position, so that removing one record changes all chunks after it.
 
     Its noise is scaled to a change of one of k chunks' answers. Chunks that are runs of ⌈n/k⌉ positions break that in
@@ -53,10 +53,6 @@ class PositionChunks:
     name: str = "position_chunks"
     flaw: str = "removing one record changes every later chunk"
 
-    def applies_to(self, target: Target) -> bool:
-        """Means only."""
-        return target.kind is Kind.MEAN
-
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """Chunks of two equal records, all of which mix without the first record; and one record more than chunks."""
         lower, upper = bounds_of(target)
@@ -67,7 +63,7 @@ class PositionChunks:
 
 
 @dataclass(frozen=True)
-class MissingClip:
+class MissingClip(OfKinds, kinds={Kind.SUM, Kind.MEAN}):
     """A record outside the bounds counts at its full value, because it is clipped on one side only or not at all.
 
     In the pair all records lie at one bound, and one of them is moved far outside it, where it must count as that
@@ -83,10 +79,6 @@ class MissingClip:
     name: str = "missing_clip"
     flaw: str = "a record outside the bounds is not clipped"
 
-    def applies_to(self, target: Target) -> bool:
-        """Sums and means, whose bounds are known."""
-        return target.kind in (Kind.SUM, Kind.MEAN)
-
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """Records at a bound, against the same with one record far outside that bound; for each of the two bounds."""
         lower, upper = bounds_of(target)
@@ -101,7 +93,7 @@ class MissingClip:
 
 
 @dataclass(frozen=True)
-class DoubleBudget:
+class DoubleBudget(OfKinds, kinds={Kind.MEAN}):
     """A mean computed as a noisy sum over a noisy count, each of which spends all of ε.
 
     The pair is n records at the bound u against n + 1 of them. An answer y near −u needs noise that moves the sum and
@@ -114,10 +106,6 @@ class DoubleBudget:
 
     name: str = "double_budget"
     flaw: str = "a noisy sum and a noisy count each spend all of ε"
-
-    def applies_to(self, target: Target) -> bool:
-        """Means only."""
-        return target.kind is Kind.MEAN
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """Some records at the bound of larger magnitude, against one more of them."""

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from attacklab.auditing.attacks.base import (
     Event,
+    OfKinds,
     Probe,
     Scenario,
     as_floats,
@@ -59,7 +60,7 @@ DEVIATIONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)  # the thresholds that are tried
 
 
 @dataclass(frozen=True)
-class LatticeBias:
+class LatticeBias(OfKinds, kinds={Kind.NOISE}):
     """The attack.
 
     Attributes:
@@ -83,10 +84,6 @@ class LatticeBias:
     def looks(self) -> int:
         """The most outputs that it draws to find its event."""
         return 2 * self.learning + self.learning // LOOK_SHARE
-
-    def applies_to(self, target: Target) -> bool:
-        """Additive noise only."""
-        return target.kind is Kind.NOISE
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The answers 0 and Δ, if the noise lies on a grid and a set of its points seems to break the claim."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario, as_floats, bounds_of, of_present
+from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario, as_floats, bounds_of, of_present
 from attacklab.auditing.attacks.common.failures import despite_failures
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
@@ -34,7 +34,7 @@ one.
 
 
 @dataclass(frozen=True)
-class LocalSensitivity:
+class LocalSensitivity(OfKinds, kinds={Kind.MEAN}):
     """The attack.
 
     Attributes:
@@ -46,10 +46,6 @@ class LocalSensitivity:
     answers: tuple[int, ...] = (1, 8)
     name: str = "local_sensitivity"
     flaw: str = "noise scaled to the local sensitivity tells the number of records"
-
-    def applies_to(self, target: Target) -> bool:
-        """Means only: their local sensitivity is a function of n."""
-        return target.kind is Kind.MEAN
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """Every size at which the target answers, with every number of answers."""

@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario, as_floats, is_dear, whole_only
+from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario, as_floats, is_dear, whole_only
 from attacklab.auditing.attacks.common.failures import sampled
 from attacklab.auditing.attacks.common.thresholds import HEAVY, LIGHT, among
 from attacklab.model.bisection import steepest_step
@@ -98,7 +98,7 @@ NO_PAIR = (OutsideDomain, UsageError)
 
 
 @dataclass(frozen=True)
-class LostWeights:
+class LostWeights(OfKinds, kinds={Kind.SELECTION}):
     """The attack.
 
     Attributes:
@@ -120,10 +120,6 @@ class LostWeights:
     def within(self, trials: int) -> LostWeights:
         """The attack with as many outputs at a depth as an audit of so many trials warrants."""
         return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
-
-    def applies_to(self, target: Target) -> bool:
-        """Selection targets only."""
-        return target.kind is Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """What a sweep shows clearly; else whatever the other forms show to be worth judging, and the halves."""

@@ -30,7 +30,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from attacklab.auditing.attacks.base import Probe, Scenario
+from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario
 from attacklab.auditing.attacks.common.noisy_numbers import View, noisy_numbers, pairs_with_answers
 from attacklab.auditing.attacks.common.screening import scenarios
 from attacklab.auditing.attacks.samplers import coarse_uniforms
@@ -45,7 +45,7 @@ MEAN_DEVIATION = math.sqrt(2 / math.pi)  # the mean deviation of a standard norm
 
 
 @dataclass(frozen=True)
-class LowBitGaussian:
+class LowBitGaussian(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
     """The attack.
 
     Attributes:
@@ -59,10 +59,6 @@ class LowBitGaussian:
     name: str = "low_bit_gaussian"
     flaw: str = "the low bits of some outputs can come from one true answer only, by a sampler of normals"
     whole_outputs: ClassVar[bool] = True
-
-    def applies_to(self, target: Target) -> bool:
-        """Any target whose outputs may hold a number with noise."""
-        return target.kind is not Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The bets that the outputs looked at promise something of; nothing if σ is not known."""

@@ -29,7 +29,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from attacklab.auditing.attacks.base import Probe, Scenario
+from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario
 from attacklab.auditing.attacks.common.noisy_numbers import View, noisy_numbers, pairs_with_answers
 from attacklab.auditing.attacks.common.screening import scenarios
 from attacklab.auditing.attacks.samplers import coarse_uniforms, laplace
@@ -42,7 +42,7 @@ from attacklab.model.targets import Kind, Target
 
 
 @dataclass(frozen=True)
-class LowBitLaplace:
+class LowBitLaplace(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
     """The attack.
 
     Attributes:
@@ -53,10 +53,6 @@ class LowBitLaplace:
     name: str = "low_bit_laplace"
     flaw: str = "the low bits of some outputs can come from one true answer only"
     whole_outputs: ClassVar[bool] = True
-
-    def applies_to(self, target: Target) -> bool:
-        """Any target whose outputs may hold a number with noise."""
-        return target.kind is not Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The bets that the outputs looked at promise something of."""

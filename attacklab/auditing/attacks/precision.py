@@ -46,7 +46,16 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario, as_floats, bounds_of, origin, pair_of_answers
+from attacklab.auditing.attacks.base import (
+    Event,
+    OfKinds,
+    Probe,
+    Scenario,
+    as_floats,
+    bounds_of,
+    origin,
+    pair_of_answers,
+)
 from attacklab.auditing.attacks.common.datasets import ends
 from attacklab.auditing.attacks.common.failures import answered
 from attacklab.auditing.attacks.common.noisy_numbers import Answers, View, noisy_numbers, pairs_with_answers
@@ -74,7 +83,7 @@ Known: TypeAlias = tuple[NeighbouringPair, Answers | None]
 
 
 @dataclass(frozen=True)
-class Precision:
+class Precision(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
     """The attack.
 
     Attributes:
@@ -85,10 +94,6 @@ class Precision:
     name: str = "precision"
     flaw: str = "some floats cannot be the sum of a true answer and any noise"
     whole_outputs: ClassVar[bool] = True
-
-    def applies_to(self, target: Target) -> bool:
-        """Any target whose outputs may hold a number with noise."""
-        return target.kind is not Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The pairs, with a bet on each of their two answers."""

@@ -38,16 +38,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Probe, Scenario, adapted_pairs, whole_only
+from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario, adapted_pairs, whole_only
 from attacklab.auditing.attacks.common.failures import failed, probed, scenario_on
-from attacklab.auditing.attacks.common.thresholds import OUTCOME_0, both_drawn
+from attacklab.auditing.attacks.common.thresholds import DEEPEST_NATS, OUTCOME_0, both_drawn
 from attacklab.model.bisection import first
 from attacklab.model.floats import BINARY64, power_of_two_within, tie_between_floats
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind, Outputs, Target
-
-HIGHEST_NATS = 2.0**14
-"""How high to look for overflowing weights, in ε·u/(2Δu): binary64 ends at 709.8, x87 extended precision at 11 356."""
 
 LARGEST_INTEGER = 2**63 - 1  # the largest value of the widest machine integer in which utilities are given
 EXACT_INTEGERS = 2**53  # every integer up to this one is a double
@@ -61,15 +58,11 @@ FAR_BEHIND_NATS = 12.0
 
 
 @dataclass(frozen=True)
-class ScoreOverflow:
+class ScoreOverflow(OfKinds, kinds={Kind.SELECTION}):
     """The attack."""
 
     name: str = "score_overflow"
     flaw: str = "utilities, their differences or their weights overflow on one dataset only"
-
-    def applies_to(self, target: Target) -> bool:
-        """Selection targets only."""
-        return target.kind is Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """One scenario for each form that applies; the two on integers need a sensitivity of at least 1."""
@@ -91,7 +84,7 @@ def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
     # Small multiples of a power of two are exact, so the utilities differ by exactly one step.
     step = max(power_of_two_within(target.sensitivity) / (1 if whole_only(target) else 4), math.ulp(0.0))
     nats = target.claim.nominal.epsilon / 2 * (step / target.sensitivity)
-    most = int(min(HIGHEST_NATS / nats, EXACT_INTEGERS, sys.float_info.max / step))
+    most = int(min(DEEPEST_NATS / nats, EXACT_INTEGERS, sys.float_info.max / step))
 
     def breaks(height: int) -> bool:
         return not both_drawn(probe, height * step)

@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 
 from attacklab.auditing.attacks.base import (
     Event,
+    OfKinds,
     Probe,
     Scenario,
     adapted_pairs,
@@ -67,15 +68,11 @@ SPECIAL_UTILITIES = (math.nan, math.inf, -math.inf)
 
 
 @dataclass(frozen=True)
-class SpecialValues:
+class SpecialValues(OfKinds, kinds=set(Kind) - {Kind.DATASET}):
     """The attack."""
 
     name: str = "special_values"
     flaw: str = "NaN, an infinity or an extreme value makes the target fail or its noise vanish on one dataset only"
-
-    def applies_to(self, target: Target) -> bool:
-        """Every kind whose inputs are numbers."""
-        return target.kind is not Kind.DATASET
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """One scenario for each pair."""

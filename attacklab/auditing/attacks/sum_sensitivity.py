@@ -37,7 +37,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Probe, Scenario
+from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario
 from attacklab.auditing.attacks.common.datasets import ends, on_path
 from attacklab.auditing.attacks.common.half_lines import half_line_scenario, typical
 from attacklab.model import bisection
@@ -55,7 +55,7 @@ EXCESS = 64.0  # how many noise scales apart the two answers should be, if n can
 
 
 @dataclass(frozen=True)
-class SumSensitivity:
+class SumSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN}):
     """The attack on sums and means.
 
     Attributes:
@@ -65,10 +65,6 @@ class SumSensitivity:
     most_records: int = MOST_RECORDS
     name: str = "sum_sensitivity"
     flaw: str = "a rounded, wrapped or overflowing sum moves further than its declared sensitivity"
-
-    def applies_to(self, target: Target) -> bool:
-        """Sums and means, whose bounds are known."""
-        return target.kind in (Kind.SUM, Kind.MEAN)
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The steepest step of each path."""

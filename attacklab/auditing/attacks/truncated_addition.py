@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attacklab.auditing.attacks.base import Probe, Scenario, whole_only
+from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario, whole_only
 from attacklab.auditing.attacks.common.thresholds import LIGHT
 from attacklab.model.errors import OutsideDomain
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, Format, power_of_two_within
@@ -32,7 +32,7 @@ from attacklab.model.targets import Kind, Target
 
 
 @dataclass(frozen=True)
-class TruncatedAddition:
+class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
     """The attack.
 
     Attributes:
@@ -44,10 +44,6 @@ class TruncatedAddition:
     formats: tuple[Format, ...] = (BINARY32, BINARY16, BFLOAT16)
     name: str = "truncated_addition"
     flaw: str = "light weights vanish when added to a heavy one"
-
-    def applies_to(self, target: Target) -> bool:
-        """Selection targets only."""
-        return target.kind is Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
         """One scenario for each format of the sum."""
@@ -73,7 +69,5 @@ class TruncatedAddition:
         counted[0] = -gap
         lost = np.full(light_outcomes + 1, -depth)
         lost[0] = 0.0
-        return Scenario(
-            target.adapted(NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity)),
-            (LIGHT,),
-        )
+        pair = NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity)
+        return Scenario(target.adapted(pair), (LIGHT,))

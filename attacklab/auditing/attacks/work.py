@@ -27,7 +27,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario
 from attacklab.auditing.attacks.common.failures import failed
 from attacklab.model.errors import TargetError
 from attacklab.model.neighbours import NeighbouringPair
@@ -38,7 +38,7 @@ MOST_BINS = 64  # outputs or work that take more values than this are cut into t
 
 
 @dataclass(frozen=True)
-class Work:
+class Work(OfKinds, kinds={Kind.DATASET}):
     """The attack.
 
     Attributes:
@@ -48,10 +48,6 @@ class Work:
     pair: NeighbouringPair
     name: str = "work"
     flaw: str = "the randomness or time that an output took tells the dataset"
-
-    def applies_to(self, target: Target) -> bool:
-        """Targets that take a dataset, as observed targets do."""
-        return target.kind is Kind.DATASET
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The pair, with the bets that the probed outputs suggest.

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attacklab.auditing.attacks.base import Probe, Scenario, is_dear, whole_only
+from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario, is_dear, whole_only
 from attacklab.auditing.attacks.common.failures import PROBES
 from attacklab.auditing.attacks.common.thresholds import DEEPEST_NATS, OUTCOME_0, both_drawn
 from attacklab.model.bisection import first
@@ -34,7 +34,7 @@ from attacklab.model.targets import Kind, Target
 
 
 @dataclass(frozen=True)
-class ZeroRounding:
+class ZeroRounding(OfKinds, kinds={Kind.SELECTION}):
     """The attack.
 
     Attributes:
@@ -44,10 +44,6 @@ class ZeroRounding:
     outcomes: int = 100
     name: str = "zero_rounding"
     flaw: str = "weights underflow to zero, and an outcome proves which dataset it came from"
-
-    def applies_to(self, target: Target) -> bool:
-        """Selection targets only."""
-        return target.kind is Kind.SELECTION
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The form with two outcomes and the form with many, both on either side of the boundary.
@@ -70,18 +66,12 @@ class ZeroRounding:
         one = np.full(outcomes, -depth - gap)
         one[0] = -depth
         other = one[::-1] if outcomes == 2 else np.full(outcomes, -depth)
-        return Scenario(
-            target.adapted(NeighbouringPair.utilities(one, other, sensitivity=target.sensitivity)),
-            (OUTCOME_0,),
-        )
+        pair = NeighbouringPair.utilities(one, other, sensitivity=target.sensitivity)
+        return Scenario(target.adapted(pair), (OUTCOME_0,))
 
     def _boundary(self, target: Target, probe: Probe, gap: float) -> int:
-        """The smallest depth at which two equal outcomes are not both drawn, in quarters of the gap, or in whole gaps
-        if the target takes whole numbers only.
-
-        If the target has no such depth, the one at which binary64 would underflow.
-        """
-        parts = 1 if whole_only(target) else 4
+        """The least depth at which two equal outcomes are not both drawn, or else that at which binary64 underflows."""
+        parts = 1 if whole_only(target) else 4  # of a gap, in which the depth is counted
         nats_per_part = target.claim.nominal.epsilon / (2 * parts) * (gap / target.sensitivity)
         deepest = max(1.0, DEEPEST_NATS / nats_per_part)
         dead = first(lambda depth: not both_drawn(probe, -depth * gap / parts), most=deepest)

@@ -88,11 +88,8 @@ def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int 
 
 
 def _quantile(probability: float, trials: int, chance: float) -> float:
-    """The quantile of the binomial law, interpolated between integers.
-
-    It is 0 if anything at all is seen with probability at most `MISS`: SciPy's inverse gives NaN there.
-    """
-    if trials * chance <= MISS:
+    """The quantile of the binomial law, interpolated between integers."""
+    if trials * chance <= MISS:  # SciPy's inverse gives NaN where anything at all is seen so rarely
         return 0.0
     if chance >= 1:
         return float(trials)

@@ -171,11 +171,7 @@ def tangent(claim: Bounds, alpha: float, p: float, q: float, *, reverse: bool) -
 
 @functools.lru_cache(maxsize=1 << 8)
 def _usable(claim: Bounds) -> tuple[Doubles, Doubles]:
-    """The orders whose bound can be computed with, and their bounds.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The orders whose bound can be computed with, and their bounds; UsageError if there are none."""
     pairs = [(alpha, claim.bound(alpha).above()) for alpha in claim.orders]
     usable = [(alpha, most) for alpha, most in pairs if (alpha - 1) * most <= LARGEST_EXPONENT]
     if not usable:

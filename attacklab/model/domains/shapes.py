@@ -149,8 +149,62 @@ class Queries:
                 yield np.where(np.arange(self.size) == place, moves, rest)
 
 
+class _Datasets:
+    """What the shapes share that have one record a person: how many there may be, and which datasets are tried."""
+
+    relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.SUBSTITUTE)
+
+    least: int
+    most: int
+
+    def __post_init__(self) -> None:
+        _require_count("least", self.least, 0)
+        _require_count("most", self.most, 1)
+        if self.least > self.most:
+            raise UsageError(f"least of a domain must be at most its most, {self.most}, not {self.least}")
+
+    def contains(self, input_: Any, numbers: Numbers) -> bool:
+        """Whether an input is a vector of such records."""
+        return as_array(input_).ndim == 1 and self.least <= len(input_) <= self.most and self._holds(input_, numbers)
+
+    def _holds(self, records: Any, numbers: Numbers) -> bool:
+        raise NotImplementedError
+
+    def _datasets(
+        self, values: Sequence[Any], distinct: Sequence[Any], relation: Relation | None
+    ) -> Iterator[Datasets]:
+        """Datasets one record apart, of some values (the usual one first, a rare one next) or of distinct ones."""
+        usual, rare, *others = values
+        least, most = self.least, self.most
+        tried = (least, least + 1, least + 2, 3, 16, (least + most) // 2, most - 1)
+        sizes = list(dict.fromkeys(size for size in tried if least <= size < most)) or [most - 1]
+        middle = min(16, most - 1)
+        families: list[Iterable[Datasets]] = []
+        for by in relations_of(relation, self.relations):
+            families += [
+                at_ends((usual, rare), sizes, by),
+                at_counts(usual, rare, least, most, by),
+                at_counts(usual, rare, max(least, middle), most, by),
+                at_counts(rare, usual, least, most, by),
+                at_places(usual, rare, max(1, least, min(FEW, most - 1)), by),
+                at_places(usual, rare, max(1, least, middle), by),
+                repeated(distinct[:most], by),
+                *(at_ends((usual, other), (least, max(least, middle)), by) for other in others),
+            ]
+        for sides in interleaved(*families):
+            if all(least <= len(side) <= most for side in sides[:2]):
+                yield sides
+
+    def _pairs_of_texts(
+        self, values: Sequence[str], distinct: Sequence[str], relation: Relation | None
+    ) -> Iterator[NeighbouringPair]:
+        widest = np.dtype(f"<U{max(map(len, (*values, *distinct)))}")
+        for first, second, by in self._datasets(values, distinct, relation):
+            yield NeighbouringPair.records(np.array(first, dtype=widest), np.array(second, dtype=widest), by)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Records:
+class Records(_Datasets):
     """A dataset of numbers, one a person, for any statistic; the domain's bounds are those of a record.
 
     Attributes:
@@ -159,17 +213,12 @@ class Records:
     """
 
     form: ClassVar[str] = "records"
-    relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.SUBSTITUTE)
 
     least: int = 0
     most: int = MOST_RECORDS
 
-    def __post_init__(self) -> None:
-        _require_sizes(self.least, self.most)
-
-    def contains(self, input_: Any, numbers: Numbers) -> bool:
-        """Whether an input is a vector of such records."""
-        return as_array(input_).ndim == 1 and self.least <= len(input_) <= self.most and numbers.holds(input_)
+    def _holds(self, records: Any, numbers: Numbers) -> bool:
+        return numbers.holds(records)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
         """Datasets of records at the ends of the domain and between, and far away where it has no end."""
@@ -179,12 +228,12 @@ class Records:
         rare = [value for value in (list(between)[len(between) // 2 :][:1] + far) if numbers.holds(value)]
         distinct = list(dict.fromkeys((low, *between, high)))
         values = [low, high, *(value for value in rare if value not in (low, high))]
-        for one, other, by in _datasets(values, distinct, self.least, self.most, relation):
-            yield NeighbouringPair.records(numbers.vector(one), numbers.vector(other), by)
+        for first, second, by in self._datasets(values, distinct, relation):
+            yield NeighbouringPair.records(numbers.vector(first), numbers.vector(second), by)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Categories:
+class Categories(_Datasets):
     """A dataset of categories, one a person, such as survey answers; an input is a numpy array of strings.
 
     Attributes:
@@ -194,7 +243,6 @@ class Categories:
     """
 
     form: ClassVar[str] = "categories"
-    relations: ClassVar[tuple[Relation, ...]] = Records.relations
 
     names: tuple[str, ...]
     least: int = 0
@@ -204,20 +252,19 @@ class Categories:
         object.__setattr__(self, "names", _texts("categories", self.names))
         if len(set(self.names)) < 2 or len(set(self.names)) != len(self.names):
             raise UsageError(f"categories must be two or more different names, not {list(self.names)}")
-        _require_sizes(self.least, self.most)
+        super().__post_init__()
 
-    def contains(self, input_: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
-        """Whether an input is a sequence of these categories."""
-        return as_array(input_).ndim == 1 and self.least <= len(input_) <= self.most and set(input_) <= set(self.names)
+    def _holds(self, records: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
+        return set(records) <= set(self.names)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
         """Datasets in which one person has a category that others have, or that nobody else has."""
         tried = list(dict.fromkeys((*self.names[: 1 + NAMES_TRIED], self.names[-1])))
-        yield from _texts_pairs(tried, self.names[:DISTINCT], self.least, self.most, relation)
+        yield from self._pairs_of_texts(tried, self.names[:DISTINCT], relation)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Strings:
+class Strings(_Datasets):
     """A dataset of strings, one a person, such as words or URLs; an input is a numpy array of strings.
 
     Attributes:
@@ -228,7 +275,6 @@ class Strings:
     """
 
     form: ClassVar[str] = "strings"
-    relations: ClassVar[tuple[Relation, ...]] = Records.relations
 
     alphabet: str
     longest: int
@@ -239,24 +285,18 @@ class Strings:
         if not isinstance(self.alphabet, str) or len(set(self.alphabet)) < 2:
             raise UsageError(f"an alphabet must have two or more characters, not {self.alphabet!r}")
         _require_count("longest", self.longest, 1)
-        _require_sizes(self.least, self.most)
+        super().__post_init__()
 
-    def contains(self, input_: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
-        """Whether an input is a sequence of such strings."""
-        return (
-            as_array(input_).ndim == 1
-            and self.least <= len(input_) <= self.most
-            and all(
-                isinstance(one, str) and len(one) <= self.longest and set(one) <= set(self.alphabet) for one in input_
-            )
-        )
+    def _holds(self, records: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
+        characters = set(self.alphabet)
+        return all(isinstance(text, str) and len(text) <= self.longest and set(text) <= characters for text in records)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
         """Datasets in which one string is the longest, differs in its first or its last character, or is empty."""
         usual, other = self.alphabet[0] * self.longest, self.alphabet[1]
         values = list(dict.fromkeys((usual, other * self.longest, usual[:-1] + other, other + usual[1:], "")))
         words = itertools.islice(itertools.product(self.alphabet, repeat=self.longest), DISTINCT)
-        yield from _texts_pairs(values, ["".join(word) for word in words], self.least, self.most, relation)
+        yield from self._pairs_of_texts(values, ["".join(word) for word in words], relation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -351,54 +391,6 @@ Shape: TypeAlias = Queries | Records | Categories | Strings | Streams | Graphs
 SHAPES: tuple[type[Shape], ...] = (Queries, Records, Categories, Strings, Streams, Graphs)
 
 
-def _sizes(least: int, most: int) -> list[int]:
-    """A few numbers of records besides the one that differs."""
-    sizes = (least, least + 1, least + 2, 3, 16, (least + most) // 2, most - 1)
-    return list(dict.fromkeys(size for size in sizes if least <= size < most)) or [most - 1]
-
-
-def _fitting(found: Iterable[Datasets], least: int, most: int) -> Iterator[Datasets]:
-    return (sides for sides in found if all(least <= len(side) <= most for side in sides[:2]))
-
-
-def _datasets(
-    values: Sequence[Any], distinct: Sequence[Any], least: int, most: int, relation: Relation | None
-) -> Iterator[Datasets]:
-    """Datasets one record apart.
-
-    Args:
-        values: two or more values of records, the usual one first, a rare one next.
-        distinct: values that are all different.
-        least: how few records there may be.
-        most: how many records there may be.
-        relation: that of the claim.
-    """
-    usual, rare, *others = values
-    sizes = _sizes(least, most)
-    middle = min(16, most - 1)
-    families: list[Iterable[Datasets]] = []
-    for by in relations_of(relation, Records.relations):
-        families += [
-            at_ends((usual, rare), sizes, by),
-            at_counts(usual, rare, least, most, by),
-            at_counts(usual, rare, max(least, middle), most, by),
-            at_counts(rare, usual, least, most, by),
-            at_places(usual, rare, max(1, least, min(FEW, most - 1)), by),
-            at_places(usual, rare, max(1, least, middle), by),
-            repeated(distinct[:most], by),
-            *(at_ends((usual, other), (least, max(least, middle)), by) for other in others),
-        ]
-    return _fitting(interleaved(*families), least, most)
-
-
-def _texts_pairs(
-    values: Sequence[str], distinct: Sequence[str], least: int, most: int, relation: Relation | None
-) -> Iterator[NeighbouringPair]:
-    widest = np.dtype(f"<U{max(map(len, (*values, *distinct)))}")
-    for one, other, by in _datasets(values, distinct, least, most, relation):
-        yield NeighbouringPair.records(np.array(one, dtype=widest), np.array(other, dtype=widest), by)
-
-
 def _texts(what: str, values: Any) -> tuple[str, ...]:
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
         raise UsageTypeError(f"{what} must be a list of strings, not {values!r}")
@@ -416,10 +408,3 @@ def _require_count(name: str, value: Any, least: int) -> None:
         raise UsageTypeError(f"{name} of a domain must be an integer, not {value!r}")
     if value < least:
         raise UsageError(f"{name} of a domain must be at least {least}, not {value}")
-
-
-def _require_sizes(least: Any, most: Any) -> None:
-    _require_count("least", least, 0)
-    _require_count("most", most, 1)
-    if least > most:
-        raise UsageError(f"least of a domain must be at most its most, {most}, not {least}")

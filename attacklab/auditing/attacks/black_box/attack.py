@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from attacklab.auditing.attacks.base import Probe, Scenario, is_dear
+from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario, is_dear
 from attacklab.auditing.attacks.black_box.candidate_events import candidate_events
 from attacklab.auditing.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.auditing.attacks.black_box.screening import FEWEST, Draw, Sampler, screened
@@ -57,7 +57,7 @@ WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try; on t
 
 
 @dataclass(frozen=True)
-class BlackBox:
+class BlackBox(OfKinds, kinds=set(Kind)):
     """The attack.
 
     Attributes:
@@ -103,10 +103,6 @@ class BlackBox:
     def looks(self) -> int:
         """About how many outputs it draws to find its pairs and events."""
         return LOOKS * self.learning
-
-    def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - as the protocol has it
-        """Every target."""
-        return True
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The most promising pairs, with the events learned for them.

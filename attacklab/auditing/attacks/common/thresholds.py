@@ -1,4 +1,4 @@
-"""What the attacks on selections share: which outcomes are drawn, and how deep a utility may lie."""
+"""What the attacks on selections share: which outcomes are drawn, and how far out a utility may lie."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attacklab.auditing.attacks.base import Event, Probe, as_floats, constant, e
 from attacklab.auditing.attacks.common.failures import probed
 
 DEEPEST_NATS = 2.0**14
-"""How deep to look for the boundary, in ε·u/(2Δu): binary64 ends at 745, x87 extended precision at 11 400."""
+"""How deep, or how high, to look for the end of a format, in ε·u/(2Δu): x87 extended precision ends at 11 400."""
 
 OUTCOME_0 = Event("outcome 0", lambda outputs: np.asarray(outputs == 0, dtype=bool), "return bool(output == 0)")
 

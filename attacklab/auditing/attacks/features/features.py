@@ -72,23 +72,22 @@ def numbers(outputs: Outputs, of_first: NDArray[np.bool_] | None = None) -> tupl
     return _kept([feature for feature, is_number in _found(outputs, of_first) if is_number], outputs, of_first)
 
 
-def features(outputs: Outputs, of_first: NDArray[np.bool_] | None = None) -> tuple[Feature, ...]:
+def features(outputs: Outputs) -> tuple[Feature, ...]:
     """The numbers in the outputs and, after them, type, length, presence and order of keys, order and differences.
 
     Args:
         outputs: as for `numbers`.
-        of_first: as for `numbers`.
 
     Raises:
         NotUnderstood: an output holds something that has only an identity.
     """
-    return tuple(itertools.chain(*taken_apart(outputs, of_first)))
+    return tuple(itertools.chain(*taken_apart(outputs)))
 
 
 def taken_apart(
     outputs: Outputs, of_first: NDArray[np.bool_] | None = None
 ) -> tuple[tuple[Feature, ...], tuple[Feature, ...]]:
-    """The numbers in the outputs, and apart from them all other features; arguments and errors as for `features`."""
+    """The numbers in the outputs, and apart from them all other features; arguments and errors as for `numbers`."""
     found = list(_found(outputs, of_first))
     plain = _kept([feature for feature, is_number in found if is_number], outputs, of_first)
     pairs = [_difference(*pair) for pair in itertools.pairwise(plain[: DIFFERENCES + 1])]

@@ -30,8 +30,6 @@ NUMBER_IN_TEXT: Final = re.compile(
 
 EXACT_IN_DOUBLES = 1 << 53
 
-FINITE_BITS = 1024  # integers of fewer bits are finite as doubles
-
 
 @dataclass(frozen=True, slots=True)
 class Position:
