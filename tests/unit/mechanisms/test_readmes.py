@@ -35,7 +35,6 @@ def test_a_readme_names_only_modules_that_exist(family: Path) -> None:
         assert any(family.rglob(name)) or (ROOT.parent / name).exists(), name
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.name)
 def test_the_ten_lines_print_what_stands_below_them(family: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (family / "README.md").read_text("utf-8")

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from attacklab.calibration import QUANTITIES, read_record
 from attacklab.cli.calibrate import command
 
-HERE = Path(__file__).parents[4] / "tests" / "unit" / "attacklab" / "calibration"
+HERE = Path(__file__).parents[1] / "calibration"
 PROGRAM = shlex.join([sys.executable, str(HERE / "program.py")])
 
 app = typer.Typer()

@@ -23,7 +23,7 @@ from attacklab.laws.external_program import outcome
 from attacklab.laws.requests import NotInProtocol
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.random_bits import SeededBits, TapedBits
-from tests.unit.attacklab.laws.generators import Generated, Lines, stateless
+from tests.system.attacklab.laws.generators import Generated, Lines, stateless
 
 SCALE = 3
 

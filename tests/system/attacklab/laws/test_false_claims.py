@@ -18,7 +18,7 @@ from attacklab.model.findings import Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits, TapedBits
 from attacklab.model.targets import Target
-from tests.unit.attacklab.laws.false_claims import (
+from tests.system.attacklab.laws.false_claims import (
     CACHED,
     ELSEWHERE,
     EQUAL,

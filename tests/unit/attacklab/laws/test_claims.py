@@ -104,8 +104,7 @@ def test_a_mu_that_is_enough_has_a_profile_above_that_of_the_laws(p: Law, q: Law
     assert smallest_delta(p, q, epsilon).lower <= GaussianDP(mu).delta_at(epsilon)
 
 
-@pytest.mark.ci
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=8)
 @given(open_laws, open_laws, st.integers(0, 3), st.integers(0, 3))
 def test_what_open_laws_need_is_needed_wherever_their_mass_lies(p: Law, q: Law, here: int, there: int) -> None:
     first, second = completed(p, here), completed(q, there)
@@ -115,8 +114,7 @@ def test_what_open_laws_need_is_needed_wherever_their_mass_lies(p: Law, q: Law, 
         assert renyi_divergence(p, q, order).lower <= renyi_divergence(first, second, order).upper
 
 
-@pytest.mark.ci
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=5)
 @given(open_laws, open_laws, st.integers(0, 3), st.integers(0, 3), st.sampled_from([0.0, 0.5, 2.0]))
 def test_what_is_kept_with_slack_is_kept_wherever_the_open_mass_lies(
     p: Law, q: Law, here: int, there: int, epsilon: float
@@ -150,26 +148,24 @@ def test_an_order_of_one_or_less_is_refused() -> None:
         renyi_divergence(HALF, HALF, 1)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(("law", "rho"), [(flipped(2.0), 0.72753), (exponential(2.0), 0.44939)])
 def test_what_permute_and_flip_and_the_exponential_mechanism_need_at_epsilon_two(law: Law, rho: float) -> None:
-    """The largest D_α/α over a grid of orders in steps of a thousandth, by mpmath; ρ = ε²/8 is 0.5."""
-    orders = [1 + mpmath.mpf(step) / 1000 for step in range(1, 2000)]
+    """The largest D_α/α over a grid of orders in steps of 1/200, by mpmath; ρ = ε²/8 is 0.5."""
+    orders = [1 + mpmath.mpf(step) / 200 for step in range(1, 400)]
     greatest = max(divergence(*pair, order) / order for pair in ((HALF, law), (law, HALF)) for order in orders)
     assert float(greatest) == pytest.approx(rho, abs=1e-5)
-    assert smallest_rho(HALF, law).lower == pytest.approx(float(greatest), rel=1e-6)
+    assert smallest_rho(HALF, law).lower == pytest.approx(float(greatest), rel=1e-5)
     decision = judge(ZeroConcentrated(0.5), HALF, law).decision
     assert decision is (Decision.REFUTED if rho > 0.5 else Decision.PROVED)
 
 
-@pytest.mark.ci
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=5)
 @given(closed_laws, closed_laws)
 def test_a_chain_proves_a_little_more_than_the_largest_ratio_and_nothing_less(p: Law, q: Law) -> None:
     least = smallest_rho(p, q).lower
     if least < 1e-3:
         return
-    orders = [1 + 2.0 ** (step / 8) for step in range(-80, 80)]
+    orders = [1 + 2.0 ** (step / 8) for step in range(-80, 80, 4)]
     greatest = max(renyi_divergence(*pair, order).above() / order for pair in ((p, q), (q, p)) for order in orders)
     assert not keeps_zcdp(p, q, 0.999 * least)
     assert keeps_zcdp(p, q, 1.02 * max(least, greatest))
@@ -225,29 +221,6 @@ def test_a_profile_is_decided_at_each_of_its_points() -> None:
     assert ruling.point == PrivacyClaim(*broken.pairs[2])
 
 
-class Stranger(Claim):
-    """(1, 0)-DP, under a name of its own."""
-
-    def delta_at(self, epsilon: float) -> float:
-        return PrivacyClaim(1.0).delta_at(epsilon)
-
-    nominal = PrivacyClaim(1.0)
-    points = (0.0, 0.5, 1.0)
-
-    def composed(self, answers: int) -> Claim:
-        raise NotImplementedError
-
-    group = composed
-
-    def to_json(self) -> dict[str, Any]:
-        return {}
-
-
-def test_a_claim_of_an_unknown_kind_can_be_refuted_but_not_proved() -> None:
-    assert judge(Stranger(), HALF, coin(Fraction(1, 10))).decision is Decision.REFUTED
-    assert judge(Stranger(), HALF, coin(Fraction(2, 5))).decision is Decision.UNDECIDED
-
-
 class _Curve(Claim):
     """A claim of a kind that the instrument does not know."""
 
@@ -273,6 +246,15 @@ class _Curve(Claim):
 
     def to_json(self) -> dict[str, Any]:
         raise NotImplementedError
+
+
+STEPS = _Curve({0.0: 0.5, 1.0: 0.0})
+"""(1, 0)-DP, by a kind of its own."""
+
+
+def test_a_claim_of_an_unknown_kind_can_be_refuted_but_not_proved() -> None:
+    assert judge(STEPS, HALF, coin(Fraction(1, 10))).decision is Decision.REFUTED
+    assert judge(STEPS, HALF, coin(Fraction(2, 5))).decision is Decision.UNDECIDED
 
 
 def test_a_claim_that_promises_nothing_at_a_point_is_not_refuted_there() -> None:

@@ -146,7 +146,6 @@ def test_a_law_survives_its_record(law: Law) -> None:
     assert copy.digest() == law.digest()
 
 
-@pytest.mark.ci
 @settings(max_examples=30)
 @given(laws, laws)
 def test_only_equal_laws_have_equal_digests(a: Law, b: Law) -> None:

@@ -19,7 +19,6 @@ import pytest
 
 from attacklab.laws import Limits, enumerate_law
 from attacklab.model.random_bits import REJECTED, RandomBits
-from tests.unit.attacklab.laws.false_claims import flipped
 
 LIES = {False: Fraction(3, 4), True: Fraction(1, 4)}
 """Every sampler here lies with probability 1/4."""
@@ -96,7 +95,7 @@ def sampler_of(bound: int) -> Callable[[RandomBits], bool]:
 LOG = logging.getLogger(__name__)
 NUMPY_TABLE = np.array([1, 0, 0, 0], dtype=np.uint8)
 NUMPY_TABLE.setflags(write=False)
-NOISE: dict[str, Callable[[RandomBits], int]] = {"response": lambda bits: flipped(0, bits)}
+NOISE: dict[str, Callable[[RandomBits], int]] = {"response": lambda bits: bits.take(2) == 0}
 
 
 def threshold_of(share: Fraction) -> Callable[[RandomBits], bool]:

@@ -185,7 +185,6 @@ def _run_on(reports: Path, machine: str, second: float, date: str) -> dict[str, 
     return _files(reports)
 
 
-@pytest.mark.ci
 def test_another_machine_changes_only_measured_files(tmp_path: Path) -> None:
     here = _run_on(tmp_path / "reports", "x86_64", 0.25, "2026-01-01")
     there = _run_on(tmp_path / "reports", "riscv64", 3.5, "2027-12-31")
@@ -199,7 +198,6 @@ def test_another_machine_changes_only_measured_files(tmp_path: Path) -> None:
     assert again == here
 
 
-@pytest.mark.ci
 def test_another_seed_changes_the_data(tmp_path: Path) -> None:
     drawn = [run_experiment(timing_experiment(), Settings(seed=seed), tmp_path)["measured"] for seed in (1, 2)]
     assert drawn[0] != drawn[1]

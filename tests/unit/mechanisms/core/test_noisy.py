@@ -71,7 +71,7 @@ def test_a_total_beyond_64_bits_is_the_end_of_the_grid() -> None:
             assert LIMIT - 2**43 < (sign * drawn).min() < (sign * drawn).max() == LIMIT
 
 
-@pytest.mark.parametrize("size", [2**k + d for k in (8, 15, 16, 20) for d in (-1, 0, 1)])
+@pytest.mark.parametrize("size", [2**k + d for k in (8, 16) for d in (-1, 0, 1)])
 def test_every_answer_of_an_array_gets_its_own_output_in_its_place(size: int) -> None:
     """Noise of scale 1/64: below ½ of a step but with probability e^−64 a place."""
     term = noisy(Answer(1, Grid(0)), DiscreteLaplace, 64)
@@ -91,14 +91,6 @@ def test_shapes_are_kept() -> None:
     histogram = noisy(Histogram(("a", "b", "c")), DiscreteLaplace, 64)
     assert histogram.many(["a", "a", "c"], 5, bits).tolist() == [[2.0, 0.0, 1.0]] * 5
     assert histogram.release(["a", "a", "c"], bits).tolist() == [2.0, 0.0, 1.0]
-
-
-def test_noise_of_different_answers_and_trials_is_independent() -> None:
-    """Correlations of 10^5 pairs: beyond 0.03 with a probability below 1e-12 each."""
-    term = noisy(Answer(1, Grid(-4)), RoundedLaplace, 1)
-    drawn = term.each(np.zeros((2, 100_000)), SeededBits(8))
-    lagged = [(drawn[0], drawn[1]), (drawn[0][:-1], drawn[0][1:]), (abs(drawn[0]), abs(drawn[1]))]
-    assert all(abs(np.corrcoef(first, second)[0, 1]) < 0.03 for first, second in lagged)
 
 
 def test_no_released_zero_shows_a_sign() -> None:

@@ -15,7 +15,7 @@ from attacklab.model.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.core.noisy import Noisy, noisy
-from mechanisms.core.records import Count, CountFrom
+from mechanisms.core.records import Count
 from mechanisms.core.sample import FixedSample, PoissonSample, spent_on_sample
 from mechanisms.core.term import Mechanism, OneByOne, Relation
 from mechanisms.published import two_sided_geometric
@@ -109,14 +109,3 @@ def test_what_is_spent_on_a_sample_is_the_most_that_keeps_the_claim(epsilon: Fra
 def test_what_amplifies_nothing_is_refused(make: Callable[[], Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         make()
-
-
-@pytest.mark.parametrize("size", [2**8 + 1, 2**15 + 1, 2**16 + 1])
-def test_large_data_are_sampled_whole(size: int) -> None:
-    """By Hoeffding a count is off by 6·√size with a probability below 1e-31."""
-    poisson = PoissonSample(noisy(CountFrom(), DiscreteLaplace, 64), Fraction(1, 2)).release(
-        [1] * size, SeededBits(size)
-    )
-    assert abs(poisson - size / 2) < 6 * math.sqrt(size)
-    fixed = noisy(CountFrom(1, "substitute"), DiscreteLaplace, 64)
-    assert FixedSample(fixed, size - 1, size).release([1] * size, SeededBits(size)) == size - 1

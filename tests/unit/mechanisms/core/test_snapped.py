@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import mpmath
-import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from attacklab.model.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.snapped import Snapped
@@ -65,15 +62,6 @@ def test_its_loss_is_reached_at_the_ends() -> None:
     losses = [math.log(p / q) for p, q in zip(ideal(6.25).values(), ideal(7.0).values(), strict=True)]
     assert max(map(abs, losses)) == pytest.approx(0.5)
     assert SMALL.claim == ApproximateDP(Fraction(1, 2))
-
-
-def test_many_draws_have_the_law() -> None:
-    """20,000 draws stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding); the seed is fixed."""
-    outputs = SMALL.many(0.3, 20_000, SeededBits(1))
-    assert isinstance(outputs, np.ndarray)
-    assert outputs.dtype == np.float64
-    seen = Counter(outputs.tolist())
-    assert all(abs(seen[value] / 20_000 - probability) < 0.025 for value, probability in ideal(0.3).items())
 
 
 @pytest.mark.parametrize(

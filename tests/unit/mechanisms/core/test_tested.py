@@ -32,7 +32,6 @@ def mean(width: int, grid: Grid = Grid(0)) -> Mean:  # noqa: B008 # immutable
     return Mean(Fraction(0), Fraction(width), grid)
 
 
-@pytest.mark.ci
 def test_the_exact_law_meets_the_claim_on_all_tiny_pairs() -> None:
     term = tested.propose_test_release(mean(6), 1, EPSILON, DELTA)
     enough, less = worst_divergence(term, one_more([0, 3, 6], 3), EPSILON, EPSILON * Fraction(9, 10))
@@ -46,7 +45,7 @@ def test_the_exact_law_of_a_median_meets_the_claim_on_all_tiny_pairs() -> None:
     assert half > enough
 
 
-@pytest.mark.parametrize("size", [0, 1, 12, 40, 5000])
+@pytest.mark.parametrize("size", [0, 12, 450])
 def test_the_test_measures_the_distance_to_a_sensitive_database(size: int) -> None:
     """Walk away from the database, one removal at a time, until some database there exceeds the bound."""
     term = tested.propose_test_release(mean(100, Grid(-6)), Fraction(1, 4), 1, CENSUS_DELTA)

@@ -8,22 +8,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.stats import kstest
 
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, naive_gaussian, polar, ziggurat
 
 SAMPLERS = [box_muller, polar, ziggurat, inverse_cdf]
-TRIALS = 20_000
-
-
-@pytest.mark.parametrize(
-    "sampler", [*SAMPLERS, partial(box_muller, dtype=np.float32), partial(ziggurat, dtype=np.float32)]
-)
-def test_every_sampler_draws_standard_normals(sampler: Sampler) -> None:
-    """Kolmogorov–Smirnov at 20 000 draws; each of the six fails by chance with probability 1e-9."""
-    drawn = sampler(TRIALS, np.random.default_rng(5))
-    assert drawn.shape == (TRIALS,)
-    assert kstest(drawn.astype(np.float64), "norm").pvalue > 1e-9
 
 
 @pytest.mark.parametrize("sampler", [box_muller, polar])

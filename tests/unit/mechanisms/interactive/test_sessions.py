@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
-from attacklab.auditing.statistics.inference import assess
-from attacklab.model.claims import PrivacyClaim
-from attacklab.model.findings import Counts
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.interactive.exact import BUDGET, CHEAP, DEAR, Adversary, exact_query_session, offers
-from mechanisms.interactive.naive import naive_query_session
 from tests.unit.mechanisms.enumeration import law_of
 
 
@@ -30,16 +25,6 @@ def test_a_dear_question_that_is_refused_is_followed_by_a_cheap_one() -> None:
     law = law_of(exact_query_session(epsilon=1).prepared(True).one, smallest=Fraction(1, 2**80))
     truths = [1 / (1 + math.exp(-price / BUDGET)) for price in (DEAR, CHEAP)]
     assert float(law[True, True]) == pytest.approx(math.prod(truths))
-
-
-def test_the_naive_session_overspends_and_breaks_the_claim() -> None:
-    rng = np.random.default_rng(0)
-    yes, no = (
-        sum(answers == (1, 1) for answers in naive_query_session(secret, 40_000, rng, epsilon=1.0))
-        for secret in (True, False)
-    )
-    assert assess(PrivacyClaim(1.0), Counts(yes, no, 40_000), 1e-9).violated
-    assert abs(math.log(yes / no) - 2 * DEAR / BUDGET) < 0.1
 
 
 def test_the_adversary_looks_at_the_answers_and_ends_without_a_budget() -> None:

@@ -85,7 +85,6 @@ def test_true_laws_are_refused_as_rarely_as_promised_whenever_the_runs_stop(
     assert 0 < refused <= Fraction(false_alarm)
 
 
-@pytest.mark.ci
 def test_no_true_law_is_refused_in_a_thousand_repetitions() -> None:
     """False-alarm probability 1e-9."""
     rng = np.random.default_rng(0)

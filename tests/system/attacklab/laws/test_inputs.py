@@ -111,7 +111,6 @@ def count_of_ones(records: Any, bits: RandomBits) -> int:
     return parity(float(np.sum(records)), bits)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("relation", "expected"), [(Relation.ADD_REMOVE, 2 + 3 + 3), (Relation.SUBSTITUTE, 1 + 4), (None, 13)]
 )

@@ -1,0 +1,52 @@
+"""What a name may stand for is the same where the target is loaded in a process of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attacklab.model.errors import TargetError, UsageError
+from attacklab.model.targets import Kind
+from attacklab.processes.targets import isolated
+from tests.unit.attacklab.test_loading import CLASS, SOURCE
+from tests.unit.attacklab.test_releases import KIND, MECHANISMS, MISFITS
+
+RNG = np.random.default_rng(1)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "mechanisms.py"
+    path.write_text(MECHANISMS)
+    return str(path)
+
+
+def test_a_method_of_an_object_in_an_object_is_a_target_by_its_name(file: str) -> None:
+    target = isolated(f"{file}:holder.inner.randomise", **KIND)
+    assert target.name == "holder.inner.randomise"
+    assert len(set(target.outputs(0.5, 50, RNG))) == 50
+
+
+@pytest.mark.parametrize(("name", "message"), MISFITS)
+def test_a_name_or_a_method_that_does_not_fit_is_told(name: str, message: str, file: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        isolated(f"{file}:{name}", **KIND).outputs(0.0, 1, RNG)
+
+
+def test_a_file_may_import_what_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "scales_beside_it.py").write_text("scale = 2.0\n")
+    (tmp_path / "importing.py").write_text(
+        "import scales_beside_it\ndef noisy(answer, trials, rng):\n    return [scales_beside_it.scale] * trials\n"
+    )
+    target = isolated(f"{tmp_path / 'importing.py'}:noisy", **KIND)
+    assert list(target.outputs(0.0, 2, RNG)) == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("kind", [None, Kind.NOISE])
+def test_a_class_that_is_named_for_an_object_of_it_is_refused_at_once(kind: Kind | None, tmp_path: Path) -> None:
+    path = tmp_path / "some_targets.py"
+    path.write_text(SOURCE)
+    with pytest.raises((UsageError, TargetError), match=CLASS):
+        isolated(f"{path}:Laplace", kind=kind, epsilon=1.0)
