@@ -14,15 +14,7 @@ from numpy.typing import NDArray
 from attacklab.model.domains import Categories, Domain, Queries, Records, Streams
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import (
-    coins,
-    discrete_laplace,
-    joint,
-    laplace_law,
-    pushed,
-    scale_of,
-    truth_probability,
-)
+from bench.detection.exact_noise import coins, discrete_laplace, joint, laplace_law, pushed, scale_of, truth_probability
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 
 GROUP = "whole outputs"
