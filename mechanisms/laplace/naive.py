@@ -90,7 +90,7 @@ def naive_randomized_response(
 ) -> NDArray[np.bool_]:
     """Tell the truth when one uniform is below e^ε/(1 + e^ε), its opposite otherwise.
 
-    Arguments, result and errors as in `naive_laplace_inverse_cdf`, with the private bit `truth` as the answer.
+    Arguments, result and errors as in `naive_laplace_inverse_cdf`; the answer is the private bit `truth`.
     """
     positive("epsilon", epsilon)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -48,7 +48,7 @@ def naive_sampled_count(
 ) -> NDArray[np.float64]:
     """Count the yeses of a sample drawn with `choice` as numpy has it by default, which is with replacement.
 
-    Arguments, result and errors as in `naive_poisson_count`, but `size` of at least one record are drawn.
+    Arguments, result and errors as in `naive_poisson_count`, but there is at least one record, and `size` are drawn.
     """
     drawn = rng.choice(np.asarray(records), (count("trials", trials, least=0), size))
     return np.asarray(drawn.sum(axis=1) + rng.laplace(0.0, 1 / float(positive("epsilon", epsilon)), trials))
