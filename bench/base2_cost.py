@@ -83,9 +83,7 @@ def collect(settings: Settings) -> Collected:
         utilities = [-float(abs(point)) for point in range(-reach, reach + 1)]
         term = exact_exponential_base2(eta=FINE, utility_range=(-reach, 0))
         return in_turns(
-            lambda: term.release(utilities, bits),
-            lambda: discrete_laplace(Fraction(1, EPSILON), bits),
-            budget=budget,
+            lambda: term.release(utilities, bits), lambda: discrete_laplace(Fraction(1, EPSILON), bits), budget=budget
         )
 
     timings = {
@@ -147,12 +145,7 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
             x_scale="log",
             y_scale="log",
             series=[
-                Series(
-                    label=label,
-                    role=role,
-                    x=measured["outcomes"],
-                    y=[row[key] for row in timings["precision"]],
-                )
+                Series(label=label, role=role, x=measured["outcomes"], y=[row[key] for row in timings["precision"]])
                 for key, label, role in (
                     ("seconds", "search until exact", Role.OTHER),
                     ("baseline_seconds", "worst case, by formula", Role.EXACT),

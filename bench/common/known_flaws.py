@@ -71,12 +71,7 @@ def audit_known_flaws(settings: Settings) -> tuple[list[Finding], list[dict[str,
         best = min(refuted or findings, key=lambda one: one.trials)
         kept.append(best)
         measured.append(
-            {
-                "target": make.__name__,
-                "attack": attack.name,
-                "violated": bool(refuted),
-                "trials": best.trials,
-            }
+            {"target": make.__name__, "attack": attack.name, "violated": bool(refuted), "trials": best.trials}
         )
         timings.append({"decision_seconds": best.seconds, "audit_seconds": seconds})
     return kept, measured, timings

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 
 Rng: TypeAlias = np.random.Generator
@@ -100,6 +100,13 @@ def sound(
     """A specimen that keeps its claim, with its law where that can be computed; options are the target's."""
     name, make = _made(release, kind, name, options)
     return Specimen(name, False, make, why, computed=computed)
+
+
+def record_pair(
+    first: Sequence[Any], second: Sequence[Any], relation: Relation = Relation.SUBSTITUTE
+) -> NeighbouringPair:
+    """A pair of neighbours from their records."""
+    return NeighbouringPair.records(np.array(first), np.array(second), relation)
 
 
 def in_groups(*modules: Any) -> tuple[Specimen, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from mechanisms.core.grid import Grid
 from mechanisms.core.numbers import clamped, convert, exact, positive, rational
@@ -45,6 +45,8 @@ class Distances(Scores):
     upper: Fraction = field(init=False, default=Fraction(0))
     monotone: bool = field(init=False, default=False)
 
+    relation: ClassVar[Relation] = "answers"
+
     def __post_init__(self) -> None:
         convert(self, positive, "sensitivity")
         convert(self, rational, "first", "last")
@@ -57,11 +59,6 @@ class Distances(Scores):
     def origin(self) -> int:
         """The least point, in steps from 0."""
         return self.grid.steps_of("first", self.first)
-
-    @property
-    def relation(self) -> Relation:
-        """Answers at most the sensitivity apart."""
-        return "answers"
 
     def of(self, data: Any) -> list[Fraction]:
         """Return the utilities, shape (points,).

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from mechanisms.core.grid import Grid
 from mechanisms.core.numbers import convert, rational
@@ -62,6 +62,8 @@ class Mean(LocalQuery):
     upper: Fraction
     grid: Grid
 
+    relation: ClassVar[Relation] = "add-remove"
+
     def __post_init__(self) -> None:
         convert(self, rational, "lower", "upper")
         self._total  # noqa: B018 # checks the bounds
@@ -69,11 +71,6 @@ class Mean(LocalQuery):
     @property
     def _total(self) -> Total:
         return Total(self.lower, self.upper, self.grid)
-
-    @property
-    def relation(self) -> Relation:
-        """One record is added or removed."""
-        return "add-remove"
 
     @property
     def stability(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ class RankScores(Scores):
     upper: Fraction = field(init=False, default=Fraction(0))
     monotone: bool = field(init=False, default=False)
 
+    relation: ClassVar[Relation] = "add-remove"
+
     def __post_init__(self) -> None:
         convert(self, rational, "quantile", "first", "last")
         if not 0 <= self.quantile <= 1 or self.quantile.denominator > GREATEST_DENOMINATOR:
@@ -72,11 +74,6 @@ class RankScores(Scores):
     def origin(self) -> int:
         """The least candidate, in steps from 0."""
         return self.grid.steps_of("first", self.first)
-
-    @property
-    def relation(self) -> Relation:
-        """One record is added or removed."""
-        return "add-remove"
 
     def of(self, data: Any) -> NDArray[np.float64]:
         """Return the utilities, shape (candidates,).

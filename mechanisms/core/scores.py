@@ -69,16 +69,13 @@ class Utilities(Scores):
     upper: Fraction = WIDEST_RANGE[1]
     monotone: bool = False
 
+    relation: ClassVar[Relation] = "utilities"
+
     def __post_init__(self) -> None:
         convert(self, positive, "sensitivity")
         convert(self, rational, "lower", "upper")
         if not WIDEST_RANGE[0] <= self.lower <= self.upper <= WIDEST_RANGE[1]:
             raise ValueError("utility_range must not end below its start and must lie within ±2^1022")
-
-    @property
-    def relation(self) -> Relation:
-        """Lists of utilities, each at most the sensitivity apart, all of them upward or all downward if monotone."""
-        return "utilities"
 
     def of(self, data: Any) -> Scored:
         """Return the utilities; see `Scores.of`.

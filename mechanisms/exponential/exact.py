@@ -61,11 +61,7 @@ def exact_exponential_zcdp(
 
 
 def exact_exponential_base2(
-    *,
-    eta: BaseTwoEta,
-    utility_range: tuple[Number, Number],
-    sensitivity: Number = 1,
-    monotone: bool = False,
+    *, eta: BaseTwoEta, utility_range: tuple[Number, Number], sensitivity: Number = 1, monotone: bool = False
 ) -> SelectBase2:
     """Select an outcome with probability proportional to 2^(η·u/Δu): (2·ln 2·η)-DP, or half of it if monotone.
 

@@ -62,13 +62,7 @@ def naive_exponential_low_precision(
     That is what an accelerator does. Once the sum is 2^p times a weight, p the significand's bits, adding
     that weight no longer changes the sum: an outcome behind 256 heavier ones is out of reach in bfloat16.
 
-    Args:
-        utilities: one utility an outcome, shape (outcomes,); larger is better.
-        trials: how many selections.
-        rng: the source of randomness.
-        epsilon: the claimed ε.
-        sensitivity: Δu, the most that one record moves any utility.
-        dtype: the format: `np.float32`, `np.float16`, `ml_dtypes.bfloat16`.
+    Other arguments as in `naive_exponential`; dtype is the format: `np.float32`, `np.float16`, `ml_dtypes.bfloat16`.
 
     Returns:
         The index of the selected outcome, one a trial; a list of None when the best utility is infinite or one is NaN.

@@ -77,12 +77,7 @@ def inverse_cdf(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def naive_gaussian(
-    answer: float,
-    trials: int,
-    rng: np.random.Generator,
-    *,
-    sigma: float,
-    sampler: Sampler = ziggurat,
+    answer: float, trials: int, rng: np.random.Generator, *, sigma: float, sampler: Sampler = ziggurat
 ) -> NDArray[np.floating]:
     """Add Gaussian noise to an answer, in the sampler's format.
 

@@ -18,11 +18,7 @@ from mechanisms.interactive.exact import BUDGET, offers
 
 
 def naive_query_session(
-    secret: bool,
-    trials: int,
-    rng: np.random.Generator,
-    *,
-    epsilon: float,
+    secret: bool, trials: int, rng: np.random.Generator, *, epsilon: float
 ) -> list[tuple[int, ...]]:
     """Run sessions with the adversary of `exact.py`.
 

@@ -71,18 +71,7 @@ def naive_two_sided_geometric(
 ) -> NDArray[np.int64]:
     """Add to an integer the difference of two geometric variates, each counted in a loop.
 
-    Args:
-        answer: the true answer f(D).
-        trials: how many outputs to draw.
-        rng: the source of randomness.
-        epsilon: privacy parameter, above 0.
-        sensitivity: how far neighbouring answers can be apart, above 0.
-
-    Returns:
-        Array of `trials` outputs.
-
-    Raises:
-        ValueError: a parameter is out of its range.
+    Arguments, result and errors as in `naive_laplace_inverse_cdf`.
     """
     ratio = np.exp(-1 / noise_scale(epsilon, sensitivity))
 
@@ -101,17 +90,7 @@ def naive_randomized_response(
 ) -> NDArray[np.bool_]:
     """Tell the truth when one uniform is below e^ε/(1 + e^ε), its opposite otherwise.
 
-    Args:
-        truth: the private bit.
-        trials: how many outputs to draw.
-        rng: the source of randomness.
-        epsilon: privacy parameter, above 0.
-
-    Returns:
-        Array of `trials` answers.
-
-    Raises:
-        ValueError: a parameter is out of its range.
+    Arguments, result and errors as in `naive_laplace_inverse_cdf`; the answer is the private bit `truth`.
     """
     positive("epsilon", epsilon)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -69,18 +69,7 @@ def naive_sum_over_count(
 ) -> NDArray[np.float64]:
     """Release the mean as a noisy sum over a noisy count, each of which spends all of epsilon.
 
-    Args:
-        records: the records, shape (n,).
-        trials: how many independent answers.
-        rng: the source of randomness.
-        upper: the largest value of a record; smaller values are not clipped.
-        epsilon: the claimed privacy loss.
-
-    Returns:
-        The answers, shape (trials,).
-
-    Raises:
-        ValueError: `upper` or `epsilon` is not positive and finite.
+    Arguments, result and errors as in `naive_local_sensitivity_mean`, but records below 0 are not clipped.
     """
     positive("upper", upper)
     positive("epsilon", epsilon)
@@ -102,14 +91,8 @@ def naive_ptr_mean(
 ) -> list[float | None]:
     """Propose-test-release of the mean: refuse unless the database seems far from one of local sensitivity `bound`.
 
-    Args:
-        records: the records, shape (n,).
-        trials: how many independent answers.
-        rng: the source of randomness.
-        upper: the largest value of a record; smaller values are not clipped.
-        bound: the proposed bound on the local sensitivity, which the noise is scaled to.
-        epsilon: the claimed privacy loss; the test and the release spend it once each.
-        delta: the claimed failure probability.
+    The test and the release spend epsilon once each. Arguments as in `naive_sum_over_count`; besides, `bound` is the
+    proposed bound on the local sensitivity, which the noise is scaled to, and `delta` the claimed failure probability.
 
     Returns:
         One answer a trial, None where the test refuses.
@@ -157,26 +140,11 @@ def naive_smooth_sensitivity(size: int, *, upper: float, epsilon: float, delta: 
 
 
 def naive_smooth_mean(
-    records: NDArray[np.float64],
-    trials: int,
-    rng: np.random.Generator,
-    *,
-    upper: float,
-    epsilon: float,
-    delta: float,
+    records: NDArray[np.float64], trials: int, rng: np.random.Generator, *, upper: float, epsilon: float, delta: float
 ) -> NDArray[np.float64]:
     """Release the mean with Laplace noise of scale 2S/epsilon, S its smooth sensitivity.
 
-    Args:
-        records: the records, shape (n,).
-        trials: how many independent answers.
-        rng: the source of randomness.
-        upper: the largest value of a record; smaller values are not clipped.
-        epsilon: the claimed privacy loss.
-        delta: the claimed failure probability.
-
-    Returns:
-        The answers, shape (trials,).
+    Arguments and result as in `naive_sum_over_count`; `delta` is the claimed failure probability.
 
     Raises:
         ValueError: a parameter is not positive and finite, or delta is more than 1/2.

@@ -128,13 +128,7 @@ def naive_numeric_sparse(
     """
     values = np.asarray(answers, dtype=np.float64)
     above = naive_above_threshold(
-        values,
-        trials,
-        rng,
-        threshold=threshold,
-        positives=positives,
-        epsilon=2 * epsilon / 3,
-        sensitivity=sensitivity,
+        values, trials, rng, threshold=threshold, positives=positives, epsilon=2 * epsilon / 3, sensitivity=sensitivity
     )
     noisy = values + rng.laplace(0.0, positives * sensitivity / (epsilon / 3), above.shape)
     return np.where(above, noisy, -np.inf)

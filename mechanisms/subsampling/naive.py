@@ -48,18 +48,7 @@ def naive_sampled_count(
 ) -> NDArray[np.float64]:
     """Count the yeses of a sample drawn with `choice` as numpy has it by default, which is with replacement.
 
-    Args:
-        records: 1 for yes and 0 for no, shape (n,), at least one.
-        trials: how many outputs to draw.
-        rng: the source of randomness.
-        epsilon: what the noisy count promises of a known sample, above 0.
-        size: how many records are drawn.
-
-    Returns:
-        Array of `trials` outputs.
-
-    Raises:
-        ValueError: a parameter is out of its range.
+    Arguments, result and errors as in `naive_poisson_count`, but there is at least one record, and `size` are drawn.
     """
     drawn = rng.choice(np.asarray(records), (count("trials", trials, least=0), size))
     return np.asarray(drawn.sum(axis=1) + rng.laplace(0.0, 1 / float(positive("epsilon", epsilon)), trials))

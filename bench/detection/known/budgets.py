@@ -16,7 +16,7 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
 from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, scale_of, truth_probability
-from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 from mechanisms.core.grid import Grid
 from mechanisms.gaussian.exact import exact_discrete_gaussian
 
@@ -27,10 +27,6 @@ BIT = Domain(integers=True, bounds=(0, 1))
 ZERO_ONE = NeighbouringPair(0, 1, None)
 PEOPLE = Domain(shape=Records(most=40), integers=True, bounds=(0, 1))
 CROWD = Domain(shape=Records(least=10, most=10), integers=True, bounds=(0, 1))
-
-
-def _changed(first: list[int], second: list[int]) -> NeighbouringPair:
-    return NeighbouringPair.records(np.array(first), np.array(second), Relation.SUBSTITUTE)
 
 
 def _normal(answer: float, sigma: float, trials: int, rng: Rng) -> NDArray[np.float64]:
@@ -201,17 +197,17 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         sample_without_replacement, Target.dataset, "amplification by sampling without replacement taken for a factor",
-        _changed([1] + [0] * 9, [0] * 10), lambda output: output >= 1, trials=20_000, epsilon=0.4,
+        record_pair([1] + [0] * 9, [0] * 10), lambda output: output >= 1, trials=20_000, epsilon=0.4,
         relation="substitute", domain=CROWD
     ),
     broken(
         one_sample_for_all, Target.dataset, "the sample is not random, and amplifies nothing",
-        _changed([1] + [0] * 9, [0] * 10), lambda output: output >= 1, epsilon=0.2, relation="substitute",
+        record_pair([1] + [0] * 9, [0] * 10), lambda output: output >= 1, epsilon=0.2, relation="substitute",
         domain=PEOPLE
     ),
     broken(
         shuffled_answers, Target.dataset, "ten shuffled answers do not hide each other as well as the claim says",
-        _changed([1] + [0] * 9, [0] * 10), lambda output: output >= 5, trials=100_000, epsilon=2 / math.sqrt(10),
+        record_pair([1] + [0] * 9, [0] * 10), lambda output: output >= 5, trials=100_000, epsilon=2 / math.sqrt(10),
         relation="substitute", domain=CROWD
     ),
     broken(
@@ -262,7 +258,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         truth_or_response, Target.dataset, "the truth with a probability of δ, and randomized response of ε otherwise",
         Computed(
-            _changed([1], [0]),
+            record_pair([1], [0]),
             lambda records: {
                 f"{records[0]}!": 0.01,
                 str(int(records[0])): 0.99 * float(truth_probability(1.0)),

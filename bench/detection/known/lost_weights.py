@@ -14,14 +14,7 @@ from attacklab.model.domains import Domain
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import (
-    coins,
-    discrete_laplace,
-    laplace_law,
-    scale_of,
-    truth_probability,
-    weighted,
-)
+from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, scale_of, truth_probability, weighted
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 from mechanisms.exponential.exact import exact_exponential
 

@@ -14,19 +14,11 @@ from attacklab.model.domains import Domain, Graphs, Pattern, Queries, Records
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 from bench.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of
-from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 
 GROUP = "sensitivity"
 
 WHOLE = Domain(integers=True)
-
-
-def _pair(first: list[Any], second: list[Any], relation: Relation) -> NeighbouringPair:
-    return NeighbouringPair.records(np.array(first), np.array(second), relation)
-
-
-def _changed(first: list[Any], second: list[Any]) -> NeighbouringPair:
-    return _pair(first, second, Relation.SUBSTITUTE)
 
 
 def _one_edge_less(nodes: int) -> NeighbouringPair:
@@ -156,35 +148,35 @@ def exact_maximum(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.in
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        upper_clip_only, Target.sum, "records are clipped from above only", _changed([-100.0], [5.0]),
+        upper_clip_only, Target.sum, "records are clipped from above only", record_pair([-100.0], [5.0]),
         lambda output: output < -50, epsilon=1.0, bounds=(0, 5)
     ),
     broken(
         largest_bound_only, Target.sum, "noise of a substitution has the scale of the larger bound, not of the width",
-        _changed([-3.0], [4.0]), lambda output: output <= -3, epsilon=1.0, bounds=(-3, 4), relation="substitute"
+        record_pair([-3.0], [4.0]), lambda output: output <= -3, epsilon=1.0, bounds=(-3, 4), relation="substitute"
     ),
     broken(
         mean_of_private_count, Target.mean, "noise has the scale 1/n, and n is private",
-        _pair([0.0, 0.0], [0.0], Relation.ADD_REMOVE), lambda output: abs(output) > 1.5, trials=50_000, epsilon=1.0,
-        bounds=(0, 1), relation="add-remove"
+        record_pair([0.0, 0.0], [0.0], Relation.ADD_REMOVE), lambda output: abs(output) > 1.5, trials=50_000,
+        epsilon=1.0, bounds=(0, 1), relation="add-remove"
     ),
     broken(
         total_in_a_byte, Target.sum, "the total is kept in a signed byte, which overflows",
-        _changed([10] * 12 + [7], [10] * 12 + [8]), lambda output: output < 0, epsilon=1.0, bounds=(0, 10),
+        record_pair([10] * 12 + [7], [10] * 12 + [8]), lambda output: output < 0, epsilon=1.0, bounds=(0, 10),
         relation="substitute", domain=WHOLE
     ),
     broken(
         records_rounded_first, Target.sum, "the bounds are halves, which go to 0 and 2: twice the sensitivity",
-        _changed([0.5], [1.5]), lambda output: output <= 0, epsilon=1.0, bounds=(0.5, 1.5), relation="substitute"
+        record_pair([0.5], [1.5]), lambda output: output <= 0, epsilon=1.0, bounds=(0.5, 1.5), relation="substitute"
     ),
     broken(
         total_rounded_to_tens, Target.sum, "a rounded total moves by 10 or not at all",
-        _changed([1.0] * 5 + [0.0], [1.0] * 6), lambda output: output < 5, epsilon=1.0, bounds=(0, 1)
+        record_pair([1.0] * 5 + [0.0], [1.0] * 6), lambda output: output < 5, epsilon=1.0, bounds=(0, 1)
     ),
     broken(
         missing_as_mean, Target.sum,
         "missing values are filled with the mean of the others, so that one record moves many",
-        _changed([0.0, *[math.nan] * 30], [1.0, *[math.nan] * 30]), lambda output: output < 15, epsilon=1.0,
+        record_pair([0.0, *[math.nan] * 30], [1.0, *[math.nan] * 30]), lambda output: output < 15, epsilon=1.0,
         bounds=(0, 1), relation="substitute"
     ),
     broken(
@@ -193,12 +185,12 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         variance_of_few, Target.dataset, "the sensitivity of a variance is taken for 64 records, whatever their number",
-        _changed([0.0, 1.0], [0.0, 0.0]), lambda output: output >= 16, epsilon=1.0, relation="substitute",
+        record_pair([0.0, 1.0], [0.0, 0.0]), lambda output: output >= 16, epsilon=1.0, relation="substitute",
         domain=Domain(shape=Records(most=64), bounds=(0, 1))
     ),
     broken(
         local_median, Target.dataset, "the noise of a median has the scale of a mean",
-        _changed([0.0] * 25 + [0.0] + [10.0] * 25, [0.0] * 25 + [10.0] + [10.0] * 25), lambda output: output < 5,
+        record_pair([0.0] * 25 + [0.0] + [10.0] * 25, [0.0] * 25 + [10.0] + [10.0] * 25), lambda output: output < 5,
         epsilon=1.0, relation="substitute", domain=Domain(shape=Records(least=3, most=51), bounds=(0, 10))
     ),
     broken(
@@ -209,8 +201,8 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         distinct_words, Target.dataset, "a person adds five values, and the noise is for one",
-        _changed([11111, 11111], [11111, 23456]), lambda output: output <= 1, epsilon=1.0, relation="substitute",
-        pairs=(_changed([11111, 11111], [11111, 23456]), _changed([11111, 22222], [11111, 33333]))
+        record_pair([11111, 11111], [11111, 23456]), lambda output: output <= 1, epsilon=1.0, relation="substitute",
+        pairs=(record_pair([11111, 11111], [11111, 23456]), record_pair([11111, 22222], [11111, 33333]))
     ),
     broken(
         triangles, Target.dataset, "an edge of a complete graph is part of five triangles, and the noise is for one",
@@ -235,7 +227,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         integer_sum, Target.sum, "a clipped integer sum with exact noise for the width of the bounds",
         Computed(
-            _changed([-3, 0], [4, 0]),
+            record_pair([-3, 0], [4, 0]),
             lambda records: pushed(laplace_law(scale_of(0.7, 7)), lambda n: int(records.sum()) + n),
         ),
         epsilon=0.7, bounds=(-3, 4), domain=WHOLE
@@ -243,7 +235,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         integer_count, Target.dataset, "a count with exact noise",
         Computed(
-            _pair([0.0, 1.0], [0.0], Relation.ADD_REMOVE),
+            record_pair([0.0, 1.0], [0.0], Relation.ADD_REMOVE),
             lambda records: pushed(laplace_law(scale_of(0.1)), lambda n: len(records) + n),
         ),
         epsilon=0.1, relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
@@ -251,7 +243,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         public_size_mean, Target.mean, "an exactly noisy sum over a public number of records",
         Computed(
-            _changed([6, 0, 1], [0, 0, 1]),
+            record_pair([6, 0, 1], [0, 0, 1]),
             lambda records: pushed(laplace_law(6), lambda n: (int(records.sum()) + n) / 3),
         ),
         epsilon=1.0, bounds=(0, 6), relation="substitute", domain=WHOLE
@@ -276,7 +268,9 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     sound(
         exact_maximum, Target.dataset, "a clipped maximum moves by 20 at the most, for which the noise is made",
-        Computed(_changed([0, 20], [0, 0]), lambda records: pushed(laplace_law(20), lambda n: int(records.max()) + n)),
+        Computed(
+            record_pair([0, 20], [0, 0]), lambda records: pushed(laplace_law(20), lambda n: int(records.max()) + n)
+        ),
         epsilon=1.0, domain=Domain(shape=Records(most=20), integers=True, bounds=(0, 20))
     ),
 )

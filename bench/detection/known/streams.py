@@ -14,7 +14,7 @@ from attacklab.model.domains import Categories, Domain, Queries, Streams, String
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, truth_probability
-from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 
 GROUP = "streams and local reports"
 
@@ -24,12 +24,8 @@ SITES = ("a.org", "b.org", "c.org", "d.org")
 ONE_SITE = Domain(shape=Categories(names=SITES, least=1, most=1))
 
 
-def _steps(first: list[int], second: list[int]) -> NeighbouringPair:
-    return NeighbouringPair.records(np.array(first), np.array(second), Relation.SUBSTITUTE)
-
-
-FIRST_STEP = _steps([1] + [0] * 7, [0] * 8)
-LAST_STEP = _steps([0] * 7 + [1], [0] * 8)
+FIRST_STEP = record_pair([1] + [0] * 7, [0] * 8)
+LAST_STEP = record_pair([0] * 7 + [1], [0] * 8)
 ONE_A_B = NeighbouringPair.records(np.array(["a.org"]), np.array(["b.org"]), Relation.SUBSTITUTE)
 
 
@@ -193,7 +189,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         window_of_three, Target.dataset, "a step is part of three windows, each of which spends the budget",
-        _steps([0, 0, 0, 1, 0, 0, 0, 0], [0] * 8), lambda output: bool((output[2:5] >= 1).all()), epsilon=1.0,
+        record_pair([0, 0, 0, 1, 0, 0, 0, 0], [0] * 8), lambda output: bool((output[2:5] >= 1).all()), epsilon=1.0,
         domain=STREAM
     ),
     broken(

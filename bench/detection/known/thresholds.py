@@ -21,7 +21,7 @@ from bench.detection.exact_noise import (
     truth_probability,
     weighted,
 )
-from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 
 GROUP = "thresholds"
 
@@ -38,10 +38,6 @@ def _queries(first: list[int], second: list[int]) -> NeighbouringPair:
 def _plants(first: list[str], second: list[str]) -> NeighbouringPair:
     kind = "<U4"
     return NeighbouringPair.records(np.array(first, dtype=kind), np.array(second, dtype=kind), Relation.ADD_REMOVE)
-
-
-def _people(first: list[int], second: list[int], relation: Relation = Relation.SUBSTITUTE) -> NeighbouringPair:
-    return NeighbouringPair.records(np.array(first), np.array(second), relation)
 
 
 def _tests(
@@ -247,11 +243,11 @@ SPECIMENS: tuple[Specimen, ...] = (
     broken(
         quantile_of_records, Target.dataset,
         "a quantile is one of the records, so that a value that nobody has is never told",
-        _people([0, 0, 9], [0, 0, 0]), lambda output: output == 9, epsilon=1.0, relation="substitute", domain=AGES
+        record_pair([0, 0, 9], [0, 0, 0]), lambda output: output == 9, epsilon=1.0, relation="substitute", domain=AGES
     ),
     broken(
         intervals_of_width_zero, Target.dataset,
-        "intervals of no width get a weight, and tell the value that people share", _people([5, 5, 0], [5, 0, 0]),
+        "intervals of no width get a weight, and tell the value that people share", record_pair([5, 5, 0], [5, 0, 0]),
         lambda output: output == 5.0, trials=20_000, epsilon=1.0, relation="substitute", domain=AGES
     ),
     broken(
@@ -264,7 +260,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         nothing_of_few, Target.dataset, "nothing is told of fewer than five people, without noise on their number",
-        _people([0] * 5, [0] * 4, Relation.ADD_REMOVE), lambda output: output is None, epsilon=1.0,
+        record_pair([0] * 5, [0] * 4, Relation.ADD_REMOVE), lambda output: output is None, epsilon=1.0,
         relation="add-remove", domain=Domain(shape=Records(most=5), integers=True, bounds=(0, 9))
     ),
     broken(
@@ -291,7 +287,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         quantile_on_digits, Target.dataset, "the exponential mechanism over all ten digits with integer weights",
         Computed(
-            _people([0, 0, 9], [0, 0, 0]),
+            record_pair([0, 0, 9], [0, 0, 0]),
             lambda records: {
                 digit: weight / sum(_digit_weights(records)) for digit, weight in enumerate(_digit_weights(records))
             },
@@ -310,7 +306,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         noisy_count_decides, Target.dataset, "a word that a noisy count chooses",
         Computed(
-            _people([0] * 5, [0] * 4, Relation.ADD_REMOVE),
+            record_pair([0] * 5, [0] * 4, Relation.ADD_REMOVE),
             lambda records: pushed(laplace_law(2), lambda n: "many" if len(records) + n >= 5 else "few"),
         ),
         epsilon=0.5, relation="add-remove", domain=Domain(shape=Records(most=10), integers=True, bounds=(0, 9))
@@ -319,7 +315,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         vote_of_all, Target.dataset,
         "randomized response on whether a total is large: the true answer may flip at one record",
         Computed(
-            _people([9, 9, 9], [9, 9, 0]),
+            record_pair([9, 9, 9], [9, 9, 0]),
             lambda records: {
                 bool(records.sum() > 20): float(truth_probability(0.5)),
                 bool(records.sum() <= 20): float(1 - truth_probability(0.5)),

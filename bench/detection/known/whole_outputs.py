@@ -14,16 +14,8 @@ from numpy.typing import NDArray
 from attacklab.model.domains import Categories, Domain, Queries, Records, Streams
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import (
-    coins,
-    discrete_laplace,
-    joint,
-    laplace_law,
-    pushed,
-    scale_of,
-    truth_probability,
-)
-from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
+from bench.detection.exact_noise import coins, discrete_laplace, joint, laplace_law, pushed, scale_of, truth_probability
+from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 
 GROUP = "whole outputs"
 
@@ -33,17 +25,13 @@ INTEGERS = Domain(shape=Records(most=30), integers=True, bounds=(0, 1))
 WORDS = Domain(shape=Records(most=12), integers=True, bounds=(0, 9))
 
 
-def _records(first: list[Any], second: list[Any], relation: Relation) -> NeighbouringPair:
-    return NeighbouringPair.records(np.array(first), np.array(second), relation)
-
-
 def _cities(first: list[str], second: list[str], relation: Relation) -> NeighbouringPair:
     return NeighbouringPair.records(np.array(first, dtype="<U5"), np.array(second, dtype="<U5"), relation)
 
 
 CEDAR_ADDED = _cities(["ash", "ash", "cedar"], ["ash", "ash"], Relation.ADD_REMOVE)
-ONE_MORE = _records([0, 0, 1], [0, 0], Relation.ADD_REMOVE)
-ONE_CHANGED = _records([0, 0, 1], [0, 0, 0], Relation.SUBSTITUTE)
+ONE_MORE = record_pair([0, 0, 1], [0, 0], Relation.ADD_REMOVE)
+ONE_CHANGED = record_pair([0, 0, 1], [0, 0, 0], Relation.SUBSTITUTE)
 
 
 def _counts(people: NDArray[Any]) -> dict[str, int]:
@@ -198,7 +186,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         distinct_values, Target.dataset, "the set holds every value of the data and one decoy",
-        _records([0, 0, 9], [0, 0, 0], Relation.SUBSTITUTE), lambda output: 9 in output, epsilon=1.0, domain=WORDS
+        record_pair([0, 0, 9], [0, 0, 0], Relation.SUBSTITUTE), lambda output: 9 in output, epsilon=1.0, domain=WORDS
     ),
     broken(
         packed_twice, Target.dataset, "both numbers have the same noise, so that their difference is exact",
@@ -232,7 +220,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         digits_of_truth, Target.dataset, "a number is printed with as many decimals as the true sum has digits",
-        _records([1] * 10, [1] * 9, Relation.ADD_REMOVE), lambda output: output.endswith("00 people"), epsilon=1.0,
+        record_pair([1] * 10, [1] * 9, Relation.ADD_REMOVE), lambda output: output.endswith("00 people"), epsilon=1.0,
         domain=Domain(shape=Records(most=15), integers=True, bounds=(0, 1))
     ),
     broken(
@@ -241,7 +229,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         raises_on_empty, Target.dataset, "a query over nobody raises, and over one person does not",
-        _records([1.0], [], Relation.ADD_REMOVE), lambda output: output is not None, trials=200, epsilon=1.0,
+        record_pair([1.0], [], Relation.ADD_REMOVE), lambda output: output is not None, trials=200, epsilon=1.0,
         relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
     ),
     sound(
@@ -266,7 +254,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         answers_of_all, Target.dataset, "each person answers by randomized response, and one of them changes",
         Computed(
-            _records([1, 0, 0, 0, 0], [0, 0, 0, 0, 0], Relation.SUBSTITUTE),
+            record_pair([1, 0, 0, 0, 0], [0, 0, 0, 0, 0], Relation.SUBSTITUTE),
             lambda records: {
                 True: float(truth_probability(1.0) if records[0] else 1 - truth_probability(1.0)),
                 False: float(1 - truth_probability(1.0) if records[0] else truth_probability(1.0)),
