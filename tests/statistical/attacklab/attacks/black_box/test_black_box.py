@@ -173,7 +173,6 @@ def test_a_million_outputs_of_numpys_laplace_prove_an_epsilon_beyond_that_of_cla
     """The published classifiers reach 10.1 to 10.5 at 95 % confidence; missed with probability below 1e-9."""
     target = noise(naive_laplace_numpy, epsilon=EPSILON)
     (finding,) = audit(target, [BlackBox(pairs=(FROM_0_TO_1,))], trials=1_000_000, alpha=0.05, spend_all=True)
-    assert finding.epsilon_lower is not None
     assert finding.epsilon_lower > 10.5
 
 
@@ -181,7 +180,6 @@ def test_the_zero_rounding_boundary_is_found_with_no_hint() -> None:
     findings = audit(selection(naive_exponential), [BlackBox(learning=SMALL, outcomes=(2,))], trials=20_000)
     assert violated(findings)
     best = max(findings, key=lambda finding: finding.advantage.estimate if finding.advantage else 0)
-    assert best.pair is not None
     assert min(float(value) for value in best.pair["second"]["readable"]) < -1489
 
 
@@ -207,25 +205,6 @@ def test_sound_twins_are_not_accused(target: Target) -> None:
     findings = audit(target, [attack], trials=20_000, alpha=1e-9)
     assert len(findings) == attack.kept
     assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}
-
-
-def test_a_release_that_raises_for_one_input_only_gives_itself_away() -> None:
-    def raises_above_0(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        if answer > 0:
-            raise ValueError("too large")
-        return np.round(rng.normal(answer, 1e6, trials))
-
-    (finding,) = audit(noise(raises_above_0), [BlackBox(pairs=(FROM_0_TO_1,), learning=SMALL)], trials=1_000)
-    assert finding.verdict is Verdict.VIOLATED
-
-
-def test_a_target_that_always_raises_is_an_error_and_not_a_negative_result() -> None:
-    def broken(*_: object) -> NDArray[np.float64]:
-        raise RuntimeError("no licence")
-
-    (finding,) = audit(noise(broken), [BlackBox(pairs=(FROM_0_TO_1,))], trials=100)
-    assert finding.verdict is Verdict.ERROR
-    assert "no licence" in finding.reason
 
 
 def test_no_seed_misses_a_noisy_max_that_returns_its_value() -> None:

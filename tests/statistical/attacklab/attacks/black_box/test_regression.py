@@ -58,7 +58,6 @@ def test_what_two_numbers_show_only_together_is_seen_by_their_product_and_by_the
     assert len(np.unique(codes)) == 4
 
 
-@pytest.mark.ci
 def test_learned_again_from_other_outputs_it_is_the_same_rule() -> None:
     rng = np.random.default_rng(13)
     few, many = (learned(laplace(rng, 1.0)[:count], laplace(rng, 0.0)[:count]) for count in (2_000, SIZE))
