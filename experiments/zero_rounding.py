@@ -15,9 +15,11 @@ from experiments.common.curves import (
     advantage_panel,
     advantage_series,
     claimed_epsilon,
+    figure,
     findings_of,
     line,
 )
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, Rows, sweep
 
 QUESTION = "How well does one answer tell two neighbours apart when weights underflow to zero?"
@@ -29,13 +31,6 @@ TARGETS: Rows = (
     (targets.exact_exponential, "exact", Role.EXACT),
 )
 ATTACK = ZeroRounding()
-PARAGRAPH = """\
-The adversary places two neighbouring vectors of utilities on either side of the point where a weight e^(εu/2)
-underflows to zero. At ε = 0.5 it finds that point between the utilities {upper} and {lower} by looking at outputs
-alone. With two outcomes the naive mechanism then always gives one of them on one database and never on the other:
-advantage {two}. With {outcomes} outcomes it is {many}. Subtracting the largest utility first removes this boundary:
-weights then depend only on differences. That does not make the mechanism exact, since a weight far below the best
-still becomes zero, which no sample of this size can show."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -55,13 +50,8 @@ def ideal_advantage(epsilon: float, outcomes: int) -> float:
 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against ε, a panel each for the two forms of the attack."""
-    return [
-        Figure(
-            name="zero_rounding",
-            caption="Advantage of the bet on outcome 0 against ε; bands are simultaneous confidence bounds.",
-            panels=[_panel(data, outcomes) for outcomes in (2, ATTACK.outcomes)],
-        )
-    ]
+    caption = "Advantage of the bet on outcome 0 against ε; bands are simultaneous confidence bounds."
+    return [figure("zero_rounding", caption, [_panel(data, outcomes) for outcomes in (2, ATTACK.outcomes)])]
 
 
 def _panel(data: dict[str, Any], outcomes: int) -> Panel:
@@ -93,7 +83,7 @@ def explain(data: dict[str, Any]) -> str:
     )
     (pair, *_) = (one.pair for one in _of_form(data, "naive_exponential", 2) if claimed_epsilon(one) == 0.5)
     assert pair is not None  # noqa: S101 - `_of_form` keeps only those
-    return PARAGRAPH.format(
+    return PARAGRAPHS["zero_rounding"].format(
         upper=pair["first"]["readable"][0],
         lower=pair["first"]["readable"][1],
         two=two,

@@ -34,11 +34,7 @@ from experiments.targets.gaussians import (
     naive_gaussian_ziggurat,
     naive_gaussian_ziggurat_binary32,
 )
-from experiments.targets.generators import (
-    exact_histogram,
-    naive_histogram,
-    naive_laplace_clock_seeded,
-)
+from experiments.targets.generators import exact_histogram, naive_histogram, naive_laplace_clock_seeded
 from experiments.targets.laplaces import (
     exact_discrete_laplace,
     exact_laplace_on_grid,
@@ -164,7 +160,7 @@ UNPAIRED: Mapping[str, str] = {
 
 TOO_RARE: Mapping[str, str] = {
     "naive_above_threshold": "the largest noise of 53 bits makes a report impossible for one of two neighbours, and as "
-    "rare as 2^−106 for the other",
+    "rare as 2^−106 for the other"
 }
 """The naive targets whose claim is false through what neither samples show nor the laws that the lab finds, and why."""
 

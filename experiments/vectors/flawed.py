@@ -207,12 +207,7 @@ _ROWS: Sequence[tuple[str, str, str, Answers]] = (
     ("sum of ages in int16", "the sum wraps around", "sum_sensitivity", NO_VECTORS),
     ("propose-test-release", "records are not clipped", "missing_clip", NO_VECTORS),
     ("sample and aggregate", "the place of a record decides on its chunk", "position_chunks", NO_VECTORS),
-    (
-        "sum, first to last",
-        "partial sums are rounded",
-        "sum_sensitivity",
-        flawed.sums_by(flawed.in_order("forward")),
-    ),
+    ("sum, first to last", "partial sums are rounded", "sum_sensitivity", flawed.sums_by(flawed.in_order("forward"))),
     ("sum by halves", "partial sums are rounded", "sum_sensitivity", flawed.sums_by(flawed.in_order("pairwise"))),
     ("sum by Kahan", "the sum is rounded", "sum_sensitivity", flawed.sums_by(flawed.in_order("compensated"))),
     ("sum of numpy", "partial sums are rounded", "sum_sensitivity", flawed.sums_by(numpy_sum)),
