@@ -245,6 +245,7 @@ def explain(data: dict[str, Any]) -> str:
     searches = [row["black_box"] for row in rows]
     last = measured["curves"][-1]
     return PARAGRAPHS["black_box"].format(
+        last=last,
         found=len(found),
         naive=len(naive),
         named=", ".join(f"`{row['target']}`" for row in found),
@@ -254,11 +255,6 @@ def explain(data: dict[str, Any]) -> str:
         trials=measured["trials"],
         fewest=min(search["outputs"] for search in searches),
         most=max(search["outputs"] for search in searches),
-        curve_trials=last["trials"],
-        learning=last["learning"],
-        learned=last["black_box"],
-        modelled=last["by_hand"],
-        most_possible=last["most_possible"],
     )
 
 

@@ -348,6 +348,7 @@ def explain(data: dict[str, Any]) -> str:
     )
     checked = [*alarms, *power]
     return PARAGRAPHS["claims"].format(
+        gaussian=gaussian,
         claims=len(CLAIMS),
         refuted=f"{len(refuted)} refuted a claim: "
         + "; ".join(f"{finding['target']}, after {finding['counts']['trials']:,} trials" for finding in refuted)
@@ -365,11 +366,9 @@ def explain(data: dict[str, Any]) -> str:
         replayed=sum(one["replayed"] for one in checked),
         agreed=sum(one["agreed"] for one in checked),
         sigma=SHOWN_SIGMA,
-        profile=gaussian["profile"],
         at_epsilon=gaussian["fixed"][f"ε = {EPSILON:g}"],
         delta=f"{FIXED_DELTAS[0]:g}",
         at_delta=gaussian["fixed"][f"δ = {FIXED_DELTAS[0]:g}"],
-        fewest=gaussian["fewest"],
         concentrated=f"{concentrated['profile']:,} trials"
         if concentrated["profile"]
         else "more trials than were spent",

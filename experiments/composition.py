@@ -221,20 +221,19 @@ def explain(data: dict[str, Any]) -> str:
     found = data["measured"]
     at_one = found["curve"][CURVE.index(Fraction(1))]
     return PARAGRAPHS["composition"].format(
+        found=found,
+        at_one=at_one,
         epsilon=EPSILON,
         kept=-STEPS * math.log(RATIO),
-        one=found["exact"][0],
         many=ANSWERS[-1],
         exact=found["exact"][-1],
         optimal=optimal_advantage(EPSILON, ANSWERS[-1]),
         advanced=advanced_ceiling(EPSILON, ANSWERS[-1]),
         basic=PrivacyClaim(ANSWERS[-1] * EPSILON).ceiling,
-        low_bits=found["low_bits"][0]["estimate"],
         few=MEASURED[FEW],
         low_bits_few=found["low_bits"][FEW]["estimate"],
         group=GROUP,
         larger=GROUP + 1,
-        local_one=found["local"][0]["estimate"],
         ceiling=PrivacyClaim(EPSILON).ceiling,
         local_many=MEASURED[-1],
         local=found["local"][-1]["estimate"],
@@ -244,9 +243,6 @@ def explain(data: dict[str, Any]) -> str:
         optimal_epsilon=optimal_epsilon(EPSILON, ANSWERS[-1], DELTA),
         advanced_epsilon=advanced_epsilon(EPSILON, ANSWERS[-1], DELTA),
         basic_epsilon=ANSWERS[-1] * EPSILON,
-        law=at_one[0],
-        discrete=at_one[2],
-        continuous=at_one[3],
         last=float(CURVE[-1]),
         higher=_runs([row[0] > row[3] for row in found["curve"]]),
     )

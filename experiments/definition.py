@@ -251,13 +251,12 @@ def explain(data: dict[str, Any]) -> str:
     other = measured["epsilons"].index(0.5)
     largest = measured["group_sizes"][-1]
     return PARAGRAPHS["definition"].format(
+        measured=measured,
         epsilon=float(EPSILON),
         posterior=measured["posterior"]["laplace"][even][1],
         posterior_claim=measured["posterior_claim"][even][1],
         posterior_gaussian=measured["posterior"]["gaussian"][even][1],
         largest=largest,
-        ratio=measured["group_ratio"][0],
-        delta=measured["group_delta"][0][1],
         group_claim=group_claim(measured, largest).delta,
         group_delta=measured["group_delta"][-1][1],
         other_epsilon=measured["epsilons"][other],

@@ -181,6 +181,8 @@ def explain(data: dict[str, Any]) -> str:
         for finding in data["findings"]
     )
     return PARAGRAPHS["local_sensitivity"].format(
+        rows=rows,
+        most=most,
         upper=bounds_of(NAIVE(EPSILON))[1],
         many=everybody["answers"][-1],
         everybody=everybody["people"],
@@ -188,11 +190,6 @@ def explain(data: dict[str, Any]) -> str:
         group=small["people"],
         status=SMALL_GROUP,
         epsilon=SMALL_EPSILON,
-        one_advantage=rows[0]["estimate"],
-        one_ceiling=rows[0]["ceiling"],
-        most_shown=most["answers"],
-        most_advantage=most["estimate"],
-        most_ceiling=most["ceiling"],
         repaired=min(errors[-1] for name, errors in everybody["errors"].items() if name != NAIVE.__name__),
         refuted="refute" if is_refuted else "were too few to refute",
         audited=EPSILON,

@@ -383,10 +383,10 @@ def explain(data: dict[str, Any]) -> str:
     refuted = {attack: sum(attack in by[name] for name in naive) for attack in measured["attacks"]}
     uncertified = [name for name in exact if name not in certified]
     return PARAGRAPHS["matrix"].format(
+        measured=measured,
         attacks=len(measured["attacks"]),
         naive=len(naive),
         exact=len(exact),
-        epsilon=measured["epsilon"],
         by_samples=sum(bool(by[name] - {EXACT_LAW, WORK.name}) for name in naive),
         by_attack=_listed([f"{attack} {count}" for attack, count in refuted.items() if count]),
         law_only=_listed([f"{name} (δ = {_law_delta(data, name):.2g})" for name in naive if by[name] == {EXACT_LAW}]),
@@ -398,16 +398,11 @@ def explain(data: dict[str, Any]) -> str:
         proved=sum(laws.get(name) is Verdict.PROVED for name in exact),
         with_slack=sum(laws.get(name) is Verdict.PROVED_WITH_SLACK for name in exact),
         undecided=_listed([name for name in exact if laws.get(name) is Verdict.INCONCLUSIVE]),
-        runs=measured["runs"],
         certified=len(certified),
         uncertified=f"; the others are {_listed(uncertified)}" if uncertified else "",
-        trials=measured["trials"],
         more="".join(f", {trials} for {name}" for name, trials in measured["more_trials"].items()),
         costly=_listed(measured["costly"]),
         spared=_listed(measured["spared"]),
-        few_trials=measured["few_trials"],
-        outcomes=measured["outcomes"],
-        records=measured["records"],
     )
 
 

@@ -181,17 +181,9 @@ def explain_timings(data: dict[str, Any]) -> str:
     """Say what the time gives away."""
     naive, fixed = (data["timings"][make.__name__] for make, _, _ in TARGETS)
     return PARAGRAPHS["observed_work_timings"].format(
-        shortest=naive["microseconds"][0],
+        naive=naive,
+        fixed=fixed,
         longest=naive["microseconds"][-1],
         greatest=GREATEST_NOISE,
-        fixed_shortest=fixed["microseconds"][0],
         fixed_longest=fixed["microseconds"][-1],
-        naive_t=naive["test"]["t"],
-        naive_p=naive["test"]["p_value"],
-        naive_apart=naive["nanoseconds_apart"],
-        fixed_apart=fixed["nanoseconds_apart"],
-        fixed_t=fixed["test"]["t"],
-        fixed_p=fixed["test"]["p_value"],
-        naive_timed=naive["advantage"]["estimate"],
-        fixed_timed=fixed["advantage"]["estimate"],
     )

@@ -160,10 +160,10 @@ def explain(data: dict[str, Any]) -> str:
     worst = max(range(len(excess)), key=excess.__getitem__)
     off = errors(measured)
     return PARAGRAPHS["people_in_graphs"].format(
+        measured=measured,
         people=PEOPLE,
         edges=len(CLUB),
         epsilon=EPSILON,
-        least=measured["epsilon"][0],
         most=measured["epsilon"][-1],
         most_friends=measured["friends"][-1],
         widest=PEOPLE - 1,
@@ -171,7 +171,6 @@ def explain(data: dict[str, Any]) -> str:
         edge_error=_error(1),
         naive=measured["naive_move"][worst],
         naive_at=measured["bounds"][worst],
-        tried=measured["tried"],
         flow_share=max(move / d for d, move in zip(measured["bounds"], measured["flow_move"], strict=True)),
         best_at=measured["bounds"][off.index(min(off))],
         flow_error=min(off),

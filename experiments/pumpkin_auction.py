@@ -206,22 +206,15 @@ def explain(data: dict[str, Any]) -> str:
     epsilon = {name: max(found) for name, found in measured["epsilon"].items()}
     earned = {price: measured["revenue"][price - 1] / 100 for price in (100, 101, 301)}
     return PARAGRAPHS["pumpkin_auction"].format(
-        best=earned[100],
-        above=earned[101],
-        high=earned[301],
+        earned=earned,
+        earns=earns,
+        measured=measured,
         little=LITTLE / 100,
-        little_share=earns["little"],
         little_epsilon=epsilon["little"],
         move=MOVE / 100,
         epsilon=EPSILON,
         laplace_epsilon=epsilon["laplace"],
-        laplace_share=earns["laplace"],
-        exponential_share=earns["exponential"],
         bidders=BIDDERS * measured["shown"],
-        monotone_share=earns["monotone"],
         exponential_epsilon=epsilon["exponential"],
         monotone_epsilon=epsilon["monotone"],
-        few_exponential=measured["share"]["exponential"][0],
-        few_monotone=measured["share"]["monotone"][0],
-        guess=measured["guess"],
     )

@@ -151,12 +151,8 @@ def explain(data: dict[str, Any]) -> str:
 
     widest = max((row for row in rows if row["format"] == BINARY64.name), key=lambda row: int(row["light_outcomes"]))
     return PARAGRAPHS["truncated_addition"].format(
+        widest=widest,
         epsilon=EPSILON,
         ceiling=math.tanh(EPSILON / 2),
         shown=", ".join(most(accumulator, naive) for accumulator, naive in FORMATS[1:]),
-        light=widest["light_outcomes"],
-        counted=widest["light_counted"],
-        lost=widest["light_lost"],
-        ideal=widest["ideal_light_lost"],
-        delta=widest["delta"],
     )

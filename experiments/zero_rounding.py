@@ -83,10 +83,4 @@ def explain(data: dict[str, Any]) -> str:
     )
     (pair, *_) = (one.pair for one in _of_form(data, "naive_exponential", 2) if claimed_epsilon(one) == 0.5)
     assert pair is not None  # noqa: S101 - `_of_form` keeps only those
-    return PARAGRAPHS["zero_rounding"].format(
-        upper=pair["first"]["readable"][0],
-        lower=pair["first"]["readable"][1],
-        two=two,
-        many=many,
-        outcomes=ATTACK.outcomes,
-    )
+    return PARAGRAPHS["zero_rounding"].format(pair=pair, two=two, many=many, outcomes=ATTACK.outcomes)
