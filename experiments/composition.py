@@ -36,15 +36,7 @@ from attacklab.model.floats import Doubles
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.common.composition_bounds import (
-    advanced_ceiling,
-    advanced_epsilon,
-    advantage_of,
-    convolved,
-    epsilon_of,
-    optimal_advantage,
-    optimal_epsilon,
-)
+from experiments.common import composition_bounds
 from experiments.common.curves import estimate_series, figure, line, marks, panel
 from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.gaussian.claims import discrete_gaussian_delta, gaussian_delta
@@ -73,13 +65,13 @@ def collect(settings: Settings) -> Collected:
     first, second, unresolved = _index_laws(settings)
     trials = settings.budget(20_000, 2_000)
     alpha = share_of_alpha(DEFAULT_ALPHA, 2 * len(MEASURED))
-    composed = {m: (convolved(first, m), convolved(second, m)) for m in ANSWERS}
+    composed = {m: (composition_bounds.convolved(first, m), composition_bounds.convolved(second, m)) for m in ANSWERS}
     return Collected(
         (),
         {
-            "exact": [advantage_of(*composed[m]) for m in ANSWERS],
+            "exact": [composition_bounds.advantage_of(*composed[m]) for m in ANSWERS],
             "exact_error": [2 * m * unresolved for m in ANSWERS],
-            "exact_epsilon": [epsilon_of(*composed[m], DELTA) for m in ANSWERS],
+            "exact_epsilon": [composition_bounds.epsilon_of(*composed[m], DELTA) for m in ANSWERS],
             "low_bits": [asdict(_low_bits(settings, trials, m, alpha)) for m in MEASURED],
             "local": [asdict(_local(settings, trials, m, alpha)) for m in MEASURED],
             "curve": _gaussian_curve(settings),
@@ -185,7 +177,7 @@ def _advantages(data: dict[str, Any]) -> Panel:
         estimate_series(found["local"], MEASURED, "naive, local sensitivity, 6 or 7 records", Role.NAIVE),
         line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, found["exact"]),
         line("local sensitivity in real arithmetic", Role.IDEAL, ANSWERS, [ideal_local_advantage(m) for m in ANSWERS]),
-        _allowed("optimal composition", [optimal_advantage(EPSILON, m) for m in ANSWERS]),
+        _allowed("optimal composition", [composition_bounds.optimal_advantage(EPSILON, m) for m in ANSWERS]),
         _allowed("basic composition", [PrivacyClaim(m * EPSILON).ceiling for m in ANSWERS]),
     ]
     return panel("Advantage of m answers", "answers m", "distinguishing advantage", series, x_scale="log")
@@ -198,8 +190,13 @@ def _allowed(label: str, y: Sequence[float]) -> Series:
 def _epsilons(data: dict[str, Any]) -> Panel:
     series = [
         line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, data["measured"]["exact_epsilon"]),
-        line("advanced composition", Role.OTHER, ANSWERS, [advanced_epsilon(EPSILON, m, DELTA) for m in ANSWERS]),
-        _allowed("optimal composition", [optimal_epsilon(EPSILON, m, DELTA) for m in ANSWERS]),
+        line(
+            "advanced composition",
+            Role.OTHER,
+            ANSWERS,
+            [composition_bounds.advanced_epsilon(EPSILON, m, DELTA) for m in ANSWERS],
+        ),
+        _allowed("optimal composition", [composition_bounds.optimal_epsilon(EPSILON, m, DELTA) for m in ANSWERS]),
         _allowed("basic composition", [m * EPSILON for m in ANSWERS]),
     ]
     return panel(f"ε of m answers together, δ = {DELTA:g}", "answers m", "ε", series, x_scale="log", y_scale="log")
@@ -227,8 +224,8 @@ def explain(data: dict[str, Any]) -> str:
         kept=-STEPS * math.log(RATIO),
         many=ANSWERS[-1],
         exact=found["exact"][-1],
-        optimal=optimal_advantage(EPSILON, ANSWERS[-1]),
-        advanced=advanced_ceiling(EPSILON, ANSWERS[-1]),
+        optimal=composition_bounds.optimal_advantage(EPSILON, ANSWERS[-1]),
+        advanced=composition_bounds.advanced_ceiling(EPSILON, ANSWERS[-1]),
         basic=PrivacyClaim(ANSWERS[-1] * EPSILON).ceiling,
         few=MEASURED[FEW],
         low_bits_few=found["low_bits"][FEW]["estimate"],
@@ -237,11 +234,11 @@ def explain(data: dict[str, Any]) -> str:
         ceiling=PrivacyClaim(EPSILON).ceiling,
         local_many=MEASURED[-1],
         local=found["local"][-1]["estimate"],
-        local_allowed=optimal_advantage(EPSILON, MEASURED[-1]),
+        local_allowed=composition_bounds.optimal_advantage(EPSILON, MEASURED[-1]),
         delta=DELTA,
         spent=found["exact_epsilon"][-1],
-        optimal_epsilon=optimal_epsilon(EPSILON, ANSWERS[-1], DELTA),
-        advanced_epsilon=advanced_epsilon(EPSILON, ANSWERS[-1], DELTA),
+        optimal_epsilon=composition_bounds.optimal_epsilon(EPSILON, ANSWERS[-1], DELTA),
+        advanced_epsilon=composition_bounds.advanced_epsilon(EPSILON, ANSWERS[-1], DELTA),
         basic_epsilon=ANSWERS[-1] * EPSILON,
         last=float(CURVE[-1]),
         higher=_runs([row[0] > row[3] for row in found["curve"]]),

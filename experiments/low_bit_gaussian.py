@@ -18,16 +18,7 @@ from attacklab.model.floats import format_of_type
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
-from experiments.common.curves import (
-    advantage_of,
-    advantage_series,
-    claimed_epsilon,
-    figure,
-    findings_of,
-    line,
-    marks,
-    panel,
-)
+from experiments.common import curves
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, sweep
 from experiments.targets import gaussians as targets
@@ -115,7 +106,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         "each sampler recognises at ε = 1, and the share of all numbers that a sampler can produce."
     )
     return [
-        figure(
+        curves.figure(
             "low_bit_gaussian",
             caption,
             [_advantages(data, 1), _advantages(data, 2), _recognised_panel(data), _density_panel(data)],
@@ -126,7 +117,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 def _advantages(data: dict[str, Any], answers: int) -> Panel:
     epsilons = data["measured"]["epsilons"]
     measured = [
-        advantage_series(_of(data, make, answers), lambda one: one.claim.nominal.epsilon / answers, label, role)
+        curves.advantage_series(_of(data, make, answers), lambda one: one.claim.nominal.epsilon / answers, label, role)
         for make, label, role, model in TARGETS
         if model.answers == answers
     ]
@@ -134,10 +125,10 @@ def _advantages(data: dict[str, Any], answers: int) -> Panel:
     ceiling = [PrivacyClaim(epsilon, targets.DELTA).composed(answers).ceiling for epsilon in epsilons]
     series = [
         *measured,
-        line("ideal mechanism, best bet", Role.IDEAL, epsilons, ideal),
-        line("ceiling of the claim", Role.CEILING, epsilons, ceiling),
+        curves.line("ideal mechanism, best bet", Role.IDEAL, epsilons, ideal),
+        curves.line("ceiling of the claim", Role.CEILING, epsilons, ceiling),
     ]
-    return panel(
+    return curves.panel(
         f"answers 0 and 1, {('one output', 'two outputs in a row')[answers - 1]}",
         "claimed ε of an output",
         "distinguishing advantage P[E] − Q[E]",
@@ -150,10 +141,10 @@ def _recognised_panel(data: dict[str, Any]) -> Panel:
     places = list(reversed(range(len(TARGETS))))
     own, other = zip(*data["measured"]["recognised"], strict=True)
     series = [
-        marks("truly from f(D) = 0", Role.NAIVE, own, places),
-        marks("truly from f(D) = 1", Role.OTHER, other, places),
+        curves.marks("truly from f(D) = 0", Role.NAIVE, own, places),
+        curves.marks("truly from f(D) = 1", Role.OTHER, other, places),
     ]
-    return panel(
+    return curves.panel(
         "outputs that could have come from f(D) = 0, ε = 1",
         "share of outputs (or pairs)",
         "",
@@ -165,10 +156,10 @@ def _recognised_panel(data: dict[str, Any]) -> Panel:
 def _density_panel(data: dict[str, Any]) -> Panel:
     sizes = [1.5 * 2.0**binade for binade in data["measured"]["binades"]]
     series = [
-        line(label, Role.NAIVE, sizes, shares)
+        curves.line(label, Role.NAIVE, sizes, shares)
         for (_, _, label), shares in zip(DENSITIES, data["measured"]["density"], strict=True)
     ]
-    return panel(
+    return curves.panel(
         "what a sampler can produce",
         "modulus of the noise, in σ",
         "share of all numbers (or pairs)",
@@ -178,14 +169,16 @@ def _density_panel(data: dict[str, Any]) -> Panel:
 
 
 def _of(data: dict[str, Any], make: Maker, answers: int) -> list[Finding]:
-    return [one for one in findings_of(data, make.__name__) if one.answers == answers]
+    return [one for one in curves.findings_of(data, make.__name__) if one.answers == answers]
 
 
 def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 1 and at the least ε, and why."""
 
     def at(make: Maker, answers: int, epsilon: float = 1.0) -> Estimate:
-        return advantage_of(next(one for one in _of(data, make, answers) if claimed_epsilon(one) == answers * epsilon))
+        return curves.advantage_of(
+            next(one for one in _of(data, make, answers) if curves.claimed_epsilon(one) == answers * epsilon)
+        )
 
     pairs = [at(make, 2).estimate for make, _, _, model in TARGETS if model.answers == 2]
     recognised = zip(data["measured"]["recognised"], TARGETS, strict=True)

@@ -12,14 +12,7 @@ from attacklab.auditing.attacks.samplers.laplace import TEXTBOOK, reachable
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.common.curves import (
-    advantage_at,
-    advantage_panel,
-    advantages_by_epsilon,
-    figure,
-    ideal_laplace_series,
-    panel,
-)
+from experiments.common import curves
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, Rows, sweep
 
@@ -56,11 +49,11 @@ def _holes() -> dict[str, list[bool]]:
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against ε, and the picture of the holes."""
     epsilons = data["measured"]["epsilons"]
-    ideal = ideal_laplace_series("ideal mechanism, best bet", epsilons)
-    series = [*advantages_by_epsilon(data, TARGETS), ideal]
-    advantage = advantage_panel("answers 0 and 1, sensitivity 1", series, epsilons)
+    ideal = curves.ideal_laplace_series("ideal mechanism, best bet", epsilons)
+    series = [*curves.advantages_by_epsilon(data, TARGETS), ideal]
+    advantage = curves.advantage_panel("answers 0 and 1, sensitivity 1", series, epsilons)
     caption = "Left: advantage of the bet 'reachable from 0 only'. Right: which doubles can be produced at all."
-    return [figure("low_bit_laplace", caption, [advantage, _holes_panel(data)])]
+    return [curves.figure("low_bit_laplace", caption, [advantage, _holes_panel(data)])]
 
 
 def _holes_panel(data: dict[str, Any]) -> Panel:
@@ -78,7 +71,7 @@ def _holes_panel(data: dict[str, Any]) -> Panel:
         marks("from one answer only: a proof", Role.NAIVE, only),
         marks("from both", Role.OTHER, [sorted(sets[0] & sets[1])] * 2),
     ]
-    return panel(
+    return curves.panel(
         f"the {HOLES_SHOWN} doubles from {HOLES_AT:g} upwards, textbook sampler, ε = {HOLES_EPSILON:g}",
         f"units in the last place above {HOLES_AT:g}",
         "",
@@ -91,7 +84,7 @@ def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 0.01, and why."""
 
     def at(make: Maker, epsilon: float) -> str:
-        return f"{advantage_at(data, make, epsilon):.3f}"
+        return f"{curves.advantage_at(data, make, epsilon):.3f}"
 
     return PARAGRAPHS["low_bit_laplace"].format(
         ceiling=math.tanh(0.005),

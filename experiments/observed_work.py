@@ -24,18 +24,7 @@ from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Outputs, Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.common.curves import (
-    advantage_of,
-    advantage_series,
-    ceiling_series,
-    claimed_epsilon,
-    figure,
-    finding_at,
-    findings_of,
-    line,
-    marks,
-    panel,
-)
+from experiments.common import curves
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.targets.making import of_term
 from mechanisms.laplace.exact import exact_two_sided_geometric
@@ -116,53 +105,55 @@ def _microseconds(sides: Iterable[Outputs], noise: int) -> float:
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage of counted work against ε."""
     caption = "Output and work of two-sided geometric noise on answers one apart; bands are confidence bounds."
-    return [figure("observed_work", caption, [_advantages(data)])]
+    return [curves.figure("observed_work", caption, [_advantages(data)])]
 
 
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage of time, and time by noise."""
     caption = "Output and time of two-sided geometric noise on answers one apart."
-    return [figure("observed_time", caption, [_timed_advantages(data), _times(data)])]
+    return [curves.figure("observed_time", caption, [_timed_advantages(data), _times(data)])]
 
 
 def _advantages(data: dict[str, Any]) -> Panel:
     counted = [
-        advantage_series(findings_of(data, observe(make()).name), claimed_epsilon, label, role)
+        curves.advantage_series(curves.findings_of(data, observe(make()).name), curves.claimed_epsilon, label, role)
         for make, observe, label, role in OBSERVED
     ]
-    return panel(
+    return curves.panel(
         "Advantage of an adversary who counts the work",
         "claimed ε",
         "distinguishing advantage P[E] − Q[E]",
-        [*counted, _output_alone(), ceiling_series(EPSILONS)],
+        [*counted, _output_alone(), curves.ceiling_series(EPSILONS)],
     )
 
 
 def _timed_advantages(data: dict[str, Any]) -> Panel:
     timed = [
-        marks(f"{label}, output and time", role, [TIMED], [data["timings"][make.__name__]["advantage"]["estimate"]])
+        curves.marks(
+            f"{label}, output and time", role, [TIMED], [data["timings"][make.__name__]["advantage"]["estimate"]]
+        )
         for make, label, role in TARGETS
     ]
-    return panel(
+    return curves.panel(
         "Advantage of an adversary who times the work",
         "claimed ε",
         "distinguishing advantage P[E] − Q[E]",
-        [*timed, _output_alone(), ceiling_series(EPSILONS)],
+        [*timed, _output_alone(), curves.ceiling_series(EPSILONS)],
     )
 
 
 def _output_alone() -> Series:
     """The advantage of the better guess from the ideal output: (1 − q)/(1 + q) for q = e^−ε."""
     y = [-math.expm1(-epsilon) / (1 + math.exp(-epsilon)) for epsilon in EPSILONS]
-    return line("ideal mechanism, output alone", Role.IDEAL, EPSILONS, y)
+    return curves.line("ideal mechanism, output alone", Role.IDEAL, EPSILONS, y)
 
 
 def _times(data: dict[str, Any]) -> Panel:
     series = [
-        line(label, role, range(GREATEST_NOISE + 1), data["timings"][make.__name__]["microseconds"])
+        curves.line(label, role, range(GREATEST_NOISE + 1), data["timings"][make.__name__]["microseconds"])
         for make, label, role in TARGETS
     ]
-    return panel(f"Measured time by noise, ε = {TIMED:g}", "|noise|", "median time of a draw in µs", series)
+    return curves.panel(f"Measured time by noise, ε = {TIMED:g}", "|noise|", "median time of a draw in µs", series)
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -170,7 +161,7 @@ def explain(data: dict[str, Any]) -> str:
 
     def counted(place: int) -> float:
         make, observe, _, _ = OBSERVED[place]
-        return advantage_of(finding_at(data, observe(make()).name, TIMED)).estimate
+        return curves.advantage_of(curves.finding_at(data, observe(make()).name, TIMED)).estimate
 
     return PARAGRAPHS["observed_work"].format(
         naive=counted(0), ceiling=PrivacyClaim(TIMED).ceiling, bits=data["measured"]["bits"], fixed=counted(1)

@@ -21,16 +21,7 @@ from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.common.curves import (
-    advantage_of,
-    estimate_series,
-    figure,
-    findings_of,
-    ideal_laplace_advantage,
-    line,
-    marks,
-    panel,
-)
+from experiments.common import curves
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Rows, audits
 from experiments.targets.making import of_term
@@ -139,7 +130,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         _by_input(data, "One of two utilities replaced, ε = 1", SELECTIONS, map(_named, SPECIAL_UTILITIES)),
         _silent(data),
     ]
-    return [figure("special_values", caption, panels)]
+    return [curves.figure("special_values", caption, panels)]
 
 
 def _named(value: float) -> str:
@@ -151,10 +142,15 @@ def _named(value: float) -> str:
 def _by_input(data: dict[str, Any], title: str, rows: Rows, names: Iterable[str]) -> Panel:
     listed = list(names)
     measured = [
-        marks(label, role, range(len(listed)), [_seen(finding) for finding in findings_of(data, make(EPSILON).name)])
+        curves.marks(
+            label,
+            role,
+            range(len(listed)),
+            [_seen(finding) for finding in curves.findings_of(data, make(EPSILON).name)],
+        )
         for make, label, role in rows
     ]
-    return panel(
+    return curves.panel(
         title,
         "",
         "distinguishing advantage |P[E] − Q[E]|",
@@ -165,10 +161,10 @@ def _by_input(data: dict[str, Any], title: str, rows: Rows, names: Iterable[str]
 
 def _silent(data: dict[str, Any]) -> Panel:
     seen = data["measured"]["silent"]
-    measured = [estimate_series(seen[make.__name__], STEPS, label, role) for make, label, role in SILENT]
+    measured = [curves.estimate_series(seen[make.__name__], STEPS, label, role) for make, label, role in SILENT]
     ends = [STEPS[0], STEPS[-1]]
-    ideal = line("ideal mechanism", Role.IDEAL, ends, [ideal_laplace_advantage(SILENT_EPSILON)] * 2)
-    return panel(
+    ideal = curves.line("ideal mechanism", Role.IDEAL, ends, [curves.ideal_laplace_advantage(SILENT_EPSILON)] * 2)
+    return curves.panel(
         "The bet on answers beyond Δ/2, Δ subnormal, ε = 4",
         "sensitivity Δ in units of 2^−1074",
         "distinguishing advantage P[E] − Q[E]",
@@ -178,12 +174,12 @@ def _silent(data: dict[str, Any]) -> Panel:
 
 
 def _ceiling(ends: Sequence[float], epsilon: float) -> Series:
-    return line("ceiling of the claim, tanh(ε/2)", Role.CEILING, ends, [PrivacyClaim(epsilon).ceiling] * 2)
+    return curves.line("ceiling of the claim, tanh(ε/2)", Role.CEILING, ends, [PrivacyClaim(epsilon).ceiling] * 2)
 
 
 def _seen(finding: Finding) -> float:
     """An advantage without its sign, which says only which of the two databases the event speaks for."""
-    return abs(advantage_of(finding).estimate)
+    return abs(curves.advantage_of(finding).estimate)
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -191,14 +187,14 @@ def explain(data: dict[str, Any]) -> str:
     silent = data["measured"]["silent"]
     naive, exact = ([one["estimate"] for one in silent[make.__name__]] for make, _, _ in SILENT)
     return PARAGRAPHS["special_values"].format(
-        nan=_seen(findings_of(data, "naive_sum")[0]),
+        nan=_seen(curves.findings_of(data, "naive_sum")[0]),
         ceiling=PrivacyClaim(EPSILON).ceiling,
-        refused=min(map(_seen, findings_of(data, "naive_refusing_sum")[:3])),
-        exact=max(map(_seen, findings_of(data, "exact_sum")[: len(SPECIAL_RECORDS)])),
+        refused=min(map(_seen, curves.findings_of(data, "naive_refusing_sum")[:3])),
+        exact=max(map(_seen, curves.findings_of(data, "exact_sum")[: len(SPECIAL_RECORDS)])),
         silent=naive[0],
         allowed=PrivacyClaim(SILENT_EPSILON).ceiling,
         steps=STEPS[-1],
         coarse=naive[-1],
-        ideal=ideal_laplace_advantage(SILENT_EPSILON),
+        ideal=curves.ideal_laplace_advantage(SILENT_EPSILON),
         total=max(map(abs, exact)),
     )

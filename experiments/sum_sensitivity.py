@@ -18,16 +18,7 @@ from attacklab.model.neighbours import Relation
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
 from experiments import targets
-from experiments.common.curves import (
-    advantage_at,
-    advantage_panel,
-    advantages_by_epsilon,
-    figure,
-    ideal_laplace_advantage,
-    ideal_laplace_series,
-    line,
-    panel,
-)
+from experiments.common import curves
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Rows, audits
 from experiments.targets.sums import DECLARED, LOWER, NARROW_GRID, UPPER
@@ -97,14 +88,14 @@ def _fixed_point_movement(size: int) -> Fraction:
 def figures(data: dict[str, Any]) -> list[Figure]:
     """How far a record moves the sum against n, and the advantage against ε."""
     sizes, moves = data["measured"]["sizes"], data["measured"]["moves"]
-    moving = panel(
+    moving = curves.panel(
         "records in [1, 1 + 2^−48], one of them changed",
         "number of records",
         "the sum's move / declared sensitivity",
         [
-            *(line(label, role, sizes, moves[label]) for label, role, _ in ORDERS),
-            line("exact, fixed point", Role.EXACT, sizes, moves["exact, fixed point"]),
-            line("declared", Role.CEILING, sizes, [1.0] * len(sizes)),
+            *(curves.line(label, role, sizes, moves[label]) for label, role, _ in ORDERS),
+            curves.line("exact, fixed point", Role.EXACT, sizes, moves["exact, fixed point"]),
+            curves.line("declared", Role.CEILING, sizes, [1.0] * len(sizes)),
         ],
         x_scale="log",
         y_scale="log",
@@ -115,12 +106,12 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         _panel(data, ROUNDED, "sums of records in [1, 1 + 2^−48]"),
         _panel(data, (*WRAPPED, *CAST), "integers that wrap around or are cast to doubles"),
     ]
-    return [figure("sum_sensitivity", caption, panels)]
+    return [curves.figure("sum_sensitivity", caption, panels)]
 
 
 def _panel(data: dict[str, Any], rows: Rows, title: str) -> Panel:
-    ideal = ideal_laplace_series("ideal mechanism", EPSILONS)
-    return advantage_panel(title, [*advantages_by_epsilon(data, rows), ideal], EPSILONS)
+    ideal = curves.ideal_laplace_series("ideal mechanism", EPSILONS)
+    return curves.advantage_panel(title, [*curves.advantages_by_epsilon(data, rows), ideal], EPSILONS)
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -130,11 +121,11 @@ def explain(data: dict[str, Any]) -> str:
     return PARAGRAPHS["sum_sensitivity"].format(
         size=measured["sizes"][at],
         moved=min(measured["moves"][label][at] for label, _, _ in ORDERS),
-        naive=advantage_at(data, targets.naive_bounded_sum_numpy, 1.0),
+        naive=curves.advantage_at(data, targets.naive_bounded_sum_numpy, 1.0),
         ceiling=PrivacyClaim(1.0).ceiling,
-        exact=advantage_at(data, targets.exact_bounded_sum, 1.0),
-        ideal=ideal_laplace_advantage(1.0),
-        wrapped=advantage_at(data, targets.naive_age_sum_int16, 1.0),
-        cast=advantage_at(data, targets.naive_laplace_numpy, 1.0),
-        uncast=advantage_at(data, targets.exact_rounded_laplace_wide, 1.0),
+        exact=curves.advantage_at(data, targets.exact_bounded_sum, 1.0),
+        ideal=curves.ideal_laplace_advantage(1.0),
+        wrapped=curves.advantage_at(data, targets.naive_age_sum_int16, 1.0),
+        cast=curves.advantage_at(data, targets.naive_laplace_numpy, 1.0),
+        uncast=curves.advantage_at(data, targets.exact_rounded_laplace_wide, 1.0),
     )

@@ -16,16 +16,10 @@ from attacklab.model.findings import Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
+from experiments.common import textbook_laws
 from experiments.common.curves import figure, line, marks, panel
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, audits
-from experiments.common.textbook_laws import (
-    enumerated_loss,
-    moves_of_one_person,
-    passing_probabilities,
-    rounding_losses,
-    sum_over_count_loss,
-)
 from experiments.targets import means
 
 QUESTION = "How far are a textbook's mechanisms from what the textbook says of them?"
@@ -57,12 +51,12 @@ def collect(settings: Settings) -> Collected:
     alpha = share_of_alpha(DEFAULT_ALPHA, len(AUDITED))
     findings = audits([(attack, make, EPSILON) for attack, make, _, _ in AUDITED], alpha, settings, trials=trials)
     measured = {
-        "test": [passing_probabilities(delta, EPSILON) for delta in (*DELTAS, means.DELTA)],
-        "budget": [sum_over_count_loss(size, EPSILON) / EPSILON for size in (*SIZES, means.PEOPLE)],
-        "halved": [sum_over_count_loss(size, EPSILON / 2) / EPSILON for size in SIZES],
-        "moves": moves_of_one_person(settings.seed),
-        "rounding": [rounding_losses(others) for others in OTHERS],
-        "enumerated": [enumerated_loss(others) for others in OTHERS if others <= ENUMERATED],
+        "test": [textbook_laws.passing_probabilities(delta, EPSILON) for delta in (*DELTAS, means.DELTA)],
+        "budget": [textbook_laws.sum_over_count_loss(size, EPSILON) / EPSILON for size in (*SIZES, means.PEOPLE)],
+        "halved": [textbook_laws.sum_over_count_loss(size, EPSILON / 2) / EPSILON for size in SIZES],
+        "moves": textbook_laws.moves_of_one_person(settings.seed),
+        "rounding": [textbook_laws.rounding_losses(others) for others in OTHERS],
+        "enumerated": [textbook_laws.enumerated_loss(others) for others in OTHERS if others <= ENUMERATED],
     }
     return Collected(findings, measured)
 

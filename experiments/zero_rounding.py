@@ -10,15 +10,7 @@ from attacklab.model.findings import Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
 from experiments import targets
-from experiments.common.curves import (
-    advantage_of,
-    advantage_panel,
-    advantage_series,
-    claimed_epsilon,
-    figure,
-    findings_of,
-    line,
-)
+from experiments.common import curves
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, Rows, sweep
 
@@ -51,21 +43,21 @@ def ideal_advantage(epsilon: float, outcomes: int) -> float:
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against ε, a panel each for the two forms of the attack."""
     caption = "Advantage of the bet on outcome 0 against ε; bands are simultaneous confidence bounds."
-    return [figure("zero_rounding", caption, [_panel(data, outcomes) for outcomes in (2, ATTACK.outcomes)])]
+    return [curves.figure("zero_rounding", caption, [_panel(data, outcomes) for outcomes in (2, ATTACK.outcomes)])]
 
 
 def _panel(data: dict[str, Any], outcomes: int) -> Panel:
     measured = [
-        advantage_series(_of_form(data, make.__name__, outcomes), claimed_epsilon, label, role)
+        curves.advantage_series(_of_form(data, make.__name__, outcomes), curves.claimed_epsilon, label, role)
         for make, label, role in TARGETS
     ]
     epsilons = data["measured"]["epsilons"]
-    ideal = line("ideal mechanism", Role.IDEAL, epsilons, data["measured"]["ideal"][str(outcomes)])
-    return advantage_panel(f"{outcomes} outcomes", [*measured, ideal], epsilons)
+    ideal = curves.line("ideal mechanism", Role.IDEAL, epsilons, data["measured"]["ideal"][str(outcomes)])
+    return curves.advantage_panel(f"{outcomes} outcomes", [*measured, ideal], epsilons)
 
 
 def _of_form(data: dict[str, Any], target: str, outcomes: int) -> list[Finding]:
-    return [one for one in findings_of(data, target) if one.pair and one.pair["first"]["shape"] == [outcomes]]
+    return [one for one in curves.findings_of(data, target) if one.pair and one.pair["first"]["shape"] == [outcomes]]
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -73,14 +65,14 @@ def explain(data: dict[str, Any]) -> str:
     at = data["measured"]["epsilons"].index(0.5)
 
     def seen(make: Maker, outcomes: int) -> float:
-        (finding,) = (one for one in _of_form(data, make.__name__, outcomes) if claimed_epsilon(one) == 0.5)
-        return advantage_of(finding).estimate
+        (finding,) = (one for one in _of_form(data, make.__name__, outcomes) if curves.claimed_epsilon(one) == 0.5)
+        return curves.advantage_of(finding).estimate
 
     two, many = (
         f"{seen(targets.naive_exponential, outcomes):.4f} against {data['measured']['ideal'][str(outcomes)][at]:.4f} "
         f"for the ideal mechanism and {seen(targets.exact_exponential, outcomes):.4f} for the exact one"
         for outcomes in (2, ATTACK.outcomes)
     )
-    (pair, *_) = (one.pair for one in _of_form(data, "naive_exponential", 2) if claimed_epsilon(one) == 0.5)
+    (pair, *_) = (one.pair for one in _of_form(data, "naive_exponential", 2) if curves.claimed_epsilon(one) == 0.5)
     assert pair is not None  # noqa: S101 - `_of_form` keeps only those
     return PARAGRAPHS["zero_rounding"].format(pair=pair, two=two, many=many, outcomes=ATTACK.outcomes)
