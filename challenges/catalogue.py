@@ -35,13 +35,16 @@ from challenges.uses import (
 )
 
 
+def _no_pairs(_: np.random.Generator) -> Sequence[tuple[Any, Any]]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Challenge:
     """One mechanism of the library.
 
     Attributes:
         mechanism: takes `(input, size, rng)`, or `(input, bits)` if `takes_bits`.
-        takes_bits: whether it draws from random bits, so that exact laws can be found.
         claim: what it claims for one answer.
         kind: what its input is.
         domain: the inputs that it takes.
@@ -49,13 +52,13 @@ class Challenge:
         lengths: how many numbers an input may have; None where it is one number.
         errors: the error of each output of an input.
         uses: draws the inputs on which a repair has to be accurate.
-        hard: draws pairs whose exact laws have to keep the claim before a verdict or a repair is accepted.
+        hard: draws pairs whose exact laws have to keep the claim before a verdict or a repair is accepted;
+            none where it does not draw from random bits.
         tells_bits: whether the second number of an output is how many random bits were taken.
         sensitivity: the most that an answer or a utility moves between neighbours.
     """
 
     mechanism: Callable[..., Any]
-    takes_bits: bool
     claim: PrivacyClaim
     kind: Kind
     domain: Domain
@@ -63,7 +66,7 @@ class Challenge:
     uses: Uses
     relation: Relation | None = None
     lengths: tuple[int, int] | None = None
-    hard: Callable[[np.random.Generator], Sequence[tuple[Any, Any]]] = field(default=lambda _: ())
+    hard: Callable[[np.random.Generator], Sequence[tuple[Any, Any]]] = field(default=_no_pairs)
     tells_bits: bool = False
     sensitivity: float = 1.0
 
@@ -71,6 +74,11 @@ class Challenge:
     def name(self) -> str:
         """The mechanism's name in the library."""
         return self.mechanism.__name__
+
+    @property
+    def takes_bits(self) -> bool:
+        """Whether it draws from random bits, so that exact laws can be found."""
+        return self.hard is not _no_pairs
 
     def pair(self, first: Any, second: Any) -> NeighbouringPair:
         """Two inputs as a neighbouring pair.
@@ -186,7 +194,6 @@ def _by_base_two(
     """A choice among alternatives whose values are integers, with exact laws."""
     return Challenge(
         mechanism,
-        takes_bits=True,
         claim=PrivacyClaim(1.4),
         kind=Kind.SELECTION,
         domain=Domain(integers=True, bounds=(0, 30)),
@@ -201,7 +208,6 @@ def _count(mechanism: Callable[..., Any], *, tells_bits: bool) -> Challenge:
     """A noisy count, with exact laws."""
     return Challenge(
         mechanism,
-        takes_bits=True,
         claim=PrivacyClaim(0.7),
         kind=Kind.NOISE,
         domain=Domain(integers=True, bounds=(0, 20)),
@@ -215,7 +221,6 @@ def _count(mechanism: Callable[..., Any], *, tells_bits: bool) -> Challenge:
 CHALLENGES = (
     Challenge(
         library.nearest_depot,
-        takes_bits=False,
         claim=PrivacyClaim(1.0),
         kind=Kind.SELECTION,
         domain=Domain(bounds=(0, 100)),
@@ -225,7 +230,6 @@ CHALLENGES = (
     ),
     Challenge(
         library.survey_answer,
-        takes_bits=True,
         claim=PrivacyClaim(1.1),
         kind=Kind.NOISE,
         domain=Domain(integers=True, bounds=(0, 4)),
@@ -236,7 +240,6 @@ CHALLENGES = (
     ),
     Challenge(
         library.add_noise,
-        takes_bits=False,
         claim=PrivacyClaim(1.0),
         kind=Kind.NOISE,
         domain=Domain(bounds=(-1000, 1000)),
@@ -245,7 +248,6 @@ CHALLENGES = (
     ),
     Challenge(
         library.top_category,
-        takes_bits=False,
         claim=PrivacyClaim(1.0, 0.01),
         kind=Kind.DATASET,
         domain=Domain(integers=True, bounds=(0, 3), shape=Records(most=200)),
@@ -257,7 +259,6 @@ CHALLENGES = (
     _by_base_two(library.best_candidate, np.max, np.argmax),
     Challenge(
         library.total,
-        takes_bits=False,
         claim=PrivacyClaim(1.0),
         kind=Kind.SUM,
         domain=Domain(bounds=(0, 4096)),
@@ -271,7 +272,6 @@ CHALLENGES = (
     _by_base_two(library.cheapest_plan, np.min, np.argmin),
     Challenge(
         library.average,
-        takes_bits=False,
         claim=PrivacyClaim(0.1),
         kind=Kind.DATASET,
         domain=Domain(bounds=(0, 1), shape=Records(least=1, most=1000)),

@@ -92,12 +92,7 @@ class _Failed(Exception):
 
 class _Judging:
     def __init__(
-        self,
-        handed_in: HandedIn,
-        opened: Callable[[], HandedIn],
-        path: Path,
-        language: str,
-        rng: np.random.Generator,
+        self, handed_in: HandedIn, opened: Callable[[], HandedIn], path: Path, language: str, rng: np.random.Generator
     ) -> None:
         self._file, self._opened, self._path, self._language, self._rng = handed_in, opened, path, language, rng
         self._challenge: Challenge = handed_in.challenge

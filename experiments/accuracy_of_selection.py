@@ -16,10 +16,11 @@ from typing import Any, TypeAlias
 
 from attacklab.laws import Bounds, Limits, enumerate_law, exp_bounds
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Role, Series
 from experiments.common.adult import marital_counts
 from experiments.common.bounds import as_floats, middle
-from experiments.common.curves import line
+from experiments.common.curves import figure, line, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.core.term import Mechanism
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
@@ -38,17 +39,6 @@ BEST = 10
 """So many outcomes share the largest utility where several do."""
 OUTCOMES = 1000
 
-PARAGRAPH = """\
-The theorem is as sharp as a bound of its form can be: where one of {outcomes} outcomes is the best and all others lie
-at the edge, the probability is {cliff:.4f} of e^−t at t = {margin:g}, and it tends to {cliff_limit:.3f} of it. With two
-outcomes it stays below half of it, because the best outcome itself is counted among those that may be bad. Where
-utilities fall step by step, it is {steps:.4f} of the bound at most, and on the marital statuses of the Adult table
-{adult:.3f}. Where {best} of {outcomes} outcomes are the best, corollary 3.12, which leaves their number out, is
-{corollary:.1f} times what it bounds, and the theorem {theorem:.2f} times. Example 3.6: two counts {count} apart at ε =
-{epsilon:g}. The corollary lets the exponential mechanism err with probability {example_bound:.3f}; its exact law errs
-with {example:.4f}. For counts that are {vacuous} apart or less the corollary's bound is above 1 and says nothing.
-One-sided exponential noise on the counts, which one record more moves in one direction only, errs with
-{noisy:.4f} = ½·e^(−cε); the textbook gives e^(−cε), twice as much."""
 
 Weights: TypeAlias = Sequence[tuple[Bounds, int, bool]]
 """Bounds on a weight, how many outcomes have it, and whether these are as bad as the bound speaks of."""
@@ -133,28 +123,18 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
     bound = line("bound, e^−t", Role.CEILING, margins, [math.exp(-t) for t in margins])
     panels = [
-        Panel(
-            title="Theorem 3.11",
-            x_label="t",
-            y_label="probability of so bad an outcome",
-            y_scale="log",
-            series=[*series(lambda _, p: p), bound],
+        panel("Theorem 3.11", "t", "probability of so bad an outcome", [*series(lambda _, p: p), bound], y_scale="log"),
+        panel(
+            "How tight it is",
+            "t",
+            "share of the bound that is reached",
+            [*series(lambda t, p: p * math.exp(t)), line("bound", Role.CEILING, margins, [1.0] * len(margins))],
         ),
-        Panel(
-            title="How tight it is",
-            x_label="t",
-            y_label="share of the bound that is reached",
-            series=[
-                *series(lambda t, p: p * math.exp(t)),
-                line("bound", Role.CEILING, margins, [1.0] * len(margins)),
-            ],
-        ),
-        Panel(
-            title=f"Example 3.6: two counts, ε = {EPSILON:g}",
-            x_label="difference of the counts, c",
-            y_label="probability of the wrong answer",
-            y_scale="log",
-            series=[
+        panel(
+            f"Example 3.6: two counts, ε = {EPSILON:g}",
+            "difference of the counts, c",
+            "probability of the wrong answer",
+            [
                 line("exponential mechanism", Role.EXACT, counts, [middle(one) for one in measured["example"]]),
                 line(
                     "one-sided exponential noise, monotone",
@@ -164,10 +144,11 @@ def figures(data: dict[str, Any]) -> list[Figure]:
                 ),
                 line("corollary 3.12, 2·exp(−cε/2)", Role.CEILING, counts, [corollary(count) for count in counts]),
             ],
+            y_scale="log",
         ),
     ]
     caption = "Bounds on the error of the exponential mechanism, beside exact laws."
-    return [Figure(name="accuracy_of_selection", caption=caption, panels=panels)]
+    return [figure("accuracy_of_selection", caption, panels)]
 
 
 def corollary(count: int) -> float:
@@ -184,7 +165,7 @@ def explain(data: dict[str, Any]) -> str:
         for name, found in measured["probability"].items()
     }
     at = len(measured["counts"]) // 2
-    return PARAGRAPH.format(
+    return PARAGRAPHS["accuracy_of_selection"].format(
         outcomes=OUTCOMES,
         cliff=share["cliff"][-1],
         margin=last,

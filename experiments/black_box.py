@@ -32,23 +32,14 @@ from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
+from experiments.common.curves import figure, panel
+from experiments.common.paragraphs import PARAGRAPHS
 
 QUESTION = "What does a black-box search find with no hint, compared with the attacks written for each flaw?"
 
 EPSILON = 1.0
 ALPHA_OF_CURVES = 0.05
 CURVE_TRIALS = (1_000, 10_000, 100_000, 1_000_000)
-PARAGRAPH = """\
-Told nothing but a target's kind, its claim and its sensitivity or bounds, the black-box attack refutes {found} of the
-{naive} naive targets: {named}. The hand-written attacks beside it refute {by_hand}. Of the {exact} exact twins it
-refutes {exact_found}. What it misses is too rare for {trials} trials, or needs a pair of a shape that it does not
-try. It draws {fewest} to {most} outputs of a target. On numpy's Laplace, with the answers 0 and 1, {curve_trials}
-trials and 95 % confidence, it proves ε ≥ {learned:.2f} after learning from {learning} outputs of each input, with no
-model of the sampler. The attack that has such a model proves {modelled:.2f}. If the outputs of the two inputs had
-nothing in common, the bound would be {most_possible:.2f}."""
-TIMINGS_PARAGRAPH = """\
-The black-box attack takes {fastest:.1f} to {slowest:.1f} s on one target, the attacks written for its kind
-{fastest_by_hand:.1f} to {slowest_by_hand:.1f} s."""
 
 
 FAST = BlackBox()
@@ -203,7 +194,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         for name, group in GROUPS.items()
     ]
     caption = "What a search without any hint proves of each target, beside the attacks written for its kind."
-    return [Figure(name="black_box", caption=caption, panels=[*panels, _curve_panel(data["measured"]["curves"])])]
+    return [figure("black_box", caption, [*panels, _curve_panel(data["measured"]["curves"])])]
 
 
 def _panel(name: str, rows: Sequence[dict[str, Any]]) -> Panel:
@@ -215,17 +206,18 @@ def _panel(name: str, rows: Sequence[dict[str, Any]]) -> Panel:
             label=label, role=role, x=[x for x, _ in points], y=[float(y) for _, y in points], marks_only=True
         )
 
-    return Panel(
-        title=f"{name}, claim ε = {EPSILON:g}",
-        x_label="ε that is proved (0: nothing found)",
-        y_label="",
+    series = [
+        marks("black box, naive twin", "black_box", Role.NAIVE, Role.NAIVE),
+        marks("black box, exact twin", "black_box", Role.EXACT, Role.EXACT),
+        marks("the attacks written for the kind", "by_hand", Role.OTHER),
+        Series(label="claim", role=Role.CEILING, x=[EPSILON] * 2, y=[-0.6, len(rows) - 0.4]),
+    ]
+    return panel(
+        f"{name}, claim ε = {EPSILON:g}",
+        "ε that is proved (0: nothing found)",
+        "",
+        series,
         y_names=[row["target"] for row in rows],
-        series=[
-            marks("black box, naive twin", "black_box", Role.NAIVE, Role.NAIVE),
-            marks("black box, exact twin", "black_box", Role.EXACT, Role.EXACT),
-            marks("the attacks written for the kind", "by_hand", Role.OTHER),
-            Series(label="claim", role=Role.CEILING, x=[EPSILON] * 2, y=[-0.6, len(rows) - 0.4]),
-        ],
     )
 
 
@@ -235,18 +227,13 @@ def _curve_panel(curves: Sequence[dict[str, Any]]) -> Panel:
     def line(label: str, key: str, role: Role) -> Series:
         return Series(label=label, role=role, x=trials, y=[point[key] for point in curves])
 
-    return Panel(
-        title="numpy's Laplace, answers 0 and 1, at 95 %",
-        x_label="trials",
-        y_label="ε that is proved",
-        x_scale="log",
-        series=[
-            line("black box", "black_box", Role.NAIVE),
-            line("model of the sampler", "by_hand", Role.OTHER),
-            line("nothing in common: the most possible", "most_possible", Role.IDEAL),
-            Series(label="claim", role=Role.CEILING, x=trials, y=[EPSILON] * len(trials)),
-        ],
-    )
+    series = [
+        line("black box", "black_box", Role.NAIVE),
+        line("model of the sampler", "by_hand", Role.OTHER),
+        line("nothing in common: the most possible", "most_possible", Role.IDEAL),
+        Series(label="claim", role=Role.CEILING, x=trials, y=[EPSILON] * len(trials)),
+    ]
+    return panel("numpy's Laplace, answers 0 and 1, at 95 %", "trials", "ε that is proved", series, x_scale="log")
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -257,7 +244,8 @@ def explain(data: dict[str, Any]) -> str:
     found = [row for row in naive if row["black_box"]["violated"]]
     searches = [row["black_box"] for row in rows]
     last = measured["curves"][-1]
-    return PARAGRAPH.format(
+    return PARAGRAPHS["black_box"].format(
+        last=last,
         found=len(found),
         naive=len(naive),
         named=", ".join(f"`{row['target']}`" for row in found),
@@ -267,17 +255,12 @@ def explain(data: dict[str, Any]) -> str:
         trials=measured["trials"],
         fewest=min(search["outputs"] for search in searches),
         most=max(search["outputs"] for search in searches),
-        curve_trials=last["trials"],
-        learning=last["learning"],
-        learned=last["black_box"],
-        modelled=last["by_hand"],
-        most_possible=last["most_possible"],
     )
 
 
 def explain_timings(data: dict[str, Any]) -> str:
     """Say how many seconds a search takes."""
     searches, by_hand = ([row[by] for row in data["timings"]["seconds"]] for by in ("black_box", "by_hand"))
-    return TIMINGS_PARAGRAPH.format(
+    return PARAGRAPHS["black_box_timings"].format(
         fastest=min(searches), slowest=max(searches), fastest_by_hand=min(by_hand), slowest_by_hand=max(by_hand)
     )

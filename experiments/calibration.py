@@ -24,10 +24,11 @@ from attacklab.model.files import write_whole
 from attacklab.model.findings import Verdict, to_text
 from attacklab.processes.lines import Limits
 from attacklab.reporting.experiment import Collected, Settings, measured_here
-from attacklab.reporting.figures import Figure, Panel, Role
+from attacklab.reporting.figures import Figure, Role
 from experiments.common.calibration_formulas import NAIVE, SOUND, Formula
-from experiments.common.curves import marks
+from experiments.common.curves import figure, marks, panel
 from experiments.common.library_formulas import ASKED
+from experiments.common.paragraphs import PARAGRAPHS
 
 QUESTION = "Which formulas between a claim and a noise scale fall to the unsafe side, and by how much?"
 
@@ -63,15 +64,6 @@ FLAWS: Mapping[str, str] = {
     "budget_remaining": "[budgets subtracted in floats](https://github.com/w3c/attribution/issues/77)",
 }
 """Where the flaw of a naive formula is told of; the others round to nearest, or cancel, in plain doubles."""
-
-PARAGRAPH = """\
-{naive} naive formulas of our own were held to certified bounds at {asked} sets of arguments: {refuted} of them return a
-number that is proved to be unsafe, by between {least:.1g} and {most:.1g} of the bound. Of {sound} sound ones {accused}
-accused, though most of them return the least double that is safe. For small δ, a conversion from ρ-zCDP can be refuted
-for falling short by one rounding, because a mechanism of two answers attains the best known bound to many digits
-(docs/how_to/calibration.md)."""
-
-LIBRARIES = """Real libraries asked: {libraries}. Only deviations that are publicly known are listed. {absent}"""
 
 
 @dataclass(frozen=True)
@@ -224,16 +216,16 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             [float(place) for place in range(len(rows))],
         )
     ]
-    panel = Panel(
-        title="largest proved deviation to the unsafe side",
-        x_label="part of the certified bound",
-        y_label="",
+    deviations = panel(
+        "largest proved deviation to the unsafe side",
+        "part of the certified bound",
+        "",
+        series,
         x_scale="log",
         y_names=names,
-        series=series,
     )
     caption = "By how much formulas are proved to fall to the unsafe side, as a part of the certified bound."
-    return [Figure(name="calibration", caption=caption, panels=[panel])]
+    return [figure("calibration", caption, [deviations])]
 
 
 def _shown(deviation: float) -> float:
@@ -249,7 +241,7 @@ def explain(data: dict[str, Any]) -> str:
     if not deviations:
         raise UsageError("no naive formula was refuted, so there is nothing to explain; look at the findings")
     accused = sum(row[Verdict.VIOLATED] > 0 for row in sound)
-    paragraph = PARAGRAPH.format(
+    paragraph = PARAGRAPHS["calibration"].format(
         naive=len(naive),
         asked=sum(row["asked"] for row in naive),
         refuted=len(deviations),
@@ -264,7 +256,7 @@ def explain(data: dict[str, Any]) -> str:
 def explain_timings(data: dict[str, Any]) -> str:
     """Which libraries were asked, and what is publicly known of them."""
     asked, absent = data["timings"]["libraries"], data["timings"]["absent"]
-    paragraph = LIBRARIES.format(
+    paragraph = PARAGRAPHS["calibration_libraries"].format(
         libraries=", ".join(row["environment"] for row in asked) or "none",
         absent=f"Not asked: {', '.join(absent)}." if absent else "",
     )

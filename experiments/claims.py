@@ -27,6 +27,8 @@ from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from experiments.common.curves import figure, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.profile_audits import Draws, HalfLines, decided, edge, fewest_trials_of, replayed
 from mechanisms.core.grid import Grid
 from mechanisms.gaussian.claims import discrete_gaussian_delta
@@ -87,27 +89,11 @@ SHOWN_SIGMA = 0.8
 FIXED_DELTAS = (1e-3, 1e-6)
 FAMILIES: Mapping[str, Claim] = {"μ-GDP": MU, "ρ-zCDP": RHO}
 
-PARAGRAPH = """\
-Noise of σ = Δ = 1, normal or discrete on multiples of Δ, was audited under {claims} claims. Both noises keep ρ-zCDP
-and RDP, but the profile of neither covers that of the other. Of {findings} audits {refuted}. *Trade-off*: the claims
-on Rényi divergences allow more than normal noise gives away: at ε = {epsilon:g}, δ is {rho_delta:.4f} for ρ =
-{rho:g} and {mu_delta:.4f} for μ = {mu:g}. *False alarms*: of {audits:,} simulated audits at the edge of each claim,
-at α = {alpha:g}, these raised one: {alarms}. Given the counts of {replayed} simulated audits, the referee decided
-{agreed} of them in the same way. *Power*: where μ = {mu:g} is claimed and σ is really {sigma:g}, the audit of the
-whole profile takes {profile:,} trials (median). At ε = {epsilon:g} alone it takes {at_epsilon:,}, at δ = {delta}
-alone {at_delta:,}, and no test of one event takes fewer than {fewest:,.0f}. Where ρ = {rho:g} is claimed, the same
-noise takes {concentrated}: a bound on a divergence is about all outcomes together, and one event shows little of its
-breach."""
-
 
 def collect(settings: Settings) -> Collected:
     """Audits of both mechanisms, curves, false alarms, power."""
     findings = _audits(settings)
-    measured = {
-        "curves": _curves(settings),
-        "false_alarms": _false_alarms(settings),
-        "power": _power(settings),
-    }
+    measured = {"curves": _curves(settings), "false_alarms": _false_alarms(settings), "power": _power(settings)}
     return Collected(findings, measured)
 
 
@@ -258,15 +244,15 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     measured = data["measured"]
     power = measured["power"]
     return [
-        Figure(
-            name="claims_curves",
-            caption="What each claim allows and what noise of σ = Δ = 1 gives away.",
-            panels=[_trade_off_panel(measured["curves"]), _delta_panel(measured["curves"])],
+        figure(
+            "claims_curves",
+            "What each claim allows and what noise of σ = Δ = 1 gives away.",
+            [_trade_off_panel(measured["curves"]), _delta_panel(measured["curves"])],
         ),
-        Figure(
-            name="claims_audits",
-            caption="Trials to refute a claim of too little noise, and false alarms at the edge of each kind of claim.",
-            panels=[*(_power_panel(power, family) for family in FAMILIES), _alarm_panel(measured["false_alarms"])],
+        figure(
+            "claims_audits",
+            "Trials to refute a claim of too little noise, and false alarms at the edge of each kind of claim.",
+            [*(_power_panel(power, family) for family in FAMILIES), _alarm_panel(measured["false_alarms"])],
         ),
     ]
 
@@ -281,7 +267,7 @@ def _trade_off_panel(curves: dict[str, Any]) -> Panel:
         series.append(
             Series(label=f"measured: {NOISES[noise]}", role=role, x=x, y=y, lower=lower, upper=upper, marks_only=True)
         )
-    return Panel(title="Trade-off curve", x_label="type I error", y_label="type II error", series=series)
+    return panel("Trade-off curve", "type I error", "type II error", series)
 
 
 def smallest_type_2(profile: Sequence[Sequence[float]]) -> list[float]:
@@ -303,19 +289,14 @@ def _delta_panel(curves: dict[str, Any]) -> Panel:
         x, y = zip(*((x, y) for x, y in pairs if 0.05 <= x <= LARGEST_EPSILON), strict=True)
         return Series(label=label, role=role, x=x, y=y, marks_only=marks_only)
 
-    return Panel(
-        title="Privacy profile",
-        x_label="ε",
-        y_label="δ(ε)",
-        y_scale="log",
-        series=[
-            line(f"claimed: {LABELS['RDP']}", curves["profiles"]["RDP"], Role.IDEAL),
-            line(f"claimed: {LABELS['ρ-zCDP']}", curves["profiles"]["ρ-zCDP"], Role.OTHER),
-            line(f"claimed: {LABELS['μ-GDP']}", curves["profiles"]["μ-GDP"], Role.CEILING),
-            line("real: normal noise", curves["real"]["normal"], Role.NAIVE, marks_only=True),
-            line("real: discrete Gaussian noise", curves["real"]["discrete"], Role.EXACT, marks_only=True),
-        ],
-    )
+    series = [
+        line(f"claimed: {LABELS['RDP']}", curves["profiles"]["RDP"], Role.IDEAL),
+        line(f"claimed: {LABELS['ρ-zCDP']}", curves["profiles"]["ρ-zCDP"], Role.OTHER),
+        line(f"claimed: {LABELS['μ-GDP']}", curves["profiles"]["μ-GDP"], Role.CEILING),
+        line("real: normal noise", curves["real"]["normal"], Role.NAIVE, marks_only=True),
+        line("real: discrete Gaussian noise", curves["real"]["discrete"], Role.EXACT, marks_only=True),
+    ]
+    return panel("Privacy profile", "ε", "δ(ε)", series, y_scale="log")
 
 
 def _power_panel(power: Sequence[dict[str, Any]], family: str) -> Panel:
@@ -332,27 +313,28 @@ def _power_panel(power: Sequence[dict[str, Any]], family: str) -> Panel:
     for name, role in zip(_fixed_points(family), roles, strict=True):
         series += lines(f"{name} alone", role, [row["fixed"][name] for row in rows])
     series += lines("the fewest of any test of one event", Role.IDEAL, [row["fewest"] for row in rows])
-    return Panel(
-        title=f"{LABELS[family]} is claimed, α = {POWER_ALPHA:g}",
-        x_label=f"real σ, where {SIGMA:g} is claimed",
-        y_label="trials to decision, median",
+    return panel(
+        f"{LABELS[family]} is claimed, α = {POWER_ALPHA:g}",
+        f"real σ, where {SIGMA:g} is claimed",
+        "trials to decision, median",
+        series,
         y_scale="log",
-        series=series,
     )
 
 
 def _alarm_panel(alarms: Sequence[dict[str, Any]]) -> Panel:
     x = list(range(len(alarms)))
     lower, rate, upper = ([one["rate"][end] for one in alarms] for end in range(3))
-    return Panel(
-        title=f"at the edge of each claim, {alarms[0]['audits']:,} audits each",
-        x_label="",
-        y_label="share of audits with a false alarm",
+    series = [
+        Series(label="simulated audits", role=Role.EXACT, x=x, y=rate, lower=lower, upper=upper, marks_only=True),
+        Series(label="α", role=Role.CEILING, x=x, y=[FALSE_ALARM_ALPHA] * len(x)),
+    ]
+    return panel(
+        f"at the edge of each claim, {alarms[0]['audits']:,} audits each",
+        "",
+        "share of audits with a false alarm",
+        series,
         x_names=[LABELS[one["claim"]] for one in alarms],
-        series=[
-            Series(label="simulated audits", role=Role.EXACT, x=x, y=rate, lower=lower, upper=upper, marks_only=True),
-            Series(label="α", role=Role.CEILING, x=x, y=[FALSE_ALARM_ALPHA] * len(x)),
-        ],
     )
 
 
@@ -365,7 +347,8 @@ def explain(data: dict[str, Any]) -> str:
         next(row for row in power if row["sigma"] == SHOWN_SIGMA and row["claim"] == family) for family in FAMILIES
     )
     checked = [*alarms, *power]
-    return PARAGRAPH.format(
+    return PARAGRAPHS["claims"].format(
+        gaussian=gaussian,
         claims=len(CLAIMS),
         refuted=f"{len(refuted)} refuted a claim: "
         + "; ".join(f"{finding['target']}, after {finding['counts']['trials']:,} trials" for finding in refuted)
@@ -383,11 +366,9 @@ def explain(data: dict[str, Any]) -> str:
         replayed=sum(one["replayed"] for one in checked),
         agreed=sum(one["agreed"] for one in checked),
         sigma=SHOWN_SIGMA,
-        profile=gaussian["profile"],
         at_epsilon=gaussian["fixed"][f"ε = {EPSILON:g}"],
         delta=f"{FIXED_DELTAS[0]:g}",
         at_delta=gaussian["fixed"][f"δ = {FIXED_DELTAS[0]:g}"],
-        fewest=gaussian["fewest"],
         concentrated=f"{concentrated['profile']:,} trials"
         if concentrated["profile"]
         else "more trials than were spent",

@@ -36,16 +36,9 @@ from attacklab.model.floats import Doubles
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.common.composition_bounds import (
-    advanced_ceiling,
-    advanced_epsilon,
-    advantage_of,
-    convolved,
-    epsilon_of,
-    optimal_advantage,
-    optimal_epsilon,
-)
-from experiments.common.curves import estimate_series, line, marks
+from experiments.common import composition_bounds
+from experiments.common.curves import estimate_series, figure, line, marks, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.gaussian.claims import discrete_gaussian_delta, gaussian_delta
 from mechanisms.published import discrete_gaussian, two_sided_geometric
 
@@ -65,19 +58,6 @@ FEW = 2
 """The place in MEASURED of the few answers that the paragraph speaks of."""
 SIGMA = 1
 CURVE = tuple(Fraction(step, 10) for step in range(31))
-PARAGRAPH = """\
-Each answer claims ε = {epsilon:g}. With exact two-sided geometric noise on a grid of quarters, which keeps ε =
-{kept:.4f}, one answer has advantage {one:.4f} and {many} answers have {exact:.4f}; the optimal composition of
-arbitrary ε-DP mechanisms allows {optimal:.4f}, advanced composition {advanced:.4f}, basic composition {basic:.4f}.
-The low bits of numpy's Laplace noise need no composition: one answer already gives {low_bits:.3f}, and {few} answers
-give {low_bits_few:.4f}. Noise scaled to the local sensitivity of a mean of {group} or {larger} records leaks in
-another way: one answer gives {local_one:.3f}, where ε allows {ceiling:.3f}, and {local_many} answers give
-{local:.3f}, where {local_allowed:.3f} is allowed. In terms of (ε, δ) at δ = {delta:g}, the {many} answers of the
-exact mechanism spend {spent:.2f}; the optimum allows {optimal_epsilon:.2f}, advanced composition
-{advanced_epsilon:.2f} and basic composition {basic_epsilon:.1f}. A claim with δ > 0 is judged by the curve of the
-mechanism itself: at σ = 1 and ε = 1 the exact law of the discrete Gaussian has δ = {law:.4f}. Its own curve says
-{discrete:.4f}; the continuous Gaussian's says {continuous:.4f}, by which a sound implementation would look broken.
-Neither curve lies above the other: at steps of 0.1 up to {last:g}, the discrete one is the higher at ε {higher}."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -85,13 +65,13 @@ def collect(settings: Settings) -> Collected:
     first, second, unresolved = _index_laws(settings)
     trials = settings.budget(20_000, 2_000)
     alpha = share_of_alpha(DEFAULT_ALPHA, 2 * len(MEASURED))
-    composed = {m: (convolved(first, m), convolved(second, m)) for m in ANSWERS}
+    composed = {m: (composition_bounds.convolved(first, m), composition_bounds.convolved(second, m)) for m in ANSWERS}
     return Collected(
         (),
         {
-            "exact": [advantage_of(*composed[m]) for m in ANSWERS],
+            "exact": [composition_bounds.advantage_of(*composed[m]) for m in ANSWERS],
             "exact_error": [2 * m * unresolved for m in ANSWERS],
-            "exact_epsilon": [epsilon_of(*composed[m], DELTA) for m in ANSWERS],
+            "exact_epsilon": [composition_bounds.epsilon_of(*composed[m], DELTA) for m in ANSWERS],
             "low_bits": [asdict(_low_bits(settings, trials, m, alpha)) for m in MEASURED],
             "local": [asdict(_local(settings, trials, m, alpha)) for m in MEASURED],
             "curve": _gaussian_curve(settings),
@@ -186,33 +166,21 @@ def _at(noise: Law, moved: Law, epsilon: Fraction) -> list[float]:
 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage and ε against the number of answers; δ(ε) of the discrete Gaussian."""
-    return [
-        Figure(
-            name="composition",
-            caption="Answers to one query that claim ε = 0.1 each; bands are simultaneous confidence bounds.",
-            panels=[_advantages(data), _epsilons(data), _curves(data)],
-        )
-    ]
+    caption = "Answers to one query that claim ε = 0.1 each; bands are simultaneous confidence bounds."
+    return [figure("composition", caption, [_advantages(data), _epsilons(data), _curves(data)])]
 
 
 def _advantages(data: dict[str, Any]) -> Panel:
     found = data["measured"]
-    return Panel(
-        title="Advantage of m answers",
-        x_label="answers m",
-        y_label="distinguishing advantage",
-        x_scale="log",
-        series=[
-            estimate_series(found["low_bits"], MEASURED, "naive, low bits of numpy's Laplace", Role.NAIVE),
-            estimate_series(found["local"], MEASURED, "naive, local sensitivity, 6 or 7 records", Role.NAIVE),
-            line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, found["exact"]),
-            line(
-                "local sensitivity in real arithmetic", Role.IDEAL, ANSWERS, [ideal_local_advantage(m) for m in ANSWERS]
-            ),
-            _allowed("optimal composition", [optimal_advantage(EPSILON, m) for m in ANSWERS]),
-            _allowed("basic composition", [PrivacyClaim(m * EPSILON).ceiling for m in ANSWERS]),
-        ],
-    )
+    series = [
+        estimate_series(found["low_bits"], MEASURED, "naive, low bits of numpy's Laplace", Role.NAIVE),
+        estimate_series(found["local"], MEASURED, "naive, local sensitivity, 6 or 7 records", Role.NAIVE),
+        line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, found["exact"]),
+        line("local sensitivity in real arithmetic", Role.IDEAL, ANSWERS, [ideal_local_advantage(m) for m in ANSWERS]),
+        _allowed("optimal composition", [composition_bounds.optimal_advantage(EPSILON, m) for m in ANSWERS]),
+        _allowed("basic composition", [PrivacyClaim(m * EPSILON).ceiling for m in ANSWERS]),
+    ]
+    return panel("Advantage of m answers", "answers m", "distinguishing advantage", series, x_scale="log")
 
 
 def _allowed(label: str, y: Sequence[float]) -> Series:
@@ -220,68 +188,58 @@ def _allowed(label: str, y: Sequence[float]) -> Series:
 
 
 def _epsilons(data: dict[str, Any]) -> Panel:
-    return Panel(
-        title=f"ε of m answers together, δ = {DELTA:g}",
-        x_label="answers m",
-        y_label="ε",
-        x_scale="log",
-        y_scale="log",
-        series=[
-            line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, data["measured"]["exact_epsilon"]),
-            line("advanced composition", Role.OTHER, ANSWERS, [advanced_epsilon(EPSILON, m, DELTA) for m in ANSWERS]),
-            _allowed("optimal composition", [optimal_epsilon(EPSILON, m, DELTA) for m in ANSWERS]),
-            _allowed("basic composition", [m * EPSILON for m in ANSWERS]),
-        ],
-    )
+    series = [
+        line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, data["measured"]["exact_epsilon"]),
+        line(
+            "advanced composition",
+            Role.OTHER,
+            ANSWERS,
+            [composition_bounds.advanced_epsilon(EPSILON, m, DELTA) for m in ANSWERS],
+        ),
+        _allowed("optimal composition", [composition_bounds.optimal_epsilon(EPSILON, m, DELTA) for m in ANSWERS]),
+        _allowed("basic composition", [m * EPSILON for m in ANSWERS]),
+    ]
+    return panel(f"ε of m answers together, δ = {DELTA:g}", "answers m", "ε", series, x_scale="log", y_scale="log")
 
 
 def _curves(data: dict[str, Any]) -> Panel:
     curve = data["measured"]["curve"]
     epsilons = [float(epsilon) for epsilon in CURVE]
-    return Panel(
-        title="δ(ε) of the discrete Gaussian, σ = Δ = 1",
-        x_label="ε",
-        y_label="δ",
-        y_scale="log",
-        series=[
-            marks("exact law of the sampler", Role.EXACT, epsilons, [row[0] for row in curve]),
-            line("discrete Gaussian's curve", Role.CEILING, epsilons, [row[2] for row in curve]),
-            line("continuous Gaussian's curve", Role.IDEAL, epsilons, [row[3] for row in curve]),
-        ],
-    )
+    series = [
+        marks("exact law of the sampler", Role.EXACT, epsilons, [row[0] for row in curve]),
+        line("discrete Gaussian's curve", Role.CEILING, epsilons, [row[2] for row in curve]),
+        line("continuous Gaussian's curve", Role.IDEAL, epsilons, [row[3] for row in curve]),
+    ]
+    return panel("δ(ε) of the discrete Gaussian, σ = Δ = 1", "ε", "δ", series, y_scale="log")
 
 
 def explain(data: dict[str, Any]) -> str:
     """Say how leaks add up."""
     found = data["measured"]
     at_one = found["curve"][CURVE.index(Fraction(1))]
-    return PARAGRAPH.format(
+    return PARAGRAPHS["composition"].format(
+        found=found,
+        at_one=at_one,
         epsilon=EPSILON,
         kept=-STEPS * math.log(RATIO),
-        one=found["exact"][0],
         many=ANSWERS[-1],
         exact=found["exact"][-1],
-        optimal=optimal_advantage(EPSILON, ANSWERS[-1]),
-        advanced=advanced_ceiling(EPSILON, ANSWERS[-1]),
+        optimal=composition_bounds.optimal_advantage(EPSILON, ANSWERS[-1]),
+        advanced=composition_bounds.advanced_ceiling(EPSILON, ANSWERS[-1]),
         basic=PrivacyClaim(ANSWERS[-1] * EPSILON).ceiling,
-        low_bits=found["low_bits"][0]["estimate"],
         few=MEASURED[FEW],
         low_bits_few=found["low_bits"][FEW]["estimate"],
         group=GROUP,
         larger=GROUP + 1,
-        local_one=found["local"][0]["estimate"],
         ceiling=PrivacyClaim(EPSILON).ceiling,
         local_many=MEASURED[-1],
         local=found["local"][-1]["estimate"],
-        local_allowed=optimal_advantage(EPSILON, MEASURED[-1]),
+        local_allowed=composition_bounds.optimal_advantage(EPSILON, MEASURED[-1]),
         delta=DELTA,
         spent=found["exact_epsilon"][-1],
-        optimal_epsilon=optimal_epsilon(EPSILON, ANSWERS[-1], DELTA),
-        advanced_epsilon=advanced_epsilon(EPSILON, ANSWERS[-1], DELTA),
+        optimal_epsilon=composition_bounds.optimal_epsilon(EPSILON, ANSWERS[-1], DELTA),
+        advanced_epsilon=composition_bounds.advanced_epsilon(EPSILON, ANSWERS[-1], DELTA),
         basic_epsilon=ANSWERS[-1] * EPSILON,
-        law=at_one[0],
-        discrete=at_one[2],
-        continuous=at_one[3],
         last=float(CURVE[-1]),
         higher=_runs([row[0] > row[3] for row in found["curve"]]),
     )

@@ -20,7 +20,8 @@ from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
-from experiments.common.curves import line
+from experiments.common.curves import figure, line, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.gaussian.claims import discrete_gaussian_delta
 from mechanisms.laplace.exact import exact_dyadic_geometric, exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace
@@ -50,18 +51,6 @@ LABELS = {
     "gaussian": f"discrete Gaussian, σ = {SIGMA}",
 }
 PURE = ("laplace", "response", "geometric")
-PARAGRAPH = """\
-Everything here is at ε = {epsilon:g}. *Posteriors*: an adversary who believes in one of two neighbours with
-probability ½ believes in it with at most {posterior:.4f} after one answer of the discrete Laplace mechanism; the
-claim's bound is e^ε/(1 + e^ε) = {posterior_claim:.4f}. The discrete Gaussian, whose claim has a δ, keeps no such
-bound: outcomes of probability at least 2^−20 move the belief to {posterior_gaussian:.4f}. *Groups*: for k = 1, …,
-{largest} records, the e^ε of the geometric mechanism on a range is exactly ({ratio})^k: k times the ε of one record,
-as promised. For the discrete Gaussian, the claim (ε, δ) = ({epsilon:g}, {delta:.2e}) promises a group of {largest} a
-δ of at most {group_claim:.2e} at {largest}ε; its law has {group_delta:.2e} there. *δ(ε)*: at every ε′, randomized
-response has the largest δ(ε′) that ε-DP allows; at ε′ = {other_epsilon:g} discrete Laplace noise has
-{laplace_delta:.4f} instead of {response_delta:.4f}. The δ(ε) of the discrete Gaussian's law differs from the formula
-of Canonne, Kamath and Steinke by at most {gap:.0e}. *Trade-off*: randomized response lies on the curve of the claim,
-and the other mechanisms are nowhere below it."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -151,41 +140,37 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     """Three figures: δ(ε) and trade-off curves; posteriors; groups."""
     measured = data["measured"]
     return [
-        Figure(
-            name="definition_curves",
-            caption=f"Exact laws on neighbouring inputs beside what ε = {float(EPSILON):g} promises.",
-            panels=[_delta_panel(measured), _trade_off_panel(measured)],
+        figure(
+            "definition_curves",
+            f"Exact laws on neighbouring inputs beside what ε = {float(EPSILON):g} promises.",
+            [_delta_panel(measured), _trade_off_panel(measured)],
         ),
-        Figure(
-            name="definition_posterior",
-            caption="The belief in one of two neighbours, before and after one answer.",
-            panels=[_posterior_panel(measured, 1), _posterior_panel(measured, 0)],
+        figure(
+            "definition_posterior",
+            "The belief in one of two neighbours, before and after one answer.",
+            [_posterior_panel(measured, 1), _posterior_panel(measured, 0)],
         ),
-        Figure(
-            name="definition_groups",
-            caption="What is left of the promise to k people together.",
-            panels=[_group_epsilon_panel(measured), _group_delta_panel(measured)],
+        figure(
+            "definition_groups",
+            "What is left of the promise to k people together.",
+            [_group_epsilon_panel(measured), _group_delta_panel(measured)],
         ),
     ]
 
 
 def _delta_panel(measured: dict[str, Any]) -> Panel:
     epsilons = measured["epsilons"]
-    return Panel(
-        title="Hockey-stick divergence δ(ε′)",
-        x_label="ε′",
-        y_label="smallest δ",
-        series=[
-            *(_exact(label, epsilons, map(middle, measured["delta"][name])) for name, label in LABELS.items()),
-            line("discrete Gaussian, by its formula", Role.IDEAL, epsilons, measured["delta_formula"]),
-            line(
-                f"most that {float(EPSILON):g}-DP allows",
-                Role.CEILING,
-                epsilons,
-                [largest_delta(epsilon) for epsilon in epsilons],
-            ),
-        ],
-    )
+    series = [
+        *(_exact(label, epsilons, map(middle, measured["delta"][name])) for name, label in LABELS.items()),
+        line("discrete Gaussian, by its formula", Role.IDEAL, epsilons, measured["delta_formula"]),
+        line(
+            f"most that {float(EPSILON):g}-DP allows",
+            Role.CEILING,
+            epsilons,
+            [largest_delta(epsilon) for epsilon in epsilons],
+        ),
+    ]
+    return panel("Hockey-stick divergence δ(ε′)", "ε′", "smallest δ", series)
 
 
 def largest_delta(epsilon: float) -> float:
@@ -201,70 +186,53 @@ def smallest_type_2(error: float, delta: float = 0.0) -> float:
 
 def _trade_off_panel(measured: dict[str, Any]) -> Panel:
     errors = measured["type_1"]
-    return Panel(
-        title="Trade-off curve",
-        x_label="type I error",
-        y_label="smallest type II error",
-        series=[
-            *(_exact(label, errors, measured["type_2"][name]) for name, label in LABELS.items()),
-            line(
-                f"least that {float(EPSILON):g}-DP allows",
-                Role.CEILING,
-                errors,
-                [smallest_type_2(error) for error in errors],
-            ),
-        ],
-    )
+    series = [
+        *(_exact(label, errors, measured["type_2"][name]) for name, label in LABELS.items()),
+        line(
+            f"least that {float(EPSILON):g}-DP allows",
+            Role.CEILING,
+            errors,
+            [smallest_type_2(error) for error in errors],
+        ),
+    ]
+    return panel("Trade-off curve", "type I error", "smallest type II error", series)
 
 
 def _posterior_panel(measured: dict[str, Any], end: int) -> Panel:
     priors = measured["priors"]
     name = ("lowest", "highest")[end]
-    return Panel(
-        title=f"The {name} posterior",
-        x_label="prior probability",
-        y_label="posterior probability",
-        series=[
-            *(
-                _exact(label, priors, (ends[end] for ends in measured["posterior"][mechanism]), marks_only=True)
-                for mechanism, label in LABELS.items()
-            ),
-            line(
-                f"the {name} that {float(EPSILON):g}-DP allows",
-                Role.CEILING,
-                priors,
-                [ends[end] for ends in measured["posterior_claim"]],
-            ),
-            line("nothing learnt", Role.IDEAL, priors, priors),
-        ],
-    )
+    series = [
+        *(
+            _exact(label, priors, (ends[end] for ends in measured["posterior"][mechanism]), marks_only=True)
+            for mechanism, label in LABELS.items()
+        ),
+        line(
+            f"the {name} that {float(EPSILON):g}-DP allows",
+            Role.CEILING,
+            priors,
+            [ends[end] for ends in measured["posterior_claim"]],
+        ),
+        line("nothing learnt", Role.IDEAL, priors, priors),
+    ]
+    return panel(f"The {name} posterior", "prior probability", "posterior probability", series)
 
 
 def _group_epsilon_panel(measured: dict[str, Any]) -> Panel:
     sizes = measured["group_sizes"]
-    return Panel(
-        title="Pure mechanisms",
-        x_label="records that differ, k",
-        y_label="smallest ε",
-        series=[
-            *(_exact(LABELS[name], sizes, measured["group_epsilon"][name]) for name in PURE),
-            line("claim, kε", Role.CEILING, sizes, [k * float(EPSILON) for k in sizes]),
-        ],
-    )
+    series = [
+        *(_exact(LABELS[name], sizes, measured["group_epsilon"][name]) for name in PURE),
+        line("claim, kε", Role.CEILING, sizes, [k * float(EPSILON) for k in sizes]),
+    ]
+    return panel("Pure mechanisms", "records that differ, k", "smallest ε", series)
 
 
 def _group_delta_panel(measured: dict[str, Any]) -> Panel:
     sizes = measured["group_sizes"]
-    return Panel(
-        title=LABELS["gaussian"],
-        x_label="records that differ, k",
-        y_label="smallest δ at kε",
-        y_scale="log",
-        series=[
-            _exact("exact law", sizes, map(middle, measured["group_delta"])),
-            line("claim, k·exp((k − 1)ε)·δ", Role.CEILING, sizes, [group_claim(measured, k).delta for k in sizes]),
-        ],
-    )
+    series = [
+        _exact("exact law", sizes, map(middle, measured["group_delta"])),
+        line("claim, k·exp((k − 1)ε)·δ", Role.CEILING, sizes, [group_claim(measured, k).delta for k in sizes]),
+    ]
+    return panel(LABELS["gaussian"], "records that differ, k", "smallest δ at kε", series, y_scale="log")
 
 
 def group_claim(measured: dict[str, Any], size: int) -> PrivacyClaim:
@@ -282,14 +250,13 @@ def explain(data: dict[str, Any]) -> str:
     even = measured["priors"].index(0.5)
     other = measured["epsilons"].index(0.5)
     largest = measured["group_sizes"][-1]
-    return PARAGRAPH.format(
+    return PARAGRAPHS["definition"].format(
+        measured=measured,
         epsilon=float(EPSILON),
         posterior=measured["posterior"]["laplace"][even][1],
         posterior_claim=measured["posterior_claim"][even][1],
         posterior_gaussian=measured["posterior"]["gaussian"][even][1],
         largest=largest,
-        ratio=measured["group_ratio"][0],
-        delta=measured["group_delta"][0][1],
         group_claim=group_claim(measured, largest).delta,
         group_delta=measured["group_delta"][-1][1],
         other_epsilon=measured["epsilons"][other],

@@ -24,9 +24,10 @@ from attacklab.laws import Bounds, Limits, enumerate_law, exp_bounds
 from attacklab.libraries.environments import Environment, environments
 from attacklab.model.errors import TargetError
 from attacklab.reporting.experiment import Collected, Settings, measured_here
-from attacklab.reporting.figures import Figure, Panel, Role
+from attacklab.reporting.figures import Figure, Role
 from experiments.common.bounds import as_floats, middle
-from experiments.common.curves import marks
+from experiments.common.curves import figure, marks, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.coins import bernoulli_exp
 
 QUESTION = "How far is a coin of probability e^−γ from e^−γ, in code that was not written to be proved?"
@@ -50,9 +51,6 @@ print(json.dumps(distances(passing_random(bernoulli_neg_exp), json.loads(sys.arg
 """
 """Run by a child process, because the packages of an environment are not those of the lab."""
 
-PARAGRAPH = """\
-This lab's own coin tosses rational coins made of bits. Its law encloses e^−γ at all {gammas} values of γ from {least:g}
-to {most:g}; the search left at most {open:.1e} open. {library}"""
 MEASURED = """\
 The coin of {name} was run as it is published, on random numbers that are decided only when they are compared. Its exact
 law lies within {distance:.2f}·2^−53 of e^−γ, a certified bound; the largest distance is at γ = {at:g}. Its comparisons
@@ -135,15 +133,11 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
         if own:
             x, y = ([row["gamma"] for row in own], [middle(row["distance"]) / UNIT for row in own])
             series.append(marks(label, role, x, y))
-    panel = Panel(
-        title="Coins of probability exp(−γ), by their exact laws",
-        x_label="γ",
-        y_label="P[1] − exp(−γ) in units of 2^−53",
-        series=series,
+    outcomes = panel(
+        "Coins of probability exp(−γ), by their exact laws", "γ", "P[1] − exp(−γ) in units of 2^−53", series
     )
-    return [
-        Figure(name="existing_code", caption="How far coins are from exp(−γ), by their exact laws.", panels=[panel])
-    ]
+    caption = "How far coins are from exp(−γ), by their exact laws."
+    return [figure("existing_code", caption, [outcomes])]
 
 
 def explain_timings(data: dict[str, Any]) -> str:
@@ -157,7 +151,7 @@ def explain_timings(data: dict[str, Any]) -> str:
     elif data["timings"]["absent"]:
         library = ABSENT.format(name=LIBRARY, build=data["timings"]["absent"][0])
     gammas = [row["gamma"] for row in exact]
-    said = PARAGRAPH.format(
+    said = PARAGRAPHS["existing_code"].format(
         gammas=len(gammas), least=min(gammas), most=max(gammas), open=max(map(_most, exact)), library=library
     )
     return said.rstrip()

@@ -17,9 +17,10 @@ from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role
+from attacklab.reporting.figures import Figure, Role
 from experiments import targets
-from experiments.common.curves import advantage_at, advantage_panel, advantages_by_epsilon, line, marks
+from experiments.common.curves import advantage_at, advantage_panel, advantages_by_epsilon, figure, line, marks, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Rows, audits
 from experiments.targets.generators import CLOCK_VALUES
 
@@ -31,18 +32,6 @@ TRUTHS = (0.0, 1e3, 1e6)
 FEW_TRUTHS = (0.0, 1e3)
 COUNTS = (560, 624, 640, 700, 800, 1000, 1300)
 FEW_COUNTS = (560, 640, 1000)
-PARAGRAPH = """\
-numpy's legacy generator draws its noise from a Mersenne Twister, whose outputs are linear in its state. Where the true
-answer is known to be 0, {least} consecutive noisy answers were enough to recover the state. A large true answer rounds
-low bits of the noise away and takes more answers: {most} at {largest:g} times the noise scale. From there on the
-adversary predicts every draw to the last bit. In a histogram of which all counts but one are known, that one is then
-read off with advantage {state:.3f} at ε = 1, where the claim allows {ceiling:.3f} and the exact histogram yields
-{exact_state:.3f}. A generator that is seeded from a clock for every answer has only as many first draws as the clock
-has values: one answer gave away the seed among {seeds}, and told neighbours apart with advantage {seed:.3f}
-({exact_seed:.3f} for the exact mechanism)."""
-TIMINGS_PARAGRAPH = """\
-The slowest recovery of a state took {recovery:.1f} s. To find the seed of one answer among {seeds} took
-{enumeration:.1f} s; at that rate all of numpy's 32-bit seeds take {all_seeds:.1f} hours on one core."""
 
 STATE: Rows = (
     (targets.naive_histogram, "naive, np.random, one count of a histogram", Role.NAIVE),
@@ -121,24 +110,19 @@ def _enumerating(settings: Settings) -> tuple[list[dict[str, Any]], list[float]]
 def figures(data: dict[str, Any]) -> list[Figure]:
     """What recovers the state, and what it is worth."""
     state = data["measured"]["state"]
-    recovering = Panel(
-        title=f"np.random: {state['generators']} generators, truths in units of the noise scale",
-        x_label="known answers in a row",
-        y_label="share of generators predicted",
-        series=[
+    recovering = panel(
+        f"np.random: {state['generators']} generators, truths in units of the noise scale",
+        "known answers in a row",
+        "share of generators predicted",
+        [
             line(f"truths of {truth:g}", Role.NAIVE, state["answers"], rates)
             for truth, rates in zip(state["truths"], state["recovered"], strict=True)
         ],
     )
     measured = advantages_by_epsilon(data, (*STATE, *SEEDED))
     winning = advantage_panel("what the adversary wins", measured, data["measured"]["epsilons"])
-    return [
-        Figure(
-            name="generator_state",
-            caption="Left: answers that give the state away. Right: its worth.",
-            panels=[recovering, winning],
-        )
-    ]
+    caption = "Left: answers that give the state away. Right: its worth."
+    return [figure("generator_state", caption, [recovering, winning])]
 
 
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
@@ -146,13 +130,11 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
     rows, seconds = data["measured"]["seed"]["rows"], data["timings"]["enumeration"]
     cost = seconds[-1] / rows[-1]["seeds"]
     all_powers = [2.0**power for power in (8, 16, 24, 32)]
-    enumerating = Panel(
-        title="finding the seed by one answer, on one core",
-        x_label="candidates for the seed",
-        y_label="seconds",
-        x_scale="log",
-        y_scale="log",
-        series=[
+    enumerating = panel(
+        "finding the seed by one answer, on one core",
+        "candidates for the seed",
+        "seconds",
+        [
             marks("measured", Role.NAIVE, [row["seeds"] for row in rows], seconds),
             line(
                 f"extrapolated, {cost * 1e6:.1f} µs a seed",
@@ -161,14 +143,11 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
                 [cost * seeds for seeds in all_powers],
             ),
         ],
+        x_scale="log",
+        y_scale="log",
     )
-    return [
-        Figure(
-            name="generator_state_seconds",
-            caption="The cost of enumerating seeds.",
-            panels=[enumerating],
-        )
-    ]
+    caption = "The cost of enumerating seeds."
+    return [figure("generator_state_seconds", caption, [enumerating])]
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -178,7 +157,7 @@ def explain(data: dict[str, Any]) -> str:
     def enough(rates: Sequence[float]) -> str:
         return next((str(count) for count, rate in zip(state["answers"], rates, strict=True) if rate == 1), "none")
 
-    return PARAGRAPH.format(
+    return PARAGRAPHS["generator_state"].format(
         least=enough(state["recovered"][0]),
         largest=state["truths"][-1],
         most=enough(state["recovered"][-1]),
@@ -195,7 +174,7 @@ def explain_timings(data: dict[str, Any]) -> str:
     """Say how long it takes to recover a state, or a seed."""
     timings, seeds = data["timings"], data["measured"]["seed"]["rows"][-1]["seeds"]
     enumeration = timings["enumeration"][-1]
-    return TIMINGS_PARAGRAPH.format(
+    return PARAGRAPHS["generator_state_timings"].format(
         recovery=timings["slowest_recovery"],
         seeds=seeds,
         enumeration=enumeration,

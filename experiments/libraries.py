@@ -31,7 +31,9 @@ from attacklab.model.targets import Target
 from attacklab.processes.targets import ProcessRelease, isolated
 from attacklab.reporting.experiment import Collected, Settings, measured_here
 from attacklab.reporting.figures import Cell, Figure, Matrix
+from experiments.common.curves import figure
 from experiments.common.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
+from experiments.common.paragraphs import PARAGRAPHS
 
 QUESTION = "What do the attacks find in the DP libraries that people use?"
 
@@ -47,12 +49,6 @@ QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SumSensitivity(most_records=1 
 
 Row: TypeAlias = dict[str, Any]
 """What the scoreboard says of one attack on one mechanism."""
-
-PARAGRAPH = """\
-The list has {listed} mechanisms of {versions} versions of libraries, each audited for about {seconds:g} s with as
-many trials as fit into that time. The audits found {known} known flaws again; {passes}. For a mechanism that is
-refuted, only flaws that are publicly known are listed: others are reported to the maintainers first. Where nothing
-was detected, all that is known is the smallest advantage that would have been detected. {absent}"""
 
 
 @dataclass(frozen=True)
@@ -304,7 +300,7 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
         f"Mechanisms, all of which claim ε = {EPSILON:g}, by library and version; the number is the largest ε that an "
         "attack proves. Empty: nothing is listed."
     )
-    return [Figure(name="libraries", caption=caption, panels=[matrix])]
+    return [figure("libraries", caption, [matrix])]
 
 
 def _families_together(mechanisms: Iterable[str]) -> list[str]:
@@ -338,7 +334,7 @@ def explain_timings(data: dict[str, Any]) -> str:
         ("absent", "Not audited"),
         ("failed", "**Could not be loaded**"),
     )
-    paragraph = PARAGRAPH.format(
+    paragraph = PARAGRAPHS["libraries"].format(
         listed=len({(row["version"], row["mechanism"]) for row in rows}),
         versions=len({row["version"] for row in rows}),
         seconds=measured["seconds"],

@@ -17,10 +17,11 @@ from attacklab.auditing.statistics.inference import assess, share_of_alpha
 from attacklab.model.findings import Counts, Verdict
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role
+from attacklab.reporting.figures import Figure, Role
 from experiments import targets
 from experiments.common.adult import ages
-from experiments.common.curves import estimate_series, line
+from experiments.common.curves import estimate_series, figure, line, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import audits
 
 QUESTION = "How many answers does it take to read the number of people off the noise?"
@@ -55,15 +56,6 @@ AUDITED = (
     targets.exact_smooth_mean,
     targets.exact_sample_aggregate,
 )
-PARAGRAPH = """\
-If noise of scale u/((n + 1)·ε) with u = {upper:g} is added to the mean age of n people, the noise gives n away. From
-{many} answers about all {everybody} people, the noise of the naive mechanism yields n within {error:.2%} (median over
-repetitions). The repaired mechanisms scale their noise to something else, and the same reading of it is off by
-{repaired:.0%} or more. One person more or less moves the scale by one part in n, so telling neighbours apart needs a
-small group or many answers. For the {group} people who are {status}, at ε = {epsilon:g} an answer, the bet on n has
-advantage {one_advantage:.3f} on one answer, where the claim allows {one_ceiling:.3f}, and {most_advantage:.3f} on
-{most_shown} answers, where their composition allows {most_ceiling:.3f}. On the worst pair, one record against two,
-single answers {refuted} ε = {audited:g}."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -72,12 +64,7 @@ def collect(settings: Settings) -> Collected:
     findings = [
         finding
         for make in AUDITED
-        for finding in audits(
-            [(LocalSensitivity(), make, EPSILON)],
-            alpha,
-            settings,
-            trials=_trials(make, settings),
-        )
+        for finding in audits([(LocalSensitivity(), make, EPSILON)], alpha, settings, trials=_trials(make, settings))
     ]
     return Collected(findings, {"everybody": _reading(settings), "small_group": _betting(settings, alpha)})
 
@@ -125,12 +112,7 @@ def _betting(settings: Settings, alpha: float) -> dict[str, Any]:
 
 
 def _bet(
-    target: Target,
-    group: NDArray[np.float64],
-    answers: int,
-    trials: int,
-    alpha: float,
-    rng: np.random.Generator,
+    target: Target, group: NDArray[np.float64], answers: int, trials: int, alpha: float, rng: np.random.Generator
 ) -> dict[str, float]:
     """The adversary knows both groups, centres answers between their means, and looks at nothing but the answers."""
     claim = target.claim.composed(answers)
@@ -152,28 +134,23 @@ def _bet(
 def figures(data: dict[str, Any]) -> list[Figure]:
     """The error of the reading, and the advantage of the bet, against the number of answers."""
     everybody, small = data["measured"]["everybody"], data["measured"]["small_group"]
-    reading = Panel(
-        title=f"reading n = {everybody['people']:,} off the noise, ε = {EPSILON:g} an answer",
-        x_label="number of answers",
-        y_label="relative error of the estimated n (median)",
+    reading = panel(
+        f"reading n = {everybody['people']:,} off the noise, ε = {EPSILON:g} an answer",
+        "number of answers",
+        "relative error of the estimated n (median)",
+        [line(label, role, everybody["answers"], everybody["errors"][make.__name__]) for make, label, role in READ_OFF],
         x_scale="log",
         y_scale="log",
-        series=[
-            line(label, role, everybody["answers"], everybody["errors"][make.__name__])
-            for make, label, role in READ_OFF
-        ],
     )
     bets = [
         estimate_series(small["rows"][make.__name__], _column(small, make.__name__, "answers"), label, role)
         for make, label, role in BET_ON
     ]
-    betting = Panel(
-        title=f"{small['people'] - 1} or {small['people']} people ({SMALL_GROUP}), ε = {SMALL_EPSILON:g} an answer",
-        x_label="number of answers",
-        y_label="distinguishing advantage P[E] − Q[E]",
-        x_scale="log",
-        y_scale="symlog",
-        series=[
+    betting = panel(
+        f"{small['people'] - 1} or {small['people']} people ({SMALL_GROUP}), ε = {SMALL_EPSILON:g} an answer",
+        "number of answers",
+        "distinguishing advantage P[E] − Q[E]",
+        [
             *bets,
             line(
                 "ceiling of the composed claim",
@@ -182,14 +159,11 @@ def figures(data: dict[str, Any]) -> list[Figure]:
                 _column(small, NAIVE.__name__, "ceiling"),
             ),
         ],
+        x_scale="log",
+        y_scale="symlog",
     )
-    return [
-        Figure(
-            name="local_sensitivity",
-            caption="Left: how well n is read off the scale of the noise. Right: how well that tells neighbours apart.",
-            panels=[reading, betting],
-        )
-    ]
+    caption = "Left: how well n is read off the scale of the noise. Right: how well that tells neighbours apart."
+    return [figure("local_sensitivity", caption, [reading, betting])]
 
 
 def _column(small: dict[str, Any], target: str, name: str) -> list[float]:
@@ -206,7 +180,9 @@ def explain(data: dict[str, Any]) -> str:
         finding["verdict"] == Verdict.VIOLATED and finding["answers"] == 1 and finding["target"] == NAIVE.__name__
         for finding in data["findings"]
     )
-    return PARAGRAPH.format(
+    return PARAGRAPHS["local_sensitivity"].format(
+        rows=rows,
+        most=most,
         upper=bounds_of(NAIVE(EPSILON))[1],
         many=everybody["answers"][-1],
         everybody=everybody["people"],
@@ -214,11 +190,6 @@ def explain(data: dict[str, Any]) -> str:
         group=small["people"],
         status=SMALL_GROUP,
         epsilon=SMALL_EPSILON,
-        one_advantage=rows[0]["estimate"],
-        one_ceiling=rows[0]["ceiling"],
-        most_shown=most["answers"],
-        most_advantage=most["estimate"],
-        most_ceiling=most["ceiling"],
         repaired=min(errors[-1] for name, errors in everybody["errors"].items() if name != NAIVE.__name__),
         refuted="refute" if is_refuted else "were too few to refute",
         audited=EPSILON,

@@ -18,7 +18,8 @@ from attacklab.model.floats import format_of_type
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
-from experiments.common.curves import advantage_of, advantage_series, claimed_epsilon, findings_of, line, marks
+from experiments.common import curves
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, sweep
 from experiments.targets import gaussians as targets
 
@@ -45,17 +46,6 @@ DENSITIES: tuple[tuple[Model, type[Any], str], ...] = (
     (samplers.ZIGGURAT, np.float32, "numpy ziggurat, binary32"),
 )
 BINADES = tuple(range(-14, 2))
-PARAGRAPH = """\
-Every Gaussian sampler maps uniforms on a grid to only some of the floating-point numbers. Inverting it shows whether
-an output can come from a given true answer: the model of the right sampler recognises at least {own:.4f} of its own
-outputs. At ε = 1 and δ = 10⁻⁵, the best bet against the ideal mechanism has advantage {ideal_one:.3f} on one answer
-and {ideal_two:.3f} on two. A pair of Box–Muller or polar outputs, Python's random.gauss and numpy's RandomState among
-them, gives {pairs}; SciPy's inverse CDF gives {inverse} on a single answer. numpy's present ziggurat is different:
-above 2⁻⁶ standard deviations nearly every number is a multiple of the step of one of its 256 layers, so membership
-says nothing there. What remains is the multiplication by σ and the addition, which leave holes with every sampler:
-{ziggurat}, and {least} at ε = {epsilon:g}, where the ideal mechanism gives {ideal_least:.4f}. A single output of
-Box–Muller could be inverted only by trying its 2⁵³ radii, and nearly every number would be found. The exact mechanism
-shows {exact_one}; no model of a pair promises anything there."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -111,12 +101,15 @@ def ideal_advantage(epsilon: float, answers: int) -> float:
 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against ε for one answer and for two, what is recognised, and how dense it is."""
+    caption = (
+        "Above: advantage of the bet 'reachable from 0 only' at δ = 10⁻⁵. Below: outputs that the model of "
+        "each sampler recognises at ε = 1, and the share of all numbers that a sampler can produce."
+    )
     return [
-        Figure(
-            name="low_bit_gaussian",
-            caption="Above: advantage of the bet 'reachable from 0 only' at δ = 10⁻⁵. Below: outputs that the model of "
-            "each sampler recognises at ε = 1, and the share of all numbers that a sampler can produce.",
-            panels=[_advantages(data, 1), _advantages(data, 2), _recognised_panel(data), _density_panel(data)],
+        curves.figure(
+            "low_bit_gaussian",
+            caption,
+            [_advantages(data, 1), _advantages(data, 2), _recognised_panel(data), _density_panel(data)],
         )
     ]
 
@@ -124,67 +117,72 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 def _advantages(data: dict[str, Any], answers: int) -> Panel:
     epsilons = data["measured"]["epsilons"]
     measured = [
-        advantage_series(_of(data, make, answers), lambda one: one.claim.nominal.epsilon / answers, label, role)
+        curves.advantage_series(_of(data, make, answers), lambda one: one.claim.nominal.epsilon / answers, label, role)
         for make, label, role, model in TARGETS
         if model.answers == answers
     ]
     ideal = [ideal_advantage(epsilon, answers) for epsilon in epsilons]
     ceiling = [PrivacyClaim(epsilon, targets.DELTA).composed(answers).ceiling for epsilon in epsilons]
-    return Panel(
-        title=f"answers 0 and 1, {('one output', 'two outputs in a row')[answers - 1]}",
-        x_label="claimed ε of an output",
-        y_label="distinguishing advantage P[E] − Q[E]",
+    series = [
+        *measured,
+        curves.line("ideal mechanism, best bet", Role.IDEAL, epsilons, ideal),
+        curves.line("ceiling of the claim", Role.CEILING, epsilons, ceiling),
+    ]
+    return curves.panel(
+        f"answers 0 and 1, {('one output', 'two outputs in a row')[answers - 1]}",
+        "claimed ε of an output",
+        "distinguishing advantage P[E] − Q[E]",
+        series,
         x_scale="log",
-        series=[
-            *measured,
-            line("ideal mechanism, best bet", Role.IDEAL, epsilons, ideal),
-            line("ceiling of the claim", Role.CEILING, epsilons, ceiling),
-        ],
     )
 
 
 def _recognised_panel(data: dict[str, Any]) -> Panel:
     places = list(reversed(range(len(TARGETS))))
     own, other = zip(*data["measured"]["recognised"], strict=True)
-    return Panel(
-        title="outputs that could have come from f(D) = 0, ε = 1",
-        x_label="share of outputs (or pairs)",
-        y_label="",
+    series = [
+        curves.marks("truly from f(D) = 0", Role.NAIVE, own, places),
+        curves.marks("truly from f(D) = 1", Role.OTHER, other, places),
+    ]
+    return curves.panel(
+        "outputs that could have come from f(D) = 0, ε = 1",
+        "share of outputs (or pairs)",
+        "",
+        series,
         y_names=[label for _, label, _, _ in reversed(TARGETS)],
-        series=[
-            marks("truly from f(D) = 0", Role.NAIVE, own, places),
-            marks("truly from f(D) = 1", Role.OTHER, other, places),
-        ],
     )
 
 
 def _density_panel(data: dict[str, Any]) -> Panel:
     sizes = [1.5 * 2.0**binade for binade in data["measured"]["binades"]]
-    return Panel(
-        title="what a sampler can produce",
-        x_label="modulus of the noise, in σ",
-        y_label="share of all numbers (or pairs)",
+    series = [
+        curves.line(label, Role.NAIVE, sizes, shares)
+        for (_, _, label), shares in zip(DENSITIES, data["measured"]["density"], strict=True)
+    ]
+    return curves.panel(
+        "what a sampler can produce",
+        "modulus of the noise, in σ",
+        "share of all numbers (or pairs)",
+        series,
         x_scale="log",
-        series=[
-            line(label, Role.NAIVE, sizes, shares)
-            for (_, _, label), shares in zip(DENSITIES, data["measured"]["density"], strict=True)
-        ],
     )
 
 
 def _of(data: dict[str, Any], make: Maker, answers: int) -> list[Finding]:
-    return [one for one in findings_of(data, make.__name__) if one.answers == answers]
+    return [one for one in curves.findings_of(data, make.__name__) if one.answers == answers]
 
 
 def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 1 and at the least ε, and why."""
 
     def at(make: Maker, answers: int, epsilon: float = 1.0) -> Estimate:
-        return advantage_of(next(one for one in _of(data, make, answers) if claimed_epsilon(one) == answers * epsilon))
+        return curves.advantage_of(
+            next(one for one in _of(data, make, answers) if curves.claimed_epsilon(one) == answers * epsilon)
+        )
 
     pairs = [at(make, 2).estimate for make, _, _, model in TARGETS if model.answers == 2]
     recognised = zip(data["measured"]["recognised"], TARGETS, strict=True)
-    return PARAGRAPH.format(
+    return PARAGRAPHS["low_bit_gaussian"].format(
         own=min(own for (own, _), (_, _, role, _) in recognised if role is Role.NAIVE),
         ideal_one=ideal_advantage(1.0, 1),
         ideal_two=ideal_advantage(1.0, 2),

@@ -12,7 +12,8 @@ from attacklab.auditing.attacks.samplers.laplace import TEXTBOOK, reachable
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.common.curves import advantage_at, advantage_panel, advantages_by_epsilon, ideal_laplace_series
+from experiments.common import curves
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, Rows, sweep
 
 QUESTION = "Do the low bits of a noisy answer tell which database it came from?"
@@ -25,14 +26,6 @@ TARGETS: Rows = (
     (targets.exact_discrete_laplace, "exact, discrete Laplace", Role.EXACT),
     (targets.exact_rounded_laplace, "exact, rounded ideal Laplace", Role.EXACT),
 )
-PARAGRAPH = """\
-Laplace noise that is computed as the logarithm of a uniform on a grid leaves holes: most doubles cannot be produced
-from a given true answer, and the holes of neighbouring answers differ. A double that one answer can produce and its
-neighbour cannot proves which database it came from. At ε = 0.01, where the claim allows {ceiling:.4f}, the textbook's
-inverse CDF gives {textbook} and numpy {numpy}; the exact mechanisms give {discrete} and {rounded}. An attack that
-takes every multiple of 2^−53 for a possible uniform gets about 0.60. The arithmetic of both samplers leaves only some
-of those, and an attack that knows it gets about 0.80. The picture shows why: each mark is a double that the sampler
-can produce, and few stand in both rows. More noise does not help, because the holes scale with it."""
 ANSWERS = (0.0, 1.0)
 HOLES_AT = 150.0
 HOLES_EPSILON = 0.01
@@ -56,16 +49,11 @@ def _holes() -> dict[str, list[bool]]:
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against ε, and the picture of the holes."""
     epsilons = data["measured"]["epsilons"]
-    ideal = ideal_laplace_series("ideal mechanism, best bet", epsilons)
-    series = [*advantages_by_epsilon(data, TARGETS), ideal]
-    advantage = advantage_panel("answers 0 and 1, sensitivity 1", series, epsilons)
-    return [
-        Figure(
-            name="low_bit_laplace",
-            caption="Left: advantage of the bet 'reachable from 0 only'. Right: which doubles can be produced at all.",
-            panels=[advantage, _holes_panel(data)],
-        )
-    ]
+    ideal = curves.ideal_laplace_series("ideal mechanism, best bet", epsilons)
+    series = [*curves.advantages_by_epsilon(data, TARGETS), ideal]
+    advantage = curves.advantage_panel("answers 0 and 1, sensitivity 1", series, epsilons)
+    caption = "Left: advantage of the bet 'reachable from 0 only'. Right: which doubles can be produced at all."
+    return [curves.figure("low_bit_laplace", caption, [advantage, _holes_panel(data)])]
 
 
 def _holes_panel(data: dict[str, Any]) -> Panel:
@@ -79,15 +67,16 @@ def _holes_panel(data: dict[str, Any]) -> Panel:
         )
 
     only = [sorted(sets[0] - sets[1]), sorted(sets[1] - sets[0])]
-    return Panel(
-        title=f"the {HOLES_SHOWN} doubles from {HOLES_AT:g} upwards, textbook sampler, ε = {HOLES_EPSILON:g}",
-        x_label=f"units in the last place above {HOLES_AT:g}",
-        y_label="",
+    series = [
+        marks("from one answer only: a proof", Role.NAIVE, only),
+        marks("from both", Role.OTHER, [sorted(sets[0] & sets[1])] * 2),
+    ]
+    return curves.panel(
+        f"the {HOLES_SHOWN} doubles from {HOLES_AT:g} upwards, textbook sampler, ε = {HOLES_EPSILON:g}",
+        f"units in the last place above {HOLES_AT:g}",
+        "",
+        series,
         y_names=[f"can come from f(D) = {float(answer):g}" for answer, _ in rows],
-        series=[
-            marks("from one answer only: a proof", Role.NAIVE, only),
-            marks("from both", Role.OTHER, [sorted(sets[0] & sets[1])] * 2),
-        ],
     )
 
 
@@ -95,9 +84,9 @@ def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 0.01, and why."""
 
     def at(make: Maker, epsilon: float) -> str:
-        return f"{advantage_at(data, make, epsilon):.3f}"
+        return f"{curves.advantage_at(data, make, epsilon):.3f}"
 
-    return PARAGRAPH.format(
+    return PARAGRAPHS["low_bit_laplace"].format(
         ceiling=math.tanh(0.005),
         textbook=at(targets.naive_laplace_inverse_cdf, 0.01),
         numpy=at(targets.naive_laplace_numpy, 0.01),

@@ -51,6 +51,8 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.reporting.proofs import PROOFS, RECORD
 from experiments import targets
+from experiments.common.curves import figure
+from experiments.common.paragraphs import PARAGRAPHS
 
 QUESTION = "Which attack refutes the claim of which implementation?"
 
@@ -123,12 +125,7 @@ MANY_OUTPUTS: Mapping[str, int] = {
 }
 """Targets whose flaw shows only in thousands of outputs, and how many trials quick runs give them."""
 
-SLOWEST = (
-    "exact_exponential_base2",
-    "exact_exponential_noisy_max",
-    "exact_laplace_noisy_max",
-    "exact_laplace_on_grid",
-)
+SLOWEST = ("exact_exponential_base2", "exact_exponential_noisy_max", "exact_laplace_noisy_max", "exact_laplace_on_grid")
 """Targets that quick runs leave out."""
 
 VERDICTS = {
@@ -156,21 +153,6 @@ SMALLER_ATTACKS = tuple(SMALLER.get(attack.name, attack) for attack in ALL_ATTAC
 
 FARTHEST = 1 << 12
 """At the utility −FARTHEST an outcome's weight is lost beside that of 0 in every format."""
-
-PARAGRAPH = """\
-{attacks} attacks were run against {naive} naive and {exact} exact targets, made for ε = {epsilon:g}, with one α for
-all. Outputs alone refute {by_samples} of the naive ones; by attack: {by_attack}; no other attack refutes any. Refuted
-only by an exact law, through probabilities that no feasible number of trials would show: {law_only}. Refuted only by
-an adversary who also counts the random bits that an output took: {work_only}. Not refuted here: {unseen}. Bits are
-counted only for {counted}: the exact ones promise the same work for every output; no other claim says anything about
-work. Of the exact ones {accused} refuted; {sought} exact laws were sought: they prove the claims of {proved} on a
-pair of neighbours, and those of {with_slack} with 2^−58 added to δ; they leave open those of {undecided}, for which
-an enumeration of {runs} runs is too short. Proved for every pair of neighbours, by
-[certificates](../reports/proofs/index.md) that a separate program accepts: {certified} of {exact} exact
-targets{uncertified}. A grey cell means only that an advantage as large as the number in it would have been detected.
-Up to {trials} trials were run for each pair and event{more}. For targets whose draws are expensive
-({costly}), at most {outcomes} outcomes and {records} records were tried, and for some of them ({spared}) no more than
-{few_trials} trials."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -335,7 +317,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             column_names=[HEADINGS.get(column, column.replace("_", " ")) for column in columns],
             cells=cells,
         )
-        drawn.append(Figure(name=f"matrix_{variant}", caption=caption, panels=[matrix]))
+        drawn.append(figure(f"matrix_{variant}", caption, [matrix]))
     return drawn
 
 
@@ -400,11 +382,11 @@ def explain(data: dict[str, Any]) -> str:
     ]
     refuted = {attack: sum(attack in by[name] for name in naive) for attack in measured["attacks"]}
     uncertified = [name for name in exact if name not in certified]
-    return PARAGRAPH.format(
+    return PARAGRAPHS["matrix"].format(
+        measured=measured,
         attacks=len(measured["attacks"]),
         naive=len(naive),
         exact=len(exact),
-        epsilon=measured["epsilon"],
         by_samples=sum(bool(by[name] - {EXACT_LAW, WORK.name}) for name in naive),
         by_attack=_listed([f"{attack} {count}" for attack, count in refuted.items() if count]),
         law_only=_listed([f"{name} (δ = {_law_delta(data, name):.2g})" for name in naive if by[name] == {EXACT_LAW}]),
@@ -416,16 +398,11 @@ def explain(data: dict[str, Any]) -> str:
         proved=sum(laws.get(name) is Verdict.PROVED for name in exact),
         with_slack=sum(laws.get(name) is Verdict.PROVED_WITH_SLACK for name in exact),
         undecided=_listed([name for name in exact if laws.get(name) is Verdict.INCONCLUSIVE]),
-        runs=measured["runs"],
         certified=len(certified),
         uncertified=f"; the others are {_listed(uncertified)}" if uncertified else "",
-        trials=measured["trials"],
         more="".join(f", {trials} for {name}" for name, trials in measured["more_trials"].items()),
         costly=_listed(measured["costly"]),
         spared=_listed(measured["spared"]),
-        few_trials=measured["few_trials"],
-        outcomes=measured["outcomes"],
-        records=measured["records"],
     )
 
 

@@ -15,9 +15,10 @@ from gmpy2 import mpq
 
 from attacklab.laws import Bounds, Limits, enumerate_law, exp_bounds
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role
+from attacklab.reporting.figures import Figure, Role
 from experiments.common.bounds import as_floats, middle
-from experiments.common.curves import line, marks
+from experiments.common.curves import figure, line, marks, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.core.term import Mechanism
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
@@ -43,17 +44,6 @@ FORMULAS = {
     "laplace": "discrete Laplace noise, by its series",
     "continuous": "¼·(2 + t)·e^−t, continuous Laplace noise",
 }
-PARAGRAPH = """\
-Two outcomes at gap t, in units of 2Δu/ε. At t = {gap:g} the exact law of report noisy max picks the worse one with
-probability {gumbel:.3f} under Gumbel noise, {exponential:.3f} under one-sided exponential noise and {laplace:.3f}
-under discrete Laplace noise (which happens to meet the exponential mechanism there). Over {gaps} gaps up to
-{greatest:g} the law under Gumbel noise lies within {gumbel_error:.1e} of the exponential mechanism's 1/(1 + e^t), the
-law under exponential noise within {exponential_error:.1e} of permute-and-flip's ½·e^−t, and the law under discrete
-Laplace noise within {laplace_error:.1e} of the series for it: certified bounds, of the size of the mass that the
-enumerations left open. From the exponential mechanism the law under exponential noise is {theorem:.3f} away at t =
-{farthest:g}, so that Theorem 3.13 of Dwork and Roth, by which it is 0, does not hold. The error is on the good side:
-of two outcomes exponential noise picks the worse one no more often than the exponential mechanism, with the same ε.
-Continuous Laplace noise would lie up to {discrete:.3f} from the discrete noise."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -145,24 +135,23 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         [upper for _, upper in measured["theorem_3_13"][1:]],
     )
     panels = [
-        Panel(
-            title="Exact laws (marks) and closed forms (lines)",
-            x_label="gap t of the two utilities, in units of 2Δu/ε",
-            y_label="probability of the worse outcome",
+        panel(
+            "Exact laws (marks) and closed forms (lines)",
+            "gap t of the two utilities, in units of 2Δu/ε",
+            "probability of the worse outcome",
+            [*laws, *formulas],
             y_scale="log",
-            series=[*laws, *formulas],
         ),
-        Panel(
-            title="Distance of law and closed form, certified upper bound",
-            x_label="gap t of the two utilities, in units of 2Δu/ε",
-            y_label="difference of the probabilities",
+        panel(
+            "Distance of law and closed form, certified upper bound",
+            "gap t of the two utilities, in units of 2Δu/ε",
+            "difference of the probabilities",
+            [*distances, theorem],
             y_scale="log",
-            series=[*distances, theorem],
         ),
     ]
-    return [
-        Figure(name="noisy_max_laws", caption="Report noisy max between two outcomes, by its noise.", panels=panels)
-    ]
+    caption = "Report noisy max between two outcomes, by its noise."
+    return [figure("noisy_max_laws", caption, panels)]
 
 
 def _middles(bounds: Sequence[list[float]]) -> list[float]:
@@ -174,7 +163,7 @@ def explain(data: dict[str, Any]) -> str:
     measured = data["measured"]
     at = measured["gaps"].index(1.0)
     farthest = max(range(len(measured["gaps"])), key=lambda i: measured["theorem_3_13"][i][0])
-    return PARAGRAPH.format(
+    return PARAGRAPHS["noisy_max_laws"].format(
         gap=measured["gaps"][at],
         **{name: middle(measured["worse"][name][at]) for name in MECHANISMS},
         gaps=len(measured["gaps"]),

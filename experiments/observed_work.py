@@ -24,16 +24,8 @@ from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Outputs, Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.common.curves import (
-    advantage_of,
-    advantage_series,
-    ceiling_series,
-    claimed_epsilon,
-    finding_at,
-    findings_of,
-    line,
-    marks,
-)
+from experiments.common import curves
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.targets.making import of_term
 from mechanisms.laplace.exact import exact_two_sided_geometric
 from mechanisms.laplace.naive import naive_two_sided_geometric
@@ -47,20 +39,6 @@ ANSWERS = (RANGE // 2 + 1, RANGE // 2)
 PAIR = NeighbouringPair(*ANSWERS, None)
 """Integers, which `NeighbouringPair.answers` would make doubles of."""
 GREATEST_NOISE = 5
-PARAGRAPH = """\
-A geometric variate that is counted in a loop takes one uniform for every step, and the difference of two of them is
-the noise: the output plus the number of uniforms has the parity of the true answer. An adversary who counts the random
-bits that the naive mechanism drew tells neighbours apart with advantage {naive:.3f} at ε = 1, where the claim allows
-{ceiling:.3f} and the output alone nearly reaches that. Against the sampler of fixed work, every draw of which takes
-{bits} bits, the same adversary has {fixed:.3f}. Time shows the same, less sharply."""
-TIMINGS_PARAGRAPH = """\
-Time shows what counted bits show, less sharply. At ε = 1, measured in turns, a naive draw took {shortest:.1f} µs for
-noise 0 and {longest:.1f} µs for noise ±{greatest}; a draw of fixed work took {fixed_shortest:.1f} and
-{fixed_longest:.1f} µs. Among trials with the same output, the median times of the two answers are {naive_apart:.0f} ns
-apart for the naive mechanism (t = {naive_t:.1f}, p = {naive_p:.2g}) and {fixed_apart:.0f} ns for fixed work (t =
-{fixed_t:.1f}, p = {fixed_p:.2g}): bits and comparisons are fixed, the time of Python's long integers is only nearly so.
-The best bet on output and time, chosen on one half of the trials and judged on the other, has advantage
-{naive_timed:.3f} against the naive mechanism and {fixed_timed:.3f} against fixed work."""
 
 
 def naive_geometric(epsilon: float = 1.0) -> Target:
@@ -126,68 +104,56 @@ def _microseconds(sides: Iterable[Outputs], noise: int) -> float:
 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage of counted work against ε."""
-    return [
-        Figure(
-            name="observed_work",
-            caption="Output and work of two-sided geometric noise on answers one apart; bands are confidence bounds.",
-            panels=[_advantages(data)],
-        )
-    ]
+    caption = "Output and work of two-sided geometric noise on answers one apart; bands are confidence bounds."
+    return [curves.figure("observed_work", caption, [_advantages(data)])]
 
 
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage of time, and time by noise."""
-    return [
-        Figure(
-            name="observed_time",
-            caption="Output and time of two-sided geometric noise on answers one apart.",
-            panels=[_timed_advantages(data), _times(data)],
-        )
-    ]
+    caption = "Output and time of two-sided geometric noise on answers one apart."
+    return [curves.figure("observed_time", caption, [_timed_advantages(data), _times(data)])]
 
 
 def _advantages(data: dict[str, Any]) -> Panel:
     counted = [
-        advantage_series(findings_of(data, observe(make()).name), claimed_epsilon, label, role)
+        curves.advantage_series(curves.findings_of(data, observe(make()).name), curves.claimed_epsilon, label, role)
         for make, observe, label, role in OBSERVED
     ]
-    return Panel(
-        title="Advantage of an adversary who counts the work",
-        x_label="claimed ε",
-        y_label="distinguishing advantage P[E] − Q[E]",
-        series=[*counted, _output_alone(), ceiling_series(EPSILONS)],
+    return curves.panel(
+        "Advantage of an adversary who counts the work",
+        "claimed ε",
+        "distinguishing advantage P[E] − Q[E]",
+        [*counted, _output_alone(), curves.ceiling_series(EPSILONS)],
     )
 
 
 def _timed_advantages(data: dict[str, Any]) -> Panel:
     timed = [
-        marks(f"{label}, output and time", role, [TIMED], [data["timings"][make.__name__]["advantage"]["estimate"]])
+        curves.marks(
+            f"{label}, output and time", role, [TIMED], [data["timings"][make.__name__]["advantage"]["estimate"]]
+        )
         for make, label, role in TARGETS
     ]
-    return Panel(
-        title="Advantage of an adversary who times the work",
-        x_label="claimed ε",
-        y_label="distinguishing advantage P[E] − Q[E]",
-        series=[*timed, _output_alone(), ceiling_series(EPSILONS)],
+    return curves.panel(
+        "Advantage of an adversary who times the work",
+        "claimed ε",
+        "distinguishing advantage P[E] − Q[E]",
+        [*timed, _output_alone(), curves.ceiling_series(EPSILONS)],
     )
 
 
 def _output_alone() -> Series:
     """The advantage of the better guess from the ideal output: (1 − q)/(1 + q) for q = e^−ε."""
     y = [-math.expm1(-epsilon) / (1 + math.exp(-epsilon)) for epsilon in EPSILONS]
-    return line("ideal mechanism, output alone", Role.IDEAL, EPSILONS, y)
+    return curves.line("ideal mechanism, output alone", Role.IDEAL, EPSILONS, y)
 
 
 def _times(data: dict[str, Any]) -> Panel:
-    return Panel(
-        title=f"Measured time by noise, ε = {TIMED:g}",
-        x_label="|noise|",
-        y_label="median time of a draw in µs",
-        series=[
-            line(label, role, range(GREATEST_NOISE + 1), data["timings"][make.__name__]["microseconds"])
-            for make, label, role in TARGETS
-        ],
-    )
+    series = [
+        curves.line(label, role, range(GREATEST_NOISE + 1), data["timings"][make.__name__]["microseconds"])
+        for make, label, role in TARGETS
+    ]
+    return curves.panel(f"Measured time by noise, ε = {TIMED:g}", "|noise|", "median time of a draw in µs", series)
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -195,31 +161,20 @@ def explain(data: dict[str, Any]) -> str:
 
     def counted(place: int) -> float:
         make, observe, _, _ = OBSERVED[place]
-        return advantage_of(finding_at(data, observe(make()).name, TIMED)).estimate
+        return curves.advantage_of(curves.finding_at(data, observe(make()).name, TIMED)).estimate
 
-    return PARAGRAPH.format(
-        naive=counted(0),
-        ceiling=PrivacyClaim(TIMED).ceiling,
-        bits=data["measured"]["bits"],
-        fixed=counted(1),
+    return PARAGRAPHS["observed_work"].format(
+        naive=counted(0), ceiling=PrivacyClaim(TIMED).ceiling, bits=data["measured"]["bits"], fixed=counted(1)
     )
 
 
 def explain_timings(data: dict[str, Any]) -> str:
     """Say what the time gives away."""
     naive, fixed = (data["timings"][make.__name__] for make, _, _ in TARGETS)
-    return TIMINGS_PARAGRAPH.format(
-        shortest=naive["microseconds"][0],
+    return PARAGRAPHS["observed_work_timings"].format(
+        naive=naive,
+        fixed=fixed,
         longest=naive["microseconds"][-1],
         greatest=GREATEST_NOISE,
-        fixed_shortest=fixed["microseconds"][0],
         fixed_longest=fixed["microseconds"][-1],
-        naive_t=naive["test"]["t"],
-        naive_p=naive["test"]["p_value"],
-        naive_apart=naive["nanoseconds_apart"],
-        fixed_apart=fixed["nanoseconds_apart"],
-        fixed_t=fixed["test"]["t"],
-        fixed_p=fixed["test"]["p_value"],
-        naive_timed=naive["advantage"]["estimate"],
-        fixed_timed=fixed["advantage"]["estimate"],
     )

@@ -24,9 +24,10 @@ from scipy.sparse.csgraph import maximum_flow
 
 from attacklab.laws import Limits, enumerate_law, smallest_epsilon
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role
-from experiments.common.curves import line, marks
+from attacklab.reporting.figures import Figure, Role
+from experiments.common.curves import figure, line, marks, panel
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
+from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.published import discrete_laplace
 
 QUESTION = "What does an ε for the edges of a graph promise to its people, and what does an ε for people cost?"
@@ -34,19 +35,6 @@ QUESTION = "What does an ε for the edges of a graph promise to its people, and 
 EPSILON = 1
 MOST_FRIENDS = max(degrees(CLUB).values())
 BOUNDS = range(1, MOST_FRIENDS + 1)
-
-PARAGRAPH = """\
-The {people} people of a karate club have {edges} friendships. Discrete Laplace noise of scale 1/ε on their number
-keeps ε = {epsilon:g} for each friendship. For a person it is another promise: the laws with and without the d
-friendships of somebody need dε, {least:.3f} for those with one friend and {most:.3f} for the one with {most_friends}:
-group privacy, reached exactly. Noise for whatever friends a person may have, of scale {widest}/ε, is off by
-{node_error:.0%} of the answer on average, where noise for edges is off by {edge_error:.1%}. Bounding friends first
-helps only if one person cannot move what is left by more than the bound. Leaving out everybody with more than D
-friends looks as if one person could move the rest by D; befriending the people who have exactly D takes them out with
-all of their friendships, and the count moves by up to {naive:.0f} at D = {naive_at}. The largest fractional subgraph
-with at most D friendships a person moved by at most D under the same {tried} rewirings ({flow_share:.0%} of D at most).
-At its best, D = {best_at}, it is off by at most {flow_error:.0%}; but who picks D by looking at the graph has to pay
-for that look, too."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -126,31 +114,31 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     measured = data["measured"]
     friends, bounds = measured["friends"], measured["bounds"]
     panels = [
-        Panel(
-            title=f"Noise that hides an edge with ε = {EPSILON:g}",
-            x_label="friends of a person, d",
-            y_label="ε that hiding the person needs",
-            series=[
+        panel(
+            f"Noise that hides an edge with ε = {EPSILON:g}",
+            "friends of a person, d",
+            "ε that hiding the person needs",
+            [
                 marks("exact laws", Role.EXACT, friends, measured["epsilon"]),
                 line("group privacy, dε", Role.IDEAL, friends, [d * EPSILON for d in friends]),
                 line("claimed, for edges", Role.CEILING, friends, [EPSILON] * len(friends)),
             ],
         ),
-        Panel(
-            title="What one person moves",
-            x_label="bound on friends, D",
-            y_label="change of the count",
-            series=[
+        panel(
+            "What one person moves",
+            "bound on friends, D",
+            "change of the count",
+            [
                 line("people above D left out", Role.NAIVE, bounds, measured["naive_move"]),
                 line("largest fractional subgraph", Role.EXACT, bounds, measured["flow_move"]),
                 line("noise is scaled to D", Role.CEILING, bounds, bounds),
             ],
         ),
-        Panel(
-            title=f"The price at ε = {EPSILON:g}",
-            x_label="bound on friends, D",
-            y_label="mean error / number of edges",
-            series=[
+        panel(
+            f"The price at ε = {EPSILON:g}",
+            "bound on friends, D",
+            "mean error / number of edges",
+            [
                 line("people, by the fractional subgraph", Role.EXACT, bounds, errors(measured)),
                 line("people, unbounded", Role.OTHER, bounds, [_error(PEOPLE - 1)] * len(bounds)),
                 line("edges", Role.IDEAL, bounds, [_error(1)] * len(bounds)),
@@ -158,7 +146,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         ),
     ]
     caption = "A private number of friendships: edges protected, and people."
-    return [Figure(name="people_in_graphs", caption=caption, panels=panels)]
+    return [figure("people_in_graphs", caption, panels)]
 
 
 def _error(sensitivity: int) -> float:
@@ -171,11 +159,11 @@ def explain(data: dict[str, Any]) -> str:
     excess = [move / d for d, move in zip(measured["bounds"], measured["naive_move"], strict=True)]
     worst = max(range(len(excess)), key=excess.__getitem__)
     off = errors(measured)
-    return PARAGRAPH.format(
+    return PARAGRAPHS["people_in_graphs"].format(
+        measured=measured,
         people=PEOPLE,
         edges=len(CLUB),
         epsilon=EPSILON,
-        least=measured["epsilon"][0],
         most=measured["epsilon"][-1],
         most_friends=measured["friends"][-1],
         widest=PEOPLE - 1,
@@ -183,7 +171,6 @@ def explain(data: dict[str, Any]) -> str:
         edge_error=_error(1),
         naive=measured["naive_move"][worst],
         naive_at=measured["bounds"][worst],
-        tried=measured["tried"],
         flow_share=max(move / d for d, move in zip(measured["bounds"], measured["flow_move"], strict=True)),
         best_at=measured["bounds"][off.index(min(off))],
         flow_error=min(off),

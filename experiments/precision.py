@@ -13,15 +13,8 @@ from attacklab.model.findings import Estimate, Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.common.curves import (
-    advantage_of,
-    advantage_panel,
-    advantage_series,
-    claimed_epsilon,
-    findings_of,
-    ideal_laplace_series,
-    line,
-)
+from experiments.common import curves
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, Rows, sweep
 
 QUESTION = "Does adding noise to f(D) give f(D) away, whatever sampler the noise comes from?"
@@ -44,16 +37,6 @@ GRIDS_OF = (
     (targets.exact_rounded_laplace, 0.0, "exact, f(D) = 0", Role.EXACT),
     (targets.exact_rounded_laplace, 1.0, "exact, f(D) = 1", Role.EXACT),
 )
-PARAGRAPH = """\
-The sum of f(D) and noise is rounded to the grid of its larger operand. From f(D) = 1 come only multiples of 2^−53,
-whatever the noise is; from f(D) = 0 come finer numbers as well, a share of {odd:.3f} of all answers at ε = 1.
-Everything that f(D) = 1 leaves out adds up to {far} for Laplace noise, so its real ε is at least {epsilon:.2f};
-computed for ideal noise that is rounded once, it is {computed:.3f}. (Where 1/ε is not a power of two, the product
-with it favours even multiples and takes a little away.) More noise makes these answers rarer, but not for answers
-beside a power of two: two answers that differ only in the last bit, where the ideal mechanism hides everything, are
-told apart with advantage {near} at ε = {least:g} as at every other ε. The adversary needs no knowledge of the
-sampler. On a public grid, the exact mechanism's outputs are the same multiples whatever f(D) is, and nothing shows:
-{exact} and {exact_near}."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -102,31 +85,29 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     epsilons = data["measured"]["epsilons"]
     computed = [left_out(epsilon)[1] for epsilon in epsilons]
     far = (
-        line("left out by 1, ideal Laplace noise rounded", Role.OTHER, epsilons, computed),
-        ideal_laplace_series("ideal Laplace, best bet", epsilons),
+        curves.line("left out by 1, ideal Laplace noise rounded", Role.OTHER, epsilons, computed),
+        curves.ideal_laplace_series("ideal Laplace, best bet", epsilons),
     )
-    near = line("ideal mechanism, any bet (below 10⁻¹⁵)", Role.IDEAL, epsilons, [0.0] * len(epsilons))
-    return [
-        Figure(
-            name="precision",
-            caption="Advantage of the bet on what the other answer leaves out, for two pairs; the ε that is "
-            "left of the claim; and how fine the answers are at ε = 1.",
-            panels=[
-                _advantages(data, FAR, "answers 0 and 1, sensitivity 1", *far),
-                _advantages(data, NEAR, "answers 2^k near the noise and the number next below it", near),
-                _epsilon_panel(data),
-                _grids_panel(data),
-            ],
-        )
+    near = curves.line("ideal mechanism, any bet (below 10⁻¹⁵)", Role.IDEAL, epsilons, [0.0] * len(epsilons))
+    caption = (
+        "Advantage of the bet on what the other answer leaves out, for two pairs; the ε that is "
+        "left of the claim; and how fine the answers are at ε = 1."
+    )
+    panels = [
+        _advantages(data, FAR, "answers 0 and 1, sensitivity 1", *far),
+        _advantages(data, NEAR, "answers 2^k near the noise and the number next below it", near),
+        _epsilon_panel(data),
+        _grids_panel(data),
     ]
+    return [curves.figure("precision", caption, panels)]
 
 
 def _advantages(data: dict[str, Any], pair: int, title: str, *computed: Series) -> Panel:
     measured = [
-        advantage_series(map(_oriented, _of_pair(data, make, pair)), claimed_epsilon, label, role)
+        curves.advantage_series(map(_oriented, _of_pair(data, make, pair)), curves.claimed_epsilon, label, role)
         for make, label, role in TARGETS
     ]
-    return advantage_panel(title, [*measured, *computed], data["measured"]["epsilons"])
+    return curves.advantage_panel(title, [*measured, *computed], data["measured"]["epsilons"])
 
 
 def _epsilon_panel(data: dict[str, Any]) -> Panel:
@@ -134,33 +115,23 @@ def _epsilon_panel(data: dict[str, Any]) -> Panel:
     shown = []
     for make, label, role in TARGETS:
         bounds = [max(one.epsilon_lower or 0.0 for one in of_one) for of_one in _by_epsilon(data, make)]
-        shown.append(line(label, role, epsilons, bounds))
-    claim = line("the claim", Role.CEILING, epsilons, epsilons)
-    return Panel(
-        title="either pair",
-        x_label="claimed ε",
-        y_label="lower bound on the real ε",
-        x_scale="log",
-        series=[*shown, claim],
-    )
+        shown.append(curves.line(label, role, epsilons, bounds))
+    claim = curves.line("the claim", Role.CEILING, epsilons, epsilons)
+    return curves.panel("either pair", "claimed ε", "lower bound on the real ε", [*shown, claim], x_scale="log")
 
 
 def _grids_panel(data: dict[str, Any]) -> Panel:
     exponents = [-exponent for exponent in data["measured"]["grid_exponents"]]
-    return Panel(
-        title="Laplace noise, ε = 1",
-        x_label="k",
-        y_label="share of outputs that are multiples of 2^−k",
-        series=[
-            line(label, role, exponents, shares)
-            for (_, _, label, role), shares in zip(GRIDS_OF, data["measured"]["on_grid"], strict=True)
-        ],
-    )
+    series = [
+        curves.line(label, role, exponents, shares)
+        for (_, _, label, role), shares in zip(GRIDS_OF, data["measured"]["on_grid"], strict=True)
+    ]
+    return curves.panel("Laplace noise, ε = 1", "k", "share of outputs that are multiples of 2^−k", series)
 
 
 def _by_epsilon(data: dict[str, Any], make: Maker) -> list[list[Finding]]:
     """The findings of a target, a list of both pairs for each ε."""
-    found = findings_of(data, make.__name__)
+    found = curves.findings_of(data, make.__name__)
     return [[one for one in found if one.claim.nominal.epsilon == epsilon] for epsilon in data["measured"]["epsilons"]]
 
 
@@ -171,7 +142,7 @@ def _of_pair(data: dict[str, Any], make: Maker, pair: int) -> list[Finding]:
 
 def _oriented(finding: Finding) -> Finding:
     """The finding with the pair exchanged where the bet chosen was one on the second answer."""
-    advantage = advantage_of(finding)
+    advantage = curves.advantage_of(finding)
     if advantage.estimate >= 0:
         return finding
     return replace(finding, advantage=Estimate(-advantage.estimate, -advantage.upper, -advantage.lower))
@@ -184,10 +155,10 @@ def explain(data: dict[str, Any]) -> str:
         return next(one for one in _of_pair(data, make, pair) if one.claim.nominal.epsilon == epsilon)
 
     def shown(finding: Finding) -> str:
-        return f"{abs(advantage_of(finding).estimate):.3f}"
+        return f"{abs(curves.advantage_of(finding).estimate):.3f}"
 
     far = at(targets.naive_laplace_numpy, FAR, 1.0)
-    return PARAGRAPH.format(
+    return PARAGRAPHS["precision"].format(
         odd=1 - data["measured"]["on_grid"][0][data["measured"]["grid_exponents"].index(-53)],
         far=shown(far),
         epsilon=far.epsilon_lower,

@@ -20,7 +20,8 @@ from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
-from experiments.common.curves import line, marks
+from experiments.common.curves import figure, line, marks, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import worst_case_precision
 from mechanisms.exponential.base2.weighted_sampling import (
@@ -48,22 +49,6 @@ SAME_LENGTH: Pair = ((4, 4, 4, 2, 1), (2, 2, 2, 2, 1))
 OTHER_LENGTH: Pair = ((4, 4, 4, 4, 4), (4, 2, 2, 2, 2))
 MOST_ROUNDS, QUICK_ROUNDS = 10, 6
 """Laws double in length with each round."""
-PARAGRAPH = """\
-Take three outcomes of weight 1. Algorithms 2 and 4 draw bits r_1, r_2, … and add up r_i·2^(g−i); Algorithm 2 prints
-the sum from i = 0, where there is no bit, and Algorithm 4 from i = 1. The bits that are drawn give the outcomes
-{printed_2} of {tapes} tapes of {bits} bits: the third is never drawn. Printed Algorithm 3, whose dummy outcome ends at
-the wrong place, gives them {printed_3}. All corrected forms give 1/3 each, exactly. In the
-published implementation {full} outcomes of weight 1 and one of cost u share a grid whose precision was searched for
-without the greatest cost, {greatest}, and its comparisons give the first outcome one point too many. The light
-outcome has probability {light} at cost {cost} (ideal: {ideal}) and {breach} at cost {greatest}: only one of two
-neighbours can give that outcome, so no ε holds; at the claimed ε = 2·ln 2 the exact δ is {delta:.2e}. Some 10^5 draws
-show that to an adversary who knows where to look; with a greater cost in place of {greatest} the same breach lies
-beyond any sample. The work done is an output as well. Two databases with totals of {same_totals} differ by an
-advantage of {own:.3f} in what is drawn. An adversary who also sees how many bits it took has {rejection:.3f} with
-Algorithm 2 and {bisection:.3f} with Algorithm 3. Algorithm 4 with at least {rounds} rounds brings that down to
-{hidden:.4f}, while the loop as printed stops at the first draw in range, whatever k is, and fails if none of the k
-draws is in range: {printed_loop:.3f}. If totals lie on either side of a power of two ({other_totals}), a draw takes a
-different number of bits, and no number of rounds hides that: {lengths:.3f}."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -188,18 +173,15 @@ def _advantage(sampler: Callable[..., Any], pair: Pair, *, work: bool = True) ->
 def figures(data: dict[str, Any]) -> list[Figure]:
     """The laws of three equal weights, the light outcome's probability, and what the work tells."""
     return [
-        Figure(
-            name="printed_samplers",
-            caption="Sampling in proportion to weights: exact laws of the printed, published and corrected forms.",
-            panels=[
-                _equal_weights_panel(data["measured"]["equal_weights"]),
-                _published_panel(data["measured"]["published"]),
-            ],
+        figure(
+            "printed_samplers",
+            "Sampling in proportion to weights: exact laws of the printed, published and corrected forms.",
+            [_equal_weights_panel(data["measured"]["equal_weights"]), _published_panel(data["measured"]["published"])],
         ),
-        Figure(
-            name="printed_samplers_work",
-            caption="Exact advantage of an adversary who sees the outcome and how many bits it took.",
-            panels=[_work_panel(data["measured"]["work"])],
+        figure(
+            "printed_samplers_work",
+            "Exact advantage of an adversary who sees the outcome and how many bits it took.",
+            [_work_panel(data["measured"]["work"])],
         ),
     ]
 
@@ -209,33 +191,29 @@ def _equal_weights_panel(laws: dict[str, list[str]]) -> Panel:
         masses = [float(Fraction(mass)) for mass in laws[name]]
         return marks(label, role, list(range(len(masses))), masses)
 
-    return Panel(
-        title="Weights 1, 1, 1",
-        x_label="outcome",
-        y_label="probability",
-        x_names=["first", "second", "third"],
-        series=[
-            series("algorithm_2_printed", "Algorithms 2 and 4 as printed", Role.NAIVE),
-            series("algorithm_3_printed", "Algorithm 3 as printed", Role.NAIVE),
-            series("algorithm_2", "corrected, all three", Role.EXACT),
-            line("ideal mechanism", Role.IDEAL, [0, len(EQUAL) - 1], [1 / len(EQUAL)] * 2),
-        ],
-    )
+    drawn = [
+        series("algorithm_2_printed", "Algorithms 2 and 4 as printed", Role.NAIVE),
+        series("algorithm_3_printed", "Algorithm 3 as printed", Role.NAIVE),
+        series("algorithm_2", "corrected, all three", Role.EXACT),
+        line("ideal mechanism", Role.IDEAL, [0, len(EQUAL) - 1], [1 / len(EQUAL)] * 2),
+    ]
+    return panel("Weights 1, 1, 1", "outcome", "probability", drawn, x_names=["first", "second", "third"])
 
 
 def _published_panel(published: dict[str, Any]) -> Panel:
     def series(name: str, label: str, role: Role) -> Series:
         return line(label, role, published["costs"], [float(Fraction(m)) for m in published[name]])
 
-    return Panel(
-        title=f"{FULL_WEIGHTS} outcomes of weight 1, one of weight 2^−u",
-        x_label="cost u of the light outcome",
-        y_label="probability of the light outcome",
+    drawn = [
+        series("light", "as published", Role.NAIVE),
+        series("light_corrected", "corrected, equal to the ideal mechanism", Role.EXACT),
+    ]
+    return panel(
+        f"{FULL_WEIGHTS} outcomes of weight 1, one of weight 2^−u",
+        "cost u of the light outcome",
+        "probability of the light outcome",
+        drawn,
         y_scale="symlog",
-        series=[
-            series("light", "as published", Role.NAIVE),
-            series("light_corrected", "corrected, equal to the ideal mechanism", Role.EXACT),
-        ],
     )
 
 
@@ -248,23 +226,21 @@ def _work_panel(work: dict[str, Any]) -> Panel:
     def constant(name: str, label: str, role: Role) -> Series:
         return line(label, role, [rounds[0], rounds[-1]], [middle(work[name])] * 2)
 
-    return Panel(
-        title="What the number of bits adds to the outcome",
-        x_label="least number of rounds k",
-        y_label="distinguishing advantage",
-        series=[
-            by_rounds("algorithm_4_printed_loop", "Algorithm 4, loop as printed", Role.NAIVE),
-            by_rounds("algorithm_4", "Algorithm 4 (k = 1: Algorithm 2)", Role.EXACT),
-            by_rounds("other_length", "Algorithm 4, totals of unlike lengths", Role.EXACT),
-            constant("algorithm_3", "Algorithm 3", Role.OTHER),
-            constant("output", "the outcome alone", Role.IDEAL),
-            line(
-                "ceiling of the claim, ε = 2·ln 2",
-                Role.CEILING,
-                [rounds[0], rounds[-1]],
-                [PrivacyClaim(EPSILON).ceiling] * 2,
-            ),
-        ],
+    series = [
+        by_rounds("algorithm_4_printed_loop", "Algorithm 4, loop as printed", Role.NAIVE),
+        by_rounds("algorithm_4", "Algorithm 4 (k = 1: Algorithm 2)", Role.EXACT),
+        by_rounds("other_length", "Algorithm 4, totals of unlike lengths", Role.EXACT),
+        constant("algorithm_3", "Algorithm 3", Role.OTHER),
+        constant("output", "the outcome alone", Role.IDEAL),
+        line(
+            "ceiling of the claim, ε = 2·ln 2",
+            Role.CEILING,
+            [rounds[0], rounds[-1]],
+            [PrivacyClaim(EPSILON).ceiling] * 2,
+        ),
+    ]
+    return panel(
+        "What the number of bits adds to the outcome", "least number of rounds k", "distinguishing advantage", series
     )
 
 
@@ -273,7 +249,7 @@ def explain(data: dict[str, Any]) -> str:
     measured = data["measured"]
     laws, published, work = measured["equal_weights"], measured["published"], measured["work"]
     tapes = 1 << PRINTED_BITS
-    return PARAGRAPH.format(
+    return PARAGRAPHS["printed_samplers"].format(
         printed_2=", ".join(str(Fraction(mass) * tapes) for mass in laws["algorithm_2_printed"]),
         tapes=tapes,
         bits=PRINTED_BITS,

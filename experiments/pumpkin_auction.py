@@ -19,8 +19,9 @@ from gmpy2 import mpq
 
 from attacklab.laws import Bounds, Law, exp_bounds, log_bounds, normalised
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
-from experiments.common.curves import line
+from attacklab.reporting.figures import Figure, Role, Series
+from experiments.common.curves import figure, line, panel
+from experiments.common.paragraphs import PARAGRAPHS
 
 QUESTION = "What does a private price earn, and what does it cost in ε: noise on the best price, or the best utility?"
 
@@ -43,20 +44,6 @@ PRICES = range(1, HIGHEST + 1)
 
 Bids: TypeAlias = Mapping[int, int]
 Auction: TypeAlias = Callable[[Bids], Law]
-
-PARAGRAPH = """\
-With bids of 1.00, 1.00, 1.00 and 3.01 the price 1.00 earns {best:.2f}, a cent more earns {above:.2f}; 3.01 earns
-{high:.2f}, and a cent more nothing. So noise on the best price is dear even where it hides little. With a scale of
-{little:.2f} it earns {little_share:.0%} of the best revenue on average. Where there are many bidders, none of the
-neighbours tried moves the best price, so the laws are the same there; with four bidders one of them does, and the laws
-need ε ≥ {little_epsilon:.3g}. A claim must hold for every database. In the worst case a bidder moves the
-best price by {move:.2f}; noise of that scale over ε = {epsilon:g} keeps the claim (these laws need ε ≥
-{laplace_epsilon:.3f}) and earns {laplace_share:.0%}, from a large crowd as from a small one. The exponential mechanism
-over prices earns {exponential_share:.1%} from {bidders} bidders, and {monotone_share:.1%} if it uses that one more
-bid lowers no revenue, both under the same claim: their laws need ε ≥ {exponential_epsilon:.3f} and
-{monotone_epsilon:.3f}. From four bidders these two earn {few_exponential:.0%} and {few_monotone:.0%}, where a blind
-guess earns {guess:.0%}: one bidder may be the whole difference, and that is what is hidden. (A fixed public price may
-do better, by luck.)"""
 
 
 def revenue(bids: Bids, price: int) -> int:
@@ -178,37 +165,37 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     bidders = [BIDDERS * crowd for crowd in crowds]
     claimed = line("claimed", Role.CEILING, bidders, [EPSILON] * len(bidders))
     panels = [
-        Panel(
-            title="What a price earns from A, F, I and K",
-            x_label="price",
-            y_label="revenue",
-            series=[line("revenue", Role.OTHER, dollars, [r / 100 for r in measured["revenue"]])],
+        panel(
+            "What a price earns from A, F, I and K",
+            "price",
+            "revenue",
+            [line("revenue", Role.OTHER, dollars, [r / 100 for r in measured["revenue"]])],
         ),
-        Panel(
-            title=f"Laws of the price for {BIDDERS * measured['shown']} bidders",
-            x_label="price",
-            y_label="probability",
+        panel(
+            f"Laws of the price for {BIDDERS * measured['shown']} bidders",
+            "price",
+            "probability",
+            series("law", dollars),
             y_scale="log",
-            series=series("law", dollars),
         ),
-        Panel(
-            title="What the private price earns",
-            x_label="bidders",
-            y_label="expected share of the best revenue",
+        panel(
+            "What the private price earns",
+            "bidders",
+            "expected share of the best revenue",
+            series("share", bidders),
             x_scale="log",
-            series=series("share", bidders),
         ),
-        Panel(
-            title="What it costs",
-            x_label="bidders",
-            y_label="ε that the laws of neighbours need",
+        panel(
+            "What it costs",
+            "bidders",
+            "ε that the laws of neighbours need",
+            [*series("epsilon", bidders), claimed],
             x_scale="log",
             y_scale="symlog",
-            series=[*series("epsilon", bidders), claimed],
         ),
     ]
     caption = f"Posted prices of a pumpkin auction at ε = {EPSILON:g}, by exact laws."
-    return [Figure(name="pumpkin_auction", caption=caption, panels=panels)]
+    return [figure("pumpkin_auction", caption, panels)]
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -218,23 +205,16 @@ def explain(data: dict[str, Any]) -> str:
     earns = {name: shares[at] for name, shares in measured["share"].items()}
     epsilon = {name: max(found) for name, found in measured["epsilon"].items()}
     earned = {price: measured["revenue"][price - 1] / 100 for price in (100, 101, 301)}
-    return PARAGRAPH.format(
-        best=earned[100],
-        above=earned[101],
-        high=earned[301],
+    return PARAGRAPHS["pumpkin_auction"].format(
+        earned=earned,
+        earns=earns,
+        measured=measured,
         little=LITTLE / 100,
-        little_share=earns["little"],
         little_epsilon=epsilon["little"],
         move=MOVE / 100,
         epsilon=EPSILON,
         laplace_epsilon=epsilon["laplace"],
-        laplace_share=earns["laplace"],
-        exponential_share=earns["exponential"],
         bidders=BIDDERS * measured["shown"],
-        monotone_share=earns["monotone"],
         exponential_epsilon=epsilon["exponential"],
         monotone_epsilon=epsilon["monotone"],
-        few_exponential=measured["share"]["exponential"][0],
-        few_monotone=measured["share"]["monotone"][0],
-        guess=measured["guess"],
     )

@@ -21,7 +21,8 @@ from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.common.curves import advantage_of, estimate_series, findings_of, ideal_laplace_advantage, line, marks
+from experiments.common import curves
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Rows, audits
 from experiments.targets.making import of_term
 from mechanisms.core.grid import LEAST_EXPONENT, Grid
@@ -40,16 +41,6 @@ SILENT_EPSILON = 4.0
 STEPS = (1, 2, 3, 4, 6, 8, 16, 64)
 """Sensitivities, in units of the least subnormal."""
 LEAST = math.ulp(0.0)
-PARAGRAPH = """\
-A failure is an output. One of four records in [0, 1] is replaced. Clipping as numpy does it lets NaN through, and the
-sum is NaN every time: advantage {nan:.0f} at ε = 1, where the claim allows {ceiling:.3f}. A sum that refuses what is
-not finite raises for NaN and for both infinities, and its error message is the proof: {refused:.0f} for each. The
-exact sum gives NaN the value of the lower bound and never fails; with special records it shows at most {exact:.3f}.
-In selection, a NaN or +∞ among the utilities makes every weight of the textbook's mechanism NaN. Where the
-sensitivity Δ is the smallest subnormal number, a scale of Δ/4 rounds to 0 and numpy adds no noise at all: the bet on
-answers beyond Δ/2 has advantage {silent:.3f} at ε = 4, where {allowed:.3f} is allowed; at {steps} times that
-sensitivity it has {coarse:.3f}, near the ideal mechanism's {ideal:.3f}. The exact mechanism's public grid is far
-coarser than Δ, and it shows {total:.3f}."""
 
 
 def naive_sum(epsilon: float = EPSILON) -> Target:
@@ -133,17 +124,13 @@ def _bet_on_middle(target: Target, settings: Settings, alpha: float, *key: int) 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage for each value that replaces a record, and against the sensitivity where noise vanishes."""
     records = [*map(_named, SPECIAL_RECORDS), "upper bound", "one at 0, others at upper"]
-    return [
-        Figure(
-            name="special_values",
-            caption="Advantage of the bet that oversteps the claim most, by input; and of one bet, by sensitivity.",
-            panels=[
-                _by_input(data, "One of four records in [0, 1] replaced, ε = 1", SUMS, records),
-                _by_input(data, "One of two utilities replaced, ε = 1", SELECTIONS, map(_named, SPECIAL_UTILITIES)),
-                _silent(data),
-            ],
-        )
+    caption = "Advantage of the bet that oversteps the claim most, by input; and of one bet, by sensitivity."
+    panels = [
+        _by_input(data, "One of four records in [0, 1] replaced, ε = 1", SUMS, records),
+        _by_input(data, "One of two utilities replaced, ε = 1", SELECTIONS, map(_named, SPECIAL_UTILITIES)),
+        _silent(data),
     ]
+    return [curves.figure("special_values", caption, panels)]
 
 
 def _named(value: float) -> str:
@@ -155,54 +142,59 @@ def _named(value: float) -> str:
 def _by_input(data: dict[str, Any], title: str, rows: Rows, names: Iterable[str]) -> Panel:
     listed = list(names)
     measured = [
-        marks(label, role, range(len(listed)), [_seen(finding) for finding in findings_of(data, make(EPSILON).name)])
+        curves.marks(
+            label,
+            role,
+            range(len(listed)),
+            [_seen(finding) for finding in curves.findings_of(data, make(EPSILON).name)],
+        )
         for make, label, role in rows
     ]
-    return Panel(
-        title=title,
-        x_label="",
-        y_label="distinguishing advantage |P[E] − Q[E]|",
+    return curves.panel(
+        title,
+        "",
+        "distinguishing advantage |P[E] − Q[E]|",
+        [*measured, _ceiling([-0.5, len(listed) - 0.5], EPSILON)],
         x_names=listed,
-        series=[*measured, _ceiling([-0.5, len(listed) - 0.5], EPSILON)],
     )
 
 
 def _silent(data: dict[str, Any]) -> Panel:
     seen = data["measured"]["silent"]
-    measured = [estimate_series(seen[make.__name__], STEPS, label, role) for make, label, role in SILENT]
+    measured = [curves.estimate_series(seen[make.__name__], STEPS, label, role) for make, label, role in SILENT]
     ends = [STEPS[0], STEPS[-1]]
-    ideal = line("ideal mechanism", Role.IDEAL, ends, [ideal_laplace_advantage(SILENT_EPSILON)] * 2)
-    return Panel(
-        title="The bet on answers beyond Δ/2, Δ subnormal, ε = 4",
-        x_label="sensitivity Δ in units of 2^−1074",
-        y_label="distinguishing advantage P[E] − Q[E]",
+    ideal = curves.line("ideal mechanism", Role.IDEAL, ends, [curves.ideal_laplace_advantage(SILENT_EPSILON)] * 2)
+    return curves.panel(
+        "The bet on answers beyond Δ/2, Δ subnormal, ε = 4",
+        "sensitivity Δ in units of 2^−1074",
+        "distinguishing advantage P[E] − Q[E]",
+        [*measured, ideal, _ceiling(ends, SILENT_EPSILON)],
         x_scale="log",
-        series=[*measured, ideal, _ceiling(ends, SILENT_EPSILON)],
     )
 
 
 def _ceiling(ends: Sequence[float], epsilon: float) -> Series:
-    return line("ceiling of the claim, tanh(ε/2)", Role.CEILING, ends, [PrivacyClaim(epsilon).ceiling] * 2)
+    return curves.line("ceiling of the claim, tanh(ε/2)", Role.CEILING, ends, [PrivacyClaim(epsilon).ceiling] * 2)
 
 
 def _seen(finding: Finding) -> float:
     """An advantage without its sign, which says only which of the two databases the event speaks for."""
-    return abs(advantage_of(finding).estimate)
+    return abs(curves.advantage_of(finding).estimate)
 
 
 def explain(data: dict[str, Any]) -> str:
     """Say what failures and silence give away."""
     silent = data["measured"]["silent"]
     naive, exact = ([one["estimate"] for one in silent[make.__name__]] for make, _, _ in SILENT)
-    return PARAGRAPH.format(
-        nan=_seen(findings_of(data, "naive_sum")[0]),
+    return PARAGRAPHS["special_values"].format(
+        nan=_seen(curves.findings_of(data, "naive_sum")[0]),
         ceiling=PrivacyClaim(EPSILON).ceiling,
-        refused=min(map(_seen, findings_of(data, "naive_refusing_sum")[:3])),
-        exact=max(map(_seen, findings_of(data, "exact_sum")[: len(SPECIAL_RECORDS)])),
+        refused=min(map(_seen, curves.findings_of(data, "naive_refusing_sum")[:3])),
+        exact=max(map(_seen, curves.findings_of(data, "exact_sum")[: len(SPECIAL_RECORDS)])),
         silent=naive[0],
         allowed=PrivacyClaim(SILENT_EPSILON).ceiling,
         steps=STEPS[-1],
         coarse=naive[-1],
-        ideal=ideal_laplace_advantage(SILENT_EPSILON),
+        ideal=curves.ideal_laplace_advantage(SILENT_EPSILON),
         total=max(map(abs, exact)),
     )

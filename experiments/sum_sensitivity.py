@@ -18,14 +18,8 @@ from attacklab.model.neighbours import Relation
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
 from experiments import targets
-from experiments.common.curves import (
-    advantage_at,
-    advantage_panel,
-    advantages_by_epsilon,
-    ideal_laplace_advantage,
-    ideal_laplace_series,
-    line,
-)
+from experiments.common import curves
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Rows, audits
 from experiments.targets.sums import DECLARED, LOWER, NARROW_GRID, UPPER
 from mechanisms.core.records import Total
@@ -40,16 +34,6 @@ ORDERS: tuple[tuple[str, Role, Summation], ...] = (
     ("naive, correctly rounded (fsum)", Role.NAIVE, correctly_rounded_sum),
 )
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-PARAGRAPH = """\
-With records in [1, 1 + 2^−48], a change of one record moves the real sum by at most 2^−48. The sum of {size} records
-as computed moves by {moved:g} times as much, and twice as far for twice as many: doubles near the sum are that far
-apart, and some single record decides which one the sum becomes. This holds for every order of summation, the
-correctly rounded one included; the sum in fixed point, counted from the lower bound, moves by 1. Noise for the
-declared sensitivity does not hide it: at ε = 1 the attack, which finds the record by bisection from noisy outputs
-alone, has advantage {naive:.3f} against numpy's sum, where the claim allows {ceiling:.3f}. Against fixed point it has
-{exact:.3f}, where the ideal mechanism could give it {ideal:.3f}: what is released is a double too, rounded after the
-noise was added. A sum of ages in 16-bit integers wraps around ({wrapped:.3f}), and a cast of the integer answers 2^60
-+ 128 and 2^60 + 129 to doubles rounds them 256 apart ({cast:.3f}; {uncast:.3f} for the exact mechanism)."""
 
 ROUNDED: Rows = (
     (targets.naive_bounded_sum_numpy, "naive, numpy", Role.NAIVE),
@@ -104,48 +88,44 @@ def _fixed_point_movement(size: int) -> Fraction:
 def figures(data: dict[str, Any]) -> list[Figure]:
     """How far a record moves the sum against n, and the advantage against ε."""
     sizes, moves = data["measured"]["sizes"], data["measured"]["moves"]
-    moving = Panel(
-        title="records in [1, 1 + 2^−48], one of them changed",
-        x_label="number of records",
-        y_label="the sum's move / declared sensitivity",
+    moving = curves.panel(
+        "records in [1, 1 + 2^−48], one of them changed",
+        "number of records",
+        "the sum's move / declared sensitivity",
+        [
+            *(curves.line(label, role, sizes, moves[label]) for label, role, _ in ORDERS),
+            curves.line("exact, fixed point", Role.EXACT, sizes, moves["exact, fixed point"]),
+            curves.line("declared", Role.CEILING, sizes, [1.0] * len(sizes)),
+        ],
         x_scale="log",
         y_scale="log",
-        series=[
-            *(line(label, role, sizes, moves[label]) for label, role, _ in ORDERS),
-            line("exact, fixed point", Role.EXACT, sizes, moves["exact, fixed point"]),
-            line("declared", Role.CEILING, sizes, [1.0] * len(sizes)),
-        ],
     )
-    return [
-        Figure(
-            name="sum_sensitivity",
-            caption="Left: what one record moves. Right and below: what an adversary wins, with simultaneous bounds.",
-            panels=[
-                moving,
-                _panel(data, ROUNDED, "sums of records in [1, 1 + 2^−48]"),
-                _panel(data, (*WRAPPED, *CAST), "integers that wrap around or are cast to doubles"),
-            ],
-        )
+    caption = "Left: what one record moves. Right and below: what an adversary wins, with simultaneous bounds."
+    panels = [
+        moving,
+        _panel(data, ROUNDED, "sums of records in [1, 1 + 2^−48]"),
+        _panel(data, (*WRAPPED, *CAST), "integers that wrap around or are cast to doubles"),
     ]
+    return [curves.figure("sum_sensitivity", caption, panels)]
 
 
 def _panel(data: dict[str, Any], rows: Rows, title: str) -> Panel:
-    ideal = ideal_laplace_series("ideal mechanism", EPSILONS)
-    return advantage_panel(title, [*advantages_by_epsilon(data, rows), ideal], EPSILONS)
+    ideal = curves.ideal_laplace_series("ideal mechanism", EPSILONS)
+    return curves.advantage_panel(title, [*curves.advantages_by_epsilon(data, rows), ideal], EPSILONS)
 
 
 def explain(data: dict[str, Any]) -> str:
     """Say how far the sum moves and what is seen at ε = 1."""
     measured = data["measured"]
     at = measured["sizes"].index(1024)
-    return PARAGRAPH.format(
+    return PARAGRAPHS["sum_sensitivity"].format(
         size=measured["sizes"][at],
         moved=min(measured["moves"][label][at] for label, _, _ in ORDERS),
-        naive=advantage_at(data, targets.naive_bounded_sum_numpy, 1.0),
+        naive=curves.advantage_at(data, targets.naive_bounded_sum_numpy, 1.0),
         ceiling=PrivacyClaim(1.0).ceiling,
-        exact=advantage_at(data, targets.exact_bounded_sum, 1.0),
-        ideal=ideal_laplace_advantage(1.0),
-        wrapped=advantage_at(data, targets.naive_age_sum_int16, 1.0),
-        cast=advantage_at(data, targets.naive_laplace_numpy, 1.0),
-        uncast=advantage_at(data, targets.exact_rounded_laplace_wide, 1.0),
+        exact=curves.advantage_at(data, targets.exact_bounded_sum, 1.0),
+        ideal=curves.ideal_laplace_advantage(1.0),
+        wrapped=curves.advantage_at(data, targets.naive_age_sum_int16, 1.0),
+        cast=curves.advantage_at(data, targets.naive_laplace_numpy, 1.0),
+        uncast=curves.advantage_at(data, targets.exact_rounded_laplace_wide, 1.0),
     )

@@ -16,15 +16,10 @@ from attacklab.model.findings import Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.common.curves import line, marks
+from experiments.common import textbook_laws
+from experiments.common.curves import figure, line, marks, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, audits
-from experiments.common.textbook_laws import (
-    enumerated_loss,
-    moves_of_one_person,
-    passing_probabilities,
-    rounding_losses,
-    sum_over_count_loss,
-)
 from experiments.targets import means
 
 QUESTION = "How far are a textbook's mechanisms from what the textbook says of them?"
@@ -48,19 +43,6 @@ AUDITED: Sequence[tuple[Attack, Maker, str, Role]] = (
     (MissingClip(), targets.exact_smooth_mean, "no lower clip,\nsmooth", Role.EXACT),
     (DoubleBudget(), targets.exact_sum_over_count, "budget spent\ntwice", Role.EXACT),
 )
-PARAGRAPH = """\
-Propose-test-release claims that its test errs with probability δ. The textbook's threshold ln(2/δ)/(2ε) lets it err
-with probability ½·√(δ/2): for the Adult table, with δ = 1/n² = {delta:.2g}, that is {passes:.3g}, or {times:.0f}
-times too often. No sample of feasible size shows that; the law of the test does, and the law of the repaired test
-gives {repaired:.2g}. A noisy sum over a noisy count that spend ε each lose {loss:.4f}·ε at the answer −u for {people}
-people. Sample and aggregate by position makes {made} chunks of the Adult table where its noise is scaled to {wanted}.
-Without the first row, its aggregate of maxima moves {adult:.2f} times as far as the noise covers where the rows are
-in random order, {ordered:.0f} times as far where young and old alternate by chunks, and {worst:.0f} times as far on
-1200 rows of 20, 20, 80, 80, …; with chunks assigned to people it moves {person:.2g}, {person_ordered:.2g} and
-{person_worst:.2g} times as far. An age of −10^6 that nothing clips moves a sum by {outlier:.0f} times its declared
-sensitivity. Rounding utilities of sensitivity ½ to integers turns a base-2 loss of 1 into {rounded:.3f} with {others}
-other outcomes. Three of these flaws show in outputs: of {refutable} naive mechanisms attacked, {refuted} are refuted
-at ε = {epsilon:g}; of {sound} exact ones, {accused}."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -69,25 +51,20 @@ def collect(settings: Settings) -> Collected:
     alpha = share_of_alpha(DEFAULT_ALPHA, len(AUDITED))
     findings = audits([(attack, make, EPSILON) for attack, make, _, _ in AUDITED], alpha, settings, trials=trials)
     measured = {
-        "test": [passing_probabilities(delta, EPSILON) for delta in (*DELTAS, means.DELTA)],
-        "budget": [sum_over_count_loss(size, EPSILON) / EPSILON for size in (*SIZES, means.PEOPLE)],
-        "halved": [sum_over_count_loss(size, EPSILON / 2) / EPSILON for size in SIZES],
-        "moves": moves_of_one_person(settings.seed),
-        "rounding": [rounding_losses(others) for others in OTHERS],
-        "enumerated": [enumerated_loss(others) for others in OTHERS if others <= ENUMERATED],
+        "test": [textbook_laws.passing_probabilities(delta, EPSILON) for delta in (*DELTAS, means.DELTA)],
+        "budget": [textbook_laws.sum_over_count_loss(size, EPSILON) / EPSILON for size in (*SIZES, means.PEOPLE)],
+        "halved": [textbook_laws.sum_over_count_loss(size, EPSILON / 2) / EPSILON for size in SIZES],
+        "moves": textbook_laws.moves_of_one_person(settings.seed),
+        "rounding": [textbook_laws.rounding_losses(others) for others in OTHERS],
+        "enumerated": [textbook_laws.enumerated_loss(others) for others in OTHERS if others <= ENUMERATED],
     }
     return Collected(findings, measured)
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """A panel a flaw, and one of the attacks."""
-    return [
-        Figure(
-            name="textbook",
-            caption="A textbook's flaws, naive beside repaired; all but the last panel are exact, not sampled.",
-            panels=[_test(data), _budget(data), _moving(data), _rounding(data), _attacks(data)],
-        )
-    ]
+    caption = "A textbook's flaws, naive beside repaired; all but the last panel are exact, not sampled."
+    return [figure("textbook", caption, [_test(data), _budget(data), _moving(data), _rounding(data), _attacks(data)])]
 
 
 def _test(data: dict[str, Any]) -> Panel:
@@ -97,66 +74,70 @@ def _test(data: dict[str, Any]) -> Panel:
     def series(label: str, role: Role, name: str, *, marks_only: bool = False) -> Series:
         return Series(label=label, role=role, x=claimed, y=[row[name] for row in rows], marks_only=marks_only)
 
-    return Panel(
-        title="propose-test-release: the test passes at distance 0",
-        x_label="claimed δ",
-        y_label="probability",
+    drawn = [
+        series("naive, law of the code", Role.NAIVE, "computed", marks_only=True),
+        series("naive, ½·√(δ/2)", Role.IDEAL, "derived"),
+        series("exact", Role.EXACT, "repaired"),
+        series("claimed", Role.CEILING, "claimed"),
+    ]
+    return panel(
+        "propose-test-release: the test passes at distance 0",
+        "claimed δ",
+        "probability",
+        drawn,
         x_scale="log",
         y_scale="log",
-        series=[
-            series("naive, law of the code", Role.NAIVE, "computed", marks_only=True),
-            series("naive, ½·√(δ/2)", Role.IDEAL, "derived"),
-            series("exact", Role.EXACT, "repaired"),
-            series("claimed", Role.CEILING, "claimed"),
-        ],
     )
 
 
 def _budget(data: dict[str, Any]) -> Panel:
     measured = data["measured"]
-    return Panel(
-        title="noisy sum / noisy count: privacy loss at −u",
-        x_label="number of people, all at the upper bound u",
-        y_label="loss / claimed ε",
+    series = [
+        line("naive, ε each", Role.NAIVE, SIZES, measured["budget"][: len(SIZES)]),
+        line("repaired, ε/2 each", Role.EXACT, SIZES, measured["halved"]),
+        line("claimed", Role.CEILING, SIZES, [1.0] * len(SIZES)),
+    ]
+    return panel(
+        "noisy sum / noisy count: privacy loss at −u",
+        "number of people, all at the upper bound u",
+        "loss / claimed ε",
+        series,
         x_scale="log",
-        series=[
-            line("naive, ε each", Role.NAIVE, SIZES, measured["budget"][: len(SIZES)]),
-            line("repaired, ε/2 each", Role.EXACT, SIZES, measured["halved"]),
-            line("claimed", Role.CEILING, SIZES, [1.0] * len(SIZES)),
-        ],
     )
 
 
 def _moving(data: dict[str, Any]) -> Panel:
     moves = data["measured"]["moves"]
     places = list(range(len(moves["names"])))
-    return Panel(
-        title="what one person moves",
-        x_label="",
-        y_label="move / what the noise is scaled to",
+    series = [
+        marks("naive", Role.NAIVE, places, moves["naive"]),
+        marks("exact", Role.EXACT, places, moves["exact"]),
+        line("covered", Role.CEILING, [-0.5, len(places) - 0.5], [1.0] * 2),
+    ]
+    return panel(
+        "what one person moves",
+        "",
+        "move / what the noise is scaled to",
+        series,
         y_scale="symlog",
         x_names=moves["names"],
-        series=[
-            marks("naive", Role.NAIVE, places, moves["naive"]),
-            marks("exact", Role.EXACT, places, moves["exact"]),
-            line("covered", Role.CEILING, [-0.5, len(places) - 0.5], [1.0] * 2),
-        ],
     )
 
 
 def _rounding(data: dict[str, Any]) -> Panel:
     rows, enumerated = data["measured"]["rounding"], data["measured"]["enumerated"]
-    return Panel(
-        title="utilities of sensitivity ½ rounded at random",
-        x_label="number of other outcomes",
-        y_label="privacy loss, base 2",
+    series = [
+        line("naive, rounded as they are", Role.NAIVE, OTHERS, [row["naive"] for row in rows]),
+        marks("naive, law enumerated", Role.NAIVE, OTHERS[: len(enumerated)], enumerated),
+        line("exact, divided by ½ first", Role.EXACT, OTHERS, [row["exact"] for row in rows]),
+        line("claimed", Role.CEILING, OTHERS, [1.0] * len(OTHERS)),
+    ]
+    return panel(
+        "utilities of sensitivity ½ rounded at random",
+        "number of other outcomes",
+        "privacy loss, base 2",
+        series,
         x_scale="log",
-        series=[
-            line("naive, rounded as they are", Role.NAIVE, OTHERS, [row["naive"] for row in rows]),
-            marks("naive, law enumerated", Role.NAIVE, OTHERS[: len(enumerated)], enumerated),
-            line("exact, divided by ½ first", Role.EXACT, OTHERS, [row["exact"] for row in rows]),
-            line("claimed", Role.CEILING, OTHERS, [1.0] * len(OTHERS)),
-        ],
     )
 
 
@@ -173,12 +154,12 @@ def _attacks(data: dict[str, Any]) -> Panel:
         )
 
     claimed = line("claimed", Role.CEILING, [-0.5, len(names) - 0.5], [EPSILON] * 2)
-    return Panel(
-        title=f"attacks on means that claim ε = {EPSILON:g}",
-        x_label="",
-        y_label="ε that the outputs need (lower bound)",
+    return panel(
+        f"attacks on means that claim ε = {EPSILON:g}",
+        "",
+        "ε that the outputs need (lower bound)",
+        [series(Role.NAIVE), series(Role.EXACT), claimed],
         x_names=names,
-        series=[series(Role.NAIVE), series(Role.EXACT), claimed],
     )
 
 
@@ -197,22 +178,12 @@ def explain(data: dict[str, Any]) -> str:
         role: [_worst(data, attack, make).verdict == "violated" for attack, make, _, one in AUDITED if one is role]
         for role in (Role.NAIVE, Role.EXACT)
     }
-    return PARAGRAPH.format(
-        delta=test["claimed"],
-        passes=test["computed"],
+    return PARAGRAPHS["textbook"].format(
+        test=test,
+        means=means,
+        moves=moves,
         times=test["computed"] / test["claimed"],
-        repaired=test["repaired"],
         loss=measured["budget"][-1],
-        people=means.PEOPLE,
-        made=moves["chunks"],
-        wanted=means.CHUNKS,
-        adult=moves["naive"][0],
-        ordered=moves["naive"][1],
-        worst=moves["naive"][2],
-        person=moves["exact"][0],
-        person_ordered=moves["exact"][1],
-        person_worst=moves["exact"][2],
-        outlier=moves["naive"][4],
         rounded=measured["rounding"][-1]["naive"],
         others=OTHERS[-1],
         refutable=len(violated[Role.NAIVE]),

@@ -21,7 +21,8 @@ from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.common.curves import advantage_series, findings_of, line
+from experiments.common.curves import advantage_series, figure, findings_of, line, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, audits
 
 QUESTION = "How much do neighbours differ when light weights are lost in a sum, in each floating-point format?"
@@ -34,15 +35,6 @@ FORMATS: Sequence[tuple[Format, Maker]] = (
     (BFLOAT16, targets.naive_exponential_bfloat16),
 )
 LIGHT_OUTCOMES = tuple(1 << power for power in range(4, 17, 2))
-PARAGRAPH = """\
-There is one heavy outcome and there are many light ones, each worth half a unit in the last place of the heavy
-weight. On one database every light weight is rounded away and no light outcome is ever drawn; on its neighbour each
-one counts. The ceiling at ε = {epsilon:g} is {ceiling:.3f}; sampled advantages reach {shown}. In binary64 the flaw is
-real but no sample can show it: the exact law of the naive mechanism, found as a step function of its one uniform
-number, gives {light} light outcomes together the probability {counted} on one database and exactly {lost} on the
-other, where the ideal mechanism gives them {ideal:.2g}. That is a breach of the support: pure DP fails for every ε,
-and at ε = {epsilon:g} the smallest δ is {delta:.2g} instead of 0. The ideal mechanism's own advantage is drawn in
-every panel, because an advantage that it has as well demonstrates nothing."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -96,7 +88,7 @@ def _ideal(pair: NeighbouringPair) -> dict[str, float]:
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against the number of light outcomes, a panel a format."""
     caption = f"Advantage of the bet on any light outcome at ε = {EPSILON:g}; bands are confidence bounds."
-    return [Figure(name="truncated_addition", caption=caption, panels=[_panel(data, *one) for one in FORMATS])]
+    return [figure("truncated_addition", caption, [_panel(data, *one) for one in FORMATS])]
 
 
 def _panel(data: dict[str, Any], accumulator: Format, naive: Maker) -> Panel:
@@ -119,19 +111,20 @@ def _panel(data: dict[str, Any], accumulator: Format, naive: Maker) -> Panel:
     def column(name: str, label: str, role: Role) -> Series:
         return line(label, role, light, [row[name] for row in rows])
 
-    return Panel(
-        title=f"{accumulator.name}, {accumulator.significand_bits} significant bits",
-        x_label="number of light outcomes",
-        y_label="distinguishing advantage, or δ",
+    series = [
+        *sampled,
+        column("advantage", "naive, exact law", Role.NAIVE),
+        column("delta", f"naive, exact smallest δ at ε = {EPSILON:g} (claimed: 0)", Role.NAIVE),
+        column("ideal_advantage", "ideal mechanism's advantage", Role.IDEAL),
+        line("ceiling of the claim, tanh(ε/2)", Role.CEILING, [light[0], light[-1]], [math.tanh(EPSILON / 2)] * 2),
+    ]
+    return panel(
+        f"{accumulator.name}, {accumulator.significand_bits} significant bits",
+        "number of light outcomes",
+        "distinguishing advantage, or δ",
+        series,
         x_scale="log",
         y_scale="log",
-        series=[
-            *sampled,
-            column("advantage", "naive, exact law", Role.NAIVE),
-            column("delta", f"naive, exact smallest δ at ε = {EPSILON:g} (claimed: 0)", Role.NAIVE),
-            column("ideal_advantage", "ideal mechanism's advantage", Role.IDEAL),
-            line("ceiling of the claim, tanh(ε/2)", Role.CEILING, [light[0], light[-1]], [math.tanh(EPSILON / 2)] * 2),
-        ],
     )
 
 
@@ -157,13 +150,9 @@ def explain(data: dict[str, Any]) -> str:
         return f"{estimate:.3f} in {accumulator.name} ({light} light outcomes; ideal {ideal:.3f})"
 
     widest = max((row for row in rows if row["format"] == BINARY64.name), key=lambda row: int(row["light_outcomes"]))
-    return PARAGRAPH.format(
+    return PARAGRAPHS["truncated_addition"].format(
+        widest=widest,
         epsilon=EPSILON,
         ceiling=math.tanh(EPSILON / 2),
         shown=", ".join(most(accumulator, naive) for accumulator, naive in FORMATS[1:]),
-        light=widest["light_outcomes"],
-        counted=widest["light_counted"],
-        lost=widest["light_lost"],
-        ideal=widest["ideal_light_lost"],
-        delta=widest["delta"],
     )

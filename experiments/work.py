@@ -21,7 +21,8 @@ from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
-from experiments.common.curves import line, marks
+from experiments.common.curves import figure, line, marks, panel
+from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.coins import uniform_below
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteLaplace
@@ -52,22 +53,6 @@ FIXED_WORK = exact_exponential_fixed_work(epsilon=EPSILON, utility_range=UTILITY
 ROUNDS = 8
 GREATEST_NOISE = RANGE - ANSWERS[0]
 CEILING = PrivacyClaim(float(EPSILON)).ceiling
-PARAGRAPH = """\
-All of these mechanisms have exact laws and keep ε = 1, whose ceiling is {ceiling:.3f}, as long as only outputs are
-seen. Discrete Laplace noise by Algorithm 2 has advantage {algorithm_2:.3f} on answers one apart. An adversary who
-also sees how many bits were taken has {algorithm_2_bits:.3f}, and one who sees how many calls were made
-{algorithm_2_calls:.3f}: the loop runs as long as the noise is large, {steps:.1f} bits a step on average, and output
-minus noise is the secret. Geometric noise counted in a loop reveals everything ({geometric_bits:.3f}). By inversion
-the number of calls is {inversion_calls} in every run, yet the reference path takes bits one by one until they decide,
-and their number gives {inversion_bits:.3f}; the fast path takes whole words. In selection between utilities
-(0, 0, 0, 0, 0) and (0, −1, −1, −1, −1) the output alone has {selection:.3f}. With the number of bits it is
-{bisection_bits:.3f} for bisection and {rejection_bits:.3f} for rejection, because the total of the weights takes a
-different number of bits; at least {rounds} rounds do not hide that ({rounds_bits:.3f}). Base e takes one word of 64
-bits, and more only where that word decides nothing, which is rare: {base_e_bits:.6f} with the number of bits and
-{base_e:.6f} without.
-Geometric noise of fixed work takes {fixed} bits in every run: {fixed_bits:.6f} with the work and {fixed_output:.6f}
-without it, equal as rational numbers. So does selection with fixed work, {fixed_selection} bits:
-{fixed_selection_bits:.6f} and {fixed_selection_output:.6f}, equal too."""
 
 
 @dataclass(frozen=True)
@@ -189,13 +174,8 @@ def _mean_bits(joint: Law) -> list[float]:
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantages by mechanism, and bits by noise."""
     found = data["measured"]["mechanisms"]
-    return [
-        Figure(
-            name="work",
-            caption=f"What the work done adds to the output of exact mechanisms, at ε = {float(EPSILON):g}.",
-            panels=[_advantage_panel(found), _mean_panel(found)],
-        )
-    ]
+    caption = f"What the work done adds to the output of exact mechanisms, at ε = {float(EPSILON):g}."
+    return [figure("work", caption, [_advantage_panel(found), _mean_panel(found)])]
 
 
 def _advantage_panel(found: dict[str, Any]) -> Panel:
@@ -205,30 +185,27 @@ def _advantage_panel(found: dict[str, Any]) -> Panel:
     def seen(label: str, role: Role, advantages: Sequence[list[float]]) -> Series:
         return marks(label, role, [middle(one) for one in advantages], rows)
 
-    return Panel(
-        title="Exact advantage between two neighbours",
-        x_label="distinguishing advantage",
-        y_label="",
+    series = [
+        seen("output and bits taken", Role.NAIVE, [found[name]["bits"]["advantage"] for name in names]),
+        seen("output and calls made", Role.NAIVE, [found[name]["calls"]["advantage"] for name in names]),
+        seen("output alone", Role.EXACT, [found[name]["output"] for name in names]),
+        line("ceiling of the claim", Role.CEILING, [CEILING] * 2, [-0.5, len(names) - 0.5]),
+    ]
+    return panel(
+        "Exact advantage between two neighbours",
+        "distinguishing advantage",
+        "",
+        series,
         y_names=[MECHANISMS[name].label for name in names],
-        series=[
-            seen("output and bits taken", Role.NAIVE, [found[name]["bits"]["advantage"] for name in names]),
-            seen("output and calls made", Role.NAIVE, [found[name]["calls"]["advantage"] for name in names]),
-            seen("output alone", Role.EXACT, [found[name]["output"] for name in names]),
-            line("ceiling of the claim", Role.CEILING, [CEILING] * 2, [-0.5, len(names) - 0.5]),
-        ],
     )
 
 
 def _mean_panel(found: dict[str, Any]) -> Panel:
-    return Panel(
-        title="Bits taken, by the noise drawn",
-        x_label="noise",
-        y_label="mean number of bits",
-        series=[
-            line(MECHANISMS[name].label, Role.EXACT, list(range(GREATEST_NOISE + 1)), found[name]["mean_bits"])
-            for name in ADDITIVE
-        ],
-    )
+    series = [
+        line(MECHANISMS[name].label, Role.EXACT, list(range(GREATEST_NOISE + 1)), found[name]["mean_bits"])
+        for name in ADDITIVE
+    ]
+    return panel("Bits taken, by the noise drawn", "noise", "mean number of bits", series)
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -239,7 +216,7 @@ def explain(data: dict[str, Any]) -> str:
         return middle(found[name][counted]["advantage"])
 
     fixed, selection = found["fixed_work"], found["fixed_work_selection"]
-    return PARAGRAPH.format(
+    return PARAGRAPHS["work"].format(
         ceiling=CEILING,
         algorithm_2=middle(found["algorithm_2"]["output"]),
         algorithm_2_bits=seen("algorithm_2", "bits"),

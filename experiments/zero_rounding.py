@@ -10,14 +10,8 @@ from attacklab.model.findings import Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
 from experiments import targets
-from experiments.common.curves import (
-    advantage_of,
-    advantage_panel,
-    advantage_series,
-    claimed_epsilon,
-    findings_of,
-    line,
-)
+from experiments.common import curves
+from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, Rows, sweep
 
 QUESTION = "How well does one answer tell two neighbours apart when weights underflow to zero?"
@@ -29,13 +23,6 @@ TARGETS: Rows = (
     (targets.exact_exponential, "exact", Role.EXACT),
 )
 ATTACK = ZeroRounding()
-PARAGRAPH = """\
-The adversary places two neighbouring vectors of utilities on either side of the point where a weight e^(εu/2)
-underflows to zero. At ε = 0.5 it finds that point between the utilities {upper} and {lower} by looking at outputs
-alone. With two outcomes the naive mechanism then always gives one of them on one database and never on the other:
-advantage {two}. With {outcomes} outcomes it is {many}. Subtracting the largest utility first removes this boundary:
-weights then depend only on differences. That does not make the mechanism exact, since a weight far below the best
-still becomes zero, which no sample of this size can show."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -55,27 +42,22 @@ def ideal_advantage(epsilon: float, outcomes: int) -> float:
 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against ε, a panel each for the two forms of the attack."""
-    return [
-        Figure(
-            name="zero_rounding",
-            caption="Advantage of the bet on outcome 0 against ε; bands are simultaneous confidence bounds.",
-            panels=[_panel(data, outcomes) for outcomes in (2, ATTACK.outcomes)],
-        )
-    ]
+    caption = "Advantage of the bet on outcome 0 against ε; bands are simultaneous confidence bounds."
+    return [curves.figure("zero_rounding", caption, [_panel(data, outcomes) for outcomes in (2, ATTACK.outcomes)])]
 
 
 def _panel(data: dict[str, Any], outcomes: int) -> Panel:
     measured = [
-        advantage_series(_of_form(data, make.__name__, outcomes), claimed_epsilon, label, role)
+        curves.advantage_series(_of_form(data, make.__name__, outcomes), curves.claimed_epsilon, label, role)
         for make, label, role in TARGETS
     ]
     epsilons = data["measured"]["epsilons"]
-    ideal = line("ideal mechanism", Role.IDEAL, epsilons, data["measured"]["ideal"][str(outcomes)])
-    return advantage_panel(f"{outcomes} outcomes", [*measured, ideal], epsilons)
+    ideal = curves.line("ideal mechanism", Role.IDEAL, epsilons, data["measured"]["ideal"][str(outcomes)])
+    return curves.advantage_panel(f"{outcomes} outcomes", [*measured, ideal], epsilons)
 
 
 def _of_form(data: dict[str, Any], target: str, outcomes: int) -> list[Finding]:
-    return [one for one in findings_of(data, target) if one.pair and one.pair["first"]["shape"] == [outcomes]]
+    return [one for one in curves.findings_of(data, target) if one.pair and one.pair["first"]["shape"] == [outcomes]]
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -83,20 +65,14 @@ def explain(data: dict[str, Any]) -> str:
     at = data["measured"]["epsilons"].index(0.5)
 
     def seen(make: Maker, outcomes: int) -> float:
-        (finding,) = (one for one in _of_form(data, make.__name__, outcomes) if claimed_epsilon(one) == 0.5)
-        return advantage_of(finding).estimate
+        (finding,) = (one for one in _of_form(data, make.__name__, outcomes) if curves.claimed_epsilon(one) == 0.5)
+        return curves.advantage_of(finding).estimate
 
     two, many = (
         f"{seen(targets.naive_exponential, outcomes):.4f} against {data['measured']['ideal'][str(outcomes)][at]:.4f} "
         f"for the ideal mechanism and {seen(targets.exact_exponential, outcomes):.4f} for the exact one"
         for outcomes in (2, ATTACK.outcomes)
     )
-    (pair, *_) = (one.pair for one in _of_form(data, "naive_exponential", 2) if claimed_epsilon(one) == 0.5)
+    (pair, *_) = (one.pair for one in _of_form(data, "naive_exponential", 2) if curves.claimed_epsilon(one) == 0.5)
     assert pair is not None  # noqa: S101 - `_of_form` keeps only those
-    return PARAGRAPH.format(
-        upper=pair["first"]["readable"][0],
-        lower=pair["first"]["readable"][1],
-        two=two,
-        many=many,
-        outcomes=ATTACK.outcomes,
-    )
+    return PARAGRAPHS["zero_rounding"].format(pair=pair, two=two, many=many, outcomes=ATTACK.outcomes)

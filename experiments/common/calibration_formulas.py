@@ -16,8 +16,10 @@ most return the least double that is safe.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -31,43 +33,18 @@ PRECISION = 2400
 # --- naive -----------------------------------------------------------------------------------------------------------
 
 
-def naive_gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
-    """The classical σ, which is meant for ε < 1 (Dwork and Roth 2014, theorem 3.22)."""
-    return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
-
-
-def naive_gaussian_delta(epsilon: float, sigma: float, sensitivity: float) -> float:
+def _naive_gaussian_delta(epsilon: float, sigma: float, sensitivity: float) -> float:
     """The exact formula, as a difference of doubles."""
     half, shift = sensitivity / (2 * sigma), epsilon * sigma / sensitivity
     return _normal_tail(shift - half) - math.exp(epsilon) * _normal_tail(shift + half)
 
 
-def naive_gaussian_epsilon(delta: float, sigma: float, sensitivity: float) -> float:
+def _naive_gaussian_epsilon(delta: float, sigma: float, sensitivity: float) -> float:
     """Bisection on that difference."""
-    return _bisected(lambda epsilon: naive_gaussian_delta(epsilon, sigma, sensitivity) <= delta, 0.0, 700.0)
+    return _bisected(lambda epsilon: _naive_gaussian_delta(epsilon, sigma, sensitivity) <= delta, 0.0, 700.0)
 
 
-def naive_gaussian_composed_epsilon(delta: float, sigma: float, sensitivity: float, releases: int) -> float:
-    """Bisection on that difference at σ/√m."""
-    return naive_gaussian_epsilon(delta, sigma / math.sqrt(releases), sensitivity)
-
-
-def naive_gaussian_rho(sigma: float, sensitivity: float) -> float:
-    """Δ²/2σ², rounded to nearest three times."""
-    return (sensitivity / sigma) ** 2 / 2
-
-
-def naive_laplace_epsilon(scale: float, sensitivity: float) -> float:
-    """Δ/s, rounded to nearest."""
-    return sensitivity / scale
-
-
-def naive_laplace_scale(epsilon: float, sensitivity: float) -> float:
-    """Δ/ε, rounded to nearest."""
-    return sensitivity / epsilon
-
-
-def naive_zcdp_delta(rho: float, epsilon: float) -> float:
+def _naive_zcdp_delta(rho: float, epsilon: float) -> float:
     """The bound at the best order, with every step rounded to nearest."""
     low, high = 0.0, (epsilon + 1) / (2 * rho) + 1
     for _ in range(200):
@@ -78,26 +55,16 @@ def naive_zcdp_delta(rho: float, epsilon: float) -> float:
     return math.exp(exponent) / order if exponent < math.log(order) else 1.0
 
 
-def naive_zcdp_epsilon(rho: float, delta: float) -> float:
+def _naive_zcdp_epsilon(rho: float, delta: float) -> float:
     """Bisection on that bound, which ends after forty halvings in the middle of what is left."""
     low, high = 0.0, 1000.0
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (low, middle) if naive_zcdp_delta(rho, middle) <= delta else (middle, high)
+        low, high = (low, middle) if _naive_zcdp_delta(rho, middle) <= delta else (middle, high)
     return (low + high) / 2
 
 
-def naive_laplace_tail(scale: float, tail: float) -> float:
-    """e^(−t/s)/2 with an exponent that is rounded away from 0, the way that makes a tail smaller."""
-    return math.exp(-math.nextafter(tail / scale, math.inf)) / 2
-
-
-def naive_gaussian_tail(scale: float, tail: float) -> float:
-    """The tail at a t/s that is rounded up, the way that makes it smaller."""
-    return _normal_tail(math.nextafter(tail / scale, math.inf))
-
-
-def naive_discrete_laplace_tail(scale: float, tail: int) -> float:
+def _naive_discrete_laplace_tail(scale: float, tail: int) -> float:
     """The same exponent over e^(1/s) + 1."""
     try:
         return math.exp(-math.nextafter(tail / scale, math.inf)) / (math.exp(1 / scale) + 1)
@@ -105,84 +72,80 @@ def naive_discrete_laplace_tail(scale: float, tail: int) -> float:
         raise ValueError("a scale so small overflows") from None
 
 
-def naive_discrete_gaussian_tail(scale: float, tail: int) -> float:
+def _naive_discrete_gaussian_tail(scale: float, tail: int) -> float:
     """A sum of doubles over a sum of doubles."""
     terms = [math.exp(-(x * x) / (2 * scale * scale)) for x in range(int(40 * scale) + tail + 2)]
     return math.fsum(terms[tail + 1 :]) / (2 * math.fsum(terms) - 1)
 
 
-def naive_laplace_threshold_delta(scale: float, threshold: int, keys: int) -> float:
-    """P[1 + X > T], where a count that reaches T is released: the mass at the threshold is missing."""
-    return keys * naive_discrete_laplace_tail(scale, threshold - 1)
-
-
-def naive_gaussian_threshold_delta(scale: float, threshold: int, keys: int) -> float:
-    """The same for discrete Gaussian noise."""
-    return keys * naive_discrete_gaussian_tail(scale, threshold - 1)
-
-
-def naive_laplace_threshold(scale: float, delta: float, keys: int) -> float:
-    """The least threshold by that δ."""
-    return _first(lambda threshold: naive_laplace_threshold_delta(scale, threshold, keys) <= delta)
-
-
-def naive_gaussian_threshold(scale: float, delta: float, keys: int) -> float:
-    """The least threshold by that δ."""
-    return _first(lambda threshold: naive_gaussian_threshold_delta(scale, threshold, keys) <= delta)
-
-
-def naive_budget_total(parts: Sequence[float]) -> float:
-    """The sum in floats."""
-    spent = 0.0
-    for part in parts:
-        spent += part
-    return spent
-
-
-def naive_budget_share(total: float, releases: int) -> float:
-    """The quotient, rounded to nearest: m of them may exceed the total."""
-    return total / releases
-
-
-def naive_budget_remaining(total: float, parts: Sequence[float]) -> float:
-    """What is left by subtracting floats: what is too small to change the total costs nothing."""
-    for part in parts:
-        total -= part
-    return total
-
-
-def naive_composed_delta(delta: float, releases: int) -> float:
-    """1 − (1 − δ)^m in doubles, which is 0 for a δ below 2^−54."""
-    return 1 - (1 - delta) ** releases
-
-
-def naive_composed_epsilon(epsilon: float, releases: int, delta: float) -> float:
+def _naive_composed_epsilon(epsilon: float, releases: int, delta: float) -> float:
     """Advanced composition without its second term."""
     if delta == 0:
         return releases * epsilon
     return min(releases * epsilon, math.sqrt(2 * releases * math.log(1 / delta)) * epsilon)
 
 
+NAIVE: dict[str, Formula] = {
+    # The classical σ, which is meant for ε < 1 (Dwork and Roth 2014, theorem 3.22).
+    "gaussian_sigma": lambda epsilon, delta, sensitivity: sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon,
+    "gaussian_delta": _naive_gaussian_delta,
+    "gaussian_epsilon": _naive_gaussian_epsilon,
+    "gaussian_composed_epsilon": lambda delta, sigma, sensitivity, releases: _naive_gaussian_epsilon(
+        delta, sigma / math.sqrt(releases), sensitivity
+    ),
+    # Rounded to nearest three times, and once each.
+    "gaussian_rho": lambda sigma, sensitivity: (sensitivity / sigma) ** 2 / 2,
+    "laplace_epsilon": lambda scale, sensitivity: sensitivity / scale,
+    "laplace_scale": lambda epsilon, sensitivity: sensitivity / epsilon,
+    "zcdp_delta": _naive_zcdp_delta,
+    "zcdp_epsilon": _naive_zcdp_epsilon,
+    # The exponent is rounded away from 0, and t/s up: the ways that make a tail smaller.
+    "laplace_tail": lambda scale, tail: math.exp(-math.nextafter(tail / scale, math.inf)) / 2,
+    "gaussian_tail": lambda scale, tail: _normal_tail(math.nextafter(tail / scale, math.inf)),
+    "discrete_laplace_tail": _naive_discrete_laplace_tail,
+    "discrete_gaussian_tail": _naive_discrete_gaussian_tail,
+    # P[1 + X > T], where a count that reaches T is released: the mass at the threshold is missing.
+    "laplace_threshold_delta": lambda scale, threshold, keys: keys * _naive_discrete_laplace_tail(scale, threshold - 1),
+    "gaussian_threshold_delta": lambda scale, threshold, keys: (
+        keys * _naive_discrete_gaussian_tail(scale, threshold - 1)
+    ),
+    "laplace_threshold": lambda scale, delta, keys: _first(
+        lambda threshold: NAIVE["laplace_threshold_delta"](scale, threshold, keys) <= delta
+    ),
+    "gaussian_threshold": lambda scale, delta, keys: _first(
+        lambda threshold: NAIVE["gaussian_threshold_delta"](scale, threshold, keys) <= delta
+    ),
+    # Sums and differences in floats, and a quotient rounded to nearest: m of them may exceed the total.
+    "budget_total": lambda parts: functools.reduce(operator.add, parts, 0.0),
+    "budget_share": lambda total, releases: total / releases,
+    "budget_remaining": lambda total, parts: functools.reduce(operator.sub, parts, total),
+    # 0 for a δ below 2^−54.
+    "composed_delta": lambda delta, releases: 1 - (1 - delta) ** releases,
+    "composed_epsilon": _naive_composed_epsilon,
+}
+"""The formulas that fall to the unsafe side."""
+
 # --- sound -----------------------------------------------------------------------------------------------------------
 
 
-def sound_gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
-    """The least double whose δ by mpmath is enough."""
-    return _least_double(lambda sigma: _gaussian_delta(epsilon, sensitivity / mpmath.mpf(sigma)) <= delta, delta)
+def rounded_up(number: Any) -> float:
+    """The least double that is at least an mpmath or rational number."""
+    nearest = float(number)
+    is_below = Fraction(nearest) < number if isinstance(number, Fraction) else mpmath.mpf(nearest) < number
+    return math.nextafter(nearest, math.inf) if is_below else nearest
 
 
-def sound_gaussian_delta(epsilon: float, sigma: float, sensitivity: float) -> float:
-    """The exact formula, rounded up once."""
-    with mpmath.workprec(PRECISION):
-        return rounded_up(_gaussian_delta(epsilon, sensitivity / mpmath.mpf(sigma)))
+def _precisely(formula: Callable[..., Any]) -> Formula:
+    """A formula in mpmath's numbers of many digits, rounded up once."""
+
+    def rounded(*arguments: Any, **named: Any) -> float:
+        with mpmath.workprec(PRECISION):
+            return rounded_up(formula(*arguments, **named))
+
+    return rounded
 
 
-def sound_gaussian_epsilon(delta: float, sigma: float, sensitivity: float) -> float:
-    """The least double whose δ by mpmath is enough."""
-    return sound_gaussian_composed_epsilon(delta, sigma, sensitivity, 1)
-
-
-def sound_gaussian_composed_epsilon(delta: float, sigma: float, sensitivity: float, releases: int) -> float:
+def _sound_gaussian_epsilon(delta: float, sigma: float, sensitivity: float, releases: int) -> float:
     """The least double whose δ by mpmath is enough, at σ/√m."""
 
     def is_enough(epsilon: float) -> bool:
@@ -192,113 +155,18 @@ def sound_gaussian_composed_epsilon(delta: float, sigma: float, sensitivity: flo
     return _least_double(is_enough, delta)
 
 
-def sound_gaussian_rho(sigma: float, sensitivity: float) -> float:
-    """Δ²/2σ², rounded up once."""
-    return rounded_up((Fraction(sensitivity) / Fraction(sigma)) ** 2 / 2)
+def _gaussian_tail(scale: float, tail: float) -> Any:
+    return mpmath.erfc(mpmath.mpf(tail) / scale / mpmath.sqrt(2)) / 2
 
 
-def sound_laplace_epsilon(scale: float, sensitivity: float) -> float:
-    """Δ/s, rounded up."""
-    return rounded_up(Fraction(sensitivity) / Fraction(scale))
-
-
-def sound_laplace_scale(epsilon: float, sensitivity: float) -> float:
-    """Δ/ε, rounded up."""
-    return rounded_up(Fraction(sensitivity) / Fraction(epsilon))
-
-
-def sound_zcdp_delta(rho: float, epsilon: float) -> float:
-    """The bound at the best order by mpmath, rounded up once."""
-    with mpmath.workprec(PRECISION):
-        return rounded_up(_zcdp_delta(mpmath.mpf(rho), mpmath.mpf(epsilon)))
-
-
-def sound_zcdp_epsilon(rho: float, delta: float) -> float:
-    """The least double at which that bound is enough."""
-    return _least_double(lambda epsilon: _zcdp_delta(mpmath.mpf(rho), mpmath.mpf(epsilon)) <= delta, 1.0)
-
-
-def sound_laplace_tail(scale: float, tail: float) -> float:
-    """e^(−t/s)/2, rounded up once."""
-    with mpmath.workprec(PRECISION):
-        return rounded_up(mpmath.exp(-mpmath.mpf(tail) / scale) / 2)
-
-
-def sound_gaussian_tail(scale: float, tail: float) -> float:
-    """The tail, rounded up once."""
-    with mpmath.workprec(PRECISION):
-        return rounded_up(mpmath.erfc(mpmath.mpf(tail) / scale / mpmath.sqrt(2)) / 2)
-
-
-def sound_discrete_laplace_tail(scale: float, tail: int) -> float:
-    """The tail, rounded up once."""
-    with mpmath.workprec(PRECISION):
-        return rounded_up(_discrete_laplace_tail(scale, tail))
-
-
-def sound_discrete_gaussian_tail(scale: float, tail: int) -> float:
-    """The continuous tail from t on, which is larger (Canonne, Kamath and Steinke 2020, proposition 25)."""
-    return sound_gaussian_tail(scale, tail)
-
-
-def sound_laplace_threshold_delta(scale: float, threshold: int, keys: int) -> float:
-    """1 − (1 − P[1 + X ≥ T])^m, rounded up once."""
-    with mpmath.workprec(PRECISION):
-        return rounded_up(_any_of(_discrete_laplace_tail(scale, threshold - 2), keys))
-
-
-def sound_gaussian_threshold_delta(scale: float, threshold: int, keys: int) -> float:
-    """1 − (1 − p)^m for the continuous tail, which is larger."""
-    with mpmath.workprec(PRECISION):
-        tail = mpmath.erfc(mpmath.mpf(threshold - 2) / scale / mpmath.sqrt(2)) / 2
-        return rounded_up(_any_of(tail, keys))
-
-
-def sound_laplace_threshold(scale: float, delta: float, keys: int) -> float:
-    """The least threshold by that δ."""
-    return _first(lambda threshold: sound_laplace_threshold_delta(scale, threshold, keys) <= delta)
-
-
-def sound_gaussian_threshold(scale: float, delta: float, keys: int) -> float:
-    """The least threshold by that δ."""
-    return _first(lambda threshold: sound_gaussian_threshold_delta(scale, threshold, keys) <= delta)
-
-
-def sound_budget_total(parts: Sequence[float]) -> float:
-    """The exact sum, rounded up once."""
-    return rounded_up(sum(map(Fraction, parts), Fraction(0)))
-
-
-def sound_budget_share(total: float, releases: int) -> float:
-    """The exact quotient, rounded down once."""
-    return -rounded_up(-Fraction(total) / releases)
-
-
-def sound_budget_remaining(total: float, parts: Sequence[float]) -> float:
-    """The exact difference, rounded down once."""
-    return -rounded_up(sum(map(Fraction, parts), Fraction(0)) - Fraction(total))
-
-
-def sound_composed_delta(delta: float, releases: int) -> float:
-    """m·δ, rounded up."""
-    return rounded_up(Fraction(delta) * releases)
-
-
-def sound_composed_epsilon(epsilon: float, releases: int, delta: float) -> float:
-    """Basic or advanced composition, whichever is less, rounded up once."""
-    with mpmath.workprec(PRECISION):
-        basic = mpmath.mpf(epsilon) * releases
-        if delta == 0:
-            return rounded_up(basic)
-        spread = mpmath.sqrt(2 * releases * mpmath.log(1 / mpmath.mpf(delta))) * epsilon
-        return rounded_up(min(basic, spread + basic * mpmath.expm1(epsilon)))
-
-
-def rounded_up(number: Any) -> float:
-    """The least double that is at least an mpmath or rational number."""
-    nearest = float(number)
-    is_below = Fraction(nearest) < number if isinstance(number, Fraction) else mpmath.mpf(nearest) < number
-    return math.nextafter(nearest, math.inf) if is_below else nearest
+def _composed_epsilon(epsilon: float, releases: int, delta: float) -> Any:
+    """Basic or advanced composition, whichever is less."""
+    basic = mpmath.mpf(epsilon) * releases
+    if delta == 0:
+        return basic
+    return min(
+        basic, mpmath.sqrt(2 * releases * mpmath.log(1 / mpmath.mpf(delta))) * epsilon + basic * mpmath.expm1(epsilon)
+    )
 
 
 def _normal_tail(number: float) -> float:
@@ -366,6 +234,47 @@ def _first(is_enough: Callable[[int], bool]) -> float:
     return float(2 if is_enough(2) else high)
 
 
-_QUANTITIES = tuple(name.removeprefix("naive_") for name in list(globals()) if name.startswith("naive_"))
-NAIVE: dict[str, Formula] = {name: globals()[f"naive_{name}"] for name in _QUANTITIES}
-SOUND: dict[str, Formula] = {name: globals()[f"sound_{name}"] for name in _QUANTITIES}
+SOUND: dict[str, Formula] = {
+    # The least doubles whose δ by mpmath is enough.
+    "gaussian_sigma": lambda epsilon, delta, sensitivity: _least_double(
+        lambda sigma: _gaussian_delta(epsilon, sensitivity / mpmath.mpf(sigma)) <= delta, delta
+    ),
+    "gaussian_delta": _precisely(
+        lambda epsilon, sigma, sensitivity: _gaussian_delta(epsilon, sensitivity / mpmath.mpf(sigma))
+    ),
+    "gaussian_epsilon": lambda delta, sigma, sensitivity: _sound_gaussian_epsilon(delta, sigma, sensitivity, 1),
+    "gaussian_composed_epsilon": _sound_gaussian_epsilon,
+    # Rational numbers, rounded up once.
+    "gaussian_rho": lambda sigma, sensitivity: rounded_up((Fraction(sensitivity) / Fraction(sigma)) ** 2 / 2),
+    "laplace_epsilon": lambda scale, sensitivity: rounded_up(Fraction(sensitivity) / Fraction(scale)),
+    "laplace_scale": lambda epsilon, sensitivity: rounded_up(Fraction(sensitivity) / Fraction(epsilon)),
+    "zcdp_delta": _precisely(lambda rho, epsilon: _zcdp_delta(mpmath.mpf(rho), mpmath.mpf(epsilon))),
+    "zcdp_epsilon": lambda rho, delta: _least_double(
+        lambda epsilon: _zcdp_delta(mpmath.mpf(rho), mpmath.mpf(epsilon)) <= delta, 1.0
+    ),
+    "laplace_tail": _precisely(lambda scale, tail: mpmath.exp(-mpmath.mpf(tail) / scale) / 2),
+    "gaussian_tail": _precisely(_gaussian_tail),
+    "discrete_laplace_tail": _precisely(_discrete_laplace_tail),
+    # The continuous tail from t on, which is larger (Canonne, Kamath and Steinke 2020, proposition 25).
+    "discrete_gaussian_tail": _precisely(_gaussian_tail),
+    # 1 − (1 − P[1 + X ≥ T])^m.
+    "laplace_threshold_delta": _precisely(
+        lambda scale, threshold, keys: _any_of(_discrete_laplace_tail(scale, threshold - 2), keys)
+    ),
+    "gaussian_threshold_delta": _precisely(
+        lambda scale, threshold, keys: _any_of(_gaussian_tail(scale, threshold - 2), keys)
+    ),
+    "laplace_threshold": lambda scale, delta, keys: _first(
+        lambda threshold: SOUND["laplace_threshold_delta"](scale, threshold, keys) <= delta
+    ),
+    "gaussian_threshold": lambda scale, delta, keys: _first(
+        lambda threshold: SOUND["gaussian_threshold_delta"](scale, threshold, keys) <= delta
+    ),
+    # Rational numbers again; what may be spent is rounded down.
+    "budget_total": lambda parts: rounded_up(sum(map(Fraction, parts), Fraction(0))),
+    "budget_share": lambda total, releases: -rounded_up(-Fraction(total) / releases),
+    "budget_remaining": lambda total, parts: -rounded_up(sum(map(Fraction, parts), Fraction(0)) - Fraction(total)),
+    "composed_delta": lambda delta, releases: rounded_up(Fraction(delta) * releases),
+    "composed_epsilon": _precisely(_composed_epsilon),
+}
+"""The formulas that hold, by the same names."""

@@ -9,8 +9,18 @@ from typing import Any
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Estimate, Finding
-from attacklab.reporting.figures import Panel, Role, Series
+from attacklab.reporting.figures import Figure, Matrix, Panel, Role, Series
 from experiments.common.sweeps import Maker, Rows
+
+
+def figure(name: str, caption: str, panels: Iterable[Panel | Matrix]) -> Figure:
+    """A figure; see `Figure`."""
+    return Figure(name=name, caption=caption, panels=list(panels))
+
+
+def panel(title: str, x_label: str, y_label: str, series: Iterable[Series], **axes: Any) -> Panel:
+    """A panel; `axes` are the scales and names that `Panel` takes."""
+    return Panel(title=title, x_label=x_label, y_label=y_label, series=list(series), **axes)
 
 
 def line(label: str, role: Role, x: Iterable[float], y: Iterable[float]) -> Series:

@@ -284,11 +284,7 @@ def replayed(claim: Claim, draws: Draws, number: int, alpha: float) -> Decision:
     events = tuple(float(place) for place in range(draws.judging.shape[2]))
     target = Target.noise(_never, claim=claim, name="replayed")
     (finding,) = audit(
-        target,
-        [HalfLines(events)],
-        trials=draws.trials,
-        alpha=alpha,
-        where=lambda bench: _Replay(bench, draws, number),
+        target, [HalfLines(events)], trials=draws.trials, alpha=alpha, where=lambda bench: _Replay(bench, draws, number)
     )
     return decision_of(finding, claim)
 

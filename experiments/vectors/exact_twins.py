@@ -44,9 +44,8 @@ def answer(request: Mapping[str, Any], *_forms: Sequence[str]) -> dict[str, Any]
     Raises:
         Skipped: there is no such mechanism here.
     """
-    given = dict(request)
-    given["parameters"] = {name: read(value) for name, value in request.get("parameters", {}).items()}
-    return ANSWERS[request["type"]](given)
+    parameters = {name: read(value) for name, value in request.get("parameters", {}).items()}
+    return ANSWERS[request["type"]]({**request, "parameters": parameters})
 
 
 def read(value: Any) -> Any:
@@ -71,18 +70,19 @@ def _sampled(runs: Mapping[str, Run]) -> Callable[[Mapping[str, Any]], dict[str,
     return outputs
 
 
-def _tape(request: Mapping[str, Any]) -> dict[str, Any]:
-    length = len(request["bits"])
-    bits = TapedBits(int(request["bits"], 2), length)
-    output = _known(RUNS, request)(request["parameters"], read_value(request["input"]), bits)
+def taped(request: Mapping[str, Any], run: Run) -> dict[str, Any]:
+    """The answer about a tape, of a run that draws from it."""
+    bits = TapedBits(int(request["bits"], 2), length := len(request["bits"]))
+    output = run(request["parameters"], read_value(request["input"]), bits)
     return {"output": written(output), "bits_used": written(length - bits.left)}
 
 
-def _trace(request: Mapping[str, Any]) -> dict[str, Any]:
+def traced(request: Mapping[str, Any], run: Run) -> dict[str, Any]:
+    """The answer about a trace, of a run that gets its replies."""
     replies = map(int, request["replies"])
     recorder = Recorder(lambda _: next(replies))
-    output = _known(RUNS, request)(request["parameters"], read_value(request["input"]), recorder)
-    return {"requests": [one["request"] for one in recorder.requests], "output": written(output)}
+    output = run(request["parameters"], read_value(request["input"]), recorder)
+    return {"requests": [asked["request"] for asked in recorder.requests], "output": written(output)}
 
 
 def _rounding(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,8 +111,8 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "rounding": _rounding,
     "special": _sampled(SPECIAL),
     "sum": _sum,
-    "tape": _tape,
-    "trace": _trace,
+    "tape": lambda request: taped(request, _known(RUNS, request)),
+    "trace": lambda request: traced(request, _known(RUNS, request)),
 }
 
 

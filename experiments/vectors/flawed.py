@@ -8,9 +8,11 @@ inputs outside the domain are put into it first, except where the flaw is that n
 
 from __future__ import annotations
 
+import tomllib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import ml_dtypes
@@ -105,204 +107,79 @@ def _int32(output: int) -> int:
 
 NO_VECTORS: Answers = {}
 
-_ROWS: Sequence[tuple[str, str, str, Answers]] = (
-    (
-        "weights as they come",
-        "exp overflows, and NaN and infinity make every weight NaN",
-        "score_overflow zero_rounding special_values",
-        flawed.selection_by_law(naive_exponential, bare=True),
+_ANSWERS: Mapping[str, Answers] = {
+    "weights as they come": flawed.selection_by_law(naive_exponential, bare=True),
+    "weights below the largest": flawed.selection_by_law(naive_exponential_stabilised),
+    "weights in bfloat16": flawed.selection_by_law(_bfloat16),
+    "noisy max, Gumbel noise": flawed.selection(naive_gumbel_noisy_max),
+    "noisy max, exponential noise": flawed.selection(naive_exponential_noisy_max, "permute_and_flip"),
+    "permute-and-flip, not permuted": _each("law", "permute_and_flip", by=by_draws(flawed.first_kept)),
+    "randomized response": {(type_, "randomized_response"): _response for type_ in ("law", "pair")},
+    "ε as the probability": _each("law", "randomized_response", by=by_draws(flawed.response_of_epsilon)),
+    "remainders of random words": by_bits(Remainders),
+    "coins of doubles, on bits": {**by_bits(DoubleCoins), ("law", "bernoulli"): flawed.rounded_coin},
+    "coins of one uniform double": by_bits(FiftyThreeBits),
+    "one attempt": _attempts,
+    "noise in int32": by_bits(after=_int32, only=INTEGER_NOISE),
+    "integer noise by a logarithm": {
+        **_each("law", "two_sided_geometric", "discrete_laplace", by=_logarithm),
+        **_each("pair", "discrete_laplace_on_integers", by=by_probability(flawed.tail_by_logarithm)),
+    },
+    "geometric variates in loops": {
+        **_each("law", "two_sided_geometric", "discrete_laplace", by=_loops),
+        ("pair", "discrete_laplace_on_integers"): _loops,
+        ("special", "two_sided_geometric_on_a_range"): _loops,
+    },
+    "one seed for all": by_bits(fresh=seeded_once),
+    "seeds of 16 bits": by_bits(fresh=seeded_by_a_clock),
+    "a Mersenne Twister": by_bits(fresh=twisted),
+    "Laplace noise of numpy": {
+        ("pair", "discrete_laplace_on_integers"): _laplace,
+        ("special", "discrete_laplace_on_a_grid"): _laplace,
+    },
+    "Laplace noise, seeded by a clock": {
+        ("pair", "discrete_laplace_on_integers"): _clock,
+        ("special", "discrete_laplace_on_a_grid"): _clock,
+    },
+    "Gaussian noise in doubles": NO_VECTORS,
+    "sum of ages in int16": NO_VECTORS,
+    "propose-test-release": NO_VECTORS,
+    "sample and aggregate": NO_VECTORS,
+    "sum, first to last": flawed.sums_by(flawed.in_order("forward")),
+    "sum by halves": flawed.sums_by(flawed.in_order("pairwise")),
+    "sum by Kahan": flawed.sums_by(flawed.in_order("compensated")),
+    "sum of numpy": flawed.sums_by(numpy_sum),
+    "sum, correctly rounded": flawed.sums_by(correctly_rounded_sum),
+    "sum with np.clip": _each("special", "bounded_sum", by=by_samples(flawed.clipped_sum)),
+    "sum that refuses": _each("special", "bounded_sum", by=by_draws(flawed.refusing_sum)),
+    "mean of the records": _each("special", "bounded_mean", by=by_draws(flawed.mean_of_records)),
+    "count that refuses −0": _each("special", "discrete_laplace_on_a_grid", by=by_draws(flawed.refusing_count)),
+    "answers as int64": _each("special", "two_sided_geometric_on_a_range", by=by_draws(flawed.answers_as_int64)),
+    "mean, noise for this database": _each(
+        "pair", "mean_with_local_sensitivity", by=by_probability(flawed.tail_of_local_noise)
     ),
-    (
-        "weights below the largest",
-        "a light weight underflows, or the uniform number is too coarse for it",
-        "zero_rounding",
-        flawed.selection_by_law(naive_exponential_stabilised),
+    "noisy sum over noisy count": {
+        ("pair", "mean_with_local_sensitivity"): _division,
+        ("special", "bounded_mean"): _division,
+    },
+    "threshold for continuous noise": {
+        ("pair", "partition_selection"): by_probability(flawed.named),
+        **flawed.formulas(*flawed.THRESHOLDS),
+    },
+    "classical σ": flawed.formulas("gaussian_sigma"),
+    "budgets added in doubles": flawed.formulas("budget_total"),
+    "other formulas in doubles": flawed.formulas(*flawed.OTHER_FORMULAS),
+    "division of two doubles": _each("rounding", "binary64", by=_quotient),
+    "rounding by way of doubles": _each("rounding", "binary32", "bfloat16", "binary16", by=_twice),
+    "terms added one by one": _each("rounding", "sum_of_binary64", by=_terms),
+    "rounding to nearest always": _each(
+        "rounding", "binary64", "binary32", "bfloat16", "binary16", by=flawed.always_nearest
     ),
-    (
-        "weights in bfloat16",
-        "a light weight is lost in the sum",
-        "truncated_addition",
-        flawed.selection_by_law(_bfloat16),
-    ),
-    (
-        "noisy max, Gumbel noise",
-        "the noise has a largest value, so that outcomes far behind are never drawn",
-        "lost_weights",
-        flawed.selection(naive_gumbel_noisy_max),
-    ),
-    (
-        "noisy max, exponential noise",
-        "the noise has a largest value, so that outcomes far behind are never drawn",
-        "lost_weights",
-        flawed.selection(naive_exponential_noisy_max, "permute_and_flip"),
-    ),
-    (
-        "permute-and-flip, not permuted",
-        "outcomes are flipped in their own order",
-        "",
-        _each("law", "permute_and_flip", by=by_draws(flawed.first_kept)),
-    ),
-    (
-        "randomized response",
-        "the probability of the truth is rounded",
-        "",
-        {(type_, "randomized_response"): _response for type_ in ("law", "pair")},
-    ),
-    (
-        "ε as the probability",
-        "the truth is told with probability ε",
-        "",
-        _each("law", "randomized_response", by=by_draws(flawed.response_of_epsilon)),
-    ),
-    ("remainders of random words", "some integers come too often", "lattice_bias", by_bits(Remainders)),
-    (
-        "coins of doubles, on bits",
-        "the probability of a coin is rounded to the nearest double",
-        "",
-        {**by_bits(DoubleCoins), ("law", "bernoulli"): flawed.rounded_coin},
-    ),
-    (
-        "coins of one uniform double",
-        "a coin is a number of 53 bits that is at most the rounded probability",
-        "",
-        by_bits(FiftyThreeBits),
-    ),
-    ("one attempt", "a rejected round is an error", "", _attempts),
-    ("noise in int32", "noise is cut off at 32 bits", "", by_bits(after=_int32, only=INTEGER_NOISE)),
-    (
-        "integer noise by a logarithm",
-        "0 comes twice, and noise of one uniform number ends somewhere",
-        "",
-        {
-            **_each("law", "two_sided_geometric", "discrete_laplace", by=_logarithm),
-            **_each("pair", "discrete_laplace_on_integers", by=by_probability(flawed.tail_by_logarithm)),
-        },
-    ),
-    (
-        "geometric variates in loops",
-        "the work tells the noise; the ratio is rounded",
-        "work",
-        {
-            **_each("law", "two_sided_geometric", "discrete_laplace", by=_loops),
-            ("pair", "discrete_laplace_on_integers"): _loops,
-            ("special", "two_sided_geometric_on_a_range"): _loops,
-        },
-    ),
-    ("one seed for all", "every output has the same noise", "repeated_noise", by_bits(fresh=seeded_once)),
-    ("seeds of 16 bits", "the noise is one of 65,536", "generator_seed", by_bits(fresh=seeded_by_a_clock)),
-    ("a Mersenne Twister", "outputs tell the state of the generator", "generator_state", by_bits(fresh=twisted)),
-    (
-        "Laplace noise of numpy",
-        "low bits of an output tell the answer; an integer answer is rounded to a double",
-        "low_bit_laplace precision integer_cast",
-        {("pair", "discrete_laplace_on_integers"): _laplace, ("special", "discrete_laplace_on_a_grid"): _laplace},
-    ),
-    (
-        "Laplace noise, seeded by a clock",
-        "the noise is one of 65,536 doubles",
-        "generator_seed low_bit_laplace",
-        {("pair", "discrete_laplace_on_integers"): _clock, ("special", "discrete_laplace_on_a_grid"): _clock},
-    ),
-    ("Gaussian noise in doubles", "low bits of an output tell the answer", "low_bit_gaussian", NO_VECTORS),
-    ("sum of ages in int16", "the sum wraps around", "sum_sensitivity", NO_VECTORS),
-    ("propose-test-release", "records are not clipped", "missing_clip", NO_VECTORS),
-    ("sample and aggregate", "the place of a record decides on its chunk", "position_chunks", NO_VECTORS),
-    (
-        "sum, first to last",
-        "partial sums are rounded",
-        "sum_sensitivity",
-        flawed.sums_by(flawed.in_order("forward")),
-    ),
-    ("sum by halves", "partial sums are rounded", "sum_sensitivity", flawed.sums_by(flawed.in_order("pairwise"))),
-    ("sum by Kahan", "the sum is rounded", "sum_sensitivity", flawed.sums_by(flawed.in_order("compensated"))),
-    ("sum of numpy", "partial sums are rounded", "sum_sensitivity", flawed.sums_by(numpy_sum)),
-    (
-        "sum, correctly rounded",
-        "the sum is rounded once, to a grid that the sensitivity does not fit",
-        "sum_sensitivity",
-        flawed.sums_by(correctly_rounded_sum),
-    ),
-    (
-        "sum with np.clip",
-        "clipping lets NaN through",
-        "special_values",
-        _each("special", "bounded_sum", by=by_samples(flawed.clipped_sum)),
-    ),
-    (
-        "sum that refuses",
-        "a record outside its bounds is an error",
-        "special_values",
-        _each("special", "bounded_sum", by=by_draws(flawed.refusing_sum)),
-    ),
-    (
-        "mean of the records",
-        "it divides by the number of records",
-        "failing_size special_values",
-        _each("special", "bounded_mean", by=by_draws(flawed.mean_of_records)),
-    ),
-    (
-        "count that refuses −0",
-        "−0 and signals of the processor are errors",
-        "special_values",
-        _each("special", "discrete_laplace_on_a_grid", by=by_draws(flawed.refusing_count)),
-    ),
-    (
-        "answers as int64",
-        "an answer of more than 64 bits is an error",
-        "special_values",
-        _each("special", "two_sided_geometric_on_a_range", by=by_draws(flawed.answers_as_int64)),
-    ),
-    (
-        "mean, noise for this database",
-        "noise is scaled to the local sensitivity",
-        "local_sensitivity",
-        _each("pair", "mean_with_local_sensitivity", by=by_probability(flawed.tail_of_local_noise)),
-    ),
-    (
-        "noisy sum over noisy count",
-        "each spends the whole budget",
-        "double_budget",
-        {("pair", "mean_with_local_sensitivity"): _division, ("special", "bounded_mean"): _division},
-    ),
-    (
-        "threshold for continuous noise",
-        "the probability at the threshold is forgotten",
-        "",
-        {("pair", "partition_selection"): by_probability(flawed.named), **flawed.formulas(*flawed.THRESHOLDS)},
-    ),
-    ("classical σ", "it holds for ε < 1 only", "", flawed.formulas("gaussian_sigma")),
-    ("budgets added in doubles", "their sum is rounded", "", flawed.formulas("budget_total")),
-    (
-        "other formulas in doubles",
-        "they are rounded to nearest, or cancel",
-        "",
-        flawed.formulas(*flawed.OTHER_FORMULAS),
-    ),
-    (
-        "division of two doubles",
-        "numerator and denominator are rounded first (examples/vectors/consumer.js)",
-        "",
-        _each("rounding", "binary64", by=_quotient),
-    ),
-    (
-        "rounding by way of doubles",
-        "numbers are rounded twice",
-        "",
-        _each("rounding", "binary32", "bfloat16", "binary16", by=_twice),
-    ),
-    (
-        "terms added one by one",
-        "partial sums are rounded",
-        "sum_sensitivity",
-        _each("rounding", "sum_of_binary64", by=_terms),
-    ),
-    (
-        "rounding to nearest always",
-        "the mode is ignored",
-        "",
-        _each("rounding", "binary64", "binary32", "bfloat16", "binary16", by=flawed.always_nearest),
-    ),
-)
+}
 
-IMPLEMENTATIONS = tuple(Flawed(name, wrong, flaws.split(), answers) for name, wrong, flaws, answers in _ROWS)
-"""One row of the table each."""
+_TEXT = (Path(__file__).parent.parent / "data" / "flawed_implementations.toml").read_text("utf-8")
+
+IMPLEMENTATIONS = tuple(
+    Flawed(name, told["wrong"], told["flaws"], _ANSWERS[name]) for name, told in tomllib.loads(_TEXT).items()
+)
+"""In the order of the file, which says what is wrong with each."""

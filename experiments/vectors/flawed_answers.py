@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attacklab.laws import one_uniform, step_law
-from attacklab.model.random_bits import RandomBits, SeededBits, TapedBits
+from attacklab.model.random_bits import RandomBits, SeededBits
 from attacklab.vectors import read_value, written
 from experiments.vectors import exact_twins
 from experiments.vectors.flawed_sources import FlawedBits
-from experiments.vectors.recorded_bits import Recorder
 from experiments.vectors.samplers import COMPOUND, RUNS, Run
 
 Request: TypeAlias = Mapping[str, Any]
@@ -93,26 +92,23 @@ def by_bits(
         def outputs(of: Parameters, input_: Any, trials: int, rng: np.random.Generator) -> list[Any]:
             common = SeededBits(rng)
             bits = (flawed(fresh(rng) if fresh else common) for _ in range(trials))
-            return [after(run(of, input_, one)) for one in bits]
+            return [after(run(of, input_, source)) for source in bits]
 
         return by_samples(outputs)
 
-    def once(request: Request, bits: RandomBits) -> Any:
-        return written(after(RUNS[request["mechanism"]](request["parameters"], _input(request), flawed(bits))))
+    def once(answered: Callable[[Request, Run], Answer]) -> Callable[[Request], Answer]:
+        def answer(request: Request) -> Answer:
+            def run(of: Parameters, input_: Any, bits: Any) -> Any:
+                return after(RUNS[request["mechanism"]](of, input_, flawed(bits)))
 
-    def tape(request: Request) -> Answer:
-        bits = TapedBits(int(request["bits"], 2), length := len(request["bits"]))
-        return {"output": once(request, bits), "bits_used": written(length - bits.left)}
+            return answered(request, run)
 
-    def trace(request: Request) -> Answer:
-        replies = map(int, request["replies"])
-        recorder = Recorder(lambda _: next(replies))
-        output = once(request, recorder)
-        return {"requests": [asked["request"] for asked in recorder.requests], "output": output}
+        return answer
 
     kinds = {"law": RUNS, "pair": exact_twins.OF_PAIRS, "special": exact_twins.SPECIAL}
     answers = {(type_, name): sampled(run) for type_, runs in kinds.items() for name, run in runs.items()}
-    answers |= {("tape", name): tape for name in RUNS} | {("trace", one.name): trace for one in COMPOUND}
+    answers |= {("tape", name): once(exact_twins.taped) for name in RUNS}
+    answers |= {("trace", algorithm.name): once(exact_twins.traced) for algorithm in COMPOUND}
     return {key: answer for key, answer in answers.items() if key[1] in only}
 
 

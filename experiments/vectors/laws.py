@@ -37,10 +37,7 @@ GAMMAS = (
 )
 RESPONSES = fractions("1/1000 1/10 1/2 1 2 10 40")
 RATIOS = fractions("1/2 1/3 2/3 1/10 9/10 99/100 1/1048576 3/8 5/7 255/256")
-SCALES = (
-    *fractions("1/2 1 2 3 9 10 20 1/10 7/3 1000"),
-    *map(Fraction, (1 << 33, 10**12, 1 << 40, 1 << 48, 1 << 62)),
-)
+SCALES = (*fractions("1/2 1 2 3 9 10 20 1/10 7/3 1000"), *map(Fraction, (1 << 33, 10**12, 1 << 40, 1 << 48, 1 << 62)))
 BIASED = (3, 9, 20)
 """Scales at which a published sampler was biased."""
 VARIANCES = fractions("1/4 1/2 1 2 3 9 10/3 25 81 400")

@@ -111,9 +111,7 @@ IN_OUR_ORDER = (
     Algorithm("randomized_response", sources.RESPONSE, _each("epsilon", fractions("1/10 1 3"), (False, True))),
     Algorithm("two_sided_geometric_on_a_range", f"{sources.GEOMETRIC}; mechanisms/laplace/README.md", _ON_A_RANGE),
     Algorithm(
-        "exponential",
-        f"{sources.EXPONENTIAL}; mechanisms/exponential/README.md",
-        _each("rate", _RATES, _UTILITIES),
+        "exponential", f"{sources.EXPONENTIAL}; mechanisms/exponential/README.md", _each("rate", _RATES, _UTILITIES)
     ),
     Algorithm(
         "exponential_base2", f"{sources.BASE2}; mechanisms/exponential/README.md", _each("decay", _DECAYS, _UTILITIES)
