@@ -59,7 +59,6 @@ def test_too_little_noise_is_not_taken_for_a_flaw_of_large_integers_or_of_a_samp
     assert {one.flaw for one in found if one.attack != "black_box"} == {TOO_LITTLE}
     assert {"integer_cast", "special_values"} <= {one.attack for one in found}
     strongest = best(found)
-    assert strongest is not None
     assert strongest.flaw == TOO_LITTLE
     assert (flaw := flaw_of(strongest)) is not None
     assert "sensitivity/ε" in flaw.repair
@@ -88,7 +87,6 @@ def test_a_target_that_fails_on_one_input_is_said_to_fail_whatever_was_looked_fo
     found = refuting(of_integers(failing))
     assert {(one.flaw, one.event) for one in found if one.attack != "black_box"} == {(FAILURE, "the target fails")}
     strongest = best(found)
-    assert strongest is not None
     assert strongest.flaw == FAILURE
 
 
@@ -119,6 +117,5 @@ def test_low_bits_of_a_gaussian_are_not_called_those_of_a_laplace_sampler() -> N
     target = Target.noise(gaussian, epsilon=1.0, delta=1e-5)
     found = [*refuting(target, LowBitLaplace()), best(refuting(target))]
     for finding in found:
-        assert finding is not None
         assert (flaw := flaw_of(finding)) is not None
         assert "Laplace sampler" not in f"{finding.flaw} {flaw.repair}"

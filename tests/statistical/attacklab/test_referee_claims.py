@@ -47,18 +47,15 @@ def audited(claim: Claim, sigma: float, trials: int = 20_000, seed: int = 0, **o
 @pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
 def test_half_the_noise_that_is_claimed_is_refuted_under_every_kind_of_claim(claim: Claim) -> None:
     """Each takes some 700 trials at the most, and has 20 000."""
-    for seed in range(2):
-        finding = audited(claim, 0.5, seed=seed)
-        assert finding.verdict is Verdict.VIOLATED
-        assert finding.trials_needed is not None
-        assert finding.trials_needed < 20_000
+    finding = audited(claim, 0.5)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.trials_needed < 20_000
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
 def test_the_noise_that_is_claimed_is_refuted_under_no_kind_of_claim(claim: Claim) -> None:
-    """Each of 15 audits is a false alarm with probability at most 1e-6."""
-    for seed in range(3):
-        assert audited(claim, 1.0, seed=seed).verdict is Verdict.NOT_DETECTED
+    """Each of 5 audits is a false alarm with probability at most 1e-6."""
+    assert audited(claim, 1.0, seed=1).verdict is Verdict.NOT_DETECTED
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
@@ -87,11 +84,11 @@ def test_a_seed_gives_the_same_finding_whatever_the_number_of_workers() -> None:
 
 @pytest.mark.parametrize("claim", [CLAIMS[0], CLAIMS[2]], ids=[KINDS[0], KINDS[2]])
 def test_false_alarms_at_the_edge_keep_within_alpha_and_pairs_beyond_it_are_refuted(claim: Claim) -> None:
-    """If each audit were a false alarm with probability 0.01, 2,000 would give more with probability below 1e-9."""
+    """If each audit were a false alarm with probability 0.01, 500 would give more with probability below 1e-9."""
     p, q = edge(claim, 1.0)
-    audits, alpha = 2_000, 0.01
+    audits, alpha = 500, 0.01
     most = int(stats.binom.isf(1e-9, audits, alpha))
-    assert most < 60
+    assert most < 30
 
     def refuted(p: float, trials: int, audits: int) -> int:
         draws = Draws.of(np.array([1 - p, p]), np.array([1 - q, q]), audits, trials, np.random.default_rng(5))

@@ -197,8 +197,7 @@ ARRAYS = hnp.arrays(
 OUTPUTS = OBJECTS | ARRAYS
 
 
-@pytest.mark.few(0)
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(OUTPUTS, OUTPUTS)
 def test_features_of_some_outputs_are_defined_on_all_others(seen: Outputs, later: Outputs) -> None:
     try:
@@ -218,7 +217,7 @@ def test_features_of_some_outputs_are_defined_on_all_others(seen: Outputs, later
             assert np.array_equal(feature.of(outputs), values, equal_nan=True)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(OUTPUTS)
 def test_keys_are_the_same_when_outputs_are_looked_at_one_at_a_time(outputs: Outputs) -> None:
     try:

@@ -34,7 +34,7 @@ from attacklab.model.targets import Target
 from experiments.targets import gaussians as targets
 from mechanisms.gaussian.claims import classical_sigma
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
-from tests.unit.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in
+from tests.unit.attacklab.narrow import TYPES, carried
 
 SIGMAS = (1.0, 4.844805262605389)
 ANSWERS = (0.0, -7.3, 1e12)
@@ -110,14 +110,6 @@ def test_the_holes_of_sigma_times_anything_break_samplers_of_16_bits(form: Forma
     assert finding.verdict is Verdict.VIOLATED
 
 
-@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
-def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_broken(form: Format) -> None:
-    """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
-    target = replace(exact_laplace_in(form), claim=PrivacyClaim(1.0, 1e-5))
-    for finding in _audited(target).values():
-        assert finding.verdict is Verdict.NOT_DETECTED
-
-
 def _box_muller_pairs() -> NDArray[np.float16]:
     """All those in the fourth quadrant, where arctan2 is negative."""
     uniforms = np.arange(1 << HALF_BITS).astype(np.float16) / np.float16(1 << HALF_BITS)
@@ -136,18 +128,17 @@ def _polar_pairs() -> NDArray[np.float16]:
     return pairs[(square > 0) & (square < 1)]
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(("model", "enumerated"), [(BOX_MULLER, _box_muller_pairs), (POLAR, _polar_pairs)])
-@pytest.mark.parametrize(("answer", "sigma"), [(0.0, 1.0), (1.0, 1.39)])
 def test_pairs_reached_are_the_ones_that_all_uniforms_of_binary16_give(
-    model: Model, enumerated: Callable[[], NDArray[np.float16]], answer: float, sigma: float
+    model: Model, enumerated: Callable[[], NDArray[np.float16]]
 ) -> None:
     """Away from the axes: next to them a window has too many points to search, and every pair counts as reached."""
+    answer, sigma = 1.0, 1.39
 
     def key(pairs: NDArray[np.float16]) -> NDArray[np.uint32]:
         return np.ascontiguousarray(pairs).view(np.uint32).ravel()
 
-    noise = np.abs(np.random.default_rng(8).normal(size=(20_000, 2))) * [1, -1]
+    noise = np.abs(np.random.default_rng(8).normal(size=(4_000, 2))) * [1, -1]
     tried = (answer + sigma * noise[(np.abs(noise) > 0.1).all(axis=1)]).astype(np.float16)
     expected = np.isin(key(tried), key((answer + sigma * enumerated()).reshape(-1, 2)))
     assert 0.02 < expected.mean() < 0.98
@@ -206,7 +197,6 @@ def _audited(target: Target, trials: int = 20_000) -> dict[int, Finding]:
     return {finding.answers: finding for finding in findings}
 
 
-@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("make", "answers", "advantage"),
     [
@@ -218,14 +208,13 @@ def _audited(target: Target, trials: int = 20_000) -> dict[int, Finding]:
         (targets.naive_gaussian_inverse_cdf, 1, 0.72),
     ],
 )
-@pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_samplers_that_can_be_inverted_are_broken(
-    make: Callable[[float], Target], answers: int, advantage: float, epsilon: float
+    make: Callable[[float], Target], answers: int, advantage: float
 ) -> None:
     """The least advantage lies 8 standard deviations below the measured one: a chance failure is below 1e-14."""
+    epsilon = 0.1
     finding = _audited(make(epsilon), trials=4_000)[answers]
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage is not None
     assert abs(finding.advantage.estimate) > advantage
     assert finding.ceiling == pytest.approx(math.tanh(answers * epsilon / 2), abs=1e-4)
 
@@ -236,7 +225,6 @@ def test_the_holes_of_sigma_times_anything_break_the_ziggurat(make: Callable[[fl
     """The lower bounds are above twice the ideal advantage by 5 standard deviations beyond their own 1e-9."""
     finding = _audited(make(epsilon))[1]
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage is not None
     ideal = math.erf(1 / (math.sqrt(8) * targets.sigma_of(epsilon)))
     assert max(finding.advantage.lower, -finding.advantage.upper) > 2 * ideal
 

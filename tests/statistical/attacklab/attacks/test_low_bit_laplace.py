@@ -27,13 +27,9 @@ from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import BFLOAT16, BINARY16, FORMATS, Format
 from attacklab.model.targets import Target
-from mechanisms.laplace.naive import (
-    naive_laplace_inverse_cdf,
-    naive_laplace_numpy,
-    naive_laplace_numpy_legacy,
-)
+from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy, naive_laplace_numpy_legacy
 from tests.unit.attacklab.ideal import lattice_laplace
-from tests.unit.attacklab.narrow import NARROW, TYPES, carried, exact_laplace_in
+from tests.unit.attacklab.narrow import TYPES, carried
 
 Release = Callable[..., NDArray[np.float64]]
 
@@ -55,15 +51,12 @@ def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float6
     return np.unique(np.array(outputs))
 
 
-@pytest.mark.few(8)
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.description)
+@pytest.mark.parametrize("model", [TEXTBOOK, TEXTBOOK_LIBRARY, SIGNED, NUMPY], ids=lambda model: model.description)
 @pytest.mark.parametrize(
     ("here", "there", "scale"),
     [
-        (0.0, 1.0, 100.0),
         (1.0, 0.0, 1.0),
-        (1e6, 1e6 + 2.0**-30, 1e-9),  # the doubles near the answer are as coarse as the noise
-        (1e6, 1e6 + 2.0**-33, 1e-11),  # and coarser
+        (1e6, 1e6 + 2.0**-33, 1e-11),  # the doubles near the answer are coarser than the noise
     ],
 )
 def test_membership_agrees_with_enumerating_the_whole_grid(
@@ -120,26 +113,13 @@ def jaxs_laplace(form: Format) -> Release:
     return release
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
-@pytest.mark.parametrize("epsilon", [0.125, 1.0])
-def test_jaxs_sampler_is_caught_in_every_format(form: Format, epsilon: float) -> None:
+def test_jaxs_sampler_is_caught_in_every_format(form: Format) -> None:
     """With 10 000 trials 0.035 is 7 standard deviations: the advantage is missed with probability below 1e-11."""
-    finding = judged(jaxs_laplace(form), epsilon)
+    finding = judged(jaxs_laplace(form), 0.125)
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage is not None
     assert abs(finding.advantage.estimate) > 0.8 - 0.035
-    assert finding.event is not None
     assert "JAX" in finding.event
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
-def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_accused(form: Format) -> None:
-    """A false alarm has probability at most 1e-9."""
-    (finding,) = audit(exact_laplace_in(form), [LowBitLaplace()], trials=50_000, alpha=1e-9, spend_all=True)
-    assert finding.verdict is Verdict.NOT_DETECTED
-    assert finding.smallest_detectable is not None
 
 
 def test_infinities_and_failures_are_not_members() -> None:
@@ -238,9 +218,7 @@ def test_advantage_at_epsilon_one_hundredth_is_as_expected(release: Release, adv
     finding = judged(release, 0.01)
     assert finding.verdict is Verdict.VIOLATED
     assert finding.ceiling == pytest.approx(0.005, abs=1e-6)
-    assert finding.advantage is not None
     assert abs(finding.advantage.estimate) == pytest.approx(advantage, abs=0.035)
-    assert finding.counts is not None
     assert min(finding.counts.first, finding.counts.second) == 0
 
 
@@ -280,7 +258,6 @@ def test_a_small_multiple_of_the_textbooks_scale_is_guessed(by: float) -> None:
 
     (finding,) = audit(Target.noise(release, epsilon=0.7), [LowBitLaplace()], trials=10_000)
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.event is not None
     assert f"numpy's C code, log(U + U) and log((2.0 − U) − U), scale {by * (1 / 0.7)!r}" in finding.event
 
 

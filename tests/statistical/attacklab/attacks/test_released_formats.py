@@ -125,7 +125,6 @@ def test_a_format_is_believed_at_the_first_output_that_makes_chance_negligible()
 @pytest.mark.parametrize("step", [3.0, 0.25, 0.3, 1 / 3, 0.7310585786300049])
 def test_the_step_of_scaled_integers_is_found(step: float) -> None:
     found = common_step(np.rint(noise(scale=100.0)) * step)
-    assert found is not None
     times = round(step / found)  # a multiple of 0.01, say, has another step as well
     assert times >= 1
     assert step / found == pytest.approx(times, rel=1e-9)

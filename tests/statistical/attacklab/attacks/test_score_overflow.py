@@ -52,10 +52,8 @@ def test_weights_break_on_either_side_of_the_largest_double(epsilon: float, sens
     assert nats[1] * (1 - 1e-12) <= boundary <= nats[0] * (1 + 1e-12)
 
 
-@pytest.mark.few(3)
-@pytest.mark.parametrize("epsilon", [0.05, 1.0, 4.0])
-@pytest.mark.parametrize("failure", ["none", "raise"])
-def test_weights_that_overflow_on_one_neighbour_are_caught_with_certainty(epsilon: float, failure: str) -> None:
+@pytest.mark.parametrize(("failure", "epsilon"), [("none", 0.05), ("raise", 1.0), ("none", 4.0)])
+def test_weights_that_overflow_on_one_neighbour_are_caught_with_certainty(failure: str, epsilon: float) -> None:
     def raising(utilities: np.ndarray, trials: int, rng: np.random.Generator, **parameters: float) -> Any:
         outputs = naive_exponential(utilities, trials, rng, **parameters)
         if isinstance(outputs, list):
@@ -64,7 +62,6 @@ def test_weights_that_overflow_on_one_neighbour_are_caught_with_certainty(epsilo
 
     finding = judged(selection_of(raising if failure == "raise" else naive_exponential, epsilon))[WEIGHTS]
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage is not None
     assert finding.event == "the target fails"
     assert finding.advantage.estimate == 1.0
 
@@ -86,7 +83,6 @@ def test_differences_that_wrap_are_caught(dtype: type, epsilon: float) -> None:
         DIFFERENCES
     ]
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage is not None
     ends = np.iinfo(dtype)
     nats = epsilon / 2 * float(ends.max)
     law = 1 / (1 + math.exp(min(nats, 700.0))) - 1 / (1 + math.exp(-min(nats, 700.0)))
@@ -98,7 +94,6 @@ def test_differences_that_wrap_are_caught(dtype: type, epsilon: float) -> None:
 def test_integers_that_round_to_doubles_are_caught_with_certainty(release: Release, epsilon: float) -> None:
     finding = judged(selection_of(release, epsilon))[DOUBLES]
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage is not None
     assert finding.advantage.estimate == 1.0
 
 
@@ -115,7 +110,6 @@ def test_a_noise_scale_that_underflows_is_caught_on_the_smallest_step() -> None:
     finding = judged(selection_of(naive_laplace_noisy_max, 4.0, tiny))[STEP]
     assert 2 * tiny / 4.0 == 0.0
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage is not None
     assert finding.advantage.estimate == 1.0
 
 
@@ -123,10 +117,9 @@ def test_fractional_sensitivities_have_no_scenarios_on_integers() -> None:
     assert len(scenarios_of(ScoreOverflow(), selection_of(naive_exponential, 1.0, 0.5))) == 2
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("epsilon", [0.05, 1.0, 4.0])
-def test_exact_selection_is_not_accused(epsilon: float) -> None:
+def test_exact_selection_is_not_accused() -> None:
     """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
+    epsilon = 1.0
 
     def drawn_by(term: Mechanism) -> Release:
         return lambda utilities, trials, rng: term.many(utilities, trials, SeededBits(rng))

@@ -51,7 +51,6 @@ def test_a_sum_that_one_nan_makes_nan_is_caught_by_its_failure(lower: float, upp
     assert verdicts(findings)[0] is Verdict.VIOLATED
     assert set(verdicts(findings)[1:]) == {Verdict.NOT_DETECTED}
     assert findings[0].event == "the target fails"
-    assert findings[0].advantage is not None
     assert findings[0].advantage.estimate == 1.0
 
 
@@ -86,8 +85,7 @@ def test_a_sign_of_zero_that_shows_is_caught() -> None:
     assert minus_zero.event in ("the answer is -0.0, bit for bit", "the answer is 0.0, bit for bit")
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-1.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
+@pytest.mark.parametrize(("lower", "upper"), [(-1.0, 2.0), (3.0, 5.0)])
 def test_exact_sums_and_means_are_not_accused(lower: float, upper: float) -> None:
     """Each finding is a false alarm with probability at most 1e-6/9, at this fixed seed."""
     parameters: dict[str, Any] = {"epsilon": 1, "lower": lower, "upper": upper, "grid": Grid(-10)}

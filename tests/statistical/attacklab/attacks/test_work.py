@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
 
 from attacklab.auditing.attacks.work import Work, work_events
 from attacklab.auditing.observed_work import with_bits_drawn, with_bits_taken
@@ -35,19 +34,15 @@ def judged(target: Target, trials: int = 5_000) -> Finding:
     return finding
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-def test_a_loop_as_long_as_the_noise_is_caught(epsilon: float) -> None:
+def test_a_loop_as_long_as_the_noise_is_caught() -> None:
     """Output plus draws has the answer's parity, so the advantage is 1 less the mass that the probes did not see.
 
     That mass is below 0.05 on average, and larger by 0.15 with probability at most e^(−2000·0.15²) < 1e-19 (McAllester
     and Ortiz 2003, missing mass).
     """
-    finding = judged(naive(epsilon))
+    finding = judged(naive(1.0))
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.event is not None
     assert finding.event.startswith("output and work")
-    assert finding.advantage is not None
     assert 0.8 <= finding.advantage.estimate <= 1.0
 
 
@@ -57,12 +52,11 @@ def test_output_and_draws_of_the_loop_have_the_parity_of_the_answer() -> None:
         assert set((outputs["output"] + outputs["work"] // 64) % 2) == {answer % 2}
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-def test_fixed_work_is_not_accused(epsilon: float) -> None:
+def test_fixed_work_is_not_accused() -> None:
     """A false alarm has probability at most 1e-6, at this fixed seed."""
-    finding = judged(fixed(epsilon), 1_000)
+    finding = judged(fixed(1.0), 1_000)
     assert finding.verdict is Verdict.NOT_DETECTED
-    works = fixed(epsilon).outputs(3, 50, np.random.default_rng(1))["work"]
+    works = fixed(1.0).outputs(3, 50, np.random.default_rng(1))["work"]
     assert len(set(works)) == 1
 
 
@@ -74,7 +68,6 @@ def test_work_that_depends_on_the_dataset_alone_is_caught_by_a_half_line() -> No
     target = with_bits_drawn(Target.noise(slow, epsilon=0.1))
     (finding,) = audit(target, [Work(pair)], trials=2_000, seed=4)
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.event is not None
     assert finding.event.startswith(("the work is at least", "output and work"))
 
 

@@ -18,17 +18,7 @@ from attacklab.model.claims.cuts import tangent
 from attacklab.model.claims.renyi import RenyiClaim
 from attacklab.model.errors import UsageError, UsageTypeError
 
-CLAIMS = [
-    ZeroConcentrated(1e-3),
-    ZeroConcentrated(0.05),
-    ZeroConcentrated(0.5),
-    ZeroConcentrated(4.0),
-    Renyi(2.0, 1.0),
-    Renyi(1.25, 0.01),
-    Renyi(64.0, 3.0),
-    Renyi((2.0, 8.0), (1.0, 4.0)),
-    Renyi((1.5, 4.0, 32.0), (0.1, 0.3, 4.0)),
-]
+CLAIMS = [ZeroConcentrated(1e-3), ZeroConcentrated(4.0), Renyi(1.25, 0.01), Renyi((1.5, 4.0, 32.0), (0.1, 0.3, 4.0))]
 names = pytest.mark.parametrize("claim", CLAIMS, ids=str)
 
 
@@ -59,9 +49,7 @@ def most_allowed(claim: RenyiClaim, q: float) -> float:
     return low
 
 
-@pytest.mark.few(4)
-@names
-@pytest.mark.parametrize("part", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(("claim", "part"), [*zip(CLAIMS, (0.3, 1.0, 0.0, 0.3), strict=True)])
 def test_the_profile_is_the_best_event_of_the_set_and_never_less(claim: RenyiClaim, part: float) -> None:
     epsilon = part * max(one for one in claim.points if claim.near(one).delta > 1e-4)
     slope = math.exp(epsilon)
@@ -80,7 +68,6 @@ def test_the_profile_is_the_best_event_of_the_set_and_never_less(claim: RenyiCla
     assert found <= best * 1.005 + 1e-6
 
 
-@pytest.mark.few(4)
 @names
 def test_the_profile_falls_with_epsilon_and_stays_convex_in_its_exponential(claim: RenyiClaim) -> None:
     epsilons = [0.0, 0.2, 0.5, 1.0, 2.0, 4.0]
@@ -93,9 +80,8 @@ def test_the_profile_falls_with_epsilon_and_stays_convex_in_its_exponential(clai
         assert deltas[place] <= chord * (1 + 1e-9)
 
 
-@pytest.mark.few(11)
-@pytest.mark.parametrize("rho", [0.01, 0.5, 3.0, 48.0, 700.0])
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 6.0, 15.0, 40.0])
+@pytest.mark.parametrize("rho", [0.01, 3.0, 700.0])
+@pytest.mark.parametrize("epsilon", [0.0, 2.0, 40.0])
 def test_zcdp_allows_what_gaussian_noise_of_that_rho_really_does(rho: float, epsilon: float) -> None:
     mu = math.sqrt(2 * rho)
     with mpmath.workprec(1000):
@@ -108,8 +94,7 @@ def test_zcdp_allows_what_gaussian_noise_of_that_rho_really_does(rho: float, eps
         assert truth * (1 - mpmath.mpf(10) ** -12) <= ZeroConcentrated(rho).delta_at(epsilon)
 
 
-@pytest.mark.parametrize("rho", [0.01, 0.5, 3.0])
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
+@pytest.mark.parametrize(("rho", "epsilon"), [(0.01, 0.5), (0.5, 2.0), (3.0, 6.0)])
 def test_zcdp_allows_no_more_than_the_best_known_conversion(rho: float, epsilon: float) -> None:
     alphas = 1 + np.geomspace(1e-3, 1e4, 200_000)
     with np.errstate(over="ignore"):

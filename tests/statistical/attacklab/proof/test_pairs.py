@@ -12,7 +12,7 @@ import pytest
 
 from attacklab.laws import Limits
 from attacklab.laws.proof import LIMITS, SLACK, default_pair, prove, prove_all
-from attacklab.model.claims import GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
+from attacklab.model.claims import GaussianDP, PrivacyClaim, ZeroConcentrated
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import EXACT_LAW, WORST_FIRST, Finding, Verdict, decisive, lower_text, upper_text
 from attacklab.model.neighbours import NeighbouringPair
@@ -100,10 +100,7 @@ def test_open_laws_refute_a_claim_that_fails_wherever_their_open_mass_lies() -> 
     assert proved(count, 0.69).verdict is Verdict.VIOLATED
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    "claim", [ZeroConcentrated(0.5), Renyi((2.0,), (0.6,)), GaussianDP(2.0)], ids=["zCDP", "RDP", "GDP"]
-)
+@pytest.mark.parametrize("claim", [ZeroConcentrated(0.5), GaussianDP(2.0)], ids=["zCDP", "GDP"])
 def test_claims_of_other_kinds_are_proved_with_slack_where_laws_are_open(claim: Any) -> None:
     assert proved(count, claim=claim).verdict is Verdict.PROVED_WITH_SLACK
     assert proved(response, claim=claim).verdict is Verdict.PROVED
@@ -187,7 +184,6 @@ def test_a_sampler_that_fails_on_one_pair_is_an_error_of_that_pair() -> None:
     assert "no entropy" in findings[1].reason
 
 
-@pytest.mark.ci
 def test_time_that_is_up_is_inconclusive_and_leaves_some_for_the_next_pair() -> None:
     def hanging(answer: float, bits: RandomBits) -> int:
         return endless(answer, bits) if answer == 2 else response(answer, bits)

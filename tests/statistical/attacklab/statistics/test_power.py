@@ -48,7 +48,6 @@ def test_the_smallest_detectable_advantage_is_detected_as_often_as_it_says(
 ) -> None:
     """A power of 0.99 shows as less than 0.95 in 2 000 runs with probability below 1e-30 (Chernoff)."""
     smallest = smallest_detectable_advantage(claim, trials, alpha, base_rate)
-    assert smallest is not None
     assert frequency(claim, base_rate + smallest, base_rate, trials, alpha) >= POWER
     assert frequency(claim, base_rate + 0.5 * smallest, base_rate, trials, alpha) < 0.5
 
@@ -58,7 +57,6 @@ def test_the_number_of_trials_said_to_be_needed_is_enough_and_not_far_too_many(p
     """As above; runs that end after a third of the trials test the other side."""
     claim, alpha = PrivacyClaim(1.0), 1e-6
     needed = trials_needed(claim, p, q, alpha)
-    assert needed is not None
     assert frequency(claim, p, q, needed, alpha) >= POWER
     assert frequency(claim, p, q, needed // 3, alpha) < 0.5
     assert trials_needed(claim, q, p, alpha) == needed
@@ -70,7 +68,6 @@ def test_the_unlucky_number_of_trials_that_hold_both_outputs_is_the_smallest(cla
     shown = [evidence(claim, Counts(70, 20, 100, both)) for both in range(21)]
     assert shown == sorted(shown)
     advantage = smallest_detectable_advantage(claim, 2_000, 1e-6, 0.3)
-    assert advantage is not None
     unlucky = (1 - POWER) / 3
     p, q = 0.3 + advantage, 0.3
     first, second = (int(stats.binom.ppf(*ends)) for ends in ((unlucky, 2_000, p), (1 - unlucky, 2_000, q)))
@@ -83,31 +80,12 @@ def test_events_seen_once_in_the_longest_runs_have_a_smallest_detectable_advanta
     trials: int, base_rate: float
 ) -> None:
     smallest = smallest_detectable_advantage(PrivacyClaim(1.0), trials, 1e-6, base_rate)
-    assert smallest is not None
     assert 20 * base_rate < smallest < 1_000 * base_rate
-
-
-def test_an_event_needs_about_as_many_trials_as_its_complement() -> None:
-    claim = PrivacyClaim(1.0)
-    event, complement = trials_needed(claim, 0.999, 0.99, 1e-6), trials_needed(claim, 0.001, 0.01, 1e-6)
-    assert event is not None
-    assert complement is not None
-    assert event == pytest.approx(complement, rel=0.1)
 
 
 def test_no_number_of_trials_refutes_an_event_that_keeps_the_claim() -> None:
     assert trials_needed(PrivacyClaim(1.0), 0.5, 0.4, 1e-6) is None
     assert trials_needed(PrivacyClaim(1.0), 0.5, 0.5 / math.e, 1e-6) is None
-
-
-def test_rarer_events_and_more_trials_show_smaller_advantages() -> None:
-    claim = PrivacyClaim(0.1)
-    rare, common = (smallest_detectable_advantage(claim, 10_000, 1e-6, rate) for rate in (0.0, 0.3))
-    more = smallest_detectable_advantage(claim, 100_000, 1e-6, 0.3)
-    assert rare is not None
-    assert common is not None
-    assert more is not None
-    assert rare < more < common
 
 
 def test_nothing_is_detectable_with_a_handful_of_trials() -> None:
@@ -120,7 +98,6 @@ def test_nothing_is_detectable_with_a_handful_of_trials() -> None:
 def test_no_counts_refute_in_fewer_trials_than_those_of_an_event_of_one_input_only(claim: PrivacyClaim) -> None:
     """It wins every bet; the fewest trials are those of the best stake, and what the mean over 124 bets costs."""
     fewest = fewest_trials(claim, 1e-6)
-    assert fewest is not None
     assert can_refute(claim, fewest, 1e-6)
     assert not can_refute(claim, round(0.98 * fewest), 1e-6)
     gain = math.log1p((1 - claim.delta) / (math.exp(claim.epsilon) + claim.delta))
@@ -145,5 +122,4 @@ def test_an_event_that_only_one_input_shows_takes_the_trials_that_the_page_on_au
     assert "takes 16 to 20·e^ε trials" in page
     for alpha in (1e-6, 5e-8):
         needed = fewest_trials(PrivacyClaim(epsilon), alpha)
-        assert needed is not None
         assert 16 <= needed / math.exp(epsilon) <= 20

@@ -181,7 +181,7 @@ def test_each_word_selects_what_the_weights_say_for_one_for_many_and_for_rows(ut
 
 
 @pytest.mark.parametrize("bit", [0, 1])
-@pytest.mark.parametrize("utilities", CASES[:10])
+@pytest.mark.parametrize("utilities", [CASES[0], CASES[3], CASES[9]])
 def test_a_word_that_selects_nothing_is_followed_by_another(utilities: list[Any], bit: int) -> None:
     oracle, mechanism = Oracle(utilities), term()
     nothing = [word for word in oracle.corners() if oracle.selected(word, bit) is None]
@@ -209,7 +209,7 @@ def ideal(utilities: list[Any], rate: Fraction) -> list[Fraction]:
 @pytest.mark.parametrize(
     ("mechanism", "utilities"),
     [
-        *((term(), case) for case in CASES[:6]),
+        *((term(), case) for case in CASES[:4]),
         (term(), CASES[10]),
         (term(Fraction(3, 4), monotone=True), [0.0, 1.0, 2.5]),
         (term(0.1), [0.0, 30.0]),
@@ -232,18 +232,17 @@ def test_the_law_found_on_all_bits_is_the_ideal_one_and_the_stated_one(mechanism
 def test_the_stated_law_encloses_the_ideal_one_closely() -> None:
     """Two outcomes at a time: so little is lost by the sum that a quotient rounded the wrong way is seen."""
     with mpmath.workdps(80):
-        for k in range(200):
+        for k in range(0, 200, 5):
             weights = [mpf(1), mpmath.exp(-mpf(k) / 64)]
             for enclosure, weight in zip(term().law([0.0, -k / 32], 64), weights, strict=True):
                 lower, upper = (mpf(gmpy2.mpq(end).numerator) / gmpy2.mpq(end).denominator for end in enclosure)
                 assert lower <= weight / sum(weights) <= upper <= lower * (1 + mpf(2) ** -58)
 
 
-@pytest.mark.ci
 def test_an_outcome_far_below_has_its_ideal_probability() -> None:
     """e^−50 and e^−250, where the lower bound of a weight is 0 from e^−22 on."""
     utilities = [0.0, 100.0, -400.0]
-    law = enumerate_law(term().release, utilities, limits=Limits(unresolved=Fraction(1, 2**420)))
+    law = enumerate_law(term().release, utilities, limits=Limits(unresolved=Fraction(1, 2**390)))
     probabilities = ideal(utilities, Fraction(1, 2))
     assert abs(as_fraction(law.mass(0)) / probabilities[0] - 1) < Fraction(1, 10**20)
     assert abs(as_fraction(law.mass(2)) / probabilities[2] - 1) < Fraction(1, 10**3)
@@ -273,7 +272,7 @@ def test_enclosures_hold_the_weight_and_are_narrow(gap: Fraction, precision: int
     assert upper - lower <= 2
 
 
-SIZES = [0, 1, 2**8 + 1, 2**14 - 1, 2**14, 2**14 + 1, 2**16 + 1, 2**20 + 1]
+SIZES = [0, 1, 2**8 + 1, 2**14 - 1, 2**14, 2**14 + 1, 2**16 + 1]
 
 
 @pytest.mark.parametrize("trials", SIZES)
@@ -305,12 +304,11 @@ def test_every_outcome_of_any_number_has_its_words(outcomes: int) -> None:
         prepared = mechanism.prepared(utilities)
         assert prepared.many(len(words), Words(words)).tolist() == chosen
         assert [prepared.one(Words([word])) for word in words] == chosen
-        if outcomes < 2**17:
-            rows = np.broadcast_to(utilities, (len(words), outcomes))
-            assert mechanism.each(rows, Words(words)).tolist() == chosen
+        rows = np.broadcast_to(utilities, (len(words), outcomes))
+        assert mechanism.each(rows, Words(words)).tolist() == chosen
 
 
-@pytest.mark.parametrize("rows", [0, 1, 7, 255, 257, 32769, 65537])
+@pytest.mark.parametrize("rows", [0, 1, 257, 32769])
 def test_every_row_is_selected_from_by_itself(rows: int) -> None:
     utilities = RNG.normal(scale=10, size=(rows, 3))
     words = RNG.integers(0, 2**64, size=rows, dtype=np.uint64)
@@ -324,7 +322,7 @@ def test_every_row_is_selected_from_by_itself(rows: int) -> None:
 @pytest.mark.parametrize("bit", [0, 1])
 def test_each_row_looks_at_weights_of_its_own(bit: int) -> None:
     """Rows of different utilities, each with a word that lies behind all ends of its own; some select nothing first."""
-    rows = RNG.normal(scale=2, size=(60, 4))
+    rows = RNG.normal(scale=2, size=(24, 4))
     oracles = [Oracle(row.tolist()) for row in rows]
     words = [oracle.corners()[-13 + place % 12] for place, oracle in enumerate(oracles)]
     firsts = [oracle.selected(word, bit) for oracle, word in zip(oracles, words, strict=True)]

@@ -17,12 +17,7 @@ from mechanisms.core.certificate import certificate
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.noisy import Noisy
-from mechanisms.gaussian.exact import (
-    WORD,
-    exact_discrete_gaussian,
-    exact_fixed_work_gaussian,
-    exact_rounded_gaussian,
-)
+from mechanisms.gaussian.exact import WORD, exact_discrete_gaussian, exact_fixed_work_gaussian, exact_rounded_gaussian
 from tests.unit.mechanisms.enumeration import law_of
 
 SIGMA = Fraction(3, 2)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import beta
 
 from attacklab.laws import Limits
 from attacklab.laws.proof import prove
@@ -24,16 +23,10 @@ from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
 from experiments import targets
 from experiments.targets.quantiles import LOWER, PAIRS, UPPER
+from tests.statistical.mechanisms.clopper_pearson import bounds
 
 TRIALS = 20_000
-ALPHA = 1e-9
 Event = Callable[[float], bool]
-
-
-def bounds(hits: int) -> tuple[float, float]:
-    low = beta.ppf(ALPHA, hits, TRIALS - hits + 1) if hits else 0.0
-    high = beta.ppf(1 - ALPHA, hits + 1, TRIALS - hits) if hits < TRIALS else 1.0
-    return float(low), float(high)
 
 
 def excess(target: Target, name: str, *, seed: int) -> float:
@@ -42,7 +35,7 @@ def excess(target: Target, name: str, *, seed: int) -> float:
     rng = np.random.default_rng(seed)
     likelier, other = (pair.first, pair.second) if first else (pair.second, pair.first)
     hits = [sum(map(event, target.release(records, TRIALS, rng).tolist())) for records in (likelier, other)]
-    return bounds(hits[0])[0] - math.e * bounds(hits[1])[1]
+    return bounds(hits[0], TRIALS)[0] - math.e * bounds(hits[1], TRIALS)[1]
 
 
 def can_be(output: float, left: float, right: float) -> bool:
@@ -111,7 +104,6 @@ def test_intervals_are_chosen_as_the_formula_says(name: str, rate: float, record
         assert abs(np.mean((left <= outputs) & (outputs < right)) - probability) < 0.025
 
 
-@pytest.mark.ci
 def test_an_exact_law_refutes_the_sensitivity_of_a_median_for_another_quantile() -> None:
     target = targets.naive_quantile_half_sensitivity()
     assert prove(target, FAR, limits=Limits(unresolved=Fraction(1, 1 << 30))).verdict is Verdict.VIOLATED

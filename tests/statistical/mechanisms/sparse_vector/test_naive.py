@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import beta
 
 from mechanisms.sparse_vector.naive import (
     naive_above_threshold,
@@ -21,8 +20,11 @@ from mechanisms.sparse_vector.naive import (
     naive_numeric_sparse,
     naive_numeric_sparse_reused,
 )
+from tests.statistical.mechanisms.clopper_pearson import bounds
 
 TRIALS = 100_000
+ALPHA = 1e-10
+"""How often each bound on a probability is wrong."""
 HALVES = np.repeat([1.0, -1.0], 6)
 
 
@@ -30,16 +32,10 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(8)
 
 
-def bounds(hits: int, trials: int) -> tuple[float, float]:
-    """Clopper and Pearson's, each wrong with probability 1e-10."""
-    return (
-        float(beta.ppf(1e-10, hits, trials - hits + 1)) if hits else 0.0,
-        float(beta.ppf(1 - 1e-10, hits + 1, trials - hits)),
-    )
-
-
 def least_loss(likely: Any, unlikely: Any) -> float:
-    return math.log(bounds(int(likely.sum()), len(likely))[0] / bounds(int(unlikely.sum()), len(unlikely))[1])
+    return math.log(
+        bounds(int(likely.sum()), len(likely), ALPHA)[0] / bounds(int(unlikely.sum()), len(unlikely), ALPHA)[1]
+    )
 
 
 def tail(values: Any, scale: float) -> Any:
@@ -67,7 +63,7 @@ def test_reports_follow_the_noise_that_the_paper_prints(
     for report in ((False, True, True), (False, False, False)):
         chances = [one if said else 1 - one for one, said in zip(above, report, strict=True)]
         ideal = float(np.sum(density * np.prod(chances, axis=0))) * (bars[1] - bars[0])
-        low, high = bounds(int((rows == report).all(axis=1).sum()), trials)
+        low, high = bounds(int((rows == report).all(axis=1).sum()), trials, ALPHA)
         assert low < ideal + 1e-6
         assert high > ideal - 1e-6
 
@@ -113,7 +109,6 @@ def test_without_a_stop_the_loss_grows_with_the_queries() -> None:
     assert losses[1] > 2.5
 
 
-@pytest.mark.ci
 def test_a_value_with_the_noise_that_was_compared_tells_of_the_answers_before_it() -> None:
     """Four answers rise by 1, the next stays: (below)^4 and a value of at most 0 loses 4/2 at c = 1 and ε = 1."""
     trials = 1_500_000
@@ -128,7 +123,7 @@ def test_fresh_noise_on_values_tells_nothing_of_the_comparison() -> None:
     """At 10 scales of the comparison above the threshold, the value is the answer with noise of scale 3c/ε."""
     rows = naive_numeric_sparse([1000.0], TRIALS, rng(), threshold=0.0, positives=2, epsilon=1.0)
     for value in (1000.0, 1003.0, 990.0):
-        low, high = bounds(int((rows[:, 0] >= value).sum()), TRIALS)
+        low, high = bounds(int((rows[:, 0] >= value).sum()), TRIALS, ALPHA)
         assert low < float(tail(value - 1000.0, 6.0)) < high
 
 
@@ -156,12 +151,7 @@ def giving(first: int, second: int) -> np.random.Generator:
     step = (second - first * multiplier) % 2**128
     before = (first - step) * pow(multiplier, -1, 2**128) % 2**128
     source = np.random.PCG64()
-    source.state = {
-        "bit_generator": "PCG64",
-        "state": {"state": before, "inc": step},
-        "has_uint32": 0,
-        "uinteger": 0,
-    }
+    source.state = {"bit_generator": "PCG64", "state": {"state": before, "inc": step}, "has_uint32": 0, "uinteger": 0}
     return np.random.Generator(source)
 
 
