@@ -65,19 +65,14 @@ def test_an_array_of_a_class_of_its_own_is_judged_as_a_plain_one() -> None:
     ("target", "message"),
     [
         (noise(np.zeros(4)), "stub returned 4 outputs for 3 trials"),
-        (noise(np.zeros(2)), "stub returned 2 outputs for 3 trials"),
-        (noise([]), "stub returned 0 outputs for 3 trials"),
         (noise(None), "stub returned None, not an array or a list of outputs"),
         (noise(np.ma.masked_all(3)), "stub returned a MaskedArray, not an array or a list of outputs"),
-        (noise(0.5), "stub returned a float, not an array"),
-        (noise(np.float64(0.5)), "stub returned a float64, not an array"),
         (noise({1.0, 2.0, 3.0}), "stub returned a set, not an array"),
         (noise(np.zeros(3, dtype=np.longdouble)), "not numbers of up to 64 bits"),
         (selection(np.array([0.0, 1.0, 0.0])), "outputs of type float64, not indices"),
-        (selection(np.zeros((3, 2), dtype=int)), r"outputs of type int64 and shape \(2,\), not indices"),
-        (selection(["a", 1, None]), "outputs of type object, not indices"),
         (selection(np.array([0, 2, 1])), "indices from 0 to 2 of 2 outcomes"),
         (selection([None, -1, 1]), "indices from -1 to 1 of 2 outcomes"),
+        (selection(np.zeros((3, 2), dtype=int)), r"outputs of type int64 and shape \(2,\), not indices"),
     ],
 )
 def test_malformed_outputs_are_told_in_one_line(target: Target, message: str) -> None:
@@ -93,17 +88,11 @@ ROWS = np.arange(6.0).reshape(3, 2)
     ("released", "numbers"),
     [
         (np.arange(3.0), True),
-        ([0, None, 1], True),
         ([1.0, np.float32(2.5), np.array(3.0)], True),
-        ([1, 2, 1 << 70], True),
         ([None, Fraction(1, 3), Decimal(2)], True),
         (ROWS, False),
-        (ROWS.tolist(), False),
         ([[1.0], [1.0, 2.0], 3.0], False),
-        ([{"count": 1}] * 3, False),
-        (np.array(["a", "b", "c"]), False),
         (["a", 1.0, None], False),
-        (np.zeros(3, dtype=complex), False),
         (np.array([True, False, True]), False),
     ],
     ids=str,
@@ -173,7 +162,7 @@ class Panic(BaseException):
     """As PyO3 raises it: an exception that is not an Exception."""
 
 
-@pytest.mark.parametrize("error", [Panic("index out of bounds"), asyncio.CancelledError(), GeneratorExit()])
+@pytest.mark.parametrize("error", [Panic("index out of bounds"), asyncio.CancelledError()])
 @pytest.mark.parametrize("while_giving", [True, False])
 def test_an_exception_that_is_not_an_exception_is_a_failure_like_others(
     error: BaseException, while_giving: bool
@@ -278,13 +267,10 @@ def test_a_class_in_place_of_an_object_of_it_is_refused() -> None:
 
 RECORDS = Domain(shape=Records(), bounds=(0, 1))
 ODD = (
-    (Target.noise, {}, np.array([math.nan])),
     (Target.noise, {"delta": 1e-6}, np.array([math.inf, -math.inf, math.nan, 1.0], dtype=np.float16)),
-    (Target.noise, {}, [None, 0.0, None, 1.0]),
-    (Target.sum, {"bounds": (0.0, 1.0)}, np.append(np.zeros(99), math.nan)),
     (Target.mean, {"bounds": (0.0, 1.0)}, [1.7e308, -1.7e308, 5e-324, math.nan]),
-    (Target.mean, {"bounds": (0.0, 1.0)}, [0, math.inf, 1]),
     (Target.dataset, {"domain": RECORDS}, [Decimal("NaN"), Decimal(1), Decimal("-0")]),
+    (Target.sum, {"bounds": (0.0, 1.0)}, np.append(np.zeros(99), math.nan)),
 )
 
 
@@ -313,9 +299,7 @@ def test_nan_that_depends_on_the_data_refutes_the_claim() -> None:
     ("first", "second"),
     [
         ([[1, 2], [3]], [[1, 2]]),
-        ([1, [2, 3]], [1]),
         ([np.zeros(2), np.zeros(3)], [np.zeros(2)]),
-        ([None, [1]], [None]),
     ],
 )
 def test_inputs_whose_parts_are_of_different_lengths_are_tried(first: Any, second: Any) -> None:

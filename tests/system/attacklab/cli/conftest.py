@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from attacklab import cli
+from attacklab.reporting import progress
 
 Ran = tuple[int, str, str]
 
@@ -22,6 +23,7 @@ def attacklab(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist have it
+    monkeypatch.setattr(progress, "LINE_SECONDS", float("inf"))  # on a busy machine a command says how far it is
 
     def run(line: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["attacklab", *shlex.split(line)])

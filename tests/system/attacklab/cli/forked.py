@@ -18,6 +18,7 @@ import attacklab.cli.calibrate
 import attacklab.cli.list_
 import attacklab.cli.prove  # noqa: F401 - what every command here would import
 from attacklab import cli
+from attacklab.reporting import progress
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ def _command(
         os.environ.pop("COLUMNS", None)
         os.environ |= env
         tempfile.tempdir = None
+        progress.LINE_SECONDS = float("inf")  # on a busy machine a command says how far it is
         os.chdir(folder)
         sys.argv = ["attacklab", *words]
         main()

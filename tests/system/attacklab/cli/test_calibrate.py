@@ -62,7 +62,6 @@ def test_findings_are_written_as_a_record(tmp_path: Path) -> None:
     assert json.loads(output)["findings"] == json.loads(file.read_text(encoding="utf-8"))["findings"]
 
 
-@pytest.mark.ci
 def test_a_program_is_held_to_the_same_bounds() -> None:
     status, output = run("laplace_epsilon", "--exec", f"{PROGRAM} answer")
     assert status == 1

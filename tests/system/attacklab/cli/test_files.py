@@ -7,7 +7,6 @@ import json
 import os
 import pty
 import shlex
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -47,7 +46,6 @@ def steering(answer, trials, rng):
     raise ValueError("\x1b[2J\n::error::hacked ##[error]hacked \u202e")
 """
 
-NOWHERE = "import sys\nsys.path.clear()\n"
 MOVING = "import os\nos.makedirs('elsewhere', exist_ok=True)\nos.chdir('elsewhere')\n"
 LEAVING = "import atexit\natexit.register(print, 'goodbye')\n"
 
@@ -61,7 +59,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no fo
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "targets.py").write_text(TARGETS)
     (tmp_path / "moving.py").write_text(MOVING + TARGETS)
-    (tmp_path / "nowhere.py").write_text(NOWHERE + TARGETS)
     (tmp_path / "leaving.py").write_text(LEAVING + TARGETS)
     return tmp_path
 
@@ -94,7 +91,6 @@ def test_a_terminal_without_greek_letters_shows_the_rest_and_json_has_all(folder
     assert verdicts(done.stdout) == ["violated"]
 
 
-@pytest.mark.ci
 def test_findings_are_in_their_files_if_there_is_no_output_at_all(folder: Path) -> None:
     code = "from attacklab.cli.supervised import main; main()"
     words = shlex.join([sys.executable, "-c", code, *f"{LEAKING} --json out.json".split()])
@@ -158,13 +154,6 @@ def test_the_page_for_people_is_written_beside_the_findings(folder: Path) -> Non
     assert b"--html needs the name of a file" in run(folder, f"{LEAKING} --html -").stderr
 
 
-def test_a_device_stays_one_and_standard_output_by_name_takes_the_place_of_the_table(folder: Path) -> None:
-    done = run(folder, f"{LEAKING} --json /dev/stdout --sarif /dev/null")
-    assert done.returncode == 1
-    assert verdicts(done.stdout) == ["violated"]
-    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
-
-
 def test_what_a_target_prints_is_not_among_the_findings(folder: Path) -> None:
     line = LEAKING.replace(":leaking", ":printing")
     done = run(folder, f"{line} --json -")
@@ -175,7 +164,6 @@ def test_what_a_target_prints_is_not_among_the_findings(folder: Path) -> None:
     assert b"printed" not in run(folder, line).stdout
 
 
-@pytest.mark.ci
 def test_what_a_target_prints_at_the_end_is_not_among_the_findings(folder: Path) -> None:
     command = [*MAIN, *f"{LEAKING.replace('targets.py', 'leaving.py')} --json -".split()]
     done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False)  # noqa: S603 - our own
@@ -260,7 +248,7 @@ def test_what_a_target_says_when_it_is_loaded_does_not_either(folder: Path) -> N
     assert done.stderr == rb"attacklab: broken.py cannot be loaded: ValueError: \x1b[2J : :error::hacked" + b"\n"
 
 
-@pytest.mark.parametrize(("line", "columns"), [("list", "0"), ("list", "1"), (LEAKING, "-3")])
+@pytest.mark.parametrize(("line", "columns"), [("list", "1"), (LEAKING, "-3")])
 def test_any_width_prints_all_of_it(folder: Path, line: str, columns: str) -> None:
     done = run(folder, line, env={"COLUMNS": columns})
     words = done.stdout.decode().split()
@@ -286,10 +274,3 @@ def test_a_terminal_whose_width_is_said_to_be_0_shows_the_findings(folder: Path)
     os.close(ours)
     assert done.returncode == 1
     assert "violated" in shown
-
-
-def test_a_target_that_changes_where_modules_are_found_loses_no_finding(folder: Path) -> None:
-    done = run(folder, LEAKING.replace("targets.py", "nowhere.py") + " --json f.json --sarif f.sarif")
-    assert done.returncode == 1, done.stderr
-    assert any(finding.refutes for finding in read_record(folder / "f.json")["findings"])
-    assert json.loads((folder / "f.sarif").read_text())["runs"][0]["results"]

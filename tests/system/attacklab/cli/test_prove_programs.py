@@ -51,11 +51,10 @@ def test_a_program_that_ends_too_early_is_told_to_go_on(prove: Callable[..., Ran
     assert "exited with status 0 before answering; let it answer one request after another until" in finding["reason"]
 
 
-@pytest.mark.ci
 def test_a_program_that_says_nothing_is_told_of_when_the_time_is_up(prove: Callable[..., Ran]) -> None:
-    ended, finding, _ = prove("hangs", "--kind", "noise", "--epsilon", "1", "--seconds", "3")
+    ended, finding, _ = prove("hangs", "--kind", "noise", "--epsilon", "1", "--seconds", "1")
     assert (ended, finding["verdict"]) == (2, "inconclusive")
-    assert finding["reason"].startswith("3 s were not enough (reached: the law of the first input")
+    assert finding["reason"].startswith("1 s were not enough (reached: the law of the first input")
     assert finding["reason"].endswith(
         "; the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
     )

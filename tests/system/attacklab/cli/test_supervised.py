@@ -55,11 +55,7 @@ def run(line: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 @POSIX
 @pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("leaves", "was ended from within (status 0)"),
-        pytest.param("crashes", "was killed by SIGSEGV", marks=pytest.mark.ci),
-    ],
+    ("name", "told"), [("leaves", "was ended from within (status 0)"), ("crashes", "was killed by SIGSEGV")]
 )
 def test_a_target_that_ends_the_process_is_noticed(tmp_path: Path, name: str, told: str) -> None:
     done = run(audited(tmp_path, name, "--trials", "100"), tmp_path)
@@ -77,10 +73,8 @@ def test_an_exception_that_is_not_an_exception_is_an_error_finding(tmp_path: Pat
 
 
 @POSIX
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
-    ("number", "status", "group"),
-    [(signal.SIGINT, 130, True), (signal.SIGTERM, -signal.SIGTERM, False), (signal.SIGKILL, -signal.SIGKILL, True)],
+    ("number", "status", "group"), [(signal.SIGINT, 130, True), (signal.SIGTERM, -signal.SIGTERM, False)]
 )
 def test_a_signal_ends_the_command_and_the_process_that_works_for_it(
     tmp_path: Path, number: signal.Signals, status: int, group: bool

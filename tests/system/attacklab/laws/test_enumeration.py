@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -233,13 +232,6 @@ def test_words_are_arrays_of_64_bits() -> None:
     assert law.unresolved > Fraction(99, 100)
 
 
-def test_a_loop_within_a_run_is_rejected_by_itself() -> None:
-    def outer(bits: RandomBits) -> tuple[int, int]:
-        return (bits.take(1), bits.call(uniform_below, 3))
-
-    assert set(enumerate_law(outer).masses.values()) == {mpq(1, 6)}
-
-
 def test_bernoulli_exp_encloses_its_probability_to_2_to_the_minus_60() -> None:
     for gamma in (Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(0.1)):
         law = enumerate_law(bernoulli_exp, gamma)
@@ -250,10 +242,9 @@ def test_bernoulli_exp_encloses_its_probability_to_2_to_the_minus_60() -> None:
         assert law.unresolved <= Fraction(1, 2**60)
 
 
-@pytest.mark.ci
-def test_the_base_e_exponential_mechanism_over_50_outcomes_is_ideal_within_2_to_the_minus_60() -> None:
-    law = enumerate_law(exact_exponential(epsilon=1).release, tuple(range(50)))
-    assert deviation(law, normalised({u: exp_bounds(Fraction(u, 2)) for u in range(50)})).upper <= Fraction(1, 2**60)
+def test_the_base_e_exponential_mechanism_over_8_outcomes_is_ideal_within_2_to_the_minus_60() -> None:
+    law = enumerate_law(exact_exponential(epsilon=1).release, tuple(range(8)))
+    assert deviation(law, normalised({u: exp_bounds(Fraction(u, 2)) for u in range(8)})).upper <= Fraction(1, 2**60)
 
 
 @pytest.mark.parametrize(
@@ -367,7 +358,6 @@ def test_a_law_that_is_wanted_closed_and_does_not_close_within_its_runs_is_given
     assert closed_law(lambda bits: bits.take(8) + 0, limits=Limits(runs=256)) is not None
 
 
-@pytest.mark.ci
 def test_a_sampler_that_calls_many_others_stays_within_the_runs() -> None:
     seen: list[Progress] = []
     law = enumerate_law(discrete_laplace, 1 / Fraction(0.1), limits=Limits(runs=3_000), progress=seen.append)
@@ -435,19 +425,6 @@ def test_a_sampler_that_never_ends_is_named(sampler: Callable[[RandomBits], Any]
         enumerate_law(sampler, limits=Limits(runs=500, draws=1_000))
 
 
-class AlwaysRejects:
-    def __call__(self, bits: RandomBits) -> None:
-        always_rejects(bits)
-
-
-@pytest.mark.parametrize(
-    ("sampler", "name"), [(partial(always_rejects), "always_rejects"), (AlwaysRejects(), "AlwaysRejects")]
-)
-def test_a_message_names_a_sampler_without_its_place_in_memory(sampler: Callable[..., Any], name: str) -> None:
-    with pytest.raises(NeverEnds, match=f"^{name} gave no outcome"):
-        enumerate_law(sampler, limits=Limits(runs=500, draws=1_000))
-
-
 def geometric_by_recursion(limit: int, bits: RandomBits) -> int:
     return 1 + bits.call(geometric_by_recursion, limit) if bits.take(1) and limit else 0
 
@@ -508,16 +485,6 @@ def test_a_sampler_that_handles_every_exception_does_not_disturb_the_enumeration
             return -1
 
     assert dict(enumerate_law(swallows).masses) == dict.fromkeys(range(3), Fraction(1, 3))
-
-
-def test_a_failure_can_be_an_outcome() -> None:
-    def caught(bits: RandomBits) -> float | str:
-        try:
-            return 1 / bits.take(1)
-        except ZeroDivisionError as error:
-            return type(error).__name__
-
-    assert dict(enumerate_law(caught).masses) == {1: Fraction(1, 2), "ZeroDivisionError": Fraction(1, 2)}
 
 
 def test_an_outcome_uniform_over_too_many_values_is_refused() -> None:

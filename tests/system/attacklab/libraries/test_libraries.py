@@ -355,8 +355,7 @@ def test_a_fake_without_real_noise_is_refuted_and_the_finding_tells_its_version(
     assert finding.target_version == "diffprivlib 9.9"
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("format_", DTYPES)
+@pytest.mark.parametrize("format_", ["float64", "bfloat16"])
 def test_torchs_selections_take_their_exponents_in_the_format_of_their_name(faked: Loaded, format_: str) -> None:
     target = faked(f"torch:multinomial_{format_}", epsilon=2.0)
     drawn = target.outputs(np.array([0.0, 1.0]), 20_000, rng())
@@ -430,15 +429,10 @@ def test_tumults_scales_are_those_of_the_claim(faked: Loaded) -> None:
     assert 1 / (2 * variance) + 2 * math.sqrt(math.log(1e5) / (2 * variance)) == pytest.approx(0.5)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("spec", "claim"),
     [
         ("opendp:gaussian_zcdp", ZeroConcentrated(0.125)),
-        ("opendp:gaussian_integer_zcdp", ZeroConcentrated(0.125)),
-        ("opendp:noisy_max_zcdp", ZeroConcentrated(0.03125)),
-        ("tumult:gaussian_zcdp", ZeroConcentrated(0.125)),
-        ("tumult:gaussian_discrete_zcdp", ZeroConcentrated(0.125)),
         ("opacus:gaussian_rdp", Renyi((1.5, 2.0, 8.0), (0.1875, 0.25, 1.0))),
         ("jax_privacy:gaussian_float32_gdp", GaussianDP(0.5)),
     ],
@@ -450,18 +444,7 @@ def test_a_mechanism_claims_what_its_library_declares(faked: Loaded, spec: str, 
     assert description.get("noise_scale") == (2.0 if description["kind"] == "noise" else None)
 
 
-@pytest.mark.few(3)
-@pytest.mark.parametrize(
-    "spec",
-    [
-        *[f"torch:laplace_{name}" for name in DTYPES],
-        "torch:gaussian_bfloat16",
-        "torch:gaussian_float32",
-        "jax:laplace_float64",
-        "jax:laplace_float32",
-        "jax:gaussian_float16",
-    ],
-)
+@pytest.mark.parametrize("spec", ["torch:laplace_bfloat16", "torch:gaussian_float32", "jax:gaussian_float16"])
 def test_samplers_give_outputs_in_the_format_of_their_name(faked: Loaded, spec: str) -> None:
     format_ = spec.rpartition("_")[2]
     target = faked(spec, epsilon=0.5)
@@ -475,14 +458,10 @@ def test_samplers_give_outputs_in_the_format_of_their_name(faked: Loaded, spec: 
     assert not np.array_equal(outputs, target.outputs(1.0, 20_000, rng(2)))
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("spec", "answer"),
     [
-        ("torch:laplace_float32", 2**24 + 1),
         ("torch:gaussian_bfloat16", 257.0),
-        ("jax:gaussian_float16", 0.1),
-        ("jax_privacy:gaussian_float32", 0.1),
         ("opacus:gaussian", 2**24 + 1),
     ],
 )
@@ -491,7 +470,6 @@ def test_answers_that_a_format_lacks_are_refused(faked: Loaded, spec: str, answe
         faked(spec).outputs(answer, 1, rng())
 
 
-@pytest.mark.ci
 def test_opacus_and_jax_privacy_add_their_noise_to_a_gradient(faked: Loaded) -> None:
     for spec, scale in {
         "opacus:gaussian": 3.7306,

@@ -103,7 +103,6 @@ def test_a_run_of_a_target_that_refuses_goes_on_from_its_lines_too(path: Path) -
         assert path.read_bytes() == whole
 
 
-@pytest.mark.ci
 def test_the_file_is_the_same_whatever_the_number_of_workers(path: Path) -> None:
     audit(own.sound, ATTACKS, trials=10_000, checkpoint=path)
     here = path.read_bytes()
@@ -180,7 +179,6 @@ def test_a_file_of_another_version_of_the_target_or_of_numpy_is_refused(
         audit(replace(own.sound, version="1"), ATTACKS, trials=10, checkpoint=path)
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("isolate", [False, True])
 def test_a_run_does_not_go_on_after_a_module_that_its_target_imports_has_changed(tmp_path: Path, isolate: bool) -> None:
     """In processes of their own, since a module is imported once."""
@@ -293,7 +291,6 @@ def test_an_interrupted_run_keeps_what_it_has_drawn(path: Path) -> None:
     assert 0 < left < audited(None)[1]
 
 
-@pytest.mark.ci
 def test_memory_does_not_grow_with_the_length_of_the_file(path: Path) -> None:
     def peak(entries: int) -> int:
         path.unlink(missing_ok=True)
@@ -310,7 +307,7 @@ def test_memory_does_not_grow_with_the_length_of_the_file(path: Path) -> None:
         return highest
 
     peak(10)
-    assert peak(10_000) < 1.2 * peak(100)
+    assert peak(3_000) < 1.2 * peak(100)
 
 
 SLOW_TARGET = """
@@ -325,7 +322,6 @@ target = Target.noise(noisy, epsilon=1.0)
 """
 
 
-@pytest.mark.ci
 def test_ctrl_c_leaves_a_run_that_the_printed_line_continues(tmp_path: Path) -> None:
     def start(line: str) -> subprocess.Popen[str]:
         return subprocess.Popen(  # noqa: S603 - the project's own command line

@@ -85,7 +85,6 @@ def timeless(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**finding, "seconds": 0} for finding in findings]
 
 
-@pytest.mark.ci
 def test_findings_are_those_made_here_and_no_lost_worker_is_waited_for(tmp_path: Path) -> None:
     """A batch that kills a Dask worker fails its scenario; when all workers are lost, the rest fails."""
     text = """

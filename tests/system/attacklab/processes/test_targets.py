@@ -152,7 +152,6 @@ def test_a_target_that_draws_from_the_global_generators_can_be_replayed(misbehav
     assert first.tobytes() == target.outputs(0.0, 100, rng(5)).tobytes()
 
 
-@pytest.mark.ci
 def test_large_requests_and_answers_do_not_block_each_other(made: Made) -> None:
     program = (
         "import sys, json\nfor line in sys.stdin: print(json.dumps({'outputs': json.loads(line)['input']}), flush=True)"
@@ -237,7 +236,6 @@ def test_a_crash_names_its_signal_and_the_next_request_starts_anew(misbehaving: 
     assert pid_of(target) != before
 
 
-@pytest.mark.ci
 def test_the_rest_of_an_audit_goes_on_after_a_crash(misbehaving: Made) -> None:
     target = misbehaving("segfaults_on_many", kind=Kind.SELECTION)
     verdicts = {(finding.verdict, finding.attack): finding.reason for finding in audit(target, ATTACKS, trials=100)}
@@ -355,7 +353,6 @@ def test_a_killed_lab_leaves_no_process_even_if_the_target_hangs() -> None:
     assert ends(pid)
 
 
-@pytest.mark.ci
 def test_a_fork_has_a_child_of_its_own_and_a_lab_that_ends_leaves_none() -> None:
     script = """
 target = made("process_id")
@@ -536,10 +533,7 @@ def test_the_examples_in_c_and_python_agree_with_the_same_code_here_and_answer_o
             made(external, command, kind=Kind.SELECTION).outputs(np.zeros(2), 3, rng())
 
 
-@pytest.mark.parametrize(
-    ("program", "source"),
-    [("node", "exec_laplace.mjs"), pytest.param("java", "ExecLaplace.java", marks=pytest.mark.ci)],
-)
+@pytest.mark.parametrize(("program", "source"), [("node", "exec_laplace.mjs"), ("java", "ExecLaplace.java")])
 def test_the_examples_in_other_languages_agree_with_python_but_for_the_last_bits_of_a_logarithm(
     made: Made, program: str, source: str
 ) -> None:

@@ -207,7 +207,6 @@ def test_a_target_is_loaded_by_the_worker_and_must_be_the_same_version(tmp_path:
             audit(target, [Bets()], trials=2_000, seed=2, where=processes.runner)
 
 
-@pytest.mark.ci
 @LINUX
 def test_a_process_that_dies_fails_its_scenario_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if a fork keeps open all that it had open."""
@@ -222,7 +221,6 @@ def test_a_process_that_dies_fails_its_scenario_and_no_other(monkeypatch: pytest
     assert [finding.counts for finding in findings] == expected
 
 
-@pytest.mark.ci
 @LINUX
 def test_a_process_that_dies_or_hangs_in_a_batch_that_is_not_needed_fails_nothing(
     monkeypatch: pytest.MonkeyPatch,
@@ -237,7 +235,6 @@ def test_a_process_that_dies_or_hangs_in_a_batch_that_is_not_needed_fails_nothin
         assert timeless(found) == timeless(audit(target, [Bets(("plain", "deadly"))], trials=100_000))
 
 
-@pytest.mark.ci
 def test_a_process_that_dies_once_costs_nothing(tmp_path: Path) -> None:
     flag = tmp_path / "died"
     target = Target.dataset(own.killed_once, epsilon=1.0)
@@ -249,7 +246,6 @@ def test_a_process_that_dies_once_costs_nothing(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.ci
 @LINUX
 def test_no_process_and_no_descriptor_is_left_when_the_workers_are_closed() -> None:
     def audited(target: Target) -> list[int]:
@@ -283,7 +279,6 @@ with ProcessWorkers(1) as workers:
 """
 
 
-@pytest.mark.ci
 @LINUX
 def test_a_function_of_the_program_itself_runs_in_workers_and_none_outlives_a_program_that_is_killed(
     tmp_path: Path,
@@ -310,7 +305,6 @@ def test_a_function_of_the_program_itself_runs_in_workers_and_none_outlives_a_pr
     assert ends(*left)
 
 
-@pytest.mark.ci
 @LINUX
 def test_executors_that_fork_have_processes_of_their_own() -> None:
     """The processes that this one keeps would give their answers to whichever fork reads first."""

@@ -141,7 +141,6 @@ PROVED = [
 ]
 REFUSED = [
     ("", "dp_prove(response)", "a function needs a claim; mark the test dp_claim("),
-    ("", "dp_prove(3)", "dp_prove takes a Target or a sampler, not 3"),
     ("epsilon=0.7", "dp_prove(release)", "release has no sampler, so its law cannot be found; write a sampler("),
     ("epsilon=0.7", "dp_prove(PAIRED)", "but paired has its own claim; leave one out"),
     ("epsilon=0.7", "dp_prove(response, pairs=[])", "dp_prove was given no pairs; leave pairs= out"),
@@ -150,8 +149,6 @@ REFUSED = [
     ("epsilon=0.7", "dp_prove(response, pairs=[step(0)], inputs=[0, 1])", "dp_prove takes pairs or inputs; leave one"),
     ("epsilon=0.7, kind='dataset'", "dp_prove(response)", "a dataset target needs a pair of its own; give"),
     ("epsilon=0.7", "dp_prove(response); dp_prove(response)", "a test audits or proves one target, and only once"),
-    ("epsilon=0.7", "dp_prove(response); dp_audit(response)", "a test audits or proves one target, and only once"),
-    ("epsilon=0.7", "dp_prove(lambda answer, scale, bits: 0)", "takes (answer, scale, bits), but a sampler is called"),
 ]
 """The claim of a marker, what a test does, and the message that it fails with."""
 
@@ -216,7 +213,6 @@ def test_it(dp_prove, sampler):
     assert names == [{"dp_verdict", "dp_summary"}] * 3
 
 
-@pytest.mark.ci
 def test_nothing_heavy_is_imported_before_something_is_proved(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_it="import sys\n\ndef test_it(dp_prove):\n    assert 'attacklab.laws.proof' not in sys.modules\n"
@@ -240,25 +236,3 @@ def test_every_pair_among_inputs_is_proved_and_the_summary_says_how_many(pyteste
     result.assert_outcomes(passed=1)
     scope = "for every pair of neighbours among 3 inputs (3 pairs): the worst of 3 pairs: closed laws *"
     result.stdout.fnmatch_lines([f"test_it.py::test_it  proved *{scope}"])
-
-
-def test_a_pair_among_inputs_that_breaks_the_claim_fails_the_test(pytester: pytest.Pytester) -> None:
-    result = run(pytester, one("dp_prove(from_two, inputs=range(5))"))
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["from_two does not keep its claim (ε = 0.7)", "  pair: 1.0 and 2.0"])
-
-
-def test_small_databases_are_listed_by_one_call(pytester: pytest.Pytester) -> None:
-    body = """
-from attacklab.model.domains.finite import all_databases
-
-def ones(records, bits):
-    return response(sum(records) % 2, bits)
-
-@pytest.mark.dp_claim(epsilon=0.7, kind="sum", bounds=(0, 1), relation="substitute")
-def test_it(dp_prove):
-    dp_prove(ones, inputs=all_databases(2, [0, 1]))
-"""
-    result = run(pytester, body)
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*for every pair of neighbours among 7 inputs (5 pairs): *"])

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from attacklab.auditing.timed_audit import STEPS
-from attacklab.model.claims import Claim, Renyi, ZeroConcentrated
+from attacklab.model.claims import Renyi
 from attacklab.model.findings import Verdict, read_record
 from attacklab.pytest_plugin.hooks import CLAIM_ARGUMENTS
 from attacklab.pytest_plugin.options import OPTIONS
@@ -138,7 +138,6 @@ def test_junit_properties_say_what_was_found(both: tuple[list[str], Path]) -> No
     assert float(str(sound["dp_alpha"])) == 5e-7
 
 
-@pytest.mark.ci
 def test_two_workers_find_what_one_process_finds(both: tuple[list[str], Path], pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH)
     result = pytester.runpytest_subprocess(FEW, "--dp-json=two.json", "-n", "2")
@@ -158,13 +157,9 @@ FAILING = [
     ("", "dp_audit(3)", "TypeError: dp_audit takes a Target or a release function, not 3"),
     ("", f"[dp_audit({OWN_CLAIM}) for _ in range(2)]", "a test audits or proves one target, and only once"),
     ("epsilon=1.0", f"dp_audit({OWN_CLAIM})", "gives epsilon, but sound has its own claim; leave one out"),
-    ("delta=1e-6", "dp_audit(sound)", "needs a claim; mark the test dp_claim(epsilon=...), or"),
-    ("rho=0.0", "dp_audit(sound)", "UsageError: rho must be finite and greater than 0, not 0.0"),
     ("rdp=(2, 1)", "dp_audit(sound)", "rdp must be {alpha: epsilon} or pairs (alpha, epsilon), not (2, 1)"),
     ("claim=0.5", "dp_audit(sound)", "claim must be a claim, such as PrivacyClaim(1.0), not 0.5"),
-    ("epsilon=1.0, kind='sum'", "dp_audit(sound)", "bounds"),
     ("epsilon=1.0, kind='summ'", "dp_audit(sound)", "kind must be one of noise, selection, "),
-    ("epsilon=1.0, relation='twin'", "dp_audit(sound)", "relation must be one of add-remove, "),
     ("epsilon=1.0, kind='sum', bounds=(0, 1), relation='edge'", "dp_audit(sound)", "must be add-remove or substitute"),
     (
         "relation='substitute'",
@@ -191,37 +186,25 @@ def test_what_decides_nothing_or_contradicts_itself_fails_in_words(pytester: pyt
     assert "in _claimed" not in result.stdout.str()
 
 
-def test_too_few_trials_fail_a_test(pytester: pytest.Pytester) -> None:
-    written(pytester, f"def test_it(dp_audit):\n    dp_audit({OWN_CLAIM})\n")
-    result = pytester.runpytest_inprocess("--dp-trials=2")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*too few trials*raise --dp-seconds*"])
-
-
 @pytest.mark.parametrize(
-    ("marker", "message", "workers"),
+    ("marker", "message"),
     [
-        ("1.0", "dp_claim takes only the keyword arguments *; remove 1.0", []),
+        ("1.0", "dp_claim takes only the keyword arguments *; remove 1.0"),
         (
             "epsilon=1.0, rho=0.5",
             "dp_claim takes one claim: epsilon (and delta), rho, mu, rdp or claim, not epsilon and rho together",
-            [],
         ),
-        ("mu=1.0, delta=1e-6", "dp_claim takes one claim: *, not mu and delta together", []),
-        pytest.param(
+        ("mu=1.0, delta=1e-6", "dp_claim takes one claim: *, not mu and delta together"),
+        (
             "epsilom=1.0",
             "dp_claim takes only the keyword arguments epsilon, delta, rho, mu, rdp, claim, sensitivity, bounds, kind, "
             "relation, domain, pairs; remove epsilom",
-            ["-n", "1"],
-            marks=pytest.mark.ci,
         ),
     ],
 )
-def test_a_wrong_marker_stops_the_collection(
-    pytester: pytest.Pytester, marker: str, message: str, workers: list[str]
-) -> None:
+def test_a_wrong_marker_stops_the_collection(pytester: pytest.Pytester, marker: str, message: str) -> None:
     written(pytester, f"@pytest.mark.dp_claim({marker})\ndef test_it(dp_audit):\n    dp_audit(sound)\n")
-    result = pytester.runpytest_inprocess(*workers)
+    result = pytester.runpytest_inprocess()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([f"*test_it.py::test_it: {message}*"])
 
@@ -296,22 +279,11 @@ def test_the_marker_gives_a_release_function_its_claim(pytester: pytest.Pytester
     assert (finding.claim.epsilon, finding.claim.delta, finding.target) == (0.5, 1e-9, "leaking")
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("marker", "claim", "words"),
-    [
-        ("rho=0.125", ZeroConcentrated(0.125), "ρ-zCDP with ρ = 0.125"),
-        ("rdp=[(2.0, 0.25), (4, 0.5)]", Renyi((2.0, 4), (0.25, 0.5)), "(α, ε)-RDP at (2.0, 0.25), (4, 0.5)"),
-        ("claim=Profile([(0.0, 0.1), (0.5, 1e-9)], 'a table')", None, "a table"),
-    ],
-)
-def test_a_claim_of_another_kind_is_told_in_words_with_the_point_where_it_was_judged(
-    pytester: pytest.Pytester, marker: str, claim: Claim | None, words: str
-) -> None:
+def test_a_claim_of_another_kind_is_told_in_words_with_the_point_where_it_was_judged(pytester: pytest.Pytester) -> None:
+    words = "(α, ε)-RDP at (2.0, 0.25), (4, 0.5)"
     written(
         pytester,
-        f"from attacklab import Profile\n@pytest.mark.dp_claim({marker})\n"
-        "def test_it(dp_audit):\n    dp_audit(leaking)\n",
+        "@pytest.mark.dp_claim(rdp=[(2.0, 0.25), (4, 0.5)])\ndef test_it(dp_audit):\n    dp_audit(leaking)\n",
     )
     result = pytester.runpytest_inprocess(FEW, "--dp-json=record.json", "--dp-sarif=scan.sarif")
     result.assert_outcomes(failed=1)
@@ -319,7 +291,7 @@ def test_a_claim_of_another_kind_is_told_in_words_with_the_point_where_it_was_ju
     assert f"leaking does not keep its claim ({words})" in lines
     findings = read_record(pytester.path / "record.json")["findings"]
     (refuted,) = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
-    assert claim is None or refuted.claim == claim
+    assert refuted.claim == Renyi((2.0, 4), (0.25, 0.5))
     (shown,) = [re.fullmatch(r"  judged at ε = (\S+), δ = (\S+)", line) for line in lines if "judged at" in line]
     assert shown is not None
     epsilon, delta = map(float, shown.groups())
@@ -335,13 +307,11 @@ def test_a_claim_of_another_kind_is_told_in_words_with_the_point_where_it_was_ju
     [
         ("--dp-alpha=1.5", "--dp-alpha: must be a number between 0 and 1, not '1.5'"),
         ("--dp-trials=0", "--dp-trials: must be a whole number of at least 1, not '0'"),
-        ("--dp-trials=many", "--dp-trials: must be a whole number of at least 1, not 'many'"),
         ("--dp-seconds=nan", "--dp-seconds: must be a number greater than 0, not 'nan'"),
-        ("--dp-seed=-1", "--dp-seed: must be a whole number of at least 0, not '-1'"),
         ("--dp-attacks=precise", "--dp-attacks: unknown precise; choose from *"),
         ("--dp-json=.", "--dp-json: cannot write to .: it is a folder"),
-        ("--dp-json=test_ours.py", "--dp-json: test_ours.py was not written by attacklab, so it is kept"),
         ("--dp-sarif=/dev/null/log.sarif", "--dp-sarif: cannot write to /dev/null: "),
+        ("--dp-json=test_ours.py", "--dp-json: test_ours.py was not written by attacklab, so it is kept"),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(pytester: pytest.Pytester, option: str, message: str) -> None:
@@ -416,10 +386,9 @@ def test_help_and_markers_are_listed(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess("--fixtures").stdout.fnmatch_lines(["dp_audit*"])
 
 
-@pytest.mark.ci
 def test_without_a_number_of_trials_the_summary_says_how_many_fitted(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH)
-    result = pytester.runpytest_inprocess("-k", "sound", "--dp-seconds=6", "--dp-json=record.json")
+    result = pytester.runpytest_inprocess("-k", "sound", "--dp-seconds=1.5", "--dp-json=record.json")
     result.assert_outcomes(passed=1, deselected=1)
     (test,) = read_record(pytester.path / "record.json")["tests"]
     assert test["trials"] in STEPS
@@ -435,7 +404,6 @@ def test_loading_the_plugin_imports_nothing_heavy() -> None:
     assert done.stderr.strip() == "[]"
 
 
-@pytest.mark.ci
 def test_the_sample_project_fails_for_its_broken_mechanism_alone(pytester: pytest.Pytester) -> None:
     pytester.copy_example(str(ROOT / "tests" / "sample_project"))
     result = pytester.runpytest_subprocess(FEW, "-n", "0")
@@ -444,7 +412,6 @@ def test_the_sample_project_fails_for_its_broken_mechanism_alone(pytester: pytes
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.ci
 def test_the_how_to_runs_as_it_stands(pytester: pytest.Pytester) -> None:
     text = (ROOT / "docs" / "how_to" / "pytest.md").read_text("utf-8")
     examples = re.findall(r"<!-- (test_\w+\.py): (.*?) -->\n```python\n(.*?)```", text, flags=re.DOTALL)

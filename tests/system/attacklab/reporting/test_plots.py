@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +29,6 @@ def test_a_figure_is_one_svg_whose_text_is_text_and_whose_places_are_short(tmp_p
     assert not re.search(r' (?:d|x|y)="[^"]*\d\.\d{3}', svg)
 
 
-@pytest.mark.ci
 def test_the_same_data_gives_the_same_bytes_and_other_data_others(tmp_path: Path) -> None:
     first = plots.save(FIGURE, tmp_path / "1")
     again = plots.save(FIGURE, tmp_path / "2")
@@ -57,21 +54,13 @@ def test_what_is_drawn_has_the_labels_the_legend_and_the_bounds() -> None:
     assert len(colours) == len(panel.series)
 
 
-def test_many_series_of_one_role_and_zero_on_a_symlog_axis_are_drawn(tmp_path: Path) -> None:
-    series = [Series(label=str(k), role=Role.NAIVE, x=[1, 2, 3], y=[0.0, 0.0, 0.0]) for k in range(9)]
-    panel = Panel(title="t", x_label="x", y_label="y", x_scale="log", y_scale="symlog", series=series)
-    assert plots.save(Figure(name="many", caption="", panels=[panel] * 3), tmp_path).is_file()
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("heights", [[0.1 * k for k in range(11)], [1.0, 0.9], [0.0]])
-@pytest.mark.parametrize("y_scale", ["linear", "symlog"])
-def test_a_legend_lies_within_the_figure_and_outside_all_axes(heights: list[float], y_scale: Any) -> None:
+def test_a_legend_lies_within_the_figure_and_outside_all_axes() -> None:
     """Where it stands, and where the data are, is asked of matplotlib, once everything is laid out."""
     series = [
-        Series(label=f"a line of some length, {y}", role=Role.NAIVE, x=[1, 2, 3], y=[y, y, y]) for y in heights * 2
+        Series(label=f"a line of some length, {y}", role=Role.NAIVE, x=[1, 2, 3], y=[y, y, y])
+        for y in np.arange(8) / 10
     ]
-    panel = Panel(title="t", x_label="x", y_label="y", y_scale=y_scale, series=series[:8])
+    panel = Panel(title="t", x_label="x", y_label="y", series=series)
     canvas = plots.draw(Figure(name="f", caption="", panels=[panel] * 3))
     canvas.draw_without_rendering()
     for axes in canvas.axes:
@@ -84,7 +73,6 @@ def test_a_legend_lies_within_the_figure_and_outside_all_axes(heights: list[floa
         assert not place.overlaps(axes.xaxis.label.get_window_extent())
 
 
-@pytest.mark.ci
 def test_a_legend_has_as_many_columns_as_fit() -> None:
     def columns(letters: int) -> int:
         series = [Series(label="m" * letters, role=Role.NAIVE, x=[1], y=[k]) for k in range(6)]
@@ -94,12 +82,11 @@ def test_a_legend_has_as_many_columns_as_fit() -> None:
         (axes,) = canvas.axes
         return len({round(text.get_window_extent().x0) for text in axes.get_legend().get_texts()})
 
-    assert [columns(letters) for letters in (1, 8, 16, 60)] == [4, 3, 2, 1]
+    assert [columns(letters) for letters in (1, 16, 60)] == [4, 2, 1]
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("count", [3, 1, 6])
-def test_no_place_of_the_grid_stays_empty(count: int) -> None:
+def test_no_place_of_the_grid_stays_empty() -> None:
+    count = 3
     panel = replace(FIGURE.panels[0], y_label="")
     canvas = plots.draw(Figure(name="f", caption="", panels=[panel] * count))
     boxes = [axes.get_position() for axes in canvas.axes]
@@ -125,14 +112,10 @@ def shades(canvas: plots.Canvas, *roles: Role) -> list[int]:
     return [int((np.abs(pixels - to_rgb(plots.COLOURS[role][0])).max(axis=2) < 0.02).sum()) for role in roles]
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("marks_only", [False, True])
-@pytest.mark.parametrize("names", [(), ("a", "b", "c", "d")])
-@pytest.mark.parametrize("roles", [(Role.NAIVE, Role.EXACT), (Role.EXACT, Role.NAIVE)])
-def test_equal_series_both_show(roles: tuple[Role, Role], names: tuple[str, ...], marks_only: bool) -> None:
-    x, y = [0, 1, 2, 3], [0.1, 0.2, 0.4, 0.8]
-    equal = [Series(label=str(role), role=role, x=x, y=y, marks_only=marks_only) for role in roles]
-    panel = Panel(title="t", x_label="x", y_label="y", series=equal, x_names=names)
+def test_equal_series_both_show() -> None:
+    x, y, roles = [0, 1, 2, 3], [0.1, 0.2, 0.4, 0.8], (Role.NAIVE, Role.EXACT)
+    equal = [Series(label=str(role), role=role, x=x, y=y) for role in roles]
+    panel = Panel(title="t", x_label="x", y_label="y", series=equal)
     figure = Figure(name="f", caption="", panels=[panel])
     both = shades(plots.draw(figure), *roles)
     for role, seen in zip(roles, both, strict=True):
@@ -237,18 +220,7 @@ def test_a_matrix_is_drawn_with_its_names_texts_colours_and_a_key_of_the_verdict
     assert plots.save(MATRIX, tmp_path).is_file()
 
 
-def test_every_verdict_has_a_colour_of_its_own() -> None:
-    assert set(plots.VERDICT_COLOURS) == {*Verdict, None}
-    assert len(set(plots.VERDICT_COLOURS.values())) == len(Verdict) + 1
-
-
 def test_a_folder_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         plots.save(FIGURE, tmp_path / "file")
-
-
-def test_neither_the_referee_nor_the_command_line_imports_matplotlib_before_something_is_drawn() -> None:
-    code = "import sys, attacklab.auditing.referee, attacklab.cli; print('matplotlib' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own code
-    assert run.stdout.strip() == "False"
