@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from attacklab.reporting.audit_page import audit_page
-from tests.unit.attacklab.reporting.test_audit_page import NOT_DETECTED, VIOLATED, WHEN
 from tests.site.conftest import AXE
+from tests.unit.attacklab.reporting.test_audit_page import NOT_DETECTED, VIOLATED, WHEN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-pytestmark = pytest.mark.browser
 
 PHONE = 390
 PAPER = 718

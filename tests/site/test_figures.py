@@ -25,7 +25,6 @@ from mechanisms.laplace.naive import naive_laplace_inverse_cdf
 from tests.site.conftest import AXE, Visit
 from tests.site.figures import FOLDER, NAMES, ROOT, block, cells, data, document, press, said, texts
 
-browser_needed = pytest.mark.browser
 LANGUAGES = ("en", "zh-CN")
 PHONE = {"width": 390, "height": 844}
 NARROW = {"width": 320, "height": 568}
@@ -210,7 +209,6 @@ def figure(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
         assert [url for url in visited.outside if not url.startswith(("file:", "data:"))] == []
 
 
-@browser_needed
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_fits_a_phone_and_speaks_the_pages_language(
@@ -229,7 +227,6 @@ def test_a_figure_fits_a_phone_and_speaks_the_pages_language(
     assert bool(chinese) == (language == "zh-CN")
 
 
-@browser_needed
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", NAMES)
 def test_on_the_narrowest_phone_nothing_is_cut(name: str, language: str, figure: Callable[..., Visit]) -> None:
@@ -255,7 +252,6 @@ def test_on_the_narrowest_phone_nothing_is_cut(name: str, language: str, figure:
     assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
 
 
-@browser_needed
 @pytest.mark.parametrize("name", NAMES)
 def test_every_control_is_reached_by_the_tab_key_and_shows_the_focus(name: str, figure: Callable[..., Visit]) -> None:
     page = figure(name).page
@@ -267,7 +263,6 @@ def test_every_control_is_reached_by_the_tab_key_and_shows_the_focus(name: str, 
         assert controls.nth(number).evaluate("(one) => Boolean(one.labels?.length || one.ariaLabel || one.textContent)")
 
 
-@browser_needed
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_has_colours_of_its_own_by_night(name: str, figure: Callable[..., Visit]) -> None:
     page = figure(name, color_scheme="light").page
@@ -282,7 +277,6 @@ def test_a_figure_has_colours_of_its_own_by_night(name: str, figure: Callable[..
     assert page.evaluate(colour) == dark
 
 
-@browser_needed
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_has_no_grave_fault_of_accessibility(name: str, figure: Callable[..., Visit]) -> None:
     if not AXE.is_file():
@@ -295,7 +289,6 @@ def test_a_figure_has_no_grave_fault_of_accessibility(name: str, figure: Callabl
     assert [fault for fault in faults if fault[0] in ("serious", "critical")] == []
 
 
-@browser_needed
 def test_doubles_are_written_and_read_as_python_does(figure: Callable[..., Visit]) -> None:
     page = figure("order_of_sums").page
     numbers = [0.1, -1 / 3, 1e300, 5e-324, -2.2250738585072014e-308, 1.0, 0.0, 2.0**53 + 2, -745.25]
@@ -305,7 +298,6 @@ def test_doubles_are_written_and_read_as_python_does(figure: Callable[..., Visit
     assert page.evaluate("(texts) => texts.map(touchable.fromHex)", [number.hex() for number in numbers]) == numbers
 
 
-@browser_needed
 def test_two_laws_follow_the_sliders_and_the_mouse(figure: Callable[..., Visit]) -> None:
     page = figure("two_laws").page
     found = data("two_laws")
@@ -341,7 +333,6 @@ def test_two_laws_follow_the_sliders_and_the_mouse(figure: Callable[..., Visit])
     agrees(2, 6, 3)
 
 
-@browser_needed
 def test_a_weight_becomes_0_as_in_the_mechanism_itself(figure: Callable[..., Visit]) -> None:
     page = figure("vanishing_weight").page
     slider = page.get_by_label("Utility of the better outcome", exact=True)
@@ -364,7 +355,6 @@ def test_a_weight_becomes_0_as_in_the_mechanism_itself(figure: Callable[..., Vis
     assert slider.get_attribute("aria-valuetext") == "−2984"
 
 
-@browser_needed
 def test_the_attack_names_the_databases_of_the_draws(figure: Callable[..., Visit]) -> None:
     page = figure("noisy_doubles").page
     settings = data("noisy_doubles")["settings"]
@@ -400,7 +390,6 @@ def test_the_attack_names_the_databases_of_the_draws(figure: Callable[..., Visit
     agrees(settings[-3], 1)
 
 
-@browser_needed
 def test_sums_are_those_of_python_in_every_order(figure: Callable[..., Visit]) -> None:
     page = figure("order_of_sums").page
 
@@ -433,7 +422,6 @@ def test_sums_are_those_of_python_in_every_order(figure: Callable[..., Visit]) -
     agrees([1e16, 1.0, 1.0, 0.5, -1e16])
 
 
-@browser_needed
 def test_coins_lead_down_the_tree_to_the_law(figure: Callable[..., Visit]) -> None:
     page = figure("coin_tree").page
     samplers = data("coin_tree")["samplers"]
@@ -468,7 +456,6 @@ def test_coins_lead_down_the_tree_to_the_law(figure: Callable[..., Visit]) -> No
         agrees(sampler, 4)
 
 
-@browser_needed
 def test_the_gamblers_wealth_follows_the_trials(figure: Callable[..., Visit]) -> None:
     page = figure("betting").page
     found = data("betting")

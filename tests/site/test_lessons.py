@@ -16,9 +16,6 @@ from tests.site.lessons import FOLDER, LESSONS, cells, cells_of, headings, solut
 MOST_SECONDS = 15.0
 """The processor time that one lesson may take."""
 
-QUICK = ("09", "11")
-"""The lessons that take the least time; the others run among the slow tests, and whenever the site is built."""
-
 ROOT = FOLDER.parent.parent
 
 
@@ -26,12 +23,10 @@ def by_number(lesson: Path) -> str:
     return lesson.name[:2]
 
 
+QUICK = [lesson for lesson in LESSONS if by_number(lesson) in ("09", "11")]
+"""The lessons that take the least time; the cells of the others run whenever the site is built."""
+
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=by_number)
-quick_or_slow = pytest.mark.parametrize(
-    "lesson",
-    [pytest.param(one, marks=() if by_number(one) in QUICK else pytest.mark.slow) for one in LESSONS],
-    ids=map(by_number, LESSONS),
-)
 
 
 def outcome(lesson: Path, *solution: str) -> dict[str, Any]:
@@ -94,16 +89,13 @@ def test_a_student_edits_one_cell_for_which_the_lecturer_has_a_solution(lesson: 
     assert by_number(lesson) in solutions()
 
 
-@pytest.mark.few(1)
-@quick_or_slow
-def test_the_cells_run_in_time_and_leave_the_challenge_unsolved(lesson: Path) -> None:
-    found = outcome(lesson)
+@pytest.mark.parametrize("lesson", QUICK, ids=by_number)
+def test_the_lecturers_solution_solves_the_challenge_in_time(lesson: Path) -> None:
+    solved = outcome(lesson, solutions()[by_number(lesson)])
 
-    assert not found["solved"]
-    assert found["seconds"] < MOST_SECONDS
+    assert solved["solved"]
+    assert solved["seconds"] < MOST_SECONDS
 
 
-@pytest.mark.few(1)
-@quick_or_slow
-def test_the_lecturers_solution_solves_the_challenge(lesson: Path) -> None:
-    assert outcome(lesson, solutions()[by_number(lesson)])["solved"]
+def test_a_lesson_without_the_solution_leaves_the_challenge_unsolved() -> None:
+    assert not outcome(QUICK[0])["solved"]

@@ -7,9 +7,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.site.built import LANGUAGES, MADE, SITE, html, pages
+from tests.site.built import LANGUAGES, MADE, SITE, html, needs_site, pages
 
-pytestmark = pytest.mark.browser
+pytestmark = needs_site
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -19,27 +19,14 @@ def test_the_site_has_a_page_for_each_document_and_no_other(language: str) -> No
     assert built - set(MADE) == set(pages())
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", pages())
-def test_every_link_and_anchor_holds(name: str, language: str) -> None:
-    path = SITE / language / f"{name}.html"
-    page = html(path)
-    broken = [link for link in [*page.links, *page.loaded] if not _holds(path, link)]
-    assert not broken
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", pages())
-def test_nothing_is_loaded_from_another_host(name: str, language: str) -> None:
-    loaded = html(SITE / language / f"{name}.html").loaded
-    assert not [address for address in loaded if urlsplit(address).netloc]
-
-
-@pytest.mark.parametrize("name", pages())
-def test_each_page_leads_to_itself_in_the_other_language(name: str) -> None:
+def test_every_link_holds_nothing_comes_from_another_host_and_the_other_language_is_a_link_away(name: str) -> None:
     for here, there in (LANGUAGES, LANGUAGES[::-1]):
         path = SITE / here / f"{name}.html"
-        aims = {(path.parent / link).resolve() for link in html(path).links if there in link}
+        page = html(path)
+        assert [link for link in [*page.links, *page.loaded] if not _holds(path, link)] == []
+        assert [address for address in page.loaded if urlsplit(address).netloc] == []
+        aims = {(path.parent / link).resolve() for link in page.links if there in link}
         assert SITE.resolve() / there / f"{name}.html" in aims
 
 

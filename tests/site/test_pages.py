@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.site.built import MADE, ROOT, SITE, pages
+from tests.site.built import MADE, ROOT, SITE, needs_site, pages
 from tests.site.conftest import AXE, Visit
 
-pytestmark = pytest.mark.browser
+pytestmark = needs_site
 
 PHONE = {"width": 390, "height": 844}
 MESSAGES = ROOT / "docs" / "locale" / "zh_CN" / "LC_MESSAGES"

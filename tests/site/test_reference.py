@@ -13,9 +13,9 @@ import attacklab
 from attacklab.auditing.flaws import catalogue
 from attacklab.cli import COMMANDS, command_of
 from attacklab.model.findings import Finding
-from tests.site.built import LANGUAGES, SITE, html
+from tests.site.built import LANGUAGES, SITE, html, needs_site
 
-pytestmark = pytest.mark.browser
+pytestmark = needs_site
 REFERENCE = [SITE / language / "docs" / "reference" for language in LANGUAGES]
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import gmpy2
 import numpy as np
-import pytest
 from gmpy2 import mpq
 
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
@@ -123,19 +122,16 @@ RESULTS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.few(11)
-@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
-def test_a_result_is_the_same_in_any_context_of_the_caller_and_whatever_exponents_it_has_room_for(
-    result: Callable[[], Any],
-) -> None:
+def test_a_result_is_the_same_in_any_context_of_the_caller_and_whatever_exponents_it_has_room_for() -> None:
     fresh_caches()
-    expected = result()
-    roundings = (gmpy2.RoundUp, gmpy2.RoundDown, gmpy2.RoundToNearest)
+    expected = {name: result() for name, result in RESULTS.items()}
+    roundings = (gmpy2.RoundUp, gmpy2.RoundDown)
     for context in (*(gmpy2.context(precision=2, round=rounding) for rounding in roundings), gmpy2.ieee(16)):
         fresh_caches()
-        with context:
-            found = result()
-        assert found == expected
+        for name, result in RESULTS.items():
+            with context:
+                computed = result()
+            assert computed == expected[name], (name, context)
 
 
 def test_a_number_negated_outside_of_a_context_of_its_own_is_found_out() -> None:
@@ -143,5 +139,5 @@ def test_a_number_negated_outside_of_a_context_of_its_own_is_found_out() -> None
         return -gmpy2.mpfr(mpq(1, 3), 200)
 
     with gmpy2.context(precision=2):
-        found = careless()
-    assert found != careless()
+        rounded = careless()
+    assert rounded != careless()

@@ -53,7 +53,6 @@ def test_every_other_named_python_can_read_the_package(version: str) -> None:
 
 
 @needs_hatchling
-@pytest.mark.ci
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_two_builds_from_two_folders_have_equal_bytes(tmp_path: Path, kind: str) -> None:
     """File times differ between the folders, and one was filled in reverse."""
@@ -64,7 +63,6 @@ def test_two_builds_from_two_folders_have_equal_bytes(tmp_path: Path, kind: str)
 
 
 @needs_hatchling
-@pytest.mark.ci
 def test_the_wheel_holds_the_instrument_alone_and_its_script_runs(tmp_path: Path) -> None:
     wheel = _built(_copied(tmp_path / "tree", reverse=False), "wheel", tmp_path / "dist")
     with zipfile.ZipFile(wheel) as archive:

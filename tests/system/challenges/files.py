@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-SOLUTIONS = Path(__file__).parent / "solutions"
+SOLUTIONS = {path.stem: path for path in sorted((Path(__file__).parent / "solutions").glob("[a-z]*.py"))}
 
 
 def handed_in(folder: Path, source: str) -> Path:
@@ -16,5 +16,5 @@ def handed_in(folder: Path, source: str) -> Path:
 
 def attack_of(name: str) -> str:
     """A reference solution without its repair."""
-    source = (SOLUTIONS / f"{name}.py").read_text("utf-8")
+    source = SOLUTIONS[name].read_text("utf-8")
     return source[: source.index("def repair")].partition("def below")[0]

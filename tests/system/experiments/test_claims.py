@@ -12,21 +12,21 @@ from scipy import stats
 
 from attacklab.model.claims import GaussianDP
 from experiments import claims
-from tests.system.experiments.records import Data, committed_record, quick_record, require_page
+from tests.system.experiments.records import Data, committed_record, require_page
 
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
 def collected() -> Data:
-    return quick_record(claims)
+    """What a full run found."""
+    return committed_record("claims")
 
 
 def test_figures_and_paragraph_are_made_from_json_alone() -> None:
     require_page(claims, committed_record("claims"))
 
 
-@pytest.mark.ci
 def test_no_noise_is_refuted_under_a_claim_that_it_keeps(collected: Data) -> None:
     """Ten audits share α = 1e-6."""
     refuted = {finding["target"] for finding in collected["findings"] if finding["verdict"] == "violated"}
@@ -36,7 +36,6 @@ def test_no_noise_is_refuted_under_a_claim_that_it_keeps(collected: Data) -> Non
     assert len(collected["findings"]) == len(claims.NOISES) * len(claims.CLAIMS)
 
 
-@pytest.mark.ci
 def test_each_noise_exceeds_the_other_profile_somewhere(collected: Data) -> None:
     """So a claim that `KEEPS` leaves out is broken, whether or not a quick audit shows it."""
     real = collected["measured"]["curves"]["real"]
@@ -45,7 +44,7 @@ def test_each_noise_exceeds_the_other_profile_somewhere(collected: Data) -> None
 
 
 def test_the_paragraph_says_what_is_certified_of_each_claim() -> None:
-    """δ(1) of ρ = ½ is 0.2149 by a search over events (tests/attacklab/calibration), of μ = 1 what Φ gives."""
+    """δ(1) of ρ = ½ is 0.2149 by a search over events (tests/unit/attacklab/calibration), of μ = 1 what Φ gives."""
     normal = stats.norm.sf(0.5) - math.e * stats.norm.sf(1.5)
     paragraph = " ".join(claims.explain(committed_record("claims")).split())
     assert f"δ is 0.2149 for ρ = 0.5 and {normal:.4f} for μ = 1." in paragraph
@@ -98,7 +97,6 @@ def test_the_region_of_a_gaussian_claim_ends_at_its_trade_off_curve() -> None:
         assert exact - 2e-3 <= type_2 <= exact + 1e-12
 
 
-@pytest.mark.ci
 def test_measured_errors_are_those_of_half_lines(collected: Data) -> None:
     """Each deviation is six standard errors at the most; wrong with probability below 1e-7 in all."""
     rows = collected["measured"]["curves"]["measured"]["normal"]
@@ -107,26 +105,26 @@ def test_measured_errors_are_those_of_half_lines(collected: Data) -> None:
             (type_1, stats.norm.sf(threshold)),
             (type_2, stats.norm.cdf(threshold - 1)),
         ):
-            assert abs(measured - exact) <= 6 * math.sqrt(exact * (1 - exact) / 20_000) + 1e-4
+            assert abs(measured - exact) <= 6 * math.sqrt(exact * (1 - exact) / 200_000) + 1e-4
         assert lower <= type_2 <= upper
 
 
-@pytest.mark.ci
 def test_the_referee_decides_simulated_audits_alike_and_no_claim_is_accused_too_often(collected: Data) -> None:
-    """100 audits at α = 0.01 give more than 14 alarms with probability below 1e-9."""
-    assert stats.binom.sf(14, 100, claims.FALSE_ALARM_ALPHA) < 1e-9
+    """10,000 audits at α = 0.01 give more than 165 alarms with probability below 1e-9."""
+    assert stats.binom.sf(165, 10_000, claims.FALSE_ALARM_ALPHA) < 1e-9
     for row in [*collected["measured"]["false_alarms"], *collected["measured"]["power"]]:
         assert row["agreed"] == row["replayed"] > 0
     for row in collected["measured"]["false_alarms"]:
-        assert row["audits"] == 100
-        assert row["alarms"] <= 14
+        assert row["audits"] == 10_000
+        assert row["alarms"] <= 165
 
 
-@pytest.mark.ci
 def test_the_whole_profile_needs_fewer_trials_than_a_point_of_small_delta_and_more_than_the_bound(
     collected: Data,
 ) -> None:
     for row in collected["measured"]["power"]:
+        if row["profile"] is None:
+            continue  # no audit was long enough
         small = row["fixed"]["δ = 1e-06"]
         assert row["fewest"] < row["profile"]
         assert small is None or row["profile"] * 10 < small

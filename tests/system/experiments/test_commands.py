@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[3]
 MODULES = sorted(path.parent.name for path in (ROOT / "experiments").glob("*/__main__.py"))
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("module", MODULES)
 def test_an_unknown_option_is_refused_before_anything_is_done(module: str) -> None:
     command = [sys.executable, "-m", f"experiments.{module}", "--nothing-known"]

@@ -47,7 +47,11 @@ def committed(name: str) -> list[Figure]:
     return experiment.figures(data) + experiment.timing_figures({**data, "timings": measured["timings"]})
 
 
-@pytest.fixture(scope="module", params=EXPERIMENTS)
+KINDS = ("base2_cost", "claims", "libraries", "matrix")
+"""Experiments whose figures differ in kind: timings, curves, and a matrix of either record."""
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def drawn(request: pytest.FixtureRequest) -> list[Canvas]:
     """What an experiment draws of its committed records."""
     canvases = [plots.draw(figure) for figure in committed(request.param)]
@@ -57,13 +61,11 @@ def drawn(request: pytest.FixtureRequest) -> list[Canvas]:
     return canvases
 
 
-@pytest.mark.few(4)
 def test_powers_are_raised(drawn: list[Canvas]) -> None:
     for canvas in drawn:
         assert [text.get_text() for text in texts(canvas) if UNRAISED.search(text.get_text())] == []
 
 
-@pytest.mark.few(4)
 def test_no_legend_covers_data_or_text(drawn: list[Canvas]) -> None:
     for canvas in drawn:
         for axes in canvas.axes:
@@ -79,7 +81,6 @@ def test_no_legend_covers_data_or_text(drawn: list[Canvas]) -> None:
                 assert "".join(covered) == ""
 
 
-@pytest.mark.few(4)
 def test_nothing_written_is_cut_off_or_stands_in_the_axes_of_another_panel(drawn: list[Canvas]) -> None:
     for canvas in drawn:
         for axes in canvas.axes:
@@ -90,7 +91,6 @@ def test_nothing_written_is_cut_off_or_stands_in_the_axes_of_another_panel(drawn
                 assert not any(place.overlaps(other.get_window_extent()) for other in canvas.axes if other is not axes)
 
 
-@pytest.mark.few(4)
 def test_level_names_below_the_axes_do_not_overlap(drawn: list[Canvas]) -> None:
     for axes in itertools.chain.from_iterable(canvas.axes for canvas in drawn):
         boxes = [label.get_window_extent() for label in tick_labels(axes.xaxis) if not label.get_rotation()]
@@ -98,7 +98,6 @@ def test_level_names_below_the_axes_do_not_overlap(drawn: list[Canvas]) -> None:
         assert all(left.x1 < right.x0 for left, right in itertools.pairwise(shown))
 
 
-@pytest.mark.few(4)
 def test_the_letters_of_a_figure_are_legible_on_a_page(drawn: list[Canvas]) -> None:
     """On a page 1,000 pixels wide; 8 pixels are what a browser takes for its smallest text."""
     for canvas in drawn:

@@ -33,7 +33,6 @@ def verdicts(data: Data, target: str) -> set[str]:
     return {finding["verdict"] for finding in data["findings"] if finding["target"] == target}
 
 
-@pytest.mark.ci
 def test_special_values_violate_every_naive_target_and_no_exact_one() -> None:
     """Each exact finding is a false alarm with probability below 1e-7, at this fixed seed."""
     data = written(special_values)
@@ -46,7 +45,6 @@ def test_special_values_violate_every_naive_target_and_no_exact_one() -> None:
     assert max(abs(one["estimate"]) for one in silent["exact_silent_laplace"]) < 0.05
 
 
-@pytest.mark.ci
 def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
     """Each finding on fixed work is a false alarm with probability below 1e-7, at this fixed seed."""
     data = written(observed_work)

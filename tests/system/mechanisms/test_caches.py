@@ -88,7 +88,6 @@ def test_the_finder_finds_a_cache_in_a_module_and_its_keys() -> None:
     assert any("97" in repr(key) for key in keys_of(square))
 
 
-@pytest.mark.few(28)
 @pytest.mark.parametrize("name", TERMS)
 def test_what_is_kept_after_a_release_tells_neither_the_private_input_nor_what_was_drawn(name: str) -> None:
     states = []

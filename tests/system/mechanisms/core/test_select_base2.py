@@ -90,7 +90,6 @@ def losses(laws: dict[tuple[Fraction, ...], Law], sensitivity: Fraction, monoton
     ]
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("sensitivity", [Fraction(1, 2), Fraction(1), Fraction(2, 3)])
 def test_the_loss_over_all_neighbours_stays_within_twice_eta_and_within_eta_if_monotone(sensitivity: Fraction) -> None:
     eta = BaseTwoEta(3, 2)
@@ -113,7 +112,6 @@ def rounded_at_half(others: int) -> tuple[Fraction, Fraction]:
     return before, Fraction(after)
 
 
-@pytest.mark.ci
 def test_rounding_at_sensitivity_one_half_without_rescaling_is_not_private() -> None:
     """η = 1, Δu = ½: the claimed base-2 loss is 2·1·½ = 1. One outcome falls by ½, ten others rise by ½."""
     unscaled = partial(mechanism_law, eta=HALF, utility_range=(0, 1), sensitivity=1)

@@ -65,7 +65,6 @@ def test_the_claims_are_accepted(name: str) -> None:
     assert term.claim.delta <= (CENSUS_DELTA if name in ("smooth", "ptr") else 0)  # type: ignore[union-attr]
 
 
-@pytest.mark.ci
 def test_the_exact_law_of_sum_over_count_meets_pure_epsilon_on_all_tiny_pairs_and_no_less() -> None:
     term = exact_sum_over_count(epsilon=Fraction(4), lower=0, upper=2, grid=Grid(0))
     enough, quarter = worst_divergence(term, one_more(range(3), 2), Fraction(4), Fraction(1))

@@ -122,7 +122,6 @@ def test_laplace_noise_on_a_utility_between_two_units_averages_its_roundings() -
     assert_encloses(law, [(first + second) / 2 for first, second in zip(up, down, strict=True)], 2e-4)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("mechanism", [exact_exponential_noisy_max, exact_laplace_noisy_max])
 @pytest.mark.parametrize("monotone", [False, True])
 def test_no_pair_of_neighbours_tells_more_than_epsilon(mechanism: Make, monotone: bool) -> None:
