@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,35 +41,14 @@ PRELOADED = (
 fresh.PRELOADED.extend(PRELOADED)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run n cases of a test that is `few(n)`, spread evenly, by default; the others are `ci`, and that is slow."""
-    families: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        if item.get_closest_marker("ci"):
-            item.add_marker(pytest.mark.slow)
-        elif item.get_closest_marker("few") and not item.get_closest_marker("slow"):
-            families[item.nodeid.partition("[")[0]].append(item)
-    for cases in families.values():
-        marker = cases[0].get_closest_marker("few")
-        assert marker is not None
-        (count,) = marker.args
-        kept = {place * len(cases) // count for place in range(count)}
-        for place, item in enumerate(cases):
-            if place not in kept:
-                item.add_marker(pytest.mark.ci)
-                item.add_marker(pytest.mark.slow)
-
-
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Every proof holds its laws against plain runs: a few hundred in the default tests and in CI, else all of them.
+def pytest_runtest_protocol() -> Iterator[None]:
+    """Every proof holds its laws against a few hundred plain runs, not against all 20,000.
 
     Fixtures of modules are made within the first test that asks for them.
     """
     with pytest.MonkeyPatch.context() as patch:
-        if item.get_closest_marker("slow") is None or item.get_closest_marker("ci"):
-            patch.setattr(sampling_check, "RUNS", 400)
+        patch.setattr(sampling_check, "RUNS", 400)
         return (yield)
 
 

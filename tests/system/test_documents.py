@@ -41,7 +41,6 @@ def test_the_example_of_the_readme_refutes_its_naive_mechanism(capsys: pytest.Ca
     assert "zero_rounding not applicable" in printed
 
 
-@pytest.mark.ci
 def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "reference" / "claims.md").read_text("utf-8")
     (example,) = re.findall(r"<!-- runs as a test -->\n```python\n(.*?)```", text, flags=re.DOTALL)
@@ -51,7 +50,6 @@ def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: 
     assert "ρ-zCDP with ρ = 0.05 violated" in printed
 
 
-@pytest.mark.ci
 def test_the_example_of_existing_code_prints_what_the_page_says(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "how_to" / "proving_existing_code.md").read_text("utf-8")
     ((code, said),) = re.findall(
@@ -94,7 +92,6 @@ def test_the_figures_that_the_readme_quotes_are_those_of_the_record() -> None:
     assert {round(estimate, 1) for estimate in naive} == {float(advantage)}
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("document", MECHANISMS, ids=lambda path: path.parent.name)
 def test_each_family_of_mechanisms_shows_its_flaw_in_ten_lines_that_print_what_is_said(
     document: Path, capsys: pytest.CaptureFixture[str]

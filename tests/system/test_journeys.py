@@ -24,7 +24,6 @@ def test_the_table_has_a_row_for_every_journey() -> None:
     assert len(rows) == 10
 
 
-@pytest.mark.ci
 @pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 @pytest.mark.parametrize("title", [title for title in SECTIONS if title != INSTALLS])
 def test_a_journey_goes_as_it_is_told(title: str, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
 from mechanisms.laplace.exact import exact_discrete_laplace, exact_randomized_response
-from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
+from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
 
@@ -67,7 +67,7 @@ def assert_encloses(law: Law, ideal: Law) -> None:
 
 
 @given(UTILITIES, EPSILONS, st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_the_exponential_mechanism_has_its_ideal_law(utilities: list[float], epsilon: Fraction, monotone: bool) -> None:
     rate = epsilon if monotone else epsilon / 2
     law = found(exact_exponential(epsilon=epsilon, monotone=monotone).release, tuple(utilities))
@@ -76,7 +76,7 @@ def test_the_exponential_mechanism_has_its_ideal_law(utilities: list[float], eps
 
 
 @given(UTILITIES, st.integers(1, 3), st.data())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_the_base_two_mechanism_closes_and_equals_its_ideal_law(
     utilities: list[float], y: int, data: st.DataObject
 ) -> None:
@@ -88,7 +88,7 @@ def test_the_base_two_mechanism_closes_and_equals_its_ideal_law(
 
 
 @given(UTILITIES, EPSILONS)
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fraction) -> None:
     """Ding et al. 2021: o is chosen if its coin, e^(−γ_o), comes up and none before it in a random order did."""
     law = found(exact_exponential_noisy_max(epsilon=epsilon).release, tuple(utilities))
@@ -108,12 +108,10 @@ def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fra
         assert abs(law.mass(o) - probability) <= 2 * WITHIN
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("sampler", "scale"),
     [
         (discrete_laplace, Fraction(1, 3)),
-        (discrete_laplace, Fraction(5, 2)),
         (inverted_laplace, Fraction(1, 3)),
     ],
 )
@@ -127,7 +125,6 @@ def test_discrete_laplace_has_its_ideal_law(sampler: Any, scale: Fraction) -> No
     assert law.unresolved <= WITHIN
 
 
-@pytest.mark.ci
 def test_discrete_gaussian_has_its_ideal_law() -> None:
     variance = Fraction(1, 4)
     law = found(discrete_gaussian, variance)
@@ -136,7 +133,6 @@ def test_discrete_gaussian_has_its_ideal_law() -> None:
     assert_encloses(law, ideal)
 
 
-@pytest.mark.ci
 @given(st.fractions(min_value=Fraction(1, 8), max_value=Fraction(7, 8), max_denominator=16))
 @settings(max_examples=4)
 def test_the_two_sided_geometric_law_is_rational(ratio: Fraction) -> None:
@@ -156,7 +152,6 @@ def assert_kept(finding: Finding) -> None:
         assert finding.verdict is Verdict.PROVED_WITH_SLACK
 
 
-@pytest.mark.ci
 def test_additive_noise_keeps_its_claim() -> None:
     sampler = exact_discrete_laplace(epsilon=LITTLE_NOISE, grid=Grid(-1)).release
     target = Target.noise(lambda *_: [], epsilon=LITTLE_NOISE, name="discrete Laplace").exact(sampler)
@@ -169,7 +164,6 @@ SELECTIONS = {
 }
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", SELECTIONS)
 @given(st.lists(st.tuples(st.integers(-2, 2), st.sampled_from([-1.0, -0.5, 0.0, 1.0])), min_size=2, max_size=3))
 @settings(max_examples=3)
@@ -179,12 +173,6 @@ def test_selection_keeps_its_claim(mechanism: str, rows: list[tuple[int, float]]
     pair = NeighbouringPair.utilities([u for u, _ in rows], [u + moved for u, moved in rows], sensitivity=1.0)
     finding = prove(target, pair)
     assert_kept(finding)
-
-
-@pytest.mark.ci
-def test_noisy_max_with_laplace_noise_keeps_its_claim() -> None:
-    target = Target.selection(lambda *_: [], epsilon=2.0).exact(exact_laplace_noisy_max(epsilon=2).release)
-    assert_kept(prove(target, NeighbouringPair.utilities([0.0, 0.0], [1.0, -1.0], sensitivity=1.0)))
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.sampled_from([-1.0, 0.0, 1.0])), min_size=2, max_size=4))
@@ -229,7 +217,6 @@ def test_a_claim_with_a_delta_is_refuted_by_the_epsilon_that_it_needs_at_that_de
         assert f"at δ = {delta}" in finding.reason
 
 
-@pytest.mark.ci
 def test_an_excess_that_is_certain_refutes_a_claim_however_small_it_is() -> None:
     """An output of probability 2^−60 that one input alone can give; the laws of the others do not close."""
 

@@ -94,7 +94,6 @@ def test_the_mechanisms_of_the_page_release_what_it_shows(monkeypatch: pytest.Mo
     monkeypatch.delitem(sys.modules, "survey")
 
 
-@pytest.mark.ci
 def test_the_tests_of_the_page_end_as_it_says(pytester: pytest.Pytester) -> None:
     for name, code in FILES.items():
         (pytester.path / name).write_text(code, encoding="utf-8")

@@ -40,7 +40,6 @@ def test_the_page_gives_away_no_repair() -> None:
     assert "def repair" not in PAGE
 
 
-@pytest.mark.ci
 @pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 @pytest.mark.parametrize("session", sessions(PAGE), ids=lambda session: session.splitlines()[0])
 def test_a_step_goes_as_it_is_told(session: str, tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how_to" / "writing_an_attack.md"
-ATTACK = Path("attacklab", "attacks", "fraction.py")
+ATTACK = Path("attacklab", "auditing", "attacks", "fraction.py")
 TEST = Path("tests", "statistical", "attacklab", "attacks", "test_fraction.py")
-REGISTRY = Path("attacklab", "attacks", "__init__.py")
+REGISTRY = ATTACK.with_name("__init__.py")
 COMMAND_LINE = ("-c", "from attacklab.cli import main; main()")
 
 
@@ -63,14 +63,12 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
-@pytest.mark.ci
 def test_the_test_on_the_page_passes_beside_those_that_every_registered_attack_has_to_pass(tree: Path) -> None:
     done = run(tree, sys.executable, "-m", "pytest", "-q", "-n0", str(TEST), str(TEST.with_name("test_base.py")))
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^\d+ passed", done.stdout, flags=re.MULTILINE)
 
 
-@pytest.mark.ci
 def test_every_audit_runs_the_registered_attack_and_it_tells_the_twins_apart(tree: Path) -> None:
     listed = run(tree, sys.executable, *COMMAND_LINE, "list")
     assert "noise of whole steps keeps the fractional part of the answer" in listed.stdout

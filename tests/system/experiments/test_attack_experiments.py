@@ -43,9 +43,7 @@ def test_naive_twins_are_refuted_and_exact_ones_are_not(name: str) -> None:
     assert any(finding["target"].startswith("exact_") for finding in data["findings"])
 
 
-@pytest.mark.parametrize(
-    "attack", [pytest.param(one, marks=() if one == "zero_rounding" else pytest.mark.ci) for one in NAMED]
-)
+@pytest.mark.parametrize("attack", NAMED)
 def test_each_of_the_four_named_attacks_refutes_its_naive_twin_in_a_quick_run(attack: str) -> None:
     data = quick_record(EXPERIMENTS[attack])
     require_page(EXPERIMENTS[attack], data)

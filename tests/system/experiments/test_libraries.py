@@ -144,7 +144,6 @@ def test_a_flaw_that_is_not_known_is_withheld_and_told_loudly() -> None:
     assert "attacklab audit numpy:laplace --epsilon 1 --attack precision" in advisory
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("known", [True, False])
 def test_of_a_refuted_mechanism_only_what_is_known_is_listed(
     known: bool, only_numpys_laplace: list[ExpectedFailure], monkeypatch: pytest.MonkeyPatch
@@ -282,7 +281,6 @@ def of_opendp(data: dict[str, Any]) -> str:
     return json.dumps([rows, [one for one in data["findings"] if one["target"] == "opendp:laplace"]])
 
 
-@pytest.mark.ci
 def test_what_no_environment_is_built_for_stays_byte_for_byte_and_is_told_of(
     only_numpys_laplace: list[ExpectedFailure], tmp_path: Path
 ) -> None:
@@ -359,7 +357,6 @@ def test_what_was_measured_elsewhere_is_withheld_once_its_flaw_is_not_listed_as_
     assert of_opendp(nothing) == "[[], []]"
 
 
-@pytest.mark.ci
 def test_what_an_earlier_run_withheld_is_not_lost_by_a_run_that_cannot_measure_it(
     only_numpys_laplace: list[ExpectedFailure], tmp_path: Path
 ) -> None:
@@ -374,7 +371,6 @@ def test_what_an_earlier_run_withheld_is_not_lost_by_a_run_that_cannot_measure_i
     assert {one.target for one in withheld} == {"numpy:laplace", finding.target}
 
 
-@pytest.mark.ci
 def test_rows_of_an_environment_that_nothing_describes_any_more_are_dropped(
     only_numpys_laplace: list[ExpectedFailure], tmp_path: Path
 ) -> None:
@@ -384,7 +380,6 @@ def test_rows_of_an_environment_that_nothing_describes_any_more_are_dropped(
     assert of_opendp(run_again(tmp_path)) == "[[], []]"
 
 
-@pytest.mark.ci
 def test_an_environment_that_is_broken_keeps_what_was_measured_in_it(
     only_numpys_laplace: list[ExpectedFailure], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

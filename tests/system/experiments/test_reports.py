@@ -60,13 +60,11 @@ def test_no_page_is_longer_than_300_lines_and_no_table_than_40_rows() -> None:
         assert longest <= 2 + LONGEST_TABLE, path
 
 
-@pytest.mark.ci
 def test_the_committed_pages_are_those_of_the_committed_records_and_say_where_the_code_is_newer() -> None:
     _, differing = outdated(REPORTS, ROOT)
     assert not differing, "write them by `attacklab reports`"
 
 
-@pytest.mark.ci
 def test_what_the_seed_determines_is_the_same_in_every_run() -> None:
     def determined() -> str:
         collected = EXPERIMENTS["observed_work"].collect(Settings(seed=6, quick=True))

@@ -57,7 +57,6 @@ def test_draws_hold_the_rates_of_the_half_lines_at_every_look() -> None:
         assert (deviation < 6 * np.sqrt(rate * (1 - rate) / 250_000)).all()
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
 def test_a_pair_at_the_edge_keeps_the_claim_and_any_further_one_breaks_it(claim: Claim) -> None:
     p, q = edge(claim, 1.0)

@@ -12,7 +12,6 @@ from experiments.vectors import FILES
 from tests.system.experiments.vectors.conftest import FOLDER
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("name", sorted(FILES, key=lambda name: name != "law"))
 def test_the_committed_bytes_are_those_that_are_written(name: str) -> None:
     written = FILES[name]().to_bytes()

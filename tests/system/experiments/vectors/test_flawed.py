@@ -81,7 +81,6 @@ def test_cells_of_types_without_samples_are_measured_again(
             assert found == committed, type_
 
 
-@pytest.mark.ci
 def test_a_quick_run_measures_every_implementation_and_its_page_says_what_is_seen(
     files: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

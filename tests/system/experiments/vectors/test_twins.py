@@ -16,7 +16,6 @@ ALPHA = 1e-9
 """The probability that a sound program would be refuted; the seed is fixed."""
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FILES)
 def test_exact_implementations_pass(files: Mapping[str, Any], name: str) -> None:
     file = _every(6, files[name]) if name == "calibration" else files[name]
