@@ -41,11 +41,13 @@ def main() -> None:
     if not options.module:
         rows.sort(key=lambda row: (row["module"], row["line"], row["key"]))
         RECORD.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows), "utf-8")
-        PAGE.write_text(page(rows, options.seed), "utf-8")
+        PAGE.write_text(page(rows, options.seed, sources), "utf-8")
 
 
-def page(rows: Sequence[Mapping[str, Any]], seed: int) -> str:
-    """Return the page in Markdown."""
+def page(rows: Sequence[Mapping[str, Any]], seed: int, sources: Mapping[str, str]) -> str:
+    """Return the page in Markdown, which says how many mutants the present sources no longer have."""
+    today = {mutant.key for name, source in sources.items() for mutant in mutants(name, source)}
+    gone = sum(row["key"] not in today for row in rows)
     outcomes = Counter(row["outcome"] for row in rows)
     modules: dict[str, Counter[str]] = {}
     reasons: dict[str, str] = {}
@@ -71,6 +73,9 @@ def page(rows: Sequence[Mapping[str, Any]], seed: int) -> str:
             killed=outcomes[KILLED],
             late=outcomes[TIMED_OUT],
             survived=outcomes[SURVIVED] or "None",
+            older=f"\n\n**Older than the code**: {gone} of these mutants edit lines that have changed since."
+            if gone
+            else "",
             left_out=", ".join(f"`{name}`" for name in LEFT_OUT),
             modules="\n".join(lines),
             survivors="\n\n".join(diffs) or "Nothing.",

@@ -167,7 +167,7 @@ def test_each_task_of_a_contributor_names_one_folder() -> None:
 
 def _folders() -> list[str]:
     """The folders at the top that are neither hidden nor made by a tool."""
-    made = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
+    made = [line.strip("/") for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
     found = (path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("."))
     return sorted(name for name in found if not any(fnmatch.fnmatch(name, pattern) for pattern in made))
 

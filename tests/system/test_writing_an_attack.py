@@ -54,7 +54,7 @@ def register(tree: Path) -> None:
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project as a newcomer has it who has saved both examples and registered the attack."""
-    made = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
+    made = [line.strip("/") for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
     tree = tmp_path_factory.mktemp("newcomer") / "tree"
     shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "reports", *made))
     (tree / ATTACK).write_text(printed(ATTACK.name), "utf-8")

@@ -66,8 +66,9 @@ def test_the_page_counts_what_the_record_says() -> None:
     rows: list[dict[str, Any]] = [{"key": f"a:f: {n}", "module": "a", "outcome": o} for n, o in enumerate(outcomes)]
     rows[18] |= {"diff": "-x\n+y"}
     rows[19] |= {"reason": "It is the same."}
-    text = " ".join(page(rows, 5).split())
+    text = " ".join(page(rows, 5, {}).split())
     assert "The 20 here (seed 5)" in text
-    assert "Of the other 19 the tests in `tests/mechanisms/core` notice 18 (94.7 %): 17 fail a test, and 1 end" in text
+    assert "Of the other 19 their tests notice 18 (94.7 %): 17 fail a test, and 1 end" in text
+    assert "20 of these mutants edit lines that have changed since" in text
     assert "| `a` | 17 | 1 | 1 | 1 |" in text
     assert "- It is the same. - `a:f: 19`" in text

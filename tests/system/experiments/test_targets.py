@@ -71,7 +71,7 @@ LIMITS = Limits(unresolved=Fraction(1, 1 << 20))
 """Far closer than any of these claims is missed by."""
 
 
-SHORT_LAWS = ("exact_exponential_zcdp", "naive_exponential_noisy_max_zcdp", "naive_discrete_gaussian_gdp")
+SHORT_LAWS = ("exact_exponential_zcdp", "naive_exponential_noisy_max_zcdp")
 """Those of either kind whose laws are soon found."""
 
 
