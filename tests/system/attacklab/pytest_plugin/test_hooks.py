@@ -388,7 +388,7 @@ def test_help_and_markers_are_listed(pytester: pytest.Pytester) -> None:
 
 def test_without_a_number_of_trials_the_summary_says_how_many_fitted(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH)
-    result = pytester.runpytest_inprocess("-k", "sound", "--dp-seconds=1.5", "--dp-json=record.json")
+    result = pytester.runpytest_inprocess("-k", "sound", "--dp-seconds=6", "--dp-json=record.json")
     result.assert_outcomes(passed=1, deselected=1)
     (test,) = read_record(pytester.path / "record.json")["tests"]
     assert test["trials"] in STEPS
