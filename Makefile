@@ -28,13 +28,13 @@ reports: $(READY)  ## run every experiment, and rewrite reports/
 bench: $(READY)  ## measure the lab itself: speed, cost, detection, false alarms; in an hour or so
 	$(BIN)/attacklab run bench --browse
 
-unit: $(READY)  ## run the unit tests, in a minute: after each edit
+unit: $(READY)  ## run the unit tests, in about a minute: after each edit
 	$(BIN)/$(PYTEST) tests/unit
 
-test: $(READY)  ## run the unit tests and the statistical ones, in some three minutes
+test: $(READY)  ## run the unit tests and the statistical ones, in some five minutes
 	$(BIN)/$(PYTEST) tests/unit tests/statistical
 
-system: $(READY)  ## run what starts processes or takes long: whole journeys, in some minutes
+system: $(READY)  ## run what starts processes or takes long: whole journeys, in some ten minutes
 	$(BIN)/$(PYTEST) tests/system
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
