@@ -49,7 +49,7 @@ from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
 from attacklab.processes.batches import Bench, Outline, Role
-from attacklab.processes.runners import Here
+from attacklab.processes.runners import InProcess
 
 ROUNDS = 4
 """At most so many rounds; a further one is run only if the last raised the ε that is shown by `RISE`."""
@@ -174,7 +174,7 @@ class _Search:
 
     def _round(self, claimed: Target, *, first: bool) -> Iterator[_Bet | Finding]:
         bench = Bench(claimed, self.attacks, self.seed)
-        runner = Here(bench)
+        runner = InProcess(bench)
         for place, attack in enumerate(self.attacks):
             if isinstance(attack, BlackBox) and not first:
                 continue

@@ -41,7 +41,7 @@ from attacklab.auditing.statistics.power import (
 )
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.model.claims import Claim, PrivacyClaim
-from attacklab.model.code_fingerprint import loaded_code
+from attacklab.model.code_fingerprint import code_fingerprint
 from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError, UsageError
 from attacklab.model.findings import (
     FAILURE,
@@ -57,7 +57,7 @@ from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
 from attacklab.processes.batches import REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.processes.checkpoint import Checkpoint, Recorded
-from attacklab.processes.runners import Here, Runner, Say
+from attacklab.processes.runners import InProcess, Runner, Say
 
 DEFAULT_TRIALS = 100_000
 DEFAULT_ALPHA = 1e-6
@@ -68,13 +68,13 @@ MOST_TRIALS = 10**12
 LARGEST_BUDGET = 10**8
 """The most trials that anybody is asked to spend on an event. A claim that takes more is untestable by sampling."""
 
-SURELY = 1e-9
+WRONGLY_SETTLED = 1e-9
 """The probability with which an event that breaks the claim is taken to keep it, so that fewer trials judge it."""
 
 BLACK_BOX_SHARE = 0.25
 """The part of a run's α that the black box has to itself."""
 
-BEYOND = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
+ONLY_ROBUSTNESS = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
 
 NOT_REPLAYABLE = (
     "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
@@ -122,7 +122,7 @@ def audit(
     seed: int = 0,
     spend_all: bool = False,
     spec: str | None = None,
-    where: Callable[[Bench], Runner] = Here,
+    where: Callable[[Bench], Runner] = InProcess,
     checkpoint: Path | None = None,
     report: Callable[[Advance], object] = lambda _: None,
     say: Say = lambda _: None,
@@ -248,7 +248,7 @@ def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> d
         "domain": None if target.domain is None else target.domain.to_json(),
         "pairs": [described_pair(pair) for pair in target.pairs],
         "attacks": [repr(attack) for attack in attacks],
-        "code": loaded_code() | getattr(target.release, "code", {}),
+        "code": code_fingerprint() | getattr(target.release, "code", {}),
         **settings,
         **environment(),
     }
@@ -434,7 +434,7 @@ class Judge:
             detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
         verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
         if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
-            reason += BEYOND
+            reason += ONLY_ROBUSTNESS
         return self.finding(
             verdict,
             reason,
@@ -577,7 +577,9 @@ def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
         seen: its counts in the choosing sample.
         alpha: at which it is judged.
     """
-    return keeps_surely(claim, seen, SURELY) and detects(claim, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha)
+    return keeps_surely(claim, seen, WRONGLY_SETTLED) and detects(
+        claim, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha
+    )
 
 
 def first_look(seen: Counts, needed: int | None) -> int:

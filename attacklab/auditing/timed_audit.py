@@ -37,7 +37,7 @@ from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Release, Target
 from attacklab.processes.batches import FIRST_LOOK, Bench, Outline, Role, Sample, applies
-from attacklab.processes.runners import Here, Runner, Say
+from attacklab.processes.runners import InProcess, Runner, Say
 
 DEFAULT_SECONDS = 60.0
 """How long an audit may take where nothing else is asked for."""
@@ -87,7 +87,7 @@ def timed_audit(
     until_refuted: bool = False,
     spend_all: bool = False,
     spec: str | None = None,
-    where: Callable[[Bench], Runner] = Here,
+    where: Callable[[Bench], Runner] = InProcess,
     report: Callable[[Advance], object] = lambda _: None,
     say: Say = lambda _: None,
 ) -> list[TimedAttack]:

@@ -10,7 +10,7 @@ from attacklab.libraries import Library
 from attacklab.model.errors import UsageError
 from attacklab.processes.batches import Bench
 from attacklab.processes.dask import DaskWorkers
-from attacklab.processes.runners import Here, Runner, WhenLong
+from attacklab.processes.runners import InProcess, ParallelWhenSlow, Runner
 from attacklab.processes.workers import Load, ProcessWorkers, processors
 
 
@@ -36,12 +36,12 @@ def runners(
             raise UsageError(
                 f"no seed replays {library.name}, so it runs in one process; leave --workers and --scheduler out"
             )
-        yield Here
+        yield InProcess
     elif scheduler is not None:
         with DaskWorkers(scheduler, load=load, say=say) as cluster:
             yield cluster.runner
     elif workers == 1 or (workers is None and processors() == 1):
-        yield Here
+        yield InProcess
     else:
         with ProcessWorkers(workers, load=load, say=say) as pool:
-            yield pool.runner if workers else WhenLong(pool, say=say).runner
+            yield pool.runner if workers else ParallelWhenSlow(pool, say=say).runner

@@ -20,7 +20,7 @@ from gmpy2 import mpq
 from attacklab.laws.dialogue_checks import Checks
 from attacklab.laws.enumeration import Limits, Progress
 from attacklab.laws.errors import LawError, NeverEnds
-from attacklab.laws.external_program import Partner, Run, Step, not_begun_again
+from attacklab.laws.external_program import ExternalProgram, Run, Step, not_begun_again
 from attacklab.laws.law import Law, total
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw, laws_used, script_to
@@ -75,17 +75,17 @@ class Dialogue:
     """Finds the laws of one program, and keeps what it learns of calls and rounds from one input to the next.
 
     Args:
-        partner: the program.
+        program: the program.
         seconds: how long the search for one law may take, its checks apart; what is unresolved then stays so.
 
     Raises:
         UsageError: `seconds` is not greater than 0.
     """
 
-    def __init__(self, partner: Partner, *, seconds: float = math.inf) -> None:
+    def __init__(self, program: ExternalProgram, *, seconds: float = math.inf) -> None:
         if not seconds > 0:
             raise UsageError(f"seconds must be greater than 0, not {seconds}")
-        self._partner, self._seconds = partner, seconds
+        self._program, self._seconds = program, seconds
         self._known: dict[str, ScopeLaw] = {}
         self._whole: list[Scope] = []
 
@@ -107,13 +107,13 @@ class Dialogue:
             LawError: it draws an integer of too many values, or calls itself by the same line.
             TargetError: its process failed.
         """
-        search = _Search(self._partner, input_, self._known, limits or Limits(), progress, self._seconds)
+        search = _Search(self._program, input_, self._known, limits or Limits(), progress, self._seconds)
         try:
             whole = search.whole()
             used = laws_used(whole, [self._known[line] for line in search.found])
-            Checks(self._partner, used, [whole, *self._whole], search.most_lines, search.report).run()
+            Checks(self._program, used, [whole, *self._whole], search.most_lines, search.report).run()
         except BaseException:
-            self._partner.renew()
+            self._program.renew()
             for line in search.found:
                 del self._known[line]
             raise
@@ -135,14 +135,14 @@ class _Search:
 
     def __init__(
         self,
-        partner: Partner,
+        program: ExternalProgram,
         input_: Any,
         known: dict[str, ScopeLaw],
         limits: Limits,
         progress: Callable[[Progress], None] | None,
         seconds: float,
     ) -> None:
-        self._partner, self._input, self._known, self._limits = partner, input_, known, limits
+        self._program, self._input, self._known, self._limits = program, input_, known, limits
         self._progress, self._bits = progress, SeededBits(0)
         self._deadline = time.monotonic() + seconds
         self._runs = 0
@@ -190,7 +190,7 @@ class _Search:
         self.report(len(waiting), float(scope.left))
         first: list[Step] = [(scope.line, None)] if scope.line else []
         script = [*scope.prefix, *first, *script_to(place, ScopeLaw.script)]
-        run = Run(self._partner, self._input, script, self.most_lines)
+        run = Run(self._program, self._input, script, self.most_lines)
         while True:
             place.line, event = run.next()
             if isinstance(event, Begin):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import TypeAlias
 
-from attacklab.laws.external_program import Partner, Run, Step, departure, drawn, not_begun_again
+from attacklab.laws.external_program import ExternalProgram, Run, Step, departure, drawn, not_begun_again
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
 from attacklab.laws.scopes import Place, Scope, ScopeLaw
 from attacklab.model.random_bits import SeededBits
@@ -58,7 +58,7 @@ class Checks:
     """The checks of what one search found.
 
     Args:
-        partner: the program.
+        program: the program.
         used: the laws of calls and rounds that the runs come through, and those that the search found.
         whole: the whole runs, those of the search first.
         most_lines: the most lines of one run.
@@ -67,13 +67,13 @@ class Checks:
 
     def __init__(
         self,
-        partner: Partner,
+        program: ExternalProgram,
         used: Sequence[ScopeLaw],
         whole: Sequence[Scope],
         most_lines: int,
         report: Callable[[int, float], None],
     ) -> None:
-        self._partner, self._used, self._whole = partner, used, whole
+        self._program, self._used, self._whole = program, used, whole
         self._most_lines, self._report = most_lines, report
         self._randomness, self._bits = Random(0), SeededBits(0)
         self._open = float(whole[0].left)
@@ -106,7 +106,7 @@ class Checks:
             self._randomness.shuffle(order)
             for number, job in enumerate(order):
                 if number <= _FRESH:
-                    self._partner.renew()
+                    self._program.renew()
                 self._report(len(order) - number, self._open)
                 self._replay(job, _Ways(self._randomness, job[2], everywhere=everywhere))
         for law in self._used:
@@ -121,7 +121,7 @@ class Checks:
             self._report(0, self._open)
             runs += 1
             lines += self._replay(self._randomness.choice(known), _Ways(self._randomness, {}))
-        self._partner.renew()
+        self._program.renew()
 
     def _job(self, law: ScopeLaw, leaf: Place, everywhere: bool) -> _Job:
         """A run that comes through a leaf of a call or a round, once or as often as any run, or else its scope."""
@@ -159,14 +159,14 @@ class Checks:
         script = [*scope.prefix, *scope.script(leaf, ways.through)]
         if leaf.line == REJECTED:
             script.append((scope.line, None))
-        run = Run(self._partner, scope.input, script, self._most_lines)
+        run = Run(self._program, scope.input, script, self._most_lines)
         if scope.line:
             run.finish(self._bits)
         return len(script)
 
     def _plain(self, whole: Scope) -> int:
         """Run once with random replies, follow the run in the trees as far as they are known, and count its lines."""
-        run = Run(self._partner, whole.input, (), self._most_lines)
+        run = Run(self._program, whole.input, (), self._most_lines)
         begun: list[tuple[str, Place | None]] = []
         place: Place | None = whole.start
         while True:

@@ -20,7 +20,7 @@ Step: TypeAlias = tuple[str, "str | None"]
 """A line that the program writes, and the reply to it; None if it asks for none."""
 
 
-class Partner(Protocol):
+class ExternalProgram(Protocol):
     """A program under proof."""
 
     def begin(self, input_: Any, replies: Sequence[str]) -> None:
@@ -48,7 +48,7 @@ class Run:
     """One run.
 
     Args:
-        partner: the program.
+        program: the program.
         input_: what it is run on.
         script: how the run begins.
         most: the most lines beyond the script.
@@ -61,11 +61,11 @@ class Run:
         TargetError: the program failed.
     """
 
-    def __init__(self, partner: Partner, input_: Any, script: Sequence[Step], most: int) -> None:
-        self._partner, self._most = partner, most
+    def __init__(self, program: ExternalProgram, input_: Any, script: Sequence[Step], most: int) -> None:
+        self._program, self._most = program, most
         self.lines = 0
         self._known: list[str] = []
-        partner.begin(input_, [reply for _, reply in script if reply is not None])
+        program.begin(input_, [reply for _, reply in script if reply is not None])
         self._expect(script)
 
     def next(self) -> tuple[str, Event]:
@@ -80,12 +80,12 @@ class Run:
             raise NeverEnds(
                 f"the program wrote {self._most} lines in one run without an output; let it end, or allow more draws"
             )
-        (line,) = self._partner.lines(1)
+        (line,) = self._program.lines(1)
         return line, parse(line)
 
     def reply(self, number: int) -> None:
         """Answer a request."""
-        self._partner.send([str(number)])
+        self._program.send([str(number)])
 
     def follow(self, script: Sequence[Step]) -> None:
         """Go on by a script, whose first line has been read.
@@ -93,7 +93,7 @@ class Run:
         Raises:
             NotDeterministic: the program departs from it.
         """
-        self._partner.send([reply for _, reply in script if reply is not None])
+        self._program.send([reply for _, reply in script if reply is not None])
         self._known.append(script[0][0])
         self._expect(script[1:])
 
@@ -110,7 +110,7 @@ class Run:
         expected = [line for line, _ in script]
         at = 0
         while at < len(expected):
-            lines = self._partner.lines(len(expected) - at)
+            lines = self._program.lines(len(expected) - at)
             if lines != expected[at : at + len(lines)]:
                 right = next(i for i, line in enumerate(lines) if line != expected[at + i])
                 self._known += expected[: at + right]
@@ -167,13 +167,13 @@ def drawn(draw: Draw, bits: RandomBits) -> int:
     return draw.replies[0 if _below(int(likelier.denominator), bits) < likelier.numerator else 1]
 
 
-def outcome(partner: Partner, input_: Any, bits: RandomBits) -> Any:
+def outcome(program: ExternalProgram, input_: Any, bits: RandomBits) -> Any:
     """One output of a program, its requests answered from `bits`.
 
     Raises:
         TargetError: the program failed, or wrote something that the protocol does not have.
     """
-    return Run(partner, input_, (), sys.maxsize).finish(bits)
+    return Run(program, input_, (), sys.maxsize).finish(bits)
 
 
 def _below(size: int, bits: RandomBits) -> int:

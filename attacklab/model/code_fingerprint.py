@@ -22,7 +22,7 @@ _STANDARD = tuple(
 )
 
 
-def loaded_code() -> dict[str, str]:
+def code_fingerprint() -> dict[str, str]:
     """The SHA-256 digest of the file of each loaded module, and the version of each installed package.
 
     Returns:

@@ -51,7 +51,7 @@ class NotSelfContained(LabError):
     """A function holds something that cannot be written as Python source."""
 
 
-def self_contained(
+def source_bundle(
     value: Any, name: str, instead: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({})
 ) -> str:
     """The source of a module that defines a function, or any other value, under a name.
@@ -124,7 +124,7 @@ class _Writer:
 
     Args:
         used: the names of attributes that are used somewhere.
-        instead: as in `self_contained`.
+        instead: as in `source_bundle`.
     """
 
     def __init__(self, used: frozenset[str], instead: Mapping[tuple[str, str], tuple[str, str]]) -> None:

@@ -17,7 +17,7 @@ from attacklab.processes.wire import proof_request_line
 
 
 class Conversation(Program):
-    """A partner of `attacklab.laws.dialogue`.
+    """A program of `attacklab.laws.dialogue`.
 
     Args:
         command: the program and its arguments.
@@ -31,7 +31,7 @@ class Conversation(Program):
         self._lines: list[str] = []
 
     def begin(self, input_: Any, replies: Sequence[str]) -> None:
-        """Ask for one run; see `attacklab.laws.external_program.Partner`."""
+        """Ask for one run; see `attacklab.laws.external_program.ExternalProgram`."""
         request = proof_request_line(self._kind, input_)
         if self._lines:
             raise ChildError(ChildFailure.GARBAGE, f"it wrote {self._lines[0]!r} after the output of a run")
@@ -65,7 +65,7 @@ def _sent(replies: Sequence[str]) -> bytes:
 
 
 class ProgramSampler:
-    """A sampler that runs in another process, for targets: `attacklab.laws.own.FindsItsLaw`.
+    """A sampler that runs in another process, for targets: `attacklab.laws.has_law.HasLaw`.
 
     It may be pickled; each copy has a process of its own.
 

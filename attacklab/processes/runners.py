@@ -55,7 +55,7 @@ class Backend(Protocol):
         """A runner of this bench."""
 
 
-class Here:
+class InProcess:
     """Runs batches in this process, each when it is asked for."""
 
     def __init__(self, bench: Bench) -> None:
@@ -68,7 +68,7 @@ class Here:
             yield self._bench.counts(sample, batch)
 
 
-class WhenLong:
+class ParallelWhenSlow:
     """Runs batches here until a sample turns out to take long, and from then on elsewhere.
 
     Args:
@@ -87,7 +87,7 @@ class WhenLong:
 class _WhenLong:
     def __init__(self, bench: Bench, backend: Backend, say: Say) -> None:
         self._bench, self._backend, self._say = bench, backend, say
-        self._runner: Runner = Here(bench)
+        self._runner: Runner = InProcess(bench)
         self._moved = False
 
     def outlines(self, attack: int) -> tuple[Outline, ...]:

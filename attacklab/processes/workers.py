@@ -30,7 +30,7 @@ from attacklab.model.findings import EventCode
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target, in_one_line
 from attacklab.processes.batches import Batch, Bench, Outline, Sample
-from attacklab.processes.runners import Here, Results, Runner, Say
+from attacklab.processes.runners import InProcess, Results, Runner, Say
 from attacklab.processes.sending import CannotBeSent, sent
 from attacklab.processes.worker import Died, Worker
 
@@ -102,7 +102,7 @@ class Workers:
                 f"{bench.target.name} cannot be sent to another process ({in_one_line(error.__cause__ or error)}), "
                 "so it runs in this one; to use workers, let its release hold nothing that belongs to this process"
             )
-            return Here(bench)
+            return InProcess(bench)
         return _InWorkers(bench.target.name, job, self)
 
     def submit(self, job: bytes, call: Call) -> Future[Any]:

@@ -22,7 +22,7 @@ from attacklab.model.errors import OutsideDomain, TargetError
 from attacklab.model.findings import EventCode
 from attacklab.model.floats import Floats
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.source_bundle import self_contained
+from attacklab.model.source_bundle import source_bundle
 from attacklab.model.targets import Kind, Outputs, Target
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
@@ -81,7 +81,7 @@ class Event:
             NotSelfContained: it has no source of its own, and that of `contains` cannot be had.
         """
         if not self.source:
-            source = self_contained(self.contains, "events", instead)
+            source = source_bundle(self.contains, "events", instead)
             return EventCode(source=source, of_many=True, one_by_one=one_by_one)
         if "def event(output):" in self.source:
             return EventCode(source=self.source, one_by_one=one_by_one)

@@ -20,8 +20,8 @@ import numpy as np
 from attacklab.laws import Deadline, Law, Limits, OutOfTime, Ruling, judge, sampling_check
 from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.fresh_process import require_agreement
+from attacklab.laws.has_law import HasLaw
 from attacklab.laws.outcomes import with_python_numbers
-from attacklab.laws.own import FindsItsLaw
 from attacklab.laws.proof.pairs import (
     LIMITS,
     SLACK,
@@ -123,7 +123,7 @@ class _Search:
         verdict = verdict_of(worst.ruling)
         of_all = f"the worst of {len(self.pairs):,} pairs: " if len(self.pairs) > 1 else ""
         reason = f"{of_all}{reason_of(worst.ruling, *laws)}"
-        if verdict is not Verdict.INCONCLUSIVE and not isinstance(self.target.sampler, FindsItsLaw):
+        if verdict is not Verdict.INCONCLUSIVE and not isinstance(self.target.sampler, HasLaw):
             reason += f"; {self._confirmed(found):,} plain runs agree"
         if verdict is Verdict.PROVED_WITH_SLACK:
             reason += "; the claim holds with 2^−58 added to δ"

@@ -37,9 +37,9 @@ from attacklab.laws.decide import MOST_EPSILON
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.fresh_process import require_agreement
+from attacklab.laws.has_law import HasLaw
 from attacklab.laws.law import total
 from attacklab.laws.outcomes import with_python_numbers
-from attacklab.laws.own import FindsItsLaw
 from attacklab.model.claims import Claim, PrivacyClaim, Profile
 from attacklab.model.errors import OutsideDomain, TargetError, UsageError
 from attacklab.model.findings import (
@@ -68,7 +68,7 @@ CLOSING_RUNS = 512
 SECONDS = 60.0
 """The default timeout of a command or a test, over all its pairs, in seconds."""
 
-HOPELESS = Fraction(99, 100)
+LEFT_OPEN = Fraction(99, 100)
 """If more of the first law than this is left open, the second is not sought."""
 
 OTHER_PROOFS = {
@@ -114,7 +114,7 @@ def sampler_of(target: Target) -> Sampler:
 
 def law_of(target: Target, input_: Any, limits: Limits, progress: Callable[[Progress], None] | None) -> Law:
     """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
-    if isinstance(target.sampler, FindsItsLaw):
+    if isinstance(target.sampler, HasLaw):
         return target.sampler.law(input_, limits=limits, progress=progress)
     sampler = partial(sampler_of(target), input_)
     few = replace(limits, runs=min(limits.runs, CLOSING_RUNS))
@@ -157,7 +157,7 @@ def prove_pair(
         decided = deadline.run(partial(_decided, target, pair, limits, watch))
     except OutOfTime as late:
         what = late.stuck or f"allow more time; {otherwise(target)}"
-        if late.stuck and isinstance(target.sampler, FindsItsLaw):
+        if late.stuck and isinstance(target.sampler, HasLaw):
             what = "the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
         told = f"{seconds:.3g} s were not enough (reached: {watch.line}); {what}"
         decided = {"verdict": Verdict.INCONCLUSIVE, "reason": told}
@@ -240,17 +240,17 @@ class Watch:
 def _decided(target: Target, pair: NeighbouringPair, limits: Limits, watch: Watch) -> dict[str, Any]:
     """The fields of a finding apart from the target, the pair and the time that it took."""
     first = _sought("first", target, pair.first, limits, watch)
-    hopeless = first.unresolved > HOPELESS
+    too_open = first.unresolved > LEFT_OPEN
     # The second law, whatever it is, would then decide nothing.
-    second = Law({}) if hopeless else _sought("second", target, pair.second, limits, watch)
+    second = Law({}) if too_open else _sought("second", target, pair.second, limits, watch)
     laws = first, second
     if target.numpy_as_python:
         first, second = first.map(with_python_numbers), second.map(with_python_numbers)
     watch.begin(f"judging laws of {len(first)} and {len(second)} outcomes")
     ruling = judge(target.claim, first, second, slack=SLACK)
     verdict = verdict_of(ruling)
-    reason = _hopeless(first) if hopeless else reason_of(ruling, first, second)
-    if verdict is not Verdict.INCONCLUSIVE and not isinstance(target.sampler, FindsItsLaw):
+    reason = _too_open(first) if too_open else reason_of(ruling, first, second)
+    if verdict is not Verdict.INCONCLUSIVE and not isinstance(target.sampler, HasLaw):
         reason += f"; {_confirmed(target, pair, laws, watch)}"
     if verdict is Verdict.PROVED_WITH_SLACK:
         reason += "; the claim holds with 2^−58 added to δ"
@@ -288,7 +288,7 @@ def _sought(which: str, target: Target, input_: Any, limits: Limits, watch: Watc
         raise SamplerFailed(f"on the {which} input, {error}") from error.__cause__
 
 
-def _hopeless(first: Law) -> str:
+def _too_open(first: Law) -> str:
     return (
         f"law of {len(first)} outcomes on the first input, {float(first.unresolved):.2g} of the mass left open, "
         "so the second law was not sought"
@@ -453,7 +453,7 @@ def _shown_event(target: Target, ruling: Ruling, first: Law, second: Law) -> dic
     ]
     known = [Estimate(rate, rate, min(1.0, float_above(rate + open_))) for rate, open_ in rates]
     fields: dict[str, Any] = {"first": known[0], "second": known[1]}
-    if len(ruling.event) > MOST_WRITTEN or isinstance(target.sampler, FindsItsLaw):
+    if len(ruling.event) > MOST_WRITTEN or isinstance(target.sampler, HasLaw):
         return fields
     texts = sorted({repr(with_python_numbers(outcome)) for outcome in ruling.event})
     source = f"{constant('OUTCOMES', map(repr, texts))}\n\n{_OF_OUTCOMES}"

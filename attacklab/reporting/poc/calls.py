@@ -18,7 +18,7 @@ from attacklab.model.claims import Claim
 from attacklab.model.errors import UsageError
 from attacklab.model.loading import parameters_of, place_and_name
 from attacklab.model.releases import member
-from attacklab.model.source_bundle import self_contained
+from attacklab.model.source_bundle import source_bundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def _of_library(module_name: str, name: str, arguments: str) -> str:
     mechanism = member(module, name)
     if mechanism is None:
         raise UsageError(f"there is no mechanism {name} of {module.DISTRIBUTION} in this version of attacklab")
-    source = self_contained(mechanism, name)
+    source = source_bundle(mechanism, name)
     return f'''# How the mechanism of {module.DISTRIBUTION} is called.
 {source}
 

@@ -18,7 +18,7 @@ from attacklab.model.errors import UsageError
 from attacklab.model.findings import EventCode, Finding, Severity, recovered_pair
 from attacklab.model.plain_text import escaped
 from attacklab.model.releases import gathered
-from attacklab.model.source_bundle import self_contained
+from attacklab.model.source_bundle import source_bundle
 from attacklab.reporting.poc.calls import Call
 from attacklab.reporting.poc.choice import ALPHA, Direction, bound, direction_and_trials
 from attacklab.reporting.wording import claim_text, flaw_of
@@ -64,11 +64,11 @@ def proof_of_concept(finding: Finding, call: Call) -> str:
             _title("How the code under test is called"),
             call.source(),
             _title("Draws, counts and the test"),
-            *([self_contained(gathered, "gathered"), AS_ARRAY] if finding.code.of_many else []),
+            *([source_bundle(gathered, "gathered"), AS_ARRAY] if finding.code.of_many else []),
             DRAWS.format(
                 rows=_rows(finding), array="as_array(outputs, count, alone)" if finding.code.of_many else "outputs"
             ),
-            self_contained(bound, "bound"),
+            source_bundle(bound, "bound"),
             TEST,
         ],
     )
@@ -109,7 +109,7 @@ def _claim(finding: Finding) -> str:
 def _input(name: str, value: Any, what: str) -> str:
     shown = np.array2string(value, threshold=8, separator=", ") if isinstance(value, np.ndarray) else repr(value)
     text = textwrap.shorten(" ".join(shown.split()), 90, placeholder=" …")
-    return self_contained(value, name).replace(f"{name} = ", f"# {what}: {text}\n{name} = ", 1)
+    return source_bundle(value, name).replace(f"{name} = ", f"# {what}: {text}\n{name} = ", 1)
 
 
 def _settings(finding: Finding, trials: int) -> str:

@@ -32,7 +32,7 @@ FEWEST = 16  # the least number of outputs of an input that a pair is judged by
 FACTOR = 4  # how many times as many outputs each round draws, of about so many times fewer pairs
 QUANTILES = np.arange(1, 16) / 16  # where half-lines may end
 LIKELY_VALUES = 8  # how many of the most frequent values are compared
-HOPELESS = 16  # if the target fails in every trial on so many pairs, none is worth more trials
+MOST_FAILING_PAIRS = 16  # if the target fails in every trial on so many pairs, none is worth more trials
 
 Draw = Callable[[NeighbouringPair, int], tuple[Outputs, Outputs]]
 
@@ -105,7 +105,7 @@ def _best(
         sides = draw(pair, outputs)
         answered = answered or not all(all_failed(side) for side in sides)
         seen.append(told_apart(*sides, claim, proving=proving) if answered else -math.inf)
-        if not answered and len(seen) == HOPELESS:
+        if not answered and len(seen) == MOST_FAILING_PAIRS:
             return list(pairs[:survivors])
     return [pairs[place] for place in sorted(range(len(pairs)), key=lambda place: -seen[place])[:survivors]]
 

@@ -21,7 +21,7 @@ from attacklab.auditing.attacks.precision import ANY_NUMBER, NARROWER
 from attacklab.auditing.attacks.samplers.model import Assumed, Model
 from attacklab.model.findings import EventCode
 from attacklab.model.floats import BINARY32
-from attacklab.model.source_bundle import NotSelfContained, self_contained
+from attacklab.model.source_bundle import NotSelfContained, source_bundle
 from attacklab.model.targets import Failure, Target
 from attacklab.processes.batches import Bench
 
@@ -155,4 +155,4 @@ def test_what_has_no_source_is_refused() -> None:
         return opened
 
     with pytest.raises(NotSelfContained, match="has no source"):
-        self_contained(contains, "events")
+        source_bundle(contains, "events")

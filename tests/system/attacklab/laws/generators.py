@@ -10,7 +10,7 @@ Lines: TypeAlias = Generator[str, int, None]
 
 
 class Generated:
-    """A partner of a dialogue, made of a function that starts a fresh process: one that makes the program's runs.
+    """A program of a dialogue, made of a function that starts a fresh process: one that makes the program's runs.
 
     Attributes:
         runs: how many runs there were.

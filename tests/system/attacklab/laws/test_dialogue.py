@@ -179,9 +179,9 @@ def test_the_law_of_a_call_is_found_once_for_all_inputs() -> None:
 
 
 def test_what_was_found_is_run_again_in_other_processes() -> None:
-    partner = stateless(three)
-    Dialogue(partner).law(0)
-    assert partner.processes >= 2 * 4
+    program = stateless(three)
+    Dialogue(program).law(0)
+    assert program.processes >= 2 * 4
 
 
 def test_a_search_that_runs_out_of_runs_or_time_leaves_mass_open() -> None:
@@ -215,8 +215,8 @@ def test_a_loop_of_which_no_accepted_round_was_found_in_time_stays_open() -> Non
 
 
 def test_a_single_run_draws_from_given_bits() -> None:
-    partner = stateless(three)
-    assert outcome(partner, 0, TapedBits(0b111101, 6)) == 1
+    program = stateless(three)
+    assert outcome(program, 0, TapedBits(0b111101, 6)) == 1
     counts = [outcome(stateless(randomized_response), 0, SeededBits(seed)) for seed in range(400)]
     assert 40 < sum(counts) < 180  # exact binomial tails below 1e-9 on either side
 
@@ -522,11 +522,11 @@ def test_the_dialogue_that_the_document_shows_is_one_that_a_program_can_have() -
     request, *shown = re.findall(
         r"^    ([<>] .*?)(?:   .*)?$", text[text.index("One run, of a program") :], re.MULTILINE
     )
-    partner = stateless(below_three)
-    partner.begin(json.loads(request.removeprefix("< "))["input"], [line[2:] for line in shown if line[0] == "<"])
+    program = stateless(below_three)
+    program.begin(json.loads(request.removeprefix("< "))["input"], [line[2:] for line in shown if line[0] == "<"])
     lines = [line[2:] for line in shown if line[0] == ">"]
     assert lines[-1] == "output 6"
-    assert [line for _ in lines for line in partner.lines(1)] == lines
+    assert [line for _ in lines for line in program.lines(1)] == lines
 
 
 # What the protocol does not have.

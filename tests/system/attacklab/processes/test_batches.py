@@ -16,7 +16,7 @@ from attacklab.auditing.referee import audit
 from attacklab.model.errors import TargetError
 from attacklab.model.targets import Target
 from attacklab.processes.batches import BATCH_BYTES, BATCH_OUTPUTS, FIRST_BATCH, Bench, Role, Sample
-from attacklab.processes.runners import Here
+from attacklab.processes.runners import InProcess
 from tests.system.attacklab.processes import process_targets as own
 from tests.system.attacklab.processes.process_targets import Bets
 
@@ -50,7 +50,7 @@ def test_a_target_without_a_seed_is_not_mixed_up_across_processes() -> None:
     with pytest.raises(
         TargetError, match="unseeded gave different outputs when it was probed again with the same seed, so"
     ):
-        list(Here(Bench(target, [Bets()], 0)).counts(sample, sample.batches()))
+        list(InProcess(Bench(target, [Bets()], 0)).counts(sample, sample.batches()))
 
 
 def test_batches_of_large_outputs_are_bounded_in_bytes() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from attacklab.auditing.referee import audit
-from attacklab.model.code_fingerprint import loaded_code
+from attacklab.model.code_fingerprint import code_fingerprint
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
@@ -217,7 +217,7 @@ def test_a_checkpoint_knows_the_code_that_both_runs_have_loaded(path: Path) -> N
 
 
 def test_the_code_that_is_loaded_is_hashed_and_packages_have_versions() -> None:
-    known = loaded_code()
+    known = code_fingerprint()
     content = Path(own.__file__).read_bytes()
     assert known[own.__name__] == "sha256:" + hashlib.sha256(content).hexdigest()[:16]
     assert known["the package numpy"] == np.__version__

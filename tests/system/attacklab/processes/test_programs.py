@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from attacklab.laws import Law, LawError, NotDeterministic
-from attacklab.laws.own import FindsItsLaw
+from attacklab.laws.has_law import HasLaw
 from attacklab.laws.proof import LIMITS, prove
 from attacklab.model.errors import TargetError
 from attacklab.model.findings import Finding, Verdict
@@ -115,7 +115,7 @@ def test_response_of_six_in_rust_is_proved_and_its_twin_that_gives_up_is_refused
 
 def test_a_program_has_its_law_and_gives_single_outputs_from_given_bits(drawing: Made) -> None:
     target = drawing("sound")
-    assert isinstance(target.sampler, FindsItsLaw)
+    assert isinstance(target.sampler, HasLaw)
     assert law(target, 1.0) == Law({1: Fraction(3, 4), 0: Fraction(1, 4)})
     sampler, bits = pickle.loads(pickle.dumps(sampler_of(target))), SeededBits(1)  # noqa: S301 - our own
     assert 250 < sum(sampler(1.0, bits) for _ in range(400)) < 350  # both exact binomial tails are below 1e-8

@@ -25,7 +25,7 @@ from attacklab.model.loading import load_target
 from attacklab.model.targets import Target
 from attacklab.processes import runners, worker, workers
 from attacklab.processes.batches import BATCH_OUTPUTS, Bench
-from attacklab.processes.runners import Here, Runner, WhenLong
+from attacklab.processes.runners import InProcess, ParallelWhenSlow, Runner
 from attacklab.processes.workers import AHEAD, ProcessWorkers, Workers, processors
 from tests.system.attacklab.processes import process_targets as own
 from tests.system.attacklab.processes.looking import ends, group, is_alive, numbers, wait_until
@@ -130,7 +130,7 @@ def test_a_long_sample_goes_on_in_workers_and_a_short_one_stays_here(monkeypatch
     def audited(trials: int) -> tuple[list[Finding], list[str], int]:
         said: list[str] = []
         executor = Backwards()
-        where = WhenLong(Workers(executor, 2), say=said.append).runner
+        where = ParallelWhenSlow(Workers(executor, 2), say=said.append).runner
         return timeless(audit(own.sound, [Bets(("plain", "deadly"))], trials=trials, where=where)), said, executor.ran
 
     monkeypatch.setattr(runners, "WATCHED_SECONDS", 0.0)
@@ -150,12 +150,12 @@ def test_a_backend_needs_nothing_but_a_count_and_a_runner(monkeypatch: pytest.Mo
 
         def runner(self, bench: Bench) -> Runner:
             benches.append(bench)
-            return Here(bench)
+            return InProcess(bench)
 
     benches: list[Bench] = []
     monkeypatch.setattr(runners, "WATCHED_SECONDS", 0.0)
     monkeypatch.setattr(runners, "LONG_SECONDS", 0.0)
-    audit(own.sound, [Bets()], trials=20_000, where=WhenLong(Elsewhere(), say=lambda _: None).runner)
+    audit(own.sound, [Bets()], trials=20_000, where=ParallelWhenSlow(Elsewhere(), say=lambda _: None).runner)
     assert [bench.target for bench in benches] == [own.sound]
 
 

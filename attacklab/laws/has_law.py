@@ -10,7 +10,7 @@ from attacklab.laws.law import Law
 
 
 @runtime_checkable
-class FindsItsLaw(Protocol):
+class HasLaw(Protocol):
     """A sampler that computes its own output law."""
 
     def law(self, input_: Any, *, limits: Limits, progress: Callable[[Progress], None] | None = None) -> Law:
