@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
+from dossiers import dossier
 from sphinx.application import Sphinx
 
 import attacklab
@@ -76,6 +77,7 @@ def members(*names: str) -> Iterator[str]:
 
 
 _GENERATORS: dict[str, Callable[..., Iterator[str]]] = {
+    "dossier": dossier,
     "flaws": flaws,
     "command_line": command_line,
     "fields": fields_of,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from attacklab.model.findings import Finding
 from tests.site.built import LANGUAGES, SITE, html, needs_site
 
 pytestmark = needs_site
+ROOT = Path(__file__).parents[2]
 REFERENCE = [SITE / language / "docs" / "reference" for language in LANGUAGES]
 
 
@@ -55,3 +58,16 @@ def test_every_module_of_every_mechanism_is_described() -> None:
     ]
     anchors = {anchor for page in (REFERENCE[0] / "api").glob("*.html") for anchor in html(page).anchors}
     assert {f"module-{name}" for name in found} <= anchors
+
+
+@pytest.mark.parametrize("reference", REFERENCE, ids=LANGUAGES)
+def test_every_environment_has_a_dossier_with_all_that_was_published_of_it(reference: Path) -> None:
+    rows = json.loads((ROOT / "reports" / "measured" / "libraries.json").read_text("utf-8"))["timings"]["rows"]
+    names = {path.stem for path in (ROOT / "environments").glob("*.txt")} | {"numpy", "scipy"}
+    assert {row["environment"] or row["library"] for row in rows} <= names
+    for name in names:
+        page = (reference / "dossiers" / f"{name}.html").read_text("utf-8")
+        published = [row for row in rows if (row["environment"] or row["library"]) == name]
+        assert page.count("known flaw</a>") == sum(row["link"] is not None for row in published), name
+        assert ("Not audited yet" in page) == (not published), name
+        assert {row["mechanism"] for row in published} <= set(re.findall(r"<td><p>(\w+)</p></td>", page)), name
