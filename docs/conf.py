@@ -29,6 +29,7 @@ extensions = [
     "translated",
     "reference_pages",
     "touchable",
+    "notebooks",
 ]
 include_patterns = [
     "docs/**.md",

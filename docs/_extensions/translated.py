@@ -95,6 +95,12 @@ class CodeMessages(nodes.Element, addnodes.translatable):
         return found
 
 
+def translations_of(env: BuildEnvironment, page: str) -> dict[str, str]:
+    """The messages of a page and their translations; none in the language of the sources."""
+    entries = _read(_folder(env) / f"{page}.po") if env.config.language != SOURCE else Catalog()
+    return {str(entry.id): str(entry.string) for entry in entries if entry.id and entry.string and not entry.fuzzy}
+
+
 def _extract_from_cells(app: Sphinx, document: nodes.document) -> None:
     """Let the builder that extracts messages find those of code cells."""
     if app.builder.name == "gettext":
@@ -109,9 +115,7 @@ def _translate_cells(app: Sphinx, page: str, content: list[str]) -> None:
     if app.config.language == SOURCE or not _is_translated(app.env)(page) or not CELL.search(content[0]):
         return
     path = _folder(app.env) / f"{page}.po"
-    translations = {
-        str(entry.id): str(entry.string) for entry in _read(path) if entry.id and entry.string and not entry.fuzzy
-    }
+    translations = translations_of(app.env, page)
     said = messages(content[0])
     try:
         text = translated(content[0], {message: translations[message] for message in said if message in translations})

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
+from tests.site.built import LANGUAGES, SITE, html, needs_site
 from tests.site.lessons import FOLDER, LESSONS, cells, cells_of, headings, solutions
 
 MOST_SECONDS = 15.0
@@ -99,3 +102,23 @@ def test_the_lecturers_solution_solves_the_challenge_in_time(lesson: Path) -> No
 
 def test_a_lesson_without_the_solution_leaves_the_challenge_unsolved() -> None:
     assert not outcome(QUICK[0])["solved"]
+
+
+@needs_site
+@pytest.mark.parametrize("language", LANGUAGES)
+@every_lesson
+def test_a_lesson_downloads_as_a_notebook_with_the_same_cells(lesson: Path, language: str) -> None:
+    name = f"{lesson.stem}.ipynb"
+    folder = SITE / language / "docs" / "lessons"
+    assert name in html(folder / f"{lesson.stem}.html").links
+    notebook = nbformat.read(folder / name, as_version=4)
+    nbformat.validate(notebook)
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    assert "```{" not in words
+    assert "](../" not in words
+    if language == "en":
+        assert code == [cell.source.rstrip("\n") for cell in cells(lesson)]
+    else:
+        assert len(code) >= len(cells(lesson))
+        assert not re.search(r"(?m)^[A-Z][a-z]+ [a-z]+ [a-z]+ [a-z]+", words)
