@@ -59,7 +59,7 @@ def test_many_gaussian_releases_are_one_with_less_noise() -> None:
 def test_the_witness_is_concentrated_at_every_order_in_both_directions(rho: float, epsilon: float) -> None:
     witness = concentrated.two_answers(rho, epsilon)
     with mpmath.workprec(400):
-        p, q = (mpmath.mpf(str(one.lower)) * (1 - mpmath.mpf(2) ** -50) for one in witness)
+        p, q = (mpmath.mpf(str(one.lower)) * (1 - mpmath.mpf(2) ** -150) for one in witness)
         for exponent in range(-160, 161):
             order = mpmath.mpf(10) ** (mpmath.mpf(exponent) / 20)  # λ = α − 1
             allowed = order * (order + 1) * rho
