@@ -139,7 +139,7 @@ def telling_event(claim: Bounds, epsilon: float) -> tuple[float, float]:
 
 
 def rough_delta_at(claim: Bounds, epsilon: float) -> float:
-    """About δ(ε), and no less but for roundings: the boundary keeps below chords of it that are drawn on; not certified."""
+    """About δ(ε), and no less but for roundings: the boundary keeps below its chords, drawn on. Not certified."""
     p, q = _boundary(claim)
     gains = p - math.exp(min(epsilon, 700.0)) * q
     slopes = np.diff(gains) / np.diff(q)
