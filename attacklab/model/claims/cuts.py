@@ -139,9 +139,16 @@ def telling_event(claim: Bounds, epsilon: float) -> tuple[float, float]:
 
 
 def rough_delta_at(claim: Bounds, epsilon: float) -> float:
-    """About δ(ε): the best of the points on the boundary that are kept, not certified."""
+    """About δ(ε), and no less but for roundings: the boundary keeps below its chords, drawn on. Not certified."""
     p, q = _boundary(claim)
-    return float(min(1.0, max(0.0, np.max(p - math.exp(min(epsilon, 700.0)) * q))))
+    gains = p - math.exp(min(epsilon, 700.0)) * q
+    slopes = np.diff(gains) / np.diff(q)
+    right, left, from_right, from_left = q[1:-2], q[2:-1], slopes[:-2], slopes[2:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossing = (gains[1:-2] - gains[2:-1] + from_left * left - from_right * right) / (from_left - from_right)
+    crossing = np.where(from_left > from_right, np.clip(crossing, left, right), left)
+    most = np.minimum(gains[2:-1] + from_left * (crossing - left), gains[1:-2] + from_right * (crossing - right))
+    return float(min(1.0, max(0.0, gains.max(), most.max())))
 
 
 def conversion(claim: Bounds, alpha: float, epsilon: Number) -> Interval:

@@ -48,7 +48,7 @@ class RenyiClaim(ClaimOfACurve):
         return cuts.delta_bound(self, epsilon).above()
 
     def near(self, epsilon: float) -> PrivacyClaim:
-        """The best of some events, not certified."""
+        """About as much, and no less, found quickly in doubles: not certified."""
         return PrivacyClaim(epsilon, min(NEARLY_ONE, cuts.rough_delta_at(self, epsilon)))
 
 

@@ -23,9 +23,10 @@ from attacklab.auditing.statistics.betting import judge
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.power import smallest_detectable_advantage, trials_needed
 from attacklab.model.claims import PrivacyClaim
+from attacklab.model.errors import ArithmeticModeError
 from attacklab.model.findings import FAILURE, Counts, Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Kind, Target
+from attacklab.model.targets import Failure, Kind, Target
 from attacklab.processes.batches import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 
 PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
@@ -341,6 +342,49 @@ def test_several_answers_a_trial_are_judged_against_their_composition_as_rows() 
     assert finding.counts.first / trials == pytest.approx(8 / 27, abs=0.03)
 
 
+def test_too_few_trials_are_inconclusive_and_enough_say_their_power() -> None:
+    attack = Bets((Scenario(PAIR, (ZERO,)),))
+    few, enough = (audit(target_of(randomized_response(2.0)), [attack], trials=trials)[0] for trials in (5, 5_000))
+    assert few.verdict is Verdict.INCONCLUSIVE
+    assert few.smallest_detectable is None
+    assert enough.verdict is Verdict.NOT_DETECTED
+    assert f"{enough.smallest_detectable:.3g}" in enough.reason
+
+
+@pytest.mark.parametrize("event", [NEVER, Event("always", lambda outputs: np.ones(len(outputs), dtype=bool))])
+def test_an_event_and_its_complement_have_the_same_power(event: Event) -> None:
+    (finding,) = audit(target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (event,)),))], trials=5_000)
+    (complement,) = audit(target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (NEVER,)),))], trials=5_000)
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.smallest_detectable == complement.smallest_detectable
+
+
+@pytest.mark.parametrize(
+    ("released", "message"),
+    [
+        (lambda trials: np.zeros(trials - 1), "stub returned 63 outputs for 64 trials"),
+        (lambda trials: [0.0] * (trials + 1), "stub returned 65 outputs for 64 trials"),
+        (lambda _trials: 0.5, "stub returned a float"),
+        (lambda _trials: 1 / 0, "stub raised ZeroDivisionError"),
+    ],
+)
+def test_a_target_that_misbehaves_becomes_an_error_finding(released: Callable[[int], Any], message: str) -> None:
+    target = Target.noise(lambda _answer, trials, _rng: released(trials), epsilon=1.0, name="stub")
+    seeing = ("special_values", "black_box")  # failures are outputs like others to these
+    blind = [attack for attack in ATTACKS if attack.name not in seeing]
+    failed = [one for one in audit(target, blind, trials=1_000) if one.verdict is not Verdict.NOT_APPLICABLE]
+    assert failed
+    assert {finding.verdict for finding in failed} == {Verdict.ERROR}
+    assert any(message in finding.reason for finding in failed)
+
+
+def test_wrong_indices_become_an_error_finding() -> None:
+    target = Target.selection(lambda u, trials, _rng: np.full(trials, len(u)), epsilon=1.0, name="stub")
+    findings = [one for one in audit(target, ATTACKS, trials=100) if one.verdict is not Verdict.NOT_APPLICABLE]
+    assert {finding.verdict for finding in findings} == {Verdict.ERROR}
+    assert any("indices from 100 to 100 of 100 outcomes" in finding.reason for finding in findings)
+
+
 def test_a_target_that_fails_while_it_is_judged_spoils_no_other_scenario() -> None:
     def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         if records[0] == 7:
@@ -362,6 +406,18 @@ def test_outputs_that_are_failures_are_counted_as_outside_or_inside_like_any_oth
     assert finding.counts == Counts(1_000, 500, 1_000, both=500)
 
 
+def test_an_adversary_who_sees_failures_can_bet_on_them() -> None:
+    def release(records: np.ndarray, trials: int, _rng: np.random.Generator) -> np.ndarray:
+        if records[0]:
+            raise ZeroDivisionError("one too many")
+        return np.full(trials, math.nan)
+
+    failed = Event("it fails", lambda outputs: np.array([isinstance(output, Failure) for output in outputs]))
+    (finding,) = audit(target_of(release), [Bets((Scenario(PAIR, (failed,), sees_failures=True),))])
+    assert finding.verdict is Verdict.VIOLATED
+    assert (finding.counts.first, finding.counts.second) == (0, finding.counts.trials)
+
+
 def always_refusing(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
     raise ValueError(f"{len(records)} records, {trials} trials, {type(rng).__name__}")
 
@@ -375,6 +431,22 @@ def refusing(rates: tuple[float, float], ratio: float = 2.0) -> Callable[..., np
         return randomized_response(ratio)(records, trials, rng)
 
     return release
+
+
+@pytest.mark.parametrize("rates", [(1e-3, 1e-3), (0.2, 0.2), (1e-5, 1e-5)])
+def test_refusals_that_do_not_depend_on_the_data_are_outputs_like_others(rates: tuple[float, float]) -> None:
+    (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000, seed=3)
+    assert finding.verdict is Verdict.NOT_DETECTED, finding.reason
+    assert finding.counts.trials == 4_000
+
+
+@pytest.mark.parametrize("rates", [(1e-2, 0.0), (0.0, 1.0), (0.3, 0.01)])
+def test_refusals_that_depend_on_the_data_refute_the_claim(rates: tuple[float, float]) -> None:
+    (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=20_000, seed=3)
+    assert finding.verdict is Verdict.VIOLATED, finding.reason
+    assert finding.event == "the target fails"
+    assert finding.flaw == FAILURE
+    assert finding.reason.startswith("the target failed in ")
 
 
 def test_an_attack_on_another_flaw_says_that_the_target_fails_where_that_is_what_shows() -> None:
@@ -424,6 +496,13 @@ def test_a_target_that_answers_one_trial_a_call_only_is_judged_so() -> None:
     (kept,) = audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000)
     (broken,) = audit(target_of(release, epsilon=0.1), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000)
     assert (kept.verdict, broken.verdict, broken.event) == (Verdict.NOT_DETECTED, Verdict.VIOLATED, "a zero")
+
+
+def test_the_findings_of_a_refusing_target_are_the_same_twice() -> None:
+    first, second = (
+        audit(target_of(refusing((1e-2, 1e-2))), [Bets((Scenario(PAIR, (ZERO,)),))], trials=1_000) for _ in range(2)
+    )
+    assert timeless(first) == timeless(second)
 
 
 @pytest.mark.parametrize(
@@ -544,6 +623,15 @@ def test_the_arithmetic_is_probed_before_and_after_the_target_ran(monkeypatch: p
     monkeypatch.setattr(referee, "require_ieee_arithmetic", lambda: events.append("probe"))
     audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10)
     assert events == ["probe", *["release"] * 6, "probe"]
+
+
+def test_findings_of_a_process_with_broken_arithmetic_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise ArithmeticModeError("flushed to zero")
+
+    monkeypatch.setattr(referee, "require_ieee_arithmetic", broken)
+    with pytest.raises(ArithmeticModeError, match="flushed to zero"):
+        audit(target_of(randomized_response(2.0)), [])
 
 
 def test_memory_does_not_grow_with_the_number_of_trials() -> None:

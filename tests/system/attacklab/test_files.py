@@ -95,14 +95,14 @@ def test_a_text_that_cannot_be_encoded_leaves_the_old_file_and_nothing_else(tmp_
     assert [found.name for found in tmp_path.iterdir()] == ["file.txt"]
 
 
-@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
 def test_a_new_file_has_the_mode_that_the_umask_leaves(mask: int, mode: int, tmp_path: Path) -> None:
     with umask(mask):
         write_whole(tmp_path / "new.json", "{}")
     assert mode_of(tmp_path / "new.json") == mode
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o755])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
 def test_a_file_that_is_replaced_keeps_its_mode_and_its_owner(mode: int, tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.touch()

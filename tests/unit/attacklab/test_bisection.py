@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attacklab.model.bisection import first, least, steepest_step
@@ -34,10 +36,24 @@ def test_the_least_number_is_the_first_that_a_walk_meets(low: int, length: int, 
     assert len(holds.asked) <= math.ceil(math.log2(length))
 
 
+@given(inside=st.lists(st.booleans(), max_size=40))
+def test_of_a_condition_that_changes_often_one_of_its_beginnings_is_found(inside: list[bool]) -> None:
+    values = [False, *inside, True]
+    beginnings = {number for number in range(1, len(values)) if values[number] and not values[number - 1]}
+    assert least(values.__getitem__, 0, len(values) - 1) in beginnings
+
+
 @given(threshold=st.integers(1, 10**6), precision=st.floats(0.0, 0.5))
 def test_a_precision_bounds_how_far_above_the_least_number_the_answer_lies(threshold: int, precision: float) -> None:
     found = least(lambda number: number >= threshold, 0, 10**6, precision=precision)
     assert 0 <= found - threshold < max(1, found * precision)
+
+
+def test_a_precision_saves_evaluations() -> None:
+    exact, rough = (Recorded(lambda number: number >= 700_001) for _ in range(2))
+    least(exact, 0, 10**6)
+    least(rough, 0, 10**6, precision=0.01)
+    assert len(rough.asked) < len(exact.asked)
 
 
 @given(start=st.integers(1, 20), above=st.integers(1, 2_000), most=st.integers(0, 2_000))
@@ -53,7 +69,6 @@ def test_doubling_finds_the_first_number_where_one_that_is_tried_is_large_enough
 
 
 @given(values=st.lists(st.booleans(), min_size=64, max_size=64))
-@settings(max_examples=30)
 def test_doubling_over_a_condition_that_changes_often_finds_one_of_its_beginnings(values: list[bool]) -> None:
     values[0] = False
     tried = [1 << power for power in range(6)]
@@ -71,11 +86,35 @@ def test_a_condition_that_never_holds_is_tried_at_every_doubling_up_to_the_large
     assert never.asked == [3, 6, 12, 24, 48]
 
 
+def test_nothing_is_tried_where_the_start_is_beyond_the_largest() -> None:
+    always = Recorded(lambda _: True)
+    assert first(always, start=9, most=8) is None
+    assert always.asked == []
+
+
+def test_doubling_takes_the_precision_of_bisection() -> None:
+    found = first(lambda number: number >= 700_001, precision=0.01)
+    assert 700_001 < found < 707_100
+
+
 @given(low=st.integers(-20, 20), length=st.integers(1, 100), data=st.data())
 def test_the_only_step_that_changes_is_found(low: int, length: int, data: st.DataObject) -> None:
     place = data.draw(st.integers(low, low + length - 1))
     values = {number: 0 if number <= place else 7 for number in range(low, low + length + 1)}
     assert steepest_step(lambda one, other: values[other] - values[one], low, low + length) == place
+
+
+@given(
+    steps=st.integers(0, 6).flatmap(
+        lambda power: st.lists(st.integers(0, 99), min_size=1 << power, max_size=1 << power)
+    ),
+    falling=st.booleans(),
+)
+def test_where_steps_grow_or_shrink_steadily_the_largest_is_found(steps: list[int], falling: bool) -> None:
+    steps.sort(reverse=falling)
+    values = list(itertools.accumulate(steps, initial=0))
+    found = steepest_step(lambda low, high: values[high] - values[low], 0, len(steps))
+    assert steps[found] == max(steps)
 
 
 @given(values=st.lists(st.integers(-1000, 1000), min_size=2, max_size=100))
@@ -85,3 +124,11 @@ def test_of_any_steps_the_one_found_changes_by_at_least_its_share(values: list[i
     found = steepest_step(lambda low, high: abs(values[high] - values[low]), 0, count)
     assert 0 <= found < count
     assert abs(values[found + 1] - values[found]) << (count - 1).bit_length() >= abs(values[-1] - values[0])
+
+
+@pytest.mark.parametrize("search", [lambda f: least(f, 4, 5) == 5, lambda f: steepest_step(f, 4, 5) == 4])
+def test_an_interval_of_one_step_needs_no_evaluation(search: Callable[[Callable[..., float]], bool]) -> None:
+    def refuse(*_: int) -> float:
+        raise AssertionError("evaluated")
+
+    assert search(refuse)

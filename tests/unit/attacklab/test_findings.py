@@ -134,7 +134,6 @@ def test_a_pair_is_recovered_to_the_last_bit(input_: Any) -> None:
         fill=st.nothing(),
     )
 )
-@settings(max_examples=25)
 def test_any_long_vector_is_recovered_to_the_last_bit(values: np.ndarray) -> None:
     described = json.loads(to_text(described_pair(NeighbouringPair(values, values[::-1], None))))
     assert same(values, recovered_pair(described).first)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import gmpy2
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attacklab.model.intervals import Interval
@@ -26,7 +26,6 @@ def as_mpf(end: object) -> mpmath.mpf:
     return mpmath.mpf(int(exact.numerator)) / mpmath.mpf(int(exact.denominator))
 
 
-@settings(max_examples=30)
 @given(FINITE, FINITE)
 def test_sums_differences_and_products_hold_the_rational_result(a: float, b: float) -> None:
     one, other, x, y = Interval.of(a), Interval.of(b), Fraction(a), Fraction(b)
@@ -36,13 +35,11 @@ def test_sums_differences_and_products_hold_the_rational_result(a: float, b: flo
     assert holds(-one, -x)
 
 
-@settings(max_examples=30)
 @given(FINITE, FINITE.filter(bool))
 def test_quotients_hold_the_rational_result(a: float, b: float) -> None:
     assert holds(Interval.of(a) / Interval.of(b), Fraction(a) / Fraction(b))
 
 
-@settings(max_examples=30)
 @given(st.fractions(-10, 10), st.fractions(-10, 10), st.fractions(0, 5), st.fractions(0, 5))
 def test_an_operation_on_wide_intervals_holds_the_results_of_all_their_numbers(
     a: Fraction, b: Fraction, u: Fraction, v: Fraction
@@ -66,7 +63,6 @@ def test_an_operation_on_wide_intervals_holds_the_results_of_all_their_numbers(
     ],
     ids=["exp", "expm1", "log", "sqrt", "normal tail", "power"],
 )
-@settings(max_examples=30)
 @given(x=SMALL)
 def test_functions_agree_with_another_library_at_400_bits(ours: object, theirs: object, x: float) -> None:
     enclosed = ours(Interval.of(x))  # type: ignore[operator]

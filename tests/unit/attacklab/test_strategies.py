@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import find, given
 from hypothesis import strategies as st
 
 from attacklab.model import strategies
@@ -38,7 +38,6 @@ def test_awkward_floats_are_among_those_that_are_drawn() -> None:
     assert sum(value in values for value in drawn) > 30
 
 
-@settings(max_examples=25)
 @given(st.data(), st.sampled_from([(0.0, 0.0), (-3.5, 7.25), (5e-324, 1e-300), (1e308, sys.float_info.max)]))
 def test_floats_and_vectors_keep_their_bounds(data: st.DataObject, bounds: tuple[float, float]) -> None:
     lower, upper = bounds
@@ -51,13 +50,11 @@ def test_floats_and_vectors_keep_their_bounds(data: st.DataObject, bounds: tuple
         assert ((vector >= lower) & (vector <= upper)).all()
 
 
-@settings(max_examples=25)
 @given(strategies.scales())
 def test_scales_are_positive_and_moderate(scale: float) -> None:
     assert 2.0**-40 <= scale <= 2.0**40
 
 
-@settings(max_examples=25)
 @given(st.data(), strategies.scales())
 def test_pairs_of_answers_and_utilities_are_no_further_apart_than_the_sensitivity(
     data: st.DataObject, sensitivity: float
@@ -74,7 +71,6 @@ def test_pairs_are_often_exactly_one_sensitivity_apart() -> None:
     assert sum(apart) >= 5
 
 
-@settings(max_examples=25)
 @given(st.data(), st.sampled_from([Relation.ADD_REMOVE, Relation.SUBSTITUTE]))
 def test_pairs_of_records_differ_by_one_person(data: st.DataObject, relation: Relation) -> None:
     pair = data.draw(strategies.pairs_of_records(BOUNDS, relation, least=1, most=5))
@@ -88,7 +84,6 @@ def test_pairs_of_records_differ_by_one_person(data: st.DataObject, relation: Re
         assert any(longer[:place] + longer[place + 1 :] == shorter for place in range(len(longer)))
 
 
-@settings(max_examples=25)
 @given(st.data(), st.sampled_from([Relation.NODE, Relation.EDGE]))
 def test_pairs_of_graphs_differ_by_one_node_or_edge(data: st.DataObject, relation: Relation) -> None:
     pair = data.draw(strategies.pairs_of_graphs(relation, most_nodes=5))

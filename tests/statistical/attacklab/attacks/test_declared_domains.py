@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import gmpy2
 import numpy as np
 import pytest
 
@@ -70,14 +72,17 @@ def geometric(epsilon: float) -> Release:
     return lambda answer, trials, rng: answer + steps(rng, trials, 1, epsilon)
 
 
-def rational(epsilon: float) -> Release:
+def rational(epsilon: float, number: Callable[[int, int], Any]) -> Release:
     """Noise on multiples of 1/3, exactly."""
 
     def release(answer: Any, trials: int, rng: np.random.Generator) -> list[Any]:
         lowest = math.floor(Fraction(answer) * 3)
-        return [Fraction(lowest + int(step), 3) for step in steps(rng, trials, 4, epsilon)]
+        return [number(lowest + int(step), 3) for step in steps(rng, trials, 4, epsilon)]
 
     return release
+
+
+NUMBERS = {"fraction": Fraction, "mpq": gmpy2.mpq, "decimal": lambda n, d: Decimal(n) / Decimal(d)}
 
 
 def naive_laplace(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
@@ -143,15 +148,24 @@ CASES: dict[str, Case] = {
         only_if(is_not_negative, exponential),
         only_if(is_not_negative, naive),
     ),
-    "rejecting NaN": (of_sum, Domain(special=False), only_if(has_no_nan, grid_sum), only_if(has_no_nan, unclipped)),
+    "rejecting NaN": (
+        of_sum,
+        Domain(special=False),
+        only_if(has_no_nan, grid_sum),
+        only_if(has_no_nan, unclipped),
+    ),
     "rejecting what is out of bounds": (
         of_sum,
         Domain(bounds=UNIT),
         only_if(is_within, grid_sum),
         only_if(is_within, lambda *given: grid_sum(*given, epsilon=2 * EPSILON)),
     ),
+    "floats only": (of_noise, Domain(floats_only=True), on_grid, naive_laplace),
     "rare refusals": (of_noise, Domain(floats_only=True), seldom(on_grid), seldom(naive_laplace)),
-    "exact rationals": (of_noise, Domain(), rational(EPSILON), rational(3 * EPSILON)),
+    **{
+        f"exact rationals: {name}": (of_noise, Domain(), rational(EPSILON, number), rational(3 * EPSILON, number))
+        for name, number in NUMBERS.items()
+    },
 }
 
 
@@ -175,11 +189,25 @@ def test_broken_targets_with_the_same_domain_are_caught(case: Case) -> None:
     assert any(finding.refutes for finding in audit(make(broken, domain), trials=TRIALS))
 
 
+@pytest.mark.parametrize(
+    "name", ["integers only", "never negative", "rejecting NaN", "rejecting what is out of bounds", "floats only"]
+)
+def test_the_same_sound_targets_do_not_pass_without_their_domain(name: str) -> None:
+    make, _, sound, _ = CASES[name]
+    assert verdicts(audit(make(sound, None), trials=1_000)) & {Verdict.VIOLATED, Verdict.ERROR}
+
+
 DOMAINS = {
+    "any": Domain(),
     "integers": Domain(integers=True),
     "non-negative": Domain(non_negative=True),
+    "doubles": Domain(floats_only=True),
+    "whole doubles": Domain(integers=True, floats_only=True),
+    "percentages": Domain(bounds=(0.0, 100.0)),
     "integers from 5 to 40": Domain(integers=True, bounds=(5, 40)),
+    "around a third": Domain(bounds=(-1 / 3, 2 / 3)),
     "special": Domain(special=True),
+    "finite": Domain(special=False),
 }
 BLACK_BOX = BlackBox(learning=64, outcomes=(2, 9))
 
@@ -247,21 +275,20 @@ def spied(kind: Kind, domain: Domain | None) -> tuple[Spy, set[str]]:
 
 
 LOST: dict[tuple[Kind, str], set[str]] = {
+    (Kind.NOISE, "doubles"): {"integer_cast"},
+    (Kind.NOISE, "whole doubles"): {"integer_cast"},
+    (Kind.NOISE, "percentages"): {"integer_cast"},
     (Kind.NOISE, "integers from 5 to 40"): {"integer_cast"},
-    (Kind.SELECTION, "non-negative"): {"special_values"},
+    (Kind.NOISE, "around a third"): {"integer_cast"},
+    (Kind.SUM, "integers from 5 to 40"): {"missing_clip"},
+    (Kind.MEAN, "integers from 5 to 40"): {"missing_clip"},
+    **{(Kind.SELECTION, name): {"special_values"} for name in DOMAINS if name != "special"},
 }
-"""Attacks whose inputs a domain does not have: integers that are not doubles, and NaN."""
+"""Attacks whose inputs a domain does not have: integers that are not doubles, records out of bounds, NaN."""
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        (Kind.NOISE, "integers from 5 to 40"),
-        (Kind.SELECTION, "non-negative"),
-        (Kind.SUM, "integers"),
-        (Kind.MEAN, "special"),
-    ],
-)
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.DATASET])
+@pytest.mark.parametrize("name", DOMAINS)
 def test_no_attack_leaves_the_domain_and_those_that_can_still_apply(kind: Kind, name: str) -> None:
     spy, applied = spied(kind, DOMAINS[name])
     assert spy.calls > 0
@@ -308,7 +335,7 @@ def test_a_dataset_drowned_in_noise_is_not(name: str) -> None:
     assert verdicts(audit(target, trials=1_000)) == {Verdict.NOT_DETECTED}
 
 
-@pytest.mark.parametrize("name", ["whole queries", "strings", "graphs"])
+@pytest.mark.parametrize("name", SHAPES)
 def test_no_attack_leaves_the_shape_of_a_dataset(name: str) -> None:
     domain, _ = SHAPES[name]
     spy = Spy(Kind.DATASET, domain.contains)

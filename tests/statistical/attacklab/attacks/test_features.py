@@ -197,7 +197,7 @@ ARRAYS = hnp.arrays(
 OUTPUTS = OBJECTS | ARRAYS
 
 
-@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(OUTPUTS, OUTPUTS)
 def test_features_of_some_outputs_are_defined_on_all_others(seen: Outputs, later: Outputs) -> None:
     try:
@@ -217,7 +217,7 @@ def test_features_of_some_outputs_are_defined_on_all_others(seen: Outputs, later
             assert np.array_equal(feature.of(outputs), values, equal_nan=True)
 
 
-@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(OUTPUTS)
 def test_keys_are_the_same_when_outputs_are_looked_at_one_at_a_time(outputs: Outputs) -> None:
     try:
@@ -226,3 +226,11 @@ def test_keys_are_the_same_when_outputs_are_looked_at_one_at_a_time(outputs: Out
         return
     assert together == [keys(outputs[place : place + 1])[0] for place in range(len(outputs))]
     assert hashes(outputs).tolist() == [int(hashes(outputs[place : place + 1])[0]) for place in range(len(outputs))]
+
+
+def test_features_of_outputs_that_come_up_often_are_those_of_each_by_itself() -> None:
+    some = [("count", number, {"unit": "people", "mean": number / 3}) for number in range(5)] + [("none", None, {})]
+    outputs = listed(*(some[place * place % 6] for place in range(60)))
+    for feature in features(outputs):
+        one_by_one = [float(feature.of(outputs[place : place + 1])[0]) for place in range(60)]
+        assert np.array_equal(feature.of(outputs).astype(np.float64), one_by_one, equal_nan=True)

@@ -35,6 +35,15 @@ def test_leading_bits_of_outputs_from_any_point_determine_all_later_outputs(lead
     assert np.array_equal(words_of(recovered, 2000), words_of(generator, 2000))
 
 
+def test_bits_that_are_not_known_do_not_matter() -> None:
+    generator = np.random.RandomState(6)
+    outputs = words_of(generator, 2000)
+    known = np.random.default_rng(1).integers(0, 2**32, 2000, dtype=np.uint32)
+    known |= np.random.default_rng(2).integers(0, 2**32, 2000, dtype=np.uint32)
+    recovered = recover_state(outputs ^ (~known & np.uint32(0x12345678)), known)
+    assert np.array_equal(words_of(recovered, 2000 - WORDS), outputs[WORDS:])
+
+
 def test_outputs_that_are_too_few_are_refused() -> None:
     generator = np.random.RandomState(7)
     outputs = words_of(generator, 2 * WORDS - 2)
@@ -64,12 +73,20 @@ def test_bits_read_off_answers_are_the_ones_that_the_generator_drew(truth: float
     assert np.bitwise_count(known).sum() / 20_000 > 53 - lost
 
 
-def test_the_noise_after_known_answers_is_predicted_to_the_last_bit() -> None:
+@pytest.mark.parametrize(("truth", "answers"), [(0.0, 800), (1e3, 1300)])
+def test_the_noise_after_known_answers_is_predicted_to_the_last_bit(truth: float, answers: int) -> None:
     generator = np.random.RandomState(10)
     generator.random_sample(77)
-    released = generator.laplace(0.0, 0.5, 800)
-    recovered = recover_mt19937(released, 0.0, scale=0.5)
+    released = truth + generator.laplace(0.0, 0.5, answers)
+    recovered = recover_mt19937(released, truth, scale=0.5)
     assert np.array_equal(recovered.laplace(0.0, 0.5, 5000), generator.laplace(0.0, 0.5, 5000))
+
+
+def test_known_answers_may_have_truths_of_their_own() -> None:
+    generator = np.random.RandomState(11)
+    truths = np.random.default_rng(3).integers(0, 50, 900)
+    released = truths + generator.laplace(0.0, 1.0, 900)
+    assert recover_mt19937(released, truths, scale=1.0).laplace() == generator.laplace()
 
 
 def test_answers_of_another_generator_or_scale_are_refused() -> None:
@@ -108,6 +125,10 @@ def test_a_histogram_of_legacy_noise_is_read_off_with_certainty() -> None:
 @pytest.mark.parametrize("draw", [lambda rng, size: rng.laplace(size=size), from_fair_bits])
 def test_a_histogram_of_other_noise_is_not_accused(draw: Callable[..., NDArray[np.float64]]) -> None:
     assert judged(histogram(draw), GeneratorState()).verdict is Verdict.NOT_DETECTED
+
+
+def test_with_too_few_known_counts_nothing_is_predicted() -> None:
+    assert judged(histogram(from_legacy), GeneratorState(known=600)).verdict is Verdict.NOT_DETECTED
 
 
 def test_noise_of_another_generator_takes_few_rows_and_its_equations_are_not_all_solved(

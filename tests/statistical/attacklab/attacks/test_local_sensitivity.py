@@ -14,6 +14,7 @@ from attacklab.auditing.attacks.local_sensitivity import TAIL_FACTORS, LocalSens
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
+from mechanisms.local_sensitivity.naive import naive_local_sensitivity_mean
 
 Release = Callable[..., NDArray[np.float64]]
 LOWER, UPPER = -2.0, 6.0
@@ -71,6 +72,13 @@ def test_noise_scaled_to_the_data_is_caught(epsilon: float) -> None:
     assert Verdict.VIOLATED in {finding.verdict for finding in findings}
     accused = next(finding for finding in findings if finding.verdict is Verdict.VIOLATED)
     assert accused.epsilon_lower > accused.answers * epsilon
+
+
+def test_the_textbooks_own_mean_is_caught() -> None:
+    release = partial(naive_local_sensitivity_mean, upper=100.0, epsilon=1.0)
+    target = Target.mean(release, epsilon=1.0, bounds=(0.0, 100.0))
+    findings = audit(target, [LocalSensitivity()], trials=50_000, seed=9, spend_all=True)
+    assert Verdict.VIOLATED in {finding.verdict for finding in findings}
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0])

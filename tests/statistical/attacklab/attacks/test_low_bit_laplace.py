@@ -51,12 +51,18 @@ def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float6
     return np.unique(np.array(outputs))
 
 
-@pytest.mark.parametrize("model", [TEXTBOOK, TEXTBOOK_LIBRARY, SIGNED, NUMPY], ids=lambda model: model.description)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.description)
 @pytest.mark.parametrize(
     ("here", "there", "scale"),
     [
+        (0.0, 1.0, 100.0),
         (1.0, 0.0, 1.0),
-        (1e6, 1e6 + 2.0**-33, 1e-11),  # the doubles near the answer are coarser than the noise
+        (3.7, 4.2, 0.7),
+        (-2.5, -3.5, 1e-3),
+        (0.0, 1e-9, 1e-9),
+        (1e6, 1e6 + 1, 1.0),
+        (1e6, 1e6 + 2.0**-30, 1e-9),  # the doubles near the answer are as coarse as the noise
+        (1e6, 1e6 + 2.0**-33, 1e-11),  # and coarser
     ],
 )
 def test_membership_agrees_with_enumerating_the_whole_grid(
@@ -76,7 +82,7 @@ def test_membership_agrees_with_enumerating_the_whole_grid(
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.description)
 @pytest.mark.parametrize("form", [BINARY16, BFLOAT16], ids=lambda form: form.name)
-@pytest.mark.parametrize(("answer", "scale"), [(0.0, 1.0), (3.75, 0.7), (1.0, 1e-3)])
+@pytest.mark.parametrize(("answer", "scale"), [(0.0, 1.0), (1.0, 1.0), (3.75, 0.7), (-2.5, 100.0), (1.0, 1e-3)])
 def test_membership_of_every_16_bit_number_agrees_with_enumerating_the_grid(
     model: SamplerModel, form: Format, answer: float, scale: float
 ) -> None:
@@ -114,9 +120,10 @@ def jaxs_laplace(form: Format) -> Release:
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
-def test_jaxs_sampler_is_caught_in_every_format(form: Format) -> None:
+@pytest.mark.parametrize("epsilon", [0.125, 1.0])
+def test_jaxs_sampler_is_caught_in_every_format(form: Format, epsilon: float) -> None:
     """With 10 000 trials 0.035 is 7 standard deviations: the advantage is missed with probability below 1e-11."""
-    finding = judged(jaxs_laplace(form), 0.125)
+    finding = judged(jaxs_laplace(form), epsilon)
     assert finding.verdict is Verdict.VIOLATED
     assert abs(finding.advantage.estimate) > 0.8 - 0.035
     assert "JAX" in finding.event
@@ -148,6 +155,12 @@ def by_generator(answer: float, scale: float, trials: int, rng: np.random.Genera
     return answer + rng.laplace(0.0, scale, trials)
 
 
+def by_generator_around_the_answer(
+    answer: float, scale: float, trials: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    return rng.laplace(answer, scale, trials)
+
+
 def by_legacy_state(answer: float, scale: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return answer + np.random.RandomState(int(rng.integers(2**32))).laplace(0.0, scale, trials)
 
@@ -157,19 +170,29 @@ SAMPLERS = [
     (textbook_in_c, TEXTBOOK_LIBRARY),
     (every_multiple, SIGNED),
     (by_generator, NUMPY),
+    (by_generator_around_the_answer, NUMPY),
     (by_legacy_state, NUMPY),
 ]
 
 
 @pytest.mark.parametrize(("sampler", "model"), SAMPLERS)
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 50.0])
-@pytest.mark.parametrize("answer", [0.0, 3.7, 1e6])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.01, 1.0, 7.3, 50.0])
+@pytest.mark.parametrize("answer", [0.0, 1.0, 3.7, 4.2, -17.25, 1e6])
 def test_every_output_of_a_sampler_is_found_reachable(
     sampler: Callable[..., NDArray[np.float64]], model: SamplerModel, epsilon: float, answer: float
 ) -> None:
     scale = 1.0 / epsilon
     outputs = sampler(answer, scale, 3_000, np.random.default_rng(11))
     assert reachable(outputs, answer, scale, model).all()
+
+
+def test_uniforms_below_a_half_give_even_multiples_and_textbook_ones_too() -> None:
+    uniform = np.random.default_rng(3).random(20_000)
+    low = uniform[uniform < 0.5]
+    assert NUMPY.negative(((low + low) * 2**53).astype(np.int64)).all()
+    textbook_grid = ((1 - 2 * np.abs(uniform - 0.5)) * 2**53).astype(np.int64)
+    assert TEXTBOOK.positive(textbook_grid).all()
+    assert set((textbook_grid % 4).tolist()) == {0, 2}
 
 
 def test_the_complement_that_numpy_rounds_leaves_exactly_the_four_residues() -> None:
@@ -219,6 +242,23 @@ def test_advantage_at_epsilon_one_hundredth_is_as_expected(release: Release, adv
     assert finding.verdict is Verdict.VIOLATED
     assert finding.ceiling == pytest.approx(0.005, abs=1e-6)
     assert abs(finding.advantage.estimate) == pytest.approx(advantage, abs=0.035)
+    assert min(finding.counts.first, finding.counts.second) == 0
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        naive_laplace_inverse_cdf,
+        naive_laplace_numpy,
+        naive_laplace_numpy_legacy,
+        named(textbook_in_c),
+        named(every_multiple),
+    ],
+)
+@pytest.mark.parametrize(("epsilon", "answers"), [(1e-3, (0.0, 1.0)), (1.0, (3.7, 4.2)), (2.0, (-0.75, -0.5))])
+def test_floating_point_samplers_are_caught(release: Release, epsilon: float, answers: tuple[float, float]) -> None:
+    finding = judged(release, epsilon, answers=answers)
+    assert finding.verdict is Verdict.VIOLATED
     assert min(finding.counts.first, finding.counts.second) == 0
 
 

@@ -31,7 +31,7 @@ BAND = 0.0104  # 2·exp(−2·100 000·BAND²) < 1e-9
 
 
 @pytest.mark.parametrize("form", [BINARY16, BFLOAT16], ids=lambda form: form.name)
-@pytest.mark.parametrize("answer", [0.0, 0.9995, -3.0, 6.1e-05, -40000.0])
+@pytest.mark.parametrize("answer", [0.0, 1.0, 0.9995, -3.0, 1e-7, 6.1e-05, 1000.0, -40000.0])
 def test_reachable_agrees_with_adding_every_number_of_a_format(answer: float, form: Format) -> None:
     every = EVERY_PATTERN.view(TYPES[form])
     finite = every[np.isfinite(carried(every))]
@@ -74,9 +74,8 @@ def _answers(finding: Finding) -> tuple[float, float]:
     return float(finding.pair["first"]["readable"][0]), float(finding.pair["second"]["readable"][0])
 
 
-@pytest.mark.parametrize(
-    ("release", "epsilon", "least"), [(naive_laplace_inverse_cdf, 1.0, 7.5), (naive_laplace_numpy, 0.125, 6.0)]
-)
+@pytest.mark.parametrize("release", [naive_laplace_inverse_cdf, naive_laplace_numpy])
+@pytest.mark.parametrize(("epsilon", "least"), [(1.0, 7.5), (0.125, 6.0)])
 def test_naive_laplace_tells_0_from_1_as_often_as_the_sum_over_binades_says(
     release: Callable[..., Any], epsilon: float, least: float
 ) -> None:
@@ -91,7 +90,7 @@ def test_naive_laplace_tells_0_from_1_as_often_as_the_sum_over_binades_says(
     assert finding.epsilon_lower > least
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 3.0])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.05, 3.0])
 def test_two_answers_one_ulp_apart_are_told_apart_at_any_noise(epsilon: float) -> None:
     """The least rate below lies BAND below the truth, so each case fails by chance with probability 1e-9."""
     *_, finding = _audited(partial(naive_laplace_numpy, epsilon=epsilon), epsilon, Precision())
@@ -154,7 +153,7 @@ def test_answers_further_apart_than_the_sensitivity_are_refused() -> None:
     assert "not neighbouring" in finding.reason
 
 
-@pytest.mark.parametrize("step", [1.0, 0.1, 2.0**-10, 1e-6])
+@pytest.mark.parametrize("step", [1.0, 0.1, 0.7, 2.0**-10, 1e-6])
 def test_noise_on_a_grid_tells_an_answer_off_the_grid(step: float) -> None:
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
         return answer + step * np.rint(rng.laplace(0.0, 10.0, trials) / step)

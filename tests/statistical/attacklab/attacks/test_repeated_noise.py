@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -73,7 +72,8 @@ FLAWS = [constant_seed, few_seeds, from_a_table, no_noise]
 FORMS = [answers, in_rows, in_dicts, in_text]
 
 
-@pytest.mark.parametrize(("form", "draw"), [*product(FORMS, [constant_seed]), *product([answers, in_text], FLAWS[1:])])
+@pytest.mark.parametrize("draw", FLAWS)
+@pytest.mark.parametrize("form", FORMS)
 def test_noise_that_repeats_is_found_in_outputs_of_any_form(form: Callable[..., Any], draw: Draw) -> None:
     findings = attacked(Target.noise(partial(form, draw=draw), epsilon=1.0))
     assert findings[0].verdict is Verdict.VIOLATED
@@ -141,3 +141,12 @@ def test_a_target_that_raises_is_left_to_other_attacks() -> None:
 
     (finding,) = attacked(Target.noise(release, epsilon=1.0))
     assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_outputs_that_cannot_be_taken_apart_are_an_error() -> None:
+    def release(_answer: float, trials: int, _rng: np.random.Generator) -> list[object]:
+        return [object() for _ in range(trials)]
+
+    (finding,) = attacked(Target.noise(release, epsilon=1.0))
+    assert finding.verdict is Verdict.ERROR
+    assert "cannot be taken apart" in finding.reason

@@ -25,7 +25,7 @@ from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
-from mechanisms.summation.naive import naive_bounded_sum
+from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
 from tests.statistical.attacklab.attacks.making import exactly, scenarios_of
 from tests.unit.attacklab.narrow import NARROW, exact_laplace_in
 
@@ -85,7 +85,7 @@ def test_a_sign_of_zero_that_shows_is_caught() -> None:
     assert minus_zero.event in ("the answer is -0.0, bit for bit", "the answer is 0.0, bit for bit")
 
 
-@pytest.mark.parametrize(("lower", "upper"), [(-1.0, 2.0), (3.0, 5.0)])
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-1.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
 def test_exact_sums_and_means_are_not_accused(lower: float, upper: float) -> None:
     """Each finding is a false alarm with probability at most 1e-6/9, at this fixed seed."""
     parameters: dict[str, Any] = {"epsilon": 1, "lower": lower, "upper": upper, "grid": Grid(-10)}
@@ -96,6 +96,11 @@ def test_exact_sums_and_means_are_not_accused(lower: float, upper: float) -> Non
         Target.mean(exactly(exact_bounded_mean(**parameters).many), epsilon=1.0, bounds=bounds),
     ):
         assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
+
+
+def test_naive_means_are_caught_on_nan() -> None:
+    release = partial(naive_bounded_mean, epsilon=1.0, lower=0.0, upper=1.0)
+    assert verdicts(judged(Target.mean(release, epsilon=1.0, bounds=(0.0, 1.0))))[0] is Verdict.VIOLATED
 
 
 def test_bounds_so_close_that_the_scale_of_the_noise_rounds_to_zero_are_caught() -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 
 from attacklab.auditing.attacks.work import Work, work_events
 from attacklab.auditing.observed_work import with_bits_drawn, with_bits_taken
@@ -34,13 +35,14 @@ def judged(target: Target, trials: int = 5_000) -> Finding:
     return finding
 
 
-def test_a_loop_as_long_as_the_noise_is_caught() -> None:
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_a_loop_as_long_as_the_noise_is_caught(epsilon: float) -> None:
     """Output plus draws has the answer's parity, so the advantage is 1 less the mass that the probes did not see.
 
     That mass is below 0.05 on average, and larger by 0.15 with probability at most e^(−2000·0.15²) < 1e-19 (McAllester
     and Ortiz 2003, missing mass).
     """
-    finding = judged(naive(1.0))
+    finding = judged(naive(epsilon))
     assert finding.verdict is Verdict.VIOLATED
     assert finding.event.startswith("output and work")
     assert 0.8 <= finding.advantage.estimate <= 1.0
@@ -52,11 +54,12 @@ def test_output_and_draws_of_the_loop_have_the_parity_of_the_answer() -> None:
         assert set((outputs["output"] + outputs["work"] // 64) % 2) == {answer % 2}
 
 
-def test_fixed_work_is_not_accused() -> None:
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_fixed_work_is_not_accused(epsilon: float) -> None:
     """A false alarm has probability at most 1e-6, at this fixed seed."""
-    finding = judged(fixed(1.0), 1_000)
+    finding = judged(fixed(epsilon), 1_000)
     assert finding.verdict is Verdict.NOT_DETECTED
-    works = fixed(1.0).outputs(3, 50, np.random.default_rng(1))["work"]
+    works = fixed(epsilon).outputs(3, 50, np.random.default_rng(1))["work"]
     assert len(set(works)) == 1
 
 

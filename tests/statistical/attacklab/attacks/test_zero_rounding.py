@@ -96,7 +96,7 @@ def judged(release: Release, epsilon: float, sensitivity: float = 1.0) -> list[F
     return audit(selection_of(release, epsilon, sensitivity), [ZeroRounding()], trials=2_000, seed=7, spend_all=True)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 4.0])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0])
 @pytest.mark.parametrize("release", [naive_exponential, weighted(np.float32, "raise"), weighted(np.float64, "none")])
 def test_naive_weights_are_caught_with_certainty_in_both_forms(release: Release, epsilon: float) -> None:
     two, many = judged(release, epsilon)
@@ -105,13 +105,19 @@ def test_naive_weights_are_caught_with_certainty_in_both_forms(release: Release,
     assert many.advantage.estimate == pytest.approx(0.99, abs=0.015)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 4.0])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0])
 @pytest.mark.parametrize("release", [ideal_exponential, naive_exponential_stabilised, naive_laplace_noisy_max])
 def test_mechanisms_without_a_lower_boundary_are_not_accused(release: Release, epsilon: float) -> None:
     """Each finding is a false alarm with probability at most 1e-6/2, at this fixed seed."""
     for finding in judged(release, epsilon):
         assert finding.verdict is Verdict.NOT_DETECTED
         assert 0 < finding.smallest_detectable < 1
+
+
+def test_the_ideal_mechanism_shows_its_own_advantage_at_the_boundary() -> None:
+    """A deviation of more than 6 standard deviations, 0.07, has probability below 1e-8."""
+    two, _many = judged(ideal_exponential, 1.0)
+    assert two.advantage.estimate == pytest.approx(math.tanh(0.25), abs=0.07)
 
 
 @pytest.mark.parametrize("value", [0, 1])

@@ -55,12 +55,12 @@ def test_many_gaussian_releases_are_one_with_less_noise() -> None:
     assert gaussian.composed_epsilon(1e-6, 30.0, 1.0, 9) == gaussian.epsilon(1e-6, 10.0, 1.0)
 
 
-@pytest.mark.parametrize(("rho", "epsilon"), [(0.005, 1.0), (0.5, 9.0), (1.0, 30.0)])
+@pytest.mark.parametrize(("rho", "epsilon"), [(0.005, 1.0), (0.1, 1.0), (0.5, 9.0), (1.0, 30.0), (2.63, 17.0)])
 def test_the_witness_is_concentrated_at_every_order_in_both_directions(rho: float, epsilon: float) -> None:
     witness = concentrated.two_answers(rho, epsilon)
     with mpmath.workprec(400):
-        p, q = (mpmath.mpf(str(one.lower)) * (1 - mpmath.mpf(2) ** -50) for one in witness)
-        for exponent in range(-160, 161, 4):
+        p, q = (mpmath.mpf(str(one.lower)) * (1 - mpmath.mpf(2) ** -150) for one in witness)
+        for exponent in range(-160, 161):
             order = mpmath.mpf(10) ** (mpmath.mpf(exponent) / 20)  # λ = α − 1
             allowed = order * (order + 1) * rho
             forward = p * (p / q) ** order + (1 - p) * ((1 - p) / (1 - q)) ** order
@@ -95,24 +95,22 @@ def divergences(p: float, q: float) -> NDArray[np.float64]:
     ) / (ORDERS - 1)
 
 
-ORDERS = 1 + np.geomspace(1e-6, 1e4, 1000)
+ORDERS = 1 + np.geomspace(1e-6, 1e4, 3000)
 
 
-@pytest.mark.parametrize(("rho", "epsilon"), [(0.5, 1.0), (0.001, 0.02), (10.0, 11.5)])
+@pytest.mark.parametrize(("rho", "epsilon"), [(0.5, 1.0), (0.1, 0.3), (2.63, 3.4), (0.001, 0.02), (10.0, 11.5)])
 def test_a_delta_that_is_not_small_is_known_to_four_digits_too(rho: float, epsilon: float) -> None:
     """A search over all events whose divergences keep the claim at these orders: a little more than at all orders."""
 
     def gain(p: float) -> float:
         low, high = 1e-12, p
-        for _ in range(40):
+        for _ in range(50):
             q = (low + high) / 2
             keeps = all((divergences(*pair) <= rho * ORDERS).all() for pair in ((p, q), (q, p)))
             low, high = (low, q) if keeps else (q, high)
         return p - math.exp(epsilon) * high
 
-    best = -optimize.minimize_scalar(
-        lambda p: -gain(p), bounds=(1e-6, 1 - 1e-6), method="bounded", options={"xatol": 1e-4}
-    ).fun
+    best = -optimize.minimize_scalar(lambda p: -gain(p), bounds=(1e-6, 1 - 1e-6), method="bounded").fun
     bound = concentrated.delta(rho, epsilon)
     assert bound.below() == pytest.approx(best, rel=1e-4)
     assert bound.above() == pytest.approx(best, rel=1e-4)
@@ -131,7 +129,7 @@ def test_half_a_unit_of_zcdp_is_held_to_what_it_really_implies() -> None:
 
 
 def test_what_zcdp_implies_is_known_to_one_part_in_ten_billion_unless_rho_is_tiny() -> None:
-    for arguments in quantity("zcdp_delta").grid[1::12]:
+    for arguments in quantity("zcdp_delta").grid:
         bound = concentrated.delta(**arguments)
         if arguments["rho"] >= 1e-3 and bound.below() > 0:
             assert bound.upper <= bound.lower * (1 + 1e-10), arguments
@@ -141,7 +139,7 @@ def test_what_zcdp_implies_is_known_to_one_part_in_ten_billion_unless_rho_is_tin
 def test_a_mechanism_with_two_answers_is_certified_up_to_where_it_breaks_its_claim(rho: float) -> None:
     for p in (0.1, 0.5, 0.9):
         low, high = 0.0, p
-        for _ in range(40):
+        for _ in range(60):
             q = (low + high) / 2
             low, high = (low, q) if (divergences(p, q) <= rho * ORDERS).all() else (q, high)
         for part, is_certified in ((1 + 1e-3, True), (1 - 1e-3, False)):

@@ -18,7 +18,17 @@ from attacklab.model.claims.cuts import tangent
 from attacklab.model.claims.renyi import RenyiClaim
 from attacklab.model.errors import UsageError, UsageTypeError
 
-CLAIMS = [ZeroConcentrated(1e-3), ZeroConcentrated(4.0), Renyi(1.25, 0.01), Renyi((1.5, 4.0, 32.0), (0.1, 0.3, 4.0))]
+CLAIMS = [
+    ZeroConcentrated(1e-3),
+    ZeroConcentrated(0.05),
+    ZeroConcentrated(0.5),
+    ZeroConcentrated(4.0),
+    Renyi(2.0, 1.0),
+    Renyi(1.25, 0.01),
+    Renyi(64.0, 3.0),
+    Renyi((2.0, 8.0), (1.0, 4.0)),
+    Renyi((1.5, 4.0, 32.0), (0.1, 0.3, 4.0)),
+]
 names = pytest.mark.parametrize("claim", CLAIMS, ids=str)
 
 
@@ -49,7 +59,8 @@ def most_allowed(claim: RenyiClaim, q: float) -> float:
     return low
 
 
-@pytest.mark.parametrize(("claim", "part"), [*zip(CLAIMS, (0.3, 1.0, 0.0, 0.3), strict=True)])
+@names
+@pytest.mark.parametrize("part", [0.0, 0.05, 0.3, 0.7, 1.0])
 def test_the_profile_is_the_best_event_of_the_set_and_never_less(claim: RenyiClaim, part: float) -> None:
     epsilon = part * max(one for one in claim.points if claim.near(one).delta > 1e-4)
     slope = math.exp(epsilon)
@@ -80,8 +91,8 @@ def test_the_profile_falls_with_epsilon_and_stays_convex_in_its_exponential(clai
         assert deltas[place] <= chord * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("rho", [0.01, 3.0, 700.0])
-@pytest.mark.parametrize("epsilon", [0.0, 2.0, 40.0])
+@pytest.mark.parametrize("rho", [0.01, 0.5, 3.0, 48.0, 700.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 6.0, 15.0, 40.0])
 def test_zcdp_allows_what_gaussian_noise_of_that_rho_really_does(rho: float, epsilon: float) -> None:
     mu = math.sqrt(2 * rho)
     with mpmath.workprec(1000):
@@ -94,7 +105,8 @@ def test_zcdp_allows_what_gaussian_noise_of_that_rho_really_does(rho: float, eps
         assert truth * (1 - mpmath.mpf(10) ** -12) <= ZeroConcentrated(rho).delta_at(epsilon)
 
 
-@pytest.mark.parametrize(("rho", "epsilon"), [(0.01, 0.5), (0.5, 2.0), (3.0, 6.0)])
+@pytest.mark.parametrize("rho", [0.01, 0.5, 3.0])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
 def test_zcdp_allows_no_more_than_the_best_known_conversion(rho: float, epsilon: float) -> None:
     alphas = 1 + np.geomspace(1e-3, 1e4, 200_000)
     with np.errstate(over="ignore"):
@@ -103,11 +115,13 @@ def test_zcdp_allows_no_more_than_the_best_known_conversion(rho: float, epsilon:
 
 
 def test_every_pair_within_a_divergence_keeps_every_cut_and_its_mirror_image() -> None:
-    pairs = np.random.default_rng(0).random((2000, 2))
+    pairs = np.random.default_rng(0).random((4000, 2))
     for alpha in (1.5, 2.0, 7.0):
         claim = Renyi(alpha, 0.8)
         within = [(p, q) for p, q in pairs if keeps(claim, p, q)]
-        for (p, q), reverse in itertools.product(((0.5, 0.25), (0.9, 0.3), (1e-3, 1e-5)), (False, True)):
+        for (p, q), reverse in itertools.product(
+            ((0.5, 0.25), (0.6, 0.2), (0.9, 0.3), (1e-3, 1e-5), (1e-3, 2e-5), (1 - 1e-9, 2 / 3)), (False, True)
+        ):
             cut = tangent(claim, alpha, p, q, reverse=reverse)
             for one in (cut, cut.mirrored()):
                 slope, most = one.slope.above(), one.most.above()
@@ -142,7 +156,9 @@ def test_points_reach_from_zero_to_where_nothing_can_be_seen() -> None:
         assert list(points) == sorted(set(points))
         assert claim.near(points[-1]).delta <= 1e-15 or points[-1] >= 256
         for epsilon in points[::9]:
-            assert claim.near(epsilon).delta == pytest.approx(claim.at(epsilon).delta, rel=0.3, abs=1e-15)
+            certified = claim.at(epsilon).delta
+            assert claim.near(epsilon).delta >= certified * (1 - 1e-9)
+            assert claim.near(epsilon).delta == pytest.approx(certified, rel=0.3, abs=1e-15)
 
 
 def test_a_pure_mechanism_keeps_the_zcdp_that_it_implies() -> None:

@@ -83,6 +83,12 @@ def test_events_seen_once_in_the_longest_runs_have_a_smallest_detectable_advanta
     assert 20 * base_rate < smallest < 1_000 * base_rate
 
 
+def test_an_event_needs_about_as_many_trials_as_its_complement() -> None:
+    claim = PrivacyClaim(1.0)
+    event, complement = trials_needed(claim, 0.999, 0.99, 1e-6), trials_needed(claim, 0.001, 0.01, 1e-6)
+    assert event == pytest.approx(complement, rel=0.1)
+
+
 def test_no_number_of_trials_refutes_an_event_that_keeps_the_claim() -> None:
     assert trials_needed(PrivacyClaim(1.0), 0.5, 0.4, 1e-6) is None
     assert trials_needed(PrivacyClaim(1.0), 0.5, 0.5 / math.e, 1e-6) is None
@@ -90,6 +96,13 @@ def test_no_number_of_trials_refutes_an_event_that_keeps_the_claim() -> None:
 
 def test_nothing_is_detectable_with_a_handful_of_trials() -> None:
     assert smallest_detectable_advantage(PrivacyClaim(1.0), 5, 1e-6, 0.0) is None
+
+
+def test_rarer_events_and_more_trials_show_smaller_advantages() -> None:
+    claim = PrivacyClaim(0.1)
+    rare, common = (smallest_detectable_advantage(claim, 10_000, 1e-6, rate) for rate in (0.0, 0.3))
+    more = smallest_detectable_advantage(claim, 100_000, 1e-6, 0.3)
+    assert rare < more < common
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,19 @@ def check(target: Target) -> None:
     assert len(set(sides)) == len(sides)
 
 
+@pytest.mark.parametrize("domain", DOMAINS, ids=str)
+@pytest.mark.parametrize("relation", [None, *list(Relation)[:2]])
+@pytest.mark.parametrize("kind", [Kind.SUM, Kind.MEAN])
+def test_pairs_of_sums_and_means_are_neighbours_of_the_claims_relation(
+    kind: Kind, relation: Relation | None, domain: Domain | None
+) -> None:
+    make = Target.sum if kind is Kind.SUM else Target.mean
+    target = make(release, bounds=(0.0, 2.0), epsilon=1.0, relation=relation, domain=domain)
+    check(target)
+    wanted = {Relation.ADD_REMOVE, Relation.SUBSTITUTE} if relation is None else {relation}
+    assert {pair.relation for pair in found(target)} == wanted
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     bounds=st.sampled_from(BOUNDS)

@@ -59,6 +59,15 @@ def from_above_only(records: Records_) -> float:
     return math.fsum(np.minimum(np.nan_to_num(records, neginf=-1e300), 1.0))
 
 
+def first_twice(records: Records_) -> float:
+    return clipped(0, 1)(records) + 2 * clipped(0, 1)(records[:1])
+
+
+def without_the_last(records: Records_) -> float:
+    """The last record weighs as much as all, as where a loop ends one too early and a remainder is added."""
+    return clipped(0, 1)(records[:-1]) + (3 * clipped(0, 1)(records[-1:]) if len(records) else 0)
+
+
 def many_are_doubled(records: Records_) -> float:
     total = clipped(0, 1)(records)
     return total if total <= 12 else total + 6
@@ -98,6 +107,11 @@ def queried(scale: float) -> Callable[..., NDArray[np.float64]]:
     return release
 
 
+def all_names(names: Records_, trials: int, rng: Random) -> list[Any]:
+    counts = [count_of(name)(names) for name in NAMES]
+    return [dict(zip(NAMES, row, strict=True)) for row in (counts + gridded(rng, 2.0, (trials, len(NAMES)))).tolist()]
+
+
 def dataset(release: Any, domain: Domain, relation: str | None = None) -> Target:
     return Target.dataset(release, epsilon=1.0, domain=domain, relation=relation, name="dataset")
 
@@ -106,25 +120,59 @@ ADD, SUBSTITUTE = "add-remove", "substitute"
 UP_TO_TEN = Domain(shape=Records(), bounds=(0, 10))
 BROKEN = {
     "a sum rounded to integers": sum_of(whole, 1.0, 0, 1, ADD),
+    "a sum rounded to tens": sum_of(tens, 1.0, 0, 1, ADD),
+    "a sum rounded to tens, under substitute": sum_of(tens, 1.0, 0, 1, SUBSTITUTE),
     "an answer rounded to tens": Target.noise(
         noisy(lambda answer: 10.0 * round(float(answer) / 10), 1.0), epsilon=1.0, name="answer"
     ),
+    "an answer rounded to integers": Target.noise(
+        noisy(lambda answer: float(round(float(answer))), 0.5), epsilon=1.0, sensitivity=0.5, name="answer"
+    ),
+    "records that are clipped from above only": sum_of(from_above_only, 1.0, 0, 1, ADD),
+    "the upper bound taken for the sensitivity": sum_of(clipped(-3, 1), 1.0, -3, 1, ADD),
+    "the width of the bounds taken for the sensitivity of added records": sum_of(clipped(-3, -1), 2.0, -3, -1, ADD),
+    "the larger bound taken for the sensitivity of replaced records": sum_of(clipped(-2, 2), 2.0, -2, 2, SUBSTITUTE),
     "the larger bound taken for that of either": Target.sum(
         noisy(clipped(-2, 2), 2.0), epsilon=1.0, bounds=(-2, 2), name="sum"
     ),
+    "a last record of more weight": sum_of(without_the_last, 1.0, 0, 1, SUBSTITUTE),
+    "a first record of more weight": sum_of(first_twice, 1.0, 0, 1, ADD),
     "a jump at a dozen": sum_of(many_are_doubled, 1.0, 0, 1, ADD),
+    "a count of distinct records": dataset(noisy(distinct, 1.0), UP_TO_TEN, ADD),
+    "a jump at a dozen records": dataset(noisy(lambda one: 5.0 * (len(one) > 12), 1.0), UP_TO_TEN, ADD),
     "keys that appear with their first record": dataset(histogram(1), CATEGORIES, ADD),
+    "keys that appear with their fourth record": dataset(histogram(4), CATEGORIES, ADD),
+    "two counts of a replaced record with noise for one": dataset(
+        noisy(lambda names: count_of("rare")(names) - count_of("common")(names), 1.0), CATEGORIES, SUBSTITUTE
+    ),
     "noise for one of many answers": dataset(queried(1.0), Domain(shape=Queries(size=5))),
+    "a stream of which the last step counts twice": dataset(
+        noisy(lambda stream: float(stream.sum() + 2 * stream[-1]), 1.0), Domain(shape=Streams(length=8), bounds=(0, 1))
+    ),
 }
 SOUND = {
+    "a sum": sum_of(clipped(0, 1), 1.0, 0, 1, ADD),
+    "a sum rounded to integers with noise for that": sum_of(whole, 2.0, 0, 1, ADD),
+    "a sum rounded to tens with noise for that": sum_of(tens, 10.0, 0, 1, SUBSTITUTE),
     "an answer rounded to tens with noise for that": Target.noise(
         noisy(lambda answer: 10.0 * round(float(answer) / 10), 10.0),
         epsilon=1.0,
         domain=Domain(bounds=(-1e9, 1e9)),
         name="answer",
     ),
+    "a whole answer": Target.noise(
+        noisy(lambda answer: float(round(float(answer))), 1.0),
+        epsilon=1.0,
+        domain=Domain(integers=True, bounds=(-1000, 1000)),
+        name="answer",
+    ),
+    "the width of bounds around 0 for added records": sum_of(clipped(-3, 1), 4.0, -3, 1, ADD),
     "the larger bound": sum_of(clipped(-3, -1), 3.0, -3, -1, ADD),
+    "the width": sum_of(clipped(-2, 2), 4.0, -2, 2, SUBSTITUTE),
+    "the larger of both": Target.sum(noisy(clipped(-3, 1), 4.0), epsilon=1.0, bounds=(-3, 1), name="sum"),
     "a count of distinct records": dataset(noisy(lambda one: float(len(set(one.tolist()))), 1.0), UP_TO_TEN, ADD),
+    "all keys": dataset(all_names, CATEGORIES, SUBSTITUTE),
+    "noise for all answers": dataset(queried(5.0), Domain(shape=Queries(size=5))),
     "a stream": dataset(noisy(lambda stream: float(stream.sum()), 1.0), Domain(shape=Streams(length=8), bounds=(0, 1))),
 }
 
