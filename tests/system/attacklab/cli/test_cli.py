@@ -154,7 +154,8 @@ def test_exit_status_tells_refuted_from_not_refuted_from_failed(attacklab: Any) 
         ),
         (
             "--attack zero_rounding --epsilon 1",
-            "tested: none of these attacks applies to this noise target; leave --attack out to run every attack that applies\n",
+            "tested: none of these attacks applies to this noise target; leave --attack out to run every attack that "
+            "applies\n",
         ),
         (
             "--kind dataset --attack zero_rounding --epsilon 1",
