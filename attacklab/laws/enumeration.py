@@ -27,6 +27,7 @@ from attacklab.laws.tape import Find, Found, Frontier, Leaf, Path, PutAside, Spa
 from attacklab.laws.uniform import is_undecided, settled
 from attacklab.laws.watched_names import WatchedNames
 from attacklab.model.errors import UsageError, UsageTypeError, passes_through
+from attacklab.model.releases import in_one_process
 
 #: Laws of called samplers are resolved this much more closely, so that they add little to the caller's unresolved mass.
 _CALLED = Fraction(1, 1 << 16)
@@ -433,7 +434,8 @@ def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) ->
     """Run once. Return what distinguishes the outcome, the value, and what was returned; or how the run stopped."""
     ended: tuple[Any, Any, Any] = (None, None, None)
     try:
-        returned = sampler(*arguments, tape)
+        with in_one_process():
+            returned = sampler(*arguments, tape)
         if is_undecided(returned) and returned.high - returned.low > 1:
             value: Any = Span(returned.low, returned.high)
             ended = (value, value, returned)

@@ -71,6 +71,10 @@ def ordered(rdp=((2.0, 1.0),)):
     orders, bounds = zip(*rdp)
     return {"kind": "noise", "release": leaking, "claim": {"kind": "rdp", "alpha": orders, "epsilon": bounds}}
 
+def tabled():
+    curve = [(0.0, 0.1), (0.1, 2.0**-40)]
+    return {"kind": "noise", "release": leaking, "claim": {"kind": "profile", "name": "0x1 table", "curve": curve}}
+
 def misclaimed():
     return {"kind": "noise", "release": sound, "claim": {"kind": "zdp", "rho": 1.0}}
 
@@ -82,6 +86,9 @@ def twice():
 
 def worded():
     return described(sensitivity="wide")
+
+def scaled():
+    return described(noise_scale="wide")
 
 def numbered():
     return {**described(), 3: 4}
@@ -139,19 +146,20 @@ def test_exit_status_tells_refuted_from_not_refuted_from_failed(attacklab: Any) 
     [
         (
             "--attack precision --epsilon 1 --trials 5",
-            "could be decided: the trials were too few for every attack; raise",
+            "could be decided: the trials were too few for every attack; raise --trials",
         ),
         (
             "--attack precision --epsilon 20 --trials 100",
-            "could be decided: the claim is untestable by sampling; prove",
+            "could be decided: the claim is untestable by sampling; prove it instead",
         ),
         (
             "--attack zero_rounding --epsilon 1",
-            "tested: none of these attacks applies to this noise target; leave --attack out to run every attack that",
+            "tested: none of these attacks applies to this noise target; leave --attack out to run every attack that "
+            "applies\n",
         ),
         (
             "--kind dataset --attack zero_rounding --epsilon 1",
-            "tested: none of these attacks applies to this dataset target; declare its --domain, or --pairs to try",
+            "tested: none of these attacks applies to this dataset target; declare its --domain, or --pairs to try\n",
         ),
     ],
 )
@@ -193,6 +201,12 @@ def test_json_on_standard_output_is_a_valid_record_and_nothing_else(attacklab: A
     assert Verdict.VIOLATED in {finding.verdict for finding in findings}
 
 
+def test_json_is_written_to_a_file_in_a_new_folder(attacklab: Any, folder: Path) -> None:
+    assert attacklab(f"audit some_targets.py:leaking {NOISE} --json new/found.json")[0] == 1
+    assert len(read_record(folder / "new" / "found.json")["findings"]) >= len(ATTACKS)
+    assert [path.name for path in (folder / "new").iterdir()] == ["found.json"]
+
+
 def test_only_the_attacks_that_were_named_run_and_each_once(attacklab: Any) -> None:
     line = f"audit some_targets.py:sound {NOISE} --attack low_bit_laplace --attack low_bit_laplace --json -"
     findings = json.loads(attacklab(line)[1])["findings"]
@@ -228,12 +242,14 @@ def test_a_claim_of_one_relation_is_audited_and_replayed_as_one(attacklab: Any, 
     assert [one["verdict"] for one in again] == [below["verdict"], above["verdict"]]
 
 
+@pytest.mark.parametrize("where", ["some_targets.py:leaking", "some_targets.py:leaking --isolate", "program"])
 @pytest.mark.parametrize(
-    ("where", "options", "claim", "words"),
+    ("options", "claim", "words"),
     [
-        ("some_targets.py:leaking", "--rho 0.25", {"kind": "zcdp", "rho": 0.25}, "ρ-zCDP with ρ = 0.25"),
+        ("--rho 0.25", {"kind": "zcdp", "rho": 0.25}, "ρ-zCDP with ρ = 0.25"),
+        ("--mu 0.5", {"kind": "gdp", "mu": 0.5}, "μ-GDP with μ = 0.5"),
+        ("--rdp 2,0.25", {"kind": "rdp", "alpha": [2.0], "epsilon": [0.25]}, "(α, ε)-RDP at (2.0, 0.25)"),
         (
-            "program",
             "--rdp 2,0.25 --rdp 8,1",
             {"kind": "rdp", "alpha": [2.0, 8.0], "epsilon": [0.25, 1.0]},
             "(α, ε)-RDP at (2.0, 0.25), (8.0, 1.0)",
@@ -266,14 +282,19 @@ def test_a_claim_of_another_kind_is_judged_said_and_replayed(
 @pytest.mark.parametrize(
     ("line", "claim"),
     [
+        ("concentrated", {"kind": "zcdp", "rho": 0.5}),
         ("concentrated --rho 0.1", {"kind": "zcdp", "rho": 0.1}),
-        ("ordered --rdp 3,0.5 --rdp 4,0.7 --isolate", {"kind": "rdp", "alpha": [3.0, 4.0], "epsilon": [0.5, 0.7]}),
+        ("ordered", {"kind": "rdp", "alpha": [2.0], "epsilon": [1.0]}),
+        ("ordered --rdp 3,0.5 --rdp 4,0.7", {"kind": "rdp", "alpha": [3.0, 4.0], "epsilon": [0.5, 0.7]}),
+        ("tabled", {"kind": "profile", "name": "0x1 table", "curve": [[0.0, 0.1], [0.1, 2.0**-40]]}),
     ],
 )
+@pytest.mark.parametrize("isolate", ["", " --isolate"])
 def test_a_dict_may_hold_a_claim_and_a_function_that_makes_one_is_asked_for_it(
-    line: str, claim: dict[str, Any], attacklab: Any
+    line: str, claim: dict[str, Any], isolate: str, attacklab: Any
 ) -> None:
-    _, out, err = attacklab(f"audit some_targets.py:{line} --attack low_bit_laplace --trials 500 --workers 1 --json -")
+    line += f"{isolate} --attack low_bit_laplace --trials 500 --workers 1 --json -"
+    _, out, err = attacklab(f"audit some_targets.py:{line}")
     assert err == ""
     assert [finding["claim"] for finding in json.loads(out)["findings"]] == [claim]
 
@@ -365,16 +386,26 @@ def test_a_dict_that_names_its_target_keeps_that_name(attacklab: Any) -> None:
 
 MISTAKES = [
     ("audit some_targets.py:sound --kind noise --epsilon 0", "epsilon must be greater than 0, not 0.0"),
+    ("audit some_targets.py:sound --kind noise --epsilon -1", "epsilon must be finite and at least 0, not -1.0"),
     ("audit some_targets.py:sound --kind noise --epsilon nan", "epsilon must be finite and at least 0, not nan"),
+    ("audit some_targets.py:sound --kind noise --epsilon inf", "epsilon must be finite and at least 0, not inf"),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --delta 1", "delta must lie in [0, 1), not 1.0"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --delta nan", "delta must lie in [0, 1), not nan"),
+    ("audit some_targets.py:sound --kind noise --epsilon 1 --sensitivity 0", "sensitivity must be finite and greater"),
     ("audit some_targets.py:sound --kind noise", "needs a claim; add --epsilon, --rho, --mu or --rdp"),
     ("audit some_targets.py:sound --kind mean --epsilon 1", "a mean target needs bounds"),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --lower 0 --upper 1", "a noise target takes no bounds"),
     ("audit some_targets.py:target --kind noise --epsilon 1", "leave the kind and the parameters out"),
     ("audit some_targets.py:target --kind noise --epsilon 1 --isolate", "leave the kind and the parameters out"),
+    ("audit some_targets.py:apart --epsilon nan", "epsilon must be finite and at least 0, not nan"),
     ("audit notes.txt:sound", "notes.txt is not a Python file: its name must end in .py"),
     ("audit numpi:laplace", "No module named 'numpi'; did you mean the library 'numpy'?"),
+    ("audit numpi:laplace --isolate", "No module named 'numpi'; did you mean the library 'numpy'?"),
     ("audit some_targets.py:sound --kind mean --epsilon 1 --lower 0", "--lower and --upper go together"),
+    (
+        "audit some_targets.py:sound --kind mean --epsilon 1 --lower 2 --upper 1",
+        "bounds must be finite and lower < upper",
+    ),
     (
         "audit some_targets.py:sound --kind sum --epsilon 1 --lower 0 --upper 1 --relation node",
         "relation of a sum target must be add-remove or substitute, not node",
@@ -385,58 +416,92 @@ MISTAKES = [
         "audit numpy:laplace --lower 0 --upper 1",
         "cannot be loaded: numpy:laplace takes no bounds; leave that out",
     ),
+    ("audit some_targets.py:target --epsilon 1", "leave the parameters out"),
     ("audit some_targets.py:sound", "looks like a release function; add --kind and --epsilon, or name a Target"),
     ("audit some_targets.py:apart", "further apart than the sensitivity 1.0"),
     ("audit some_targets.py:targt", "has no 'targt'"),
     ("audit nowhere.py:target", "there is no file nowhere.py"),
     ("audit target", "must be written path/file.py:name or package.module:name"),
     ("audit some_targets.py:target --alpha 0", "alpha must lie in (0, 1), not 0.0"),
+    ("audit some_targets.py:target --alpha nan", "alpha must lie in (0, 1), not nan"),
     ("audit some_targets.py:target --attack low_bit", "there is no attack 'low_bit'; did you mean 'low_bit_laplace'?"),
+    ("audit some_targets.py:target --attack xyzzy", "there is no attack 'xyzzy'; choose from zero_rounding, "),
     ("audit some_targets.py:target --json some_targets.py/out.json", "cannot write to some_targets.py"),
     ("audit some_targets.py:target --json .", "cannot write to .: it is a folder"),
+    ("audit some_targets.py:target --sarif .", "cannot write to .: it is a folder"),
     ("audit some_targets.py:target --sarif -", "--sarif needs the name of a file"),
+    ("audit some_targets.py:target --resume .", "cannot write to .: it is a folder"),
+    ("prove some_targets.py:target --json .", "cannot write to .: it is a folder"),
     (
         "audit some_targets.py:target --scheduler nowhere",
         "'nowhere' is not the address of a Dask scheduler (missing port",
     ),
     (
+        "audit some_targets.py:target --scheduler http://host:1",
+        "'http://host:1' is not the address of a Dask scheduler",
+    ),
+    (
         "audit some_targets.py:target --seconds 5",
         "--seconds and --memory limit another process; add --isolate",
     ),
+    (
+        "audit some_targets.py:target --memory 5",
+        "--seconds and --memory limit another process; add --isolate",
+    ),
+    ("audit some_targets.py:target --isolate --seconds nan", "seconds must be finite and greater than 0, not nan"),
     ("audit some_targets.py:target --isolate --seconds 1e300", "seconds must be at most 1e+06, not 1e+300"),
     ("audit some_targets.py:worded", "sensitivity must be a number, not 'wide'"),
+    ("audit some_targets.py:scaled", "noise_scale must be a number, not 'wide'"),
     ("audit some_targets.py:numbered", "returned a dict with keys that are not strings"),
     ("audit some_targets.py:target --workers 2 --scheduler tcp://h:1", "exclude each other; leave one out"),
+    ("audit some_targets.py:targt --isolate", "has no 'targt'"),
     ("prove some_targets.py:vast", "epsilon of at most 2^20 to be proved, not 2097152.0"),
     ("prove some_targets.py:target", "sound has no sampler, so its law cannot be found"),
     ("prove some_targets.py:vast --first 1", "--first and --second go together"),
     ("prove some_targets.py:vast --first 1,2 --second 1,3", "a noise target takes a number for each"),
     ("prove some_targets.py:vast --first one --second 1", "numbers separated by commas, not 'one'"),
+    ("audit nowhere.py:target --isolate", "there is no file nowhere.py"),
     ("audit --exec nowhere --kind noise --epsilon 1", "there is no program 'nowhere'"),
     ("audit --exec ./notes.txt --kind noise --epsilon 1", "'./notes.txt', or it is not executable"),
     ('audit --exec "\'nowhere" --kind noise --epsilon 1', "--exec 'nowhere: no closing quotation"),
     ("audit --exec true --kind noise", "a program after --exec needs --kind and a claim; add --kind and one of"),
+    ("audit --exec true --epsilon 1", "a program after --exec needs --kind and a claim; add --kind and one of"),
+    ("audit --exec true --rho 1", "a program after --exec needs --kind and a claim; add --kind and one of"),
     ("audit --exec true --kind noise --rho 1 --delta 0.1", "--delta and --rho exclude each other; give --epsilon"),
     ("audit some_targets.py:sound --kind noise --epsilon 1 --rho 1", "--epsilon and --rho exclude each other; give"),
+    ("audit some_targets.py:sound --kind noise --mu 1 --rdp 2,1", "--mu and --rdp exclude each other; give --epsilon"),
     ("audit some_targets.py:sound --kind noise --rho 0", "rho must be finite and greater than 0, not 0.0"),
+    ("audit some_targets.py:sound --kind noise --rho nan", "rho must be finite and greater than 0, not nan"),
+    ("audit some_targets.py:sound --kind noise --mu -1", "mu must be finite and greater than 0, not -1.0"),
     ("audit some_targets.py:sound --kind noise --rdp 2", "--rdp must be ALPHA,EPSILON, such as 2,0.5, not '2'"),
+    ("audit some_targets.py:sound --kind noise --rdp 2,x", "--rdp must be ALPHA,EPSILON, such as 2,0.5, not '2,x'"),
     ("audit some_targets.py:sound --kind noise --rdp 1,1", "alpha must be greater than 1, not 1.0"),
     ("audit some_targets.py:sound --kind noise --rdp 2,1 --rdp 2,3", "each alpha of an RDP claim may stand there once"),
+    (
+        "audit some_targets.py:sound --rho 1",
+        "looks like a release function; add --kind and --epsilon, or name a Target",
+    ),
     ("audit some_targets.py:target --rho 1", "is a target with a claim of its own; leave the parameters out"),
+    ("audit some_targets.py:target --rho 1 --isolate", "is a target with a claim of its own; leave the parameters out"),
     ("audit some_targets.py:apart --rho 1", "some_targets.py:apart takes no rho; leave that out"),
+    ("audit some_targets.py:apart --mu 1 --isolate", "some_targets.py:apart takes no mu; leave that out"),
     (
         "audit some_targets.py:misclaimed",
         "the claim in what some_targets.py:misclaimed returned: kind of a claim must be",
     ),
+    ("audit some_targets.py:misclaimed --isolate", "the claim in what some_targets.py:misclaimed returned: kind of a"),
     ("audit some_targets.py:unclaimed", "a claim is a JSON object, not 7"),
     ("audit some_targets.py:unclaimed --isolate", "a claim must be a JSON object, not of type int"),
     ("audit some_targets.py:twice", "give an epsilon (and delta) or a claim, not both: ρ-zCDP with ρ = 0.5"),
     ("audit some_targets.py:twice --isolate", "it must have kind, release and either epsilon (and delta) or claim"),
+    ("prove some_targets.py:vast --rho 1", "is a target with a claim of its own; leave the parameters out"),
+    ("prove some_targets.py:vast --epsilon 1 --mu 1", "--epsilon and --mu exclude each other; give --epsilon"),
     ("audit --exec true --kind noise --epsilon 1 --isolate", "leave --isolate out"),
+    ("audit --exec true --kind mean --epsilon 1", "a mean target needs bounds"),
     ("run", "no experiments/ in this folder; run it from a checkout of the lab"),
     (
         "audit some_targets.py:leaking --kind noise --epsilon 1 --trials 100000000000000000000000",
-        "trials must be at most",
+        "trials must be at most 1000000000000",
     ),
 ]
 
@@ -446,14 +511,14 @@ def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str
     if "--scheduler" in line:
         pytest.importorskip("distributed")
     (folder / "notes.txt").write_text("no Python")
-    before = sorted(folder.rglob("*.json"))
+    before = sorted(folder.iterdir())
     status, out, err = attacklab(line)
     assert status == 2
     assert out == ""
     assert err.startswith("attacklab: ")
     assert err.count("\n") == 1
     assert message in err
-    assert sorted(folder.rglob("*.json")) == before
+    assert [path for path in sorted(folder.iterdir()) if path.name != "__pycache__"] == before
     assert (folder / "some_targets.py").read_text() == TARGETS
 
 
@@ -461,17 +526,23 @@ def test_a_mistake_is_told_in_one_line_on_standard_error(line: str, message: str
     ("name", "kind", "reason"),
     [
         ("few", "noise", "few returned 63"),
+        ("things", "noise", "cannot be taken apart"),
         ("raising", "noise", "raising raised RuntimeError: disk on fire"),
+        ("leaving", "noise", "leaving raised SystemExit: 0"),
         ("selected", "selection", "indices from 2 to 2 of 2 outcomes"),
         ("sound", "dataset", "--domain or --pairs"),
-        ("crashing", "noise --isolate --attack precision", "killed by SIGABRT"),
+        ("crashing", "noise --isolate --attack precision", "crashing: crash: killed by SIGABRT"),
     ],
 )
 def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
     name: str, kind: str, reason: str, attacklab: Any
 ) -> None:
-    status, out, err = attacklab(f"audit some_targets.py:{name} --kind {kind} --epsilon 1 --trials 640 --json -")
+    line = f"audit some_targets.py:{name} --kind {kind} --epsilon 1 --trials 640"
+    status, out, err = attacklab(line)
     assert (status, err) == (2, "")
+    assert "error" in out
+    assert "Traceback" not in out
+    out = attacklab(f"{line} --json -")[1]
     reasons = [finding["reason"] for finding in json.loads(out)["findings"] if finding["verdict"] == "error"]
     assert any(reason in one for one in reasons)
     assert all("\n" not in one for one in reasons)

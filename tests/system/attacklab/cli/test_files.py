@@ -46,6 +46,7 @@ def steering(answer, trials, rng):
     raise ValueError("\x1b[2J\n::error::hacked ##[error]hacked \u202e")
 """
 
+NOWHERE = "import sys\nsys.path.clear()\n"
 MOVING = "import os\nos.makedirs('elsewhere', exist_ok=True)\nos.chdir('elsewhere')\n"
 LEAVING = "import atexit\natexit.register(print, 'goodbye')\n"
 
@@ -59,6 +60,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no fo
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "targets.py").write_text(TARGETS)
     (tmp_path / "moving.py").write_text(MOVING + TARGETS)
+    (tmp_path / "nowhere.py").write_text(NOWHERE + TARGETS)
     (tmp_path / "leaving.py").write_text(LEAVING + TARGETS)
     return tmp_path
 
@@ -154,14 +156,29 @@ def test_the_page_for_people_is_written_beside_the_findings(folder: Path) -> Non
     assert b"--html needs the name of a file" in run(folder, f"{LEAKING} --html -").stderr
 
 
-def test_what_a_target_prints_is_not_among_the_findings(folder: Path) -> None:
-    line = LEAKING.replace(":leaking", ":printing")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_a_target_prints_is_not_among_the_findings(folder: Path, workers: int) -> None:
+    line = LEAKING.replace(":leaking", ":printing").replace("--workers 1", f"--workers {workers}")
     done = run(folder, f"{line} --json -")
     assert done.returncode == 1
     assert verdicts(done.stdout) == ["violated"]
     assert b'{"printed": 1}' in done.stderr
     assert b"written" in done.stderr
     assert b"printed" not in run(folder, line).stdout
+
+
+def test_a_device_stays_one_and_standard_output_by_name_takes_the_place_of_the_table(folder: Path) -> None:
+    done = run(folder, f"{LEAKING} --json /dev/stdout --sarif /dev/null")
+    assert done.returncode == 1
+    assert verdicts(done.stdout) == ["violated"]
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_target_that_changes_where_modules_are_found_loses_no_finding(folder: Path) -> None:
+    done = run(folder, LEAKING.replace("targets.py", "nowhere.py") + " --json f.json --sarif f.sarif")
+    assert done.returncode == 1, done.stderr
+    assert any(finding.refutes for finding in read_record(folder / "f.json")["findings"])
+    assert json.loads((folder / "f.sarif").read_text())["runs"][0]["results"]
 
 
 def test_what_a_target_prints_at_the_end_is_not_among_the_findings(folder: Path) -> None:
@@ -171,8 +188,9 @@ def test_what_a_target_prints_at_the_end_is_not_among_the_findings(folder: Path)
     assert verdicts(done.stdout) == ["violated"]
 
 
-def test_a_target_that_goes_elsewhere_takes_no_file_with_it(folder: Path) -> None:
-    line = LEAKING.replace("targets.py", "moving.py")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_target_that_goes_elsewhere_takes_no_file_with_it(folder: Path, workers: int) -> None:
+    line = LEAKING.replace("targets.py", "moving.py").replace("--workers 1", f"--workers {workers}")
     done = run(folder, f"{line} --json out.json --sarif deep/out.sarif --resume kept.jsonl")
     assert (done.returncode, b"attacklab:" in done.stderr) == (1, False)
     assert verdicts((folder / "out.json").read_bytes()) == ["violated"]
@@ -195,9 +213,10 @@ def test_a_long_pair_is_replayed_from_the_findings(folder: Path) -> None:
 
 
 def test_a_run_cannot_be_kept_in_a_device(folder: Path) -> None:
-    done = run(folder, f"{LEAKING} --resume /dev/zero")
-    told = "attacklab: /dev/zero cannot keep results: it is not a regular file; choose another one\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, b"", told.encode())
+    for name in ("/dev/zero", "/dev/null"):
+        done = run(folder, f"{LEAKING} --resume {name}")
+        told = f"attacklab: {name} cannot keep results: it is not a regular file; choose another one\n"
+        assert (done.returncode, done.stdout, done.stderr) == (2, b"", told.encode())
 
 
 def test_a_disk_that_fills_up_takes_what_would_be_kept_and_no_finding(folder: Path) -> None:
@@ -248,7 +267,8 @@ def test_what_a_target_says_when_it_is_loaded_does_not_either(folder: Path) -> N
     assert done.stderr == rb"attacklab: broken.py cannot be loaded: ValueError: \x1b[2J : :error::hacked" + b"\n"
 
 
-@pytest.mark.parametrize(("line", "columns"), [("list", "1"), (LEAKING, "-3")])
+@pytest.mark.parametrize("columns", ["0", "1", "-3"])
+@pytest.mark.parametrize("line", ["list", LEAKING])
 def test_any_width_prints_all_of_it(folder: Path, line: str, columns: str) -> None:
     done = run(folder, line, env={"COLUMNS": columns})
     words = done.stdout.decode().split()

@@ -71,7 +71,7 @@ def test_a_claim_of_another_kind_is_said_with_the_point_at_which_it_was_judged(
     ]
 
 
-@pytest.mark.parametrize("width", [60, 200])
+@pytest.mark.parametrize("width", [60, 80, 200])
 def test_words_are_wrapped_at_the_width_of_the_terminal_and_none_is_lost(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 SAMPLERS = """
+import os
 import random
+import time
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 
@@ -29,10 +31,20 @@ def asked(rho: float):
 def _raising(answer, bits):
     raise RuntimeError("disk\\non fire")
 
-raising = exact(_raising)
+def _leaving(answer, bits):
+    raise SystemExit(0)
+
+def _endless(answer, bits):
+    while True:
+        bits.take(1)
+
+raising, leaving, endless = exact(_raising), exact(_leaving), exact(_endless)
 stateful = exact(lambda answer, bits: bits.take(1) + random.random())
+listing = exact(lambda answer, bits: [bits.take(1)])
 huge = exact(lambda answer, bits: 1 << 100_000)
 wide = exact(lambda answer, bits: bits.take(100_000))
+forking = exact(lambda answer, bits: bits.take(1) + os.fork())
+timed = exact(lambda answer, bits: bits.take(1) + int(time.time() < 0))
 
 def _chattering(answer, bits):
     print("secret", answer)
@@ -84,6 +96,9 @@ def counted(records, bits):
 def too_many(answer, scale, bits):
     return 0
 
+def bits_first(bits, answer):
+    return 0
+
 RESPONSES = [response]
 
 paired = Target.noise(
@@ -119,9 +134,14 @@ def test_a_function_that_makes_a_target_is_asked_for_the_claim(attacklab: Any) -
     ("name", "reason"),
     [
         ("raising", "on the first input, _raising raised RuntimeError('disk\\non fire') on the draws []"),
+        ("leaving", "_leaving raised SystemExit(0) on the draws []"),
+        ("endless", "_endless gave no outcome in 1,000 runs"),
         ("stateful", "draws from elsewhere (random.random)"),
-        ("wide", "an outcome is an integer uniform over 2^100000 or more values, and a law lists at most 1,000,000; "),
+        ("listing", "an outcome must be made of numbers, strings, bytes, None and tuples, not of list"),
         ("huge", "an outcome of type int is too long for JSON"),
+        ("forking", " of samplers.py) asks the operating system (posix.fork)"),
+        ("timed", " of samplers.py) reads the clock (time.time)"),
+        ("wide", "an outcome is an integer uniform over 2^100000 or more values, and a law lists at most 1,000,000; "),
     ],
 )
 def test_what_a_sampler_does_wrong_is_an_error_finding(name: str, reason: str, attacklab: Any, tmp_path: Path) -> None:
@@ -149,8 +169,12 @@ def findings_of(out: str) -> list[dict[str, Any]]:
     [
         (f"{RESPONSE} --epsilon 0.7", "proved", 0),
         (f"{RESPONSE} --epsilon 0.69", "violated", 1),
+        (f"{RESPONSE} --epsilon 0.5 --delta 0.2", "proved", 0),
+        (f"{RESPONSE} --rho 0.25", "proved", 0),
+        (f"{RESPONSE} --mu 1.0", "proved", 0),
         (f"{RESPONSE} --rdp 2,0.5", "proved", 0),
         ("prove samplers.py:count --kind noise --epsilon 0.7", "proved with slack", 0),
+        ("prove samplers.py:count --kind noise --epsilon 0.7 --domain integers", "proved with slack", 0),
         ("prove samplers.py:count --kind noise --epsilon 0.7 --runs 8", "inconclusive", 2),
     ],
 )
@@ -176,17 +200,27 @@ def test_the_line_of_a_finding_replays_it(attacklab: Any) -> None:
     assert [{**finding, "seconds": 0} for finding in first] == [{**finding, "seconds": 0} for finding in second]
 
 
+def test_a_proof_shows_no_event_and_a_refutation_shows_one(attacklab: Any) -> None:
+    assert "event" not in attacklab(f"{RESPONSE} --epsilon 0.7")[1]
+    assert "event: first input likelier than allowed: 0" in attacklab(f"{RESPONSE} --epsilon 0.6")[1]
+
+
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
         ("--kind noise --first 0 --second 1", "pair: 0.0 and 1.0"),
+        ("--kind noise --domain integers --first 1 --second 0", "pair: 1 and 0"),
         ("--kind sum --lower 0 --upper 1 --first 0,1 --second 0", "pair (add-remove): [0.0, 1.0] and [0.0]"),
+        ("--kind mean --lower 0 --upper 1 --first [0] --second [1]", "pair (substitute): [0.0] and [1.0]"),
         ("--kind dataset --first '\"some\"' --second '\"\"'", "pair: some and "),
         ("--kind dataset --first '{\"a\": 1}' --second '{}'", "pair: {'a': 1} and {}"),
+        ("--kind dataset --first true --second false", "pair: True and False"),
+        ("--kind dataset --first '[\"a\"]' --second []", "pair: [a] and []"),
     ],
 )
 def test_a_pair_is_numbers_or_json_of_any_kind(options: str, shown: str, attacklab: Any) -> None:
-    wanted = "response" if "noise" in options else "counted" if "sum" in options else "sized"
+    counted = any(kind in options for kind in ("sum", "mean", "[]"))
+    wanted = "response" if "noise" in options else "counted" if counted else "sized"
     status, out, err = attacklab(f"prove samplers.py:{wanted} --epsilon 0.7 {options}")
     assert (status, err) == (0, "")
     assert shown.strip() in [line.strip() for line in out.splitlines()]
@@ -241,6 +275,7 @@ def test_a_proof_with_slack_is_a_note_of_the_tool_in_sarif(attacklab: Any, tmp_p
     ("line", "said"),
     [
         ("prove samplers.py:response", "samplers.py:response looks like a sampler; add --kind and --epsilon"),
+        (RESPONSE, "which needs a claim; add --epsilon, --rho, --mu or --rdp"),
         (
             "prove samplers.py:release --kind noise --epsilon 1",
             "release has no sampler, so its law cannot be found; ",
@@ -249,15 +284,22 @@ def test_a_proof_with_slack_is_a_note_of_the_tool_in_sarif(attacklab: Any, tmp_p
             "prove samplers.py:too_many --kind noise --epsilon 1",
             "too_many takes (answer, scale, bits), but a sampler is ",
         ),
+        ("prove samplers.py:bits_first --kind noise --epsilon 1", "bits_first takes (bits, answer), but a sampler is "),
         (
             "prove samplers.py:sized --kind dataset --epsilon 1",
             "a dataset target needs a pair of its own; give --first",
         ),
+        ("prove samplers.py:sized --kind sum --epsilon 1", "a sum target needs bounds"),
+        (f"{RESPONSE} --epsilon 1 --first 0", "--first and --second go together; give both or neither"),
         (
             f"{RESPONSE} --epsilon 1 --first x --second 1",
             "--first must be JSON, or numbers separated by commas, not 'x'",
         ),
+        (f"{RESPONSE} --epsilon 1 --first [0] --second 1", "a noise target takes a number for each of --first and "),
+        (f"{RESPONSE} --epsilon 1 --first true --second 0", "a noise target takes a number for each of --first and "),
+        (f"{RESPONSE} --epsilon 1 --first 0 --second 2", "not neighbouring: answers 0.0 and 2.0"),
         (f"{RESPONSE} --epsilon 1 --domain integers --first 0.5 --second 1", "integers of a pair must be integers"),
+        (f"{RESPONSE} --epsilon 1 --domain 0..1 --first 2 --second 3", "claims nothing of this pair"),
         (f"{RESPONSE} --epsilon 1 --seconds 0", "--seconds"),
         (f"{RESPONSE} --epsilon 1 --exec ./program", "name a target, or a program after --exec, not both"),
         (
@@ -272,9 +314,11 @@ def test_a_proof_with_slack_is_a_note_of_the_tool_in_sarif(attacklab: Any, tmp_p
             "prove diffprivlib:laplace --kind noise --epsilon 1",
             "diffprivlib:laplace draws its random numbers in another process, where a proof cannot replace them; ",
         ),
-        (f"{RESPONSE} --epsilon 1 --first true --second 0", "a noise target takes a number for each of --first and "),
-        (f"{RESPONSE} --epsilon 1 --domain 0..1 --first 2 --second 3", "claims nothing of this pair"),
         ("prove samplers.py:sized --kind dataset --epsilon 1 --first null --second 1", "the pair has the input null"),
+        (
+            "prove samplers.py:sized --kind dataset --epsilon 1 --relation substitute --first [1] --second [1,2]",
+            "not neighbouring by substitute",
+        ),
     ],
 )
 def test_what_cannot_be_proved_is_told_in_one_line(line: str, said: str, attacklab: Any) -> None:

@@ -31,8 +31,8 @@ def prove(attacklab: Callable[[str], tuple[int, str, str]], tmp_path: Path) -> C
 
 @pytest.mark.parametrize(("epsilon", "verdict", "status"), [("1.1", "proved", 0), ("1.0", "violated", 1)])
 def test_a_program_is_proved_or_refuted(epsilon: str, verdict: str, status: int, prove: Callable[..., Ran]) -> None:
-    ended, finding, _ = prove("sound", "--kind", "noise", "--epsilon", epsilon)
-    assert (ended, finding["verdict"]) == (status, verdict)
+    ended, finding, messages = prove("sound", "--kind", "noise", "--epsilon", epsilon)
+    assert (ended, finding["verdict"], messages) == (status, verdict, "")
     assert finding["attack"] == "exact_law"
     assert f"--kind noise --epsilon {epsilon}" in finding["replay"]
     assert shlex.split(finding["replay"])[:3] == ["attacklab", "prove", "--exec"]
@@ -52,9 +52,9 @@ def test_a_program_that_ends_too_early_is_told_to_go_on(prove: Callable[..., Ran
 
 
 def test_a_program_that_says_nothing_is_told_of_when_the_time_is_up(prove: Callable[..., Ran]) -> None:
-    ended, finding, _ = prove("hangs", "--kind", "noise", "--epsilon", "1", "--seconds", "1")
+    ended, finding, _ = prove("hangs", "--kind", "noise", "--epsilon", "1", "--seconds", "3")
     assert (ended, finding["verdict"]) == (2, "inconclusive")
-    assert finding["reason"].startswith("1 s were not enough (reached: the law of the first input")
+    assert finding["reason"].startswith("3 s were not enough (reached: the law of the first input")
     assert finding["reason"].endswith(
         "; the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
     )

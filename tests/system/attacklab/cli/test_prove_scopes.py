@@ -60,8 +60,11 @@ def samplers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("line", "scope"),
     [
+        ("s.py:parity --kind noise --inputs 0,1,2", "3 inputs (2 pairs)"),
         ("s.py:parity --kind noise --inputs 0..3", "4 inputs (3 pairs)"),
+        ("s.py:parity --kind noise --inputs '[0, 1]'", "2 inputs (1 pair)"),
         ("s.py:size --kind dataset --relation add-remove --inputs 'up to 2 of 0..1'", "7 inputs (8 pairs)"),
+        ("s.py:size --kind dataset --relation add-remove --inputs '[[], [\"a\"]]'", "2 inputs (1 pair)"),
         ("s.py:best --kind selection --inputs 'up to 1 of 0,1,2'", "3 inputs (2 pairs)"),
     ],
 )
@@ -132,9 +135,17 @@ def test_a_refused_certificate_is_neither_a_proof_nor_a_refutation(attacklab: An
             "s.py:certified --all --first 0 --second 1",
             "--all and --first, --second exclude each other; leave one out",
         ),
+        ("s.py:certified --all --inputs 0,1", "--all and --inputs exclude each other; leave one out"),
+        ("s.py:certified --all --runs 5", "--all and --runs exclude each other"),
         ("s.py:certified --output here", "--checker and --output go with --all; add it"),
         ("s.py:parity --kind noise --epsilon 1 --inputs 0,1 --first 0", "--inputs and --first exclude each other"),
         ("s.py:parity --kind noise --epsilon 1 --inputs 'up to 3 of 0..8'", "is one number; write --inputs 0..8"),
+        ("s.py:parity --kind noise --epsilon 1 --inputs 'up to 3'", "--inputs must be JSON, or numbers separated by"),
+        ("s.py:parity --kind noise --epsilon 1 --inputs 0,9", "no two of these 2 inputs are neighbours"),
+        (
+            "s.py:best --kind selection --epsilon 1 --inputs 'up to 9 of 0..9'",
+            "vectors of up to 9 of 10 values; take f",
+        ),
     ],
 )
 def test_what_cannot_be_proved_is_told_in_one_line(line: str, said: str, attacklab: Any) -> None:

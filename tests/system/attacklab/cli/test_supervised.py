@@ -16,6 +16,7 @@ MAIN = [sys.executable, "-c", "from attacklab.cli.supervised import main; main()
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="the parent is there where a system can fork")
 
 TARGETS = """
+import asyncio
 import os
 import signal
 import time
@@ -39,6 +40,12 @@ class PanicException(BaseException):
 
 def panics(answer, trials, rng):
     raise PanicException("index out of bounds")
+
+def cancelled(answer, trials, rng):
+    raise asyncio.CancelledError
+
+def closed(answer, trials, rng):
+    raise GeneratorExit
 """
 
 
@@ -65,16 +72,27 @@ def test_a_target_that_ends_the_process_is_noticed(tmp_path: Path, name: str, to
     )
 
 
-def test_an_exception_that_is_not_an_exception_is_an_error_finding(tmp_path: Path) -> None:
-    done = run(audited(tmp_path, "panics", "--trials", "100", "--json", "-"), tmp_path)
+@pytest.mark.parametrize("name", ["panics", "cancelled", "closed"])
+@pytest.mark.parametrize("isolate", [(), ("--isolate",)])
+def test_an_exception_that_is_not_an_exception_is_an_error_finding(
+    tmp_path: Path, name: str, isolate: tuple[str, ...]
+) -> None:
+    done = run(audited(tmp_path, name, "--trials", "100", "--json", "-", *isolate), tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert '"verdict": "error"' in done.stdout
 
 
+def test_the_status_of_a_command_is_handed_on(tmp_path: Path) -> None:
+    assert run([*MAIN, "nonsense"], tmp_path).returncode == 2
+    assert run([*MAIN, "--help"], tmp_path).returncode == 0
+
+
 @POSIX
+@pytest.mark.parametrize("group", [True, False])
 @pytest.mark.parametrize(
-    ("number", "status", "group"), [(signal.SIGINT, 130, True), (signal.SIGTERM, -signal.SIGTERM, False)]
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)],
 )
 def test_a_signal_ends_the_command_and_the_process_that_works_for_it(
     tmp_path: Path, number: signal.Signals, status: int, group: bool

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import re
 import shlex
@@ -15,6 +17,7 @@ import pytest
 
 from attacklab.cli import supervised
 from tests.system.attacklab.cli.forked import Done, run
+from tests.system.attacklab.processes.looking import numbers, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no forks there")
 
@@ -51,8 +54,23 @@ def faults(done: Done, statuses: Sequence[int], *, record: bool) -> Iterator[str
         yield "it has no record"
 
 
+def left_running(folder: Path) -> list[str]:
+    """The processes that still run in a folder 5 s after a command there."""
+
+    def running() -> list[str]:
+        return [pid for pid in numbers("/proc") if _place(pid) == str(folder)]
+
+    return [] if wait_until(lambda: not running(), 5.0) else running()
+
+
+def _place(pid: str) -> str:
+    with contextlib.suppress(OSError):
+        return str(Path(f"/proc/{pid}/cwd").readlink())
+    return ""
+
+
 BEFORE = """
-import asyncio, math, os, signal, sys, threading
+import asyncio, decimal, math, os, random, signal, subprocess, sys, threading, types, warnings
 import numpy as np
 
 def values(answer, trials, rng):
@@ -73,8 +91,12 @@ def release(body: str) -> str:
 TARGETS: dict[str, tuple[Sequence[str], Sequence[int]]] = {
     "one that works after odd code in its module": (
         [f"{code}\n{release(CALLED)}" for code in (
-            "os.write(1, b'\\xff\\xfe{}\\n'); sys.stdout.close(); sys.argv.clear(); os.environ.clear(); sys.path.clear()",
+            "os.write(1, b'\\xff\\xfe{}\\n'); sys.stdout.close(); sys.argv.clear(); os.environ.clear()",
             "np.seterr(all='raise'); sys.setrecursionlimit(400); sys.excepthook = None; sys.unraisablehook = None",
+            "sys.modules['codec'] = sys.modules['wire'] = types.ModuleType('x'); decimal.getcontext().prec = 1",
+            "warnings.simplefilter('error'); random.seed(0); sys.set_int_max_str_digits(640); sys.stdout = None",
+        )] + [release(f"{done}; {CALLED}") for done in (
+            "os.chdir('/'); np.seterr(all='raise'); subprocess.run(['true'], check=True); sys.stdin.read()",
         )],
         (OK,),
     ),
@@ -82,19 +104,22 @@ TARGETS: dict[str, tuple[Sequence[str], Sequence[int]]] = {
         (
             "x = '\0'", "raise RuntimeError('\\x1b[31mred\\n::error::gone\\u202e')", "os._exit(0)",
             "class E(Exception):\n    def __str__(self): raise ValueError\nraise E", "release = 3",
+            "raise MemoryError", "def release(answer, trials): return [answer] * trials", "def f(): f()\nf()",
+            "def release(): return {'kind': 'noise', 'release': values, 'epsilon': 1.0, 'delta': ''}",
         ),
         (FAILED,),
     ),
     "one without outputs": (
         [release(body) for body in (
             "raise type('PanicException', (BaseException,), {})('\\x1b[2J')", "os._exit(1)",
-            "os.kill(os.getpid(), signal.SIGSEGV)", "return [1.0] * (trials + 1)", "return (sys.exit(0) for _ in range(trials))",
+            "os.kill(os.getpid(), signal.SIGSEGV)", "return [1.0] * (trials + 1)",
+            "raise type('Silent', (Exception,), {'__str__': lambda self: 1 / 0})", "return None", "return (sys.exit(0) for _ in range(trials))",
         )],
         (FAILED,),
     ),
-    "one with outputs of another form": (
-        [release(f"return [{form} for v in values(answer, trials, rng)]") for form in (
-            "{'a': {'b': [v, None]}, (1, 2): v}", "[v, float(v), True, None][v % 4]", "np.array([v, 2])",
+    "one with outputs of another form, or that finds no more modules": (
+        [f"sys.path.clear()\n{release(CALLED)}"] + [release(f"return [{form} for v in values(answer, trials, rng)]") for form in (
+            "{'a': {'b': [v, None]}, (1, 2): v}", "[v, float(v), True, None][v % 4]", "np.array([v, 2])", "frozenset([v])",
         )],
         (OK, FAILED),
     ),
@@ -119,12 +144,16 @@ DATASETS = (
 )
 
 
-def judged(folder: Path, code: str, options: str, statuses: Sequence[int]) -> list[str]:
-    (folder / "target.py").write_text(BEFORE + code, "utf-8", errors="surrogateescape")
+def judged(folder: Path, code: str, options: str, statuses: Sequence[int], name: str = "target.py") -> list[str]:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(BEFORE + code, "utf-8", errors="surrogateescape")
     (folder / "temporary").mkdir(exist_ok=True)
-    words = f"audit target.py:release {options} --trials 200 --json -"
+    files = sorted(folder.rglob("[!.]*.*"))
+    words = f"audit {options} --trials 200 --json - -- '{name}:release'"
     done = run(folder, *shlex.split(words), env={"TMPDIR": str(folder / "temporary")}, main=supervised.main)
     told = [*faults(done, statuses, record=True), *map(str, (folder / "temporary").iterdir())]
+    told += [f"process {pid} is left" for pid in left_running(folder)]
+    told += [f"{path} is new" for path in folder.rglob("[!.]*.*") if path not in files and path.suffix != ".pyc"]
     return [f"{code}: {fault}\n{done.stderr.decode('utf-8', 'replace')[-2000:]}" for fault in told]
 
 
@@ -132,7 +161,13 @@ def judged(folder: Path, code: str, options: str, statuses: Sequence[int]) -> li
 def test_an_unusual_target_ends_in_the_status_of_what_was_found(family: str, tmp_path: Path) -> None:
     codes, statuses = TARGETS[family]
     attack = "black_box" if family == "one without noise" else "precision"
-    told = [fault for code in codes for fault in judged(tmp_path, code, f"{NOISE} --attack {attack}", statuses)]
+    names = itertools.cycle(("target.py", "größe.py", "a b/c.py", "types.py", "-x.py"))
+    told = [
+        fault
+        for isolated in ("", "--isolate --seconds 10")
+        for code in codes
+        for fault in judged(tmp_path, code, f"{NOISE} --attack {attack} {isolated}", statuses, next(names))
+    ]
     assert not told, "\n".join(told)
 
 
@@ -145,7 +180,7 @@ def test_an_unusual_target_of_another_kind_does_too(tmp_path: Path) -> None:
 
 
 PROGRAM = """
-import json, os, random, signal, sys, time
+import json, os, random, signal, subprocess, sys
 out = sys.stdout.buffer
 
 def text(outputs):
@@ -164,11 +199,17 @@ for line in sys.stdin:
 GARBAGE = (
     "answer = b'\\n'", "answer = b'\\xef\\xbb\\xbf' + answer", "answer = text(noise[1:])", "answer = text([float('nan')] * n)",
     "answer = text([{}] * n)", "answer = answer * 2", "out.write(answer[:5]); out.flush(); os._exit(1)",
+    "answer = b'{\"values\": [' + b','.join([b'{\"tuple\":[' * 400 + b']}' * 400] * n) + b']}\\n'", "answer = text(['x'] * n)",
+    "answer = b'{\"binary\": \"f8\", \"count\": \"%d\"}\\n' % n", "answer = answer[:len(answer) // 2] + b'\\n'",
+    "out.write(b'{\"binary\": \"f8\", \"count\": %d}\\n12345' % n); out.flush(); os._exit(0)",
+    "subprocess.Popen(['sleep', '60']); sys.exit(1)",
+    "subprocess.Popen(['sleep', '60'], stdin=-3, stdout=-3, stderr=-3); answer = b'x\\n'",
     "answer = json.dumps({'values': [{'text': 'x', 'set': []}] * n}).encode() + b'\\n'", "os.kill(os.getpid(), signal.SIGSTOP)",
 )  # fmt: skip
 """Answers that are none, to any request: always an error."""
 
 ODD_ANSWERS = (
+    "answer = b'{\"outputs\": 3, ' + text([0] * n)[1:]", "sys.stderr.buffer.write(b'\\xff\\xfe\\x1b[31m' + b'x' * 300_000)",
     "answer = b'  ' + answer.replace(b',', b' ,  ')", "answer = text([[bit] * (bit + 1) for bit in noise])",
     "import array; answer = b'{\"binary\": \"f8\", \"count\": %d}\\n' % n + array.array('d', noise).tobytes()",
 )  # fmt: skip
@@ -183,6 +224,7 @@ def test_an_unusual_program_ends_in_the_status_of_what_was_found(tmp_path: Path)
         (tmp_path / "program.py").write_text(PROGRAM.replace("BODY", body), "utf-8")
         done = run(tmp_path, *shlex.split(f"{words} --seconds 1.5 --attack precision --json -"))
         told += [f"{body}: {fault}\n{done.stderr!r}" for fault in faults(done, statuses, record=True)]
+        told += [f"{body}: process {pid} is left" for pid in left_running(tmp_path)]
     assert not told, "\n".join(told)
 
 
@@ -215,17 +257,24 @@ PROVE = "prove targets.py:coin --kind noise --epsilon 1 --seconds 3"
 LINES = (
     f"{RELEASE} --kind sum --epsilon 1 --lower '' --upper 1", f"{RELEASE} --kind noise --epsilon 1 --domain nan..1",
     f"{RELEASE} --kind noise --epsilon 1 --domain '{{\"shape\": {{}}}}'", "audit --exec '\x1b[2J' --kind noise --epsilon 1",
-    *(f"{AUDIT} --mu {value}" for value in ("9" * 400, "-inf", "5e-324")),
+    *(f"{AUDIT} --mu {value}" for value in ("9" * 400, "-inf", "5e-324", "१")),
     *(f"{AUDIT} --epsilon 1 {option}" for option in (
         "--html broken.json", "--html loop.json", "--html /dev/stdin", f"--sarif {'x' * 300}", "--sarif /proc/self/x",
         "--sarif mine.json", "--pairs folder", "--isolate --seconds ''", "--isolate --memory nan",
+        "--sensitivity '' --pairs /dev/null", "--isolate --memory ٣", "--rho 1_0 --pairs list.json",
     )),
     *(f"{PROVE} {inputs}" for inputs in (
         "--inputs '\"x\"'", "--inputs 3..0", "--first 'up to 99 of 0..99' --second 1", "--first nan --second 1",
+        "--domain 0.5..0.5,integers --inputs 99 --second 1",
     )),
 )  # fmt: skip
 """Commands with one odd value each, and what it needs to be reached."""
-OTHERS = ("challenge check", "audti")
+OTHERS = (
+    "challenge check",
+    "audti",
+    "vectors write nowhere.json --exec '' --seconds 1",
+    "audit builtins:exit --kind noise",
+)
 
 
 def test_an_unusual_option_is_told_and_destroys_no_file(tmp_path: Path) -> None:

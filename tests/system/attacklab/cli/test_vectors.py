@@ -70,6 +70,9 @@ def test_a_program_that_has_no_mechanism_shows_nothing() -> None:
     [
         ("import sys; sys.exit('no such thing')", "no such thing"),
         ("import sys\nfor line in sys.stdin: print('hello', flush=True)", "not a line of JSON"),
+        ("import sys\nfor line in sys.stdin: print('{\"value\": 0.5}', flush=True)", "write floats as hex strings"),
+        ('import sys\nfor line in sys.stdin: print(\'{"output": "1"}\', flush=True)', "holds value, not output"),
+        ('import sys\nfor line in sys.stdin: print(\'{"value": "one"}\', flush=True)', "not written as a value"),
     ],
 )
 def test_a_program_that_answers_nothing_useful_is_an_error_and_given_up(code: str, message: str) -> None:
@@ -90,6 +93,7 @@ def test_a_program_that_does_not_start_is_an_error() -> None:
     [
         (["check", ROUNDINGS], "--exec COMMAND"),
         (["check", ROUNDINGS, "--exec", "'open"], "quote the command"),
+        (["check", ROUNDINGS, "--exec", ""], "--exec COMMAND"),
         (["check", "absent.json", "--exec", "true"], "absent.json: No such file"),
         (["check", "--exec", "true"], "no files of vectors in vectors/"),
         (["write", "--exec", "true"], "write takes --output only"),
