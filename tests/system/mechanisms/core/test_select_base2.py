@@ -133,6 +133,11 @@ def test_a_light_outcome_beside_sixty_three_heavy_ones_keeps_its_probability(sho
     assert law[63] == Fraction(1, 63 * 2**shortfall + 1)
 
 
+def test_eighty_seven_outcomes_have_their_exact_law() -> None:
+    law = mechanism_law(tuple(-u for u in range(87)), eta=HALF, utility_range=(-86, 0))
+    assert law == {u: Fraction(2 ** (86 - u), 2**87 - 1) for u in range(87)}
+
+
 @given(
     st.builds(lambda y, z, data: (y, z, data), st.integers(1, 9), st.integers(1, 3), st.data()),
     st.sets(st.integers(0, 40), min_size=1),
