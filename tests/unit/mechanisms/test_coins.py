@@ -43,9 +43,9 @@ def test_bernoulli_is_true_on_its_exact_share_of_the_tapes(probability: Fraction
     assert Fraction(counts[True], finished) == probability
 
 
-@pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 3), Fraction(5, 2)])
+@pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(5, 2)])
 def test_bernoulli_exp_encloses_the_exponential(gamma: Fraction) -> None:
-    counts = outcomes_over_all_tapes(lambda bits: bernoulli_exp(gamma, bits), 13)
+    counts = outcomes_over_all_tapes(lambda bits: bernoulli_exp(gamma, bits), 14)
     truth = gmpy2.exp(-gmpy2.mpfr(float(gamma)))
     total = counts.total()
     assert counts[True] / total <= truth <= (counts[True] + counts[None]) / total

@@ -56,12 +56,13 @@ def _runs(outcomes: list[Any], numbers: Any, asked: int | None = None) -> Runs:
     return Runs(asked or len(numbers), numbers, [tag(one) for one in outcomes], list(map(repr, outcomes)))
 
 
-def test_tails_are_those_of_the_binomial() -> None:
-    for probability in (Fraction(1, 10**9), Fraction(1, 3), Fraction(1, 2), Fraction(99, 100)):
-        for count, trials in ((0, 7), (1, 1), (5, 60), (60, 60), (1100, 2000), (1999, 2000)):
-            exact = float(_exact_tail(count, trials, probability))
-            tail = upper_tail(np.array([count]), trials, np.array([float(probability)]))
-            assert tail == pytest.approx(exact, rel=1e-9, abs=1e-300), (count, trials, probability)
+@pytest.mark.parametrize("probability", [0.0, 1e-30, 1e-9, 1 / 3, 0.5, 0.99, 1.0])
+def test_tails_are_those_of_the_binomial(probability: float) -> None:
+    cases = [(count, trials) for trials in (1, 2, 7, 60) for count in range(trials + 1)]
+    for count, trials in [*cases, *((count, 2000) for count in (950, 1100, 1300, 1999, 2000))]:
+        exact = float(_exact_tail(count, trials, mpq(probability)))
+        tail = upper_tail(np.array([count]), trials, np.array([probability]))
+        assert tail == pytest.approx(exact, rel=1e-12, abs=1e-280), (count, trials)
 
 
 def _refused_mass(mass: Fraction, asked: int, made: int) -> Fraction:

@@ -9,16 +9,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attacklab.model.random_bits import SeededBits
+from attacklab.model.random_bits import SeededBits, SystemBits
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteLaplace, RoundedLaplace
 from mechanisms.core.noisy import noisy
 from mechanisms.core.records import Answer, CountFrom
 from mechanisms.core.sample import FixedSample, PoissonSample
+from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, Sampler
+from mechanisms.randomness import RandomBits
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count
 from tests.unit.mechanisms.core.test_kernel import STEP, THREE
 from tests.unit.mechanisms.core.test_snapped import SMALL, ideal
+from tests.unit.mechanisms.exponential.base2.test_weighted_sampling import SAMPLERS
 
 
 def test_noise_of_different_answers_and_trials_is_independent() -> None:
@@ -53,9 +56,9 @@ def test_arrays_have_the_laws_of_their_rows_of_a_kernel(bits: int) -> None:
         assert all(abs(seen[step] / 20_000 - THREE[row][step + 1] / 8) < 0.025 for step in (-1, 0, 1))
 
 
-def test_large_data_are_sampled_whole() -> None:
+@pytest.mark.parametrize("size", [2**8 + 1, 2**15 + 1, 2**16 + 1])
+def test_large_data_are_sampled_whole(size: int) -> None:
     """By Hoeffding a count is off by 6·√size with a probability below 1e-31."""
-    size = 2**16 + 1
     poisson = PoissonSample(noisy(CountFrom(), DiscreteLaplace, 64), Fraction(1, 2)).release(
         [1] * size, SeededBits(size)
     )
@@ -69,3 +72,19 @@ def test_counts_are_of_the_yeses_in_the_sample() -> None:
     records = np.array([0, 1, 7, -3] * 128)
     assert abs(exact_poisson_count(epsilon=60, rate=0.25).release(records, SeededBits(1)) - 64) < 42
     assert exact_sampled_count(epsilon=60, size=512, records=512).release(records, SeededBits(1)) == 256
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=["rejection", "bisection", "rounds"])
+def test_frequencies_follow_weights_of_a_thousand_bits(sampler: Sampler) -> None:
+    """10⁴ draws; the frequency strays by 0.034 with probability below 2·e^−23 ≈ 2e-10 (Hoeffding)."""
+    weights, bits = IntegerWeights((2**1000, 1, 2**999 - 1, 0)), SeededBits(np.random.default_rng(21))
+    drawn = Counter(sampler(weights, bits) for _ in range(10_000))
+    assert set(drawn) == {0, 2}
+    assert abs(drawn[0] / 10_000 - 2 / 3) < 0.034
+
+
+@pytest.mark.parametrize("source", [SystemBits(), SeededBits(np.random.default_rng(1))])
+def test_bits_are_fair(source: RandomBits) -> None:
+    """64 · 10⁴ bits a source; a fair coin strays by 3 200 ones with probability below 2·e^−32 ≈ 2.6e-14 (Hoeffding)."""
+    ones = sum(int(word).bit_count() for word in source.words(10_000))
+    assert abs(ones - 320_000) < 3_200

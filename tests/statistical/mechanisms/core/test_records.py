@@ -73,7 +73,7 @@ def test_a_total_is_the_sum_of_records_that_are_clamped_and_rounded(
         assert query.of(np.array(records)) == expected
 
 
-@pytest.mark.parametrize("size", [2**8 + 1, 2**15, 2**16 + 1])
+@pytest.mark.parametrize("size", [2**k + d for k in (8, 15, 16, 20) for d in (-1, 0, 1)])
 def test_totals_and_counts_of_many_records_are_exact(size: int) -> None:
     widest = Total(-(2**53), 2**53, Grid(0))
     for sign in (1, -1):
@@ -82,7 +82,8 @@ def test_totals_and_counts_of_many_records_are_exact(size: int) -> None:
     assert Total(0, 2**21, Grid(0)).of(records) == size * (size - 1) // 2
     assert Total(0, 2**21, Grid(-1)).of(records) == size * (size - 1)
     assert Count().of(records) == size
-    assert CountFrom(size - 3).of(records) == 3
+    if size < 2**17:  # it takes long
+        assert CountFrom(size - 3).of(records) == 3
 
 
 def test_records_of_every_accepted_type_count_alike() -> None:

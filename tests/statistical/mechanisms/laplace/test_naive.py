@@ -43,6 +43,12 @@ def test_the_inverse_cdf_is_the_textbooks_formula_of_one_uniform() -> None:
             assert abs(output - float(noise)) <= 4 * math.ulp(float(noise))
 
 
+@pytest.mark.parametrize("mechanism", NAIVE)
+def test_the_same_generator_gives_the_same_outputs(mechanism: Naive) -> None:
+    first, second = (mechanism(0.0, 50, np.random.default_rng(3), epsilon=1.0) for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
 def test_an_answer_of_one_leaves_the_last_bits_of_the_sum_empty_and_zero_does_not() -> None:
     """Sums above ½ are multiples of 2^−53; noise below 1/8 alone is not in more than half of the draws.
 

@@ -99,9 +99,12 @@ def test_the_claim_is_of_a_pair_that_the_target_declares(name: str) -> None:
     assert all(target.covers(pair) for pair in target.pairs)
 
 
-def test_exact_laws_refute_thresholds_that_are_not_for_integers() -> None:
-    target = targets.naive_partition_selection_own_count()
-    finding = prove(target, PRESENCE, limits=Limits(unresolved=Fraction(1, 1 << 30)))
+THRESHOLDED = ("naive_partition_selection_own_count", "naive_partition_selection_geometric")
+
+
+@pytest.mark.parametrize("name", THRESHOLDED)
+def test_exact_laws_refute_thresholds_that_are_not_for_integers(name: str) -> None:
+    finding = prove(getattr(targets, name)(), PRESENCE, limits=Limits(unresolved=Fraction(1, 1 << 30)))
     assert finding.verdict is Verdict.VIOLATED
 
 

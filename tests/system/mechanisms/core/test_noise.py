@@ -168,6 +168,14 @@ def test_a_table_is_made_once_and_serves_every_array() -> None:
     assert copy.many(1000, SeededBits(3)).tolist() == noise.many(1000, SeededBits(3)).tolist()
 
 
+def test_chunks_of_different_sources_are_independent_of_each_other() -> None:
+    """What many draws return for words does not depend on what was drawn before with the same table."""
+    noise = Noise(OPEN)
+    first = noise.many(2**15 + 5, SeededBits(1)).tolist()
+    noise.many(77, SeededBits(2))
+    assert noise.many(2**15 + 5, SeededBits(1)).tolist() == first
+
+
 @pytest.mark.parametrize("law", [OPEN, FINE], ids=named)
 def test_no_setting_of_numpy_changes_noise(law: Law) -> None:
     expected = noise_of(law).many(2**14 + 9, Recorded(1, last_words_at=(7,))).tolist()

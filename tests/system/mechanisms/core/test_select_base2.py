@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -133,6 +136,11 @@ def test_a_light_outcome_beside_sixty_three_heavy_ones_keeps_its_probability(sho
     assert law[63] == Fraction(1, 63 * 2**shortfall + 1)
 
 
+def test_eighty_seven_outcomes_have_their_exact_law() -> None:
+    law = mechanism_law(tuple(-u for u in range(87)), eta=HALF, utility_range=(-86, 0))
+    assert law == {u: Fraction(2 ** (86 - u), 2**87 - 1) for u in range(87)}
+
+
 @given(
     st.builds(lambda y, z, data: (y, z, data), st.integers(1, 9), st.integers(1, 3), st.data()),
     st.sets(st.integers(0, 40), min_size=1),
@@ -182,3 +190,18 @@ def test_one_outcome_is_always_selected() -> None:
 def test_a_range_too_long_for_memory_is_refused_before_anything_is_seen() -> None:
     with pytest.raises(ValueError, match="narrow the range"):
         exact_exponential_base2(eta=HALF, utility_range=(-(2**40), 0))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from Linux's /proc")
+def test_seventy_five_thousand_outcomes_take_less_than_a_hundred_megabytes() -> None:
+    program = """
+from pathlib import Path
+import numpy as np
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.exact import exact_exponential_base2
+from attacklab.model.random_bits import SystemBits
+exact_exponential_base2(eta=BaseTwoEta(155, 8), utility_range=(0, 75_000)).release(np.arange(75_000), SystemBits())
+print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)  # noqa: S603
+    assert int(run.stdout) < 100_000  # KiB

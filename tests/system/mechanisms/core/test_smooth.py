@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.grid import Grid
 from mechanisms.core.local import Mean
 from mechanisms.core.records import Count
@@ -98,6 +99,22 @@ def test_the_scale_is_twice_the_bound_over_epsilon_and_the_output_a_point_of_the
     term = smooth(Mean(Fraction(0), Fraction(100), Grid(-3)), Fraction(1, 2), 0.01)
     records = [20.0, 31.25, 64.5]
     assert scripted(term, records, [5]) == (38.625 + 5 / 8, [2 * term.bound(records) * 2])
+
+
+def test_the_same_seed_gives_the_same_answers_one_by_one_and_at_once() -> None:
+    term = smooth(Mean(Fraction(0), Fraction(100), Grid(-14)), 1, 0.01)
+    bits = SeededBits(3)
+    many = term.many([10.0, 30.0], 20, bits)
+    bits = SeededBits(3)
+    assert [term.release([10.0, 30.0], bits) for _ in range(20)] == many
+    assert len(set(many)) > 10
+
+
+@pytest.mark.parametrize("records", [[], [math.nan], [math.inf, -math.inf], [1e308] * 3, [-1e308, 5e-324], [10**400]])
+def test_no_database_makes_it_fail(records: list[float]) -> None:
+    term = smooth(Mean(Fraction(0), Fraction(100), Grid(-3)), 1, 0.01)
+    with np.errstate(all="raise"):
+        assert math.isfinite(term.release(records, SeededBits(1)))
 
 
 def test_noise_too_large_for_the_grid_is_refused_when_the_term_is_made() -> None:

@@ -107,3 +107,10 @@ def test_removing_any_one_row_moves_the_aggregate_by_the_noise_scale_at_most() -
 def test_public_parameters_out_of_range_are_named(name: str, change: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         MEANS[name](**{**AGES, **change})
+
+
+@pytest.mark.parametrize("delta", [0, 0.6, math.nan])
+@pytest.mark.parametrize("make", [exact_smooth_mean, partial(exact_ptr_mean, bound=1)])
+def test_an_impossible_delta_is_refused(make: Callable[..., Mechanism], delta: float) -> None:
+    with pytest.raises(ValueError, match="delta must"):
+        make(delta=delta, **AGES)

@@ -149,6 +149,15 @@ def test_equal_utilities_are_equally_likely_whatever_their_place(mechanism: Make
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_no_utility_of_the_database_raises(mechanism: Make) -> None:
+    bits = SeededBits(np.random.default_rng(43))
+    extremes = [math.nan, math.inf, -math.inf, 1.7e308, -5e-324, 0.1]
+    for pair in product(extremes, repeat=2):
+        assert mechanism(epsilon=0.7, utility_range=(-3.0, 3.5)).release(np.array(pair), bits) in (0, 1)
+        assert mechanism(epsilon=0.7).release(np.array(pair), bits) in (0, 1)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_the_best_by_far_is_selected_and_a_single_outcome_always(mechanism: Make) -> None:
     """The worse wins with probability below e^−500."""
     bits = SeededBits(np.random.default_rng(44))

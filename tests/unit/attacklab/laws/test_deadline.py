@@ -15,8 +15,8 @@ from attacklab.laws import Deadline, LawError, OutOfTime
 SHORT = 0.3
 """Seconds; three ticks of the alarm."""
 
-LONG = 2.0
-"""Seconds; twenty ticks."""
+LONG = 3.0
+"""Seconds; thirty ticks."""
 
 
 def endless() -> None:

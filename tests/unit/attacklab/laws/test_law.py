@@ -15,7 +15,7 @@ import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import attacklab.laws
@@ -138,7 +138,6 @@ def test_independent_outcomes_multiply() -> None:
     assert law.map(lambda pair: pair[0]).mass(1) == THIRD
 
 
-@settings(max_examples=30)
 @given(laws)
 def test_a_law_survives_its_record(law: Law) -> None:
     copy = Law.from_json(json.loads(json.dumps(law.to_json())))
@@ -146,7 +145,6 @@ def test_a_law_survives_its_record(law: Law) -> None:
     assert copy.digest() == law.digest()
 
 
-@settings(max_examples=30)
 @given(laws, laws)
 def test_only_equal_laws_have_equal_digests(a: Law, b: Law) -> None:
     assert (a == b) == (a.digest() == b.digest())
@@ -172,7 +170,6 @@ def test_a_damaged_record_is_refused(record: dict[str, object]) -> None:
         Law.from_json(record)
 
 
-@settings(max_examples=30)
 @given(st.fractions(-3, 3))
 def test_the_exponential_lies_within_its_bounds_and_they_are_close(x: Fraction) -> None:
     lower, upper = exp_bounds(x, 128)
@@ -186,7 +183,6 @@ def test_an_exponent_that_would_fill_memory_is_refused() -> None:
         exp_bounds(2**21)
 
 
-@settings(max_examples=30)
 @given(st.fractions(Fraction(1, 20), 20))
 def test_the_logarithm_lies_within_neighbouring_floats(x: Fraction) -> None:
     lower, upper = log_bounds(Bounds(x, x))
@@ -199,7 +195,6 @@ def test_logarithms_of_zero_and_of_infinity_are_infinite() -> None:
     assert log_bounds(Bounds(math.inf, math.inf)) == (math.inf, math.inf)
 
 
-@settings(max_examples=30)
 @given(st.fractions())
 def test_floats_below_and_above_are_the_nearest_ones(x: Fraction) -> None:
     below, above = float_below(mpq(x)), float_above(mpq(x))

@@ -33,7 +33,7 @@ from mechanisms.exponential.naive import naive_exponential
 GRID = 1 << 53
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, GRID), max_size=40))
 def test_breakpoints_are_found_wherever_they_lie(cuts: list[int]) -> None:
     """The steps are given as integers; the counts between them are known without any floating point."""

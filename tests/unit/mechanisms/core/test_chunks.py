@@ -21,7 +21,7 @@ from tests.unit.mechanisms.core.databases import one_more
 Statistic = Callable[[np.ndarray], Any]
 ROUNDED = (3.0, 2.0**54, -(2.0**54), 0.7, 0.0, -0.0, math.nan)
 """Values whose floating-point sum depends on their order, zeros that are equal and differ, and none."""
-SIZES = [2**8 + 1, 2**16 + 1]
+SIZES = [size + more for size in (2**8, 2**15, 2**16) for more in (-1, 0, 1)]
 
 
 def query(statistic: Statistic = np.max, chunks: int = 2, width: int = 2, grid: Grid = Grid(0)) -> ChunkTotal:  # noqa: B008

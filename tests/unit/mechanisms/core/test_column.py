@@ -30,7 +30,7 @@ def odd(record: Any) -> Any:
 def test_no_neighbour_moves_a_column_beyond_its_stability(relation: Any) -> None:
     total = Total(Fraction(-1), Fraction(3), Grid(-2), relation)
     for query in (Column(total, odd), Column(CountFrom(Fraction(0), relation), odd)):
-        assert max(moved(query, pair) for pair in neighbours(VALUES, 2, relation)) == query.stability
+        assert max(moved(query, pair) for pair in neighbours(VALUES, 3, relation)) == query.stability
 
 
 def test_a_column_is_the_query_of_its_numbers() -> None:

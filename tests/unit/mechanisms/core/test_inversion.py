@@ -45,12 +45,18 @@ def test_each_word_next_to_a_tail_of_the_definition_has_its_outcome(law: Law) ->
                 assert invert(law, below) >= outcome > invert(law, above)
 
 
-def test_the_law_of_a_draw_is_found_by_a_few_runs_for_each_outcome() -> None:
-    law = enumerate_law(invert, DiscreteLaplace(Fraction(1, 2)), limits=Limits(Fraction(1, 1 << 40), runs=120))
-    assert law.unresolved <= Fraction(1, 1 << 40)
-    for outcome in range(-6, 7):
-        mass = Fraction(law.mass(outcome))
-        assert mass <= known_mass(DiscreteLaplace(Fraction(1, 2)), outcome) <= mass + Fraction(1, 1 << 40)
+@pytest.mark.parametrize(
+    ("law", "runs"),
+    [(DiscreteLaplace(Fraction(1, 2)), 120), *((law, 400) for law in [*SMALL, BadGuesses(Fraction(1))])],
+    ids=str,
+)
+def test_the_law_of_a_draw_is_found_by_a_few_runs_for_each_outcome(law: Law, runs: int) -> None:
+    drawn = enumerate_law(invert, law, limits=Limits(Fraction(1, 1 << 40), runs=runs))
+    assert drawn.unresolved <= Fraction(1, 1 << 40)
+    with mpmath.workdps(40):
+        for outcome in drawn.masses:
+            mass = mpmath.mpf(gmpy2.mpq(drawn.mass(outcome)).numerator) / gmpy2.mpq(drawn.mass(outcome)).denominator
+            assert mass <= known_mass(law, outcome) <= mass + mpmath.mpf(2) ** -40
 
 
 @pytest.mark.parametrize("law", [*ALL_LAWS, BadGuesses(Fraction(4))], ids=named)

@@ -12,6 +12,7 @@ import pytest
 from attacklab.model.random_bits import SeededBits
 from checker.check import check
 from checker.forms import Refused
+from mechanisms.core import records
 from mechanisms.core.certificate import certificate
 from mechanisms.core.chunks import ChunkTotal
 from mechanisms.core.column import Column
@@ -146,3 +147,8 @@ def test_counts_of_numpy_become_plain_integers() -> None:
     ]
     assert type(terms[0].smoothing) is int  # type: ignore[attr-defined]
     assert {type(terms[1].size), type(terms[1].records)} == {int}  # type: ignore[attr-defined]
+
+
+def test_neither_half_of_a_sum_leaves_64_bits_for_fewer_than_2_to_the_36_records() -> None:
+    assert (1 << records._LOW_BITS) * 2**36 < 2**63
+    assert (2**54 >> records._LOW_BITS) * 2**34 < 2**63

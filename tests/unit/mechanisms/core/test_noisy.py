@@ -71,7 +71,7 @@ def test_a_total_beyond_64_bits_is_the_end_of_the_grid() -> None:
             assert LIMIT - 2**43 < (sign * drawn).min() < (sign * drawn).max() == LIMIT
 
 
-@pytest.mark.parametrize("size", [2**k + d for k in (8, 16) for d in (-1, 0, 1)])
+@pytest.mark.parametrize("size", [2**k + d for k in (8, 15, 16, 20) for d in (-1, 0, 1)])
 def test_every_answer_of_an_array_gets_its_own_output_in_its_place(size: int) -> None:
     """Noise of scale 1/64: below ½ of a step but with probability e^−64 a place."""
     term = noisy(Answer(1, Grid(0)), DiscreteLaplace, 64)

@@ -15,7 +15,7 @@ from mechanisms.core.ranks import RankScores
 from tests.unit.mechanisms.core.databases import one_more
 
 QUANTILES = (Fraction(0), Fraction(1, 2), Fraction(3, 4), Fraction(1, 10), Fraction(1))
-SIZES = [size + more for size in (2**8, 2**16) for more in (-1, 0, 1)]
+SIZES = [size + more for size in (2**8, 2**15, 2**16, 2**20) for more in (-1, 0, 1)]
 
 
 def scores(quantile: Fraction, first: float = 0, last: float = 3, grid: Grid = Grid(0)) -> RankScores:  # noqa: B008
@@ -42,7 +42,7 @@ def test_the_utility_is_the_distance_in_rank(quantile: Fraction) -> None:
 @pytest.mark.parametrize("quantile", QUANTILES)
 def test_one_record_moves_utilities_by_the_sensitivity_at_most_and_some_by_as_much(quantile: Fraction) -> None:
     query, records = scores(quantile), [-math.inf, 0.0, 0.5, Fraction(5, 3), 2, 3.0, 2**70]
-    moves = {float(np.abs(query.of(more) - query.of(fewer)).max()) for fewer, more in one_more(records, 3)}
+    moves = {float(np.abs(query.of(more) - query.of(fewer)).max()) for fewer, more in one_more(records, 4)}
     moves |= {float(np.abs(query.of([*fewer, math.nan]) - query.of(fewer)).max()) for fewer, _ in one_more([0, 3], 3)}
     assert max(moves) == query.sensitivity == max(quantile.numerator, quantile.denominator - quantile.numerator)
 

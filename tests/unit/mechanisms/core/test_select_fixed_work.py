@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from attacklab.laws import advantage, enumerate_law
-from attacklab.model.random_bits import TapedBits
+from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core import select_dyadic
 from mechanisms.core.scores import Utilities, utilities
 from mechanisms.core.select_dyadic import SelectFixedWork, Tickets
@@ -80,7 +80,8 @@ def ratio_of(claim: Any) -> gmpy2.mpfr:
         return gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(claim.epsilon)))
 
 
-@pytest.mark.parametrize(("term", "outcomes"), [(SMALL[0], 1), (SMALL[1], 3), *((term, 2) for term in SMALL)], ids=str)
+@pytest.mark.parametrize("term", SMALL, ids=lambda term: f"{term.ratio}, {term.steps}")
+@pytest.mark.parametrize("outcomes", [1, 2, 3])
 def test_on_every_string_of_bits_it_has_the_law_of_its_formula(term: SelectFixedWork, outcomes: int) -> None:
     size = tickets_of(term, outcomes).bits
     h = term.precision + (outcomes - 1).bit_length()
@@ -315,6 +316,13 @@ def test_doubles_are_at_the_levels_of_the_rationals_that_they_are(
     assert select_dyadic._depths(query, query.of([*doubles, Fraction(0)]), steps)[:-1] == expected
     monkeypatch.setattr(select_dyadic, "_shortfalls", lambda *_: [])
     assert (select_dyadic._depths(query, given, steps) == expected) is at_once
+
+
+def test_utilities_beyond_the_range_count_as_its_ends_and_nan_as_the_lower_one() -> None:
+    term = exact_exponential_fixed_work(epsilon=1, utility_range=(-5, 5))
+    beyond, within = [1e300, -np.inf, np.nan, 3.0], [5.0, -5.0, -5.0, 3.0]
+    for seed in range(30):
+        assert term.many(beyond, 20, SeededBits(seed)) == term.many(within, 20, SeededBits(seed))
 
 
 def test_tables_that_would_be_too_long_and_parameters_out_of_range_are_refused(

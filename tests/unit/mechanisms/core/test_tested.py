@@ -32,8 +32,9 @@ def mean(width: int, grid: Grid = Grid(0)) -> Mean:  # noqa: B008 # immutable
     return Mean(Fraction(0), Fraction(width), grid)
 
 
-def test_the_exact_law_meets_the_claim_on_all_tiny_pairs() -> None:
-    term = tested.propose_test_release(mean(6), 1, EPSILON, DELTA)
+@pytest.mark.parametrize("bound", [1, 2])
+def test_the_exact_law_meets_the_claim_on_all_tiny_pairs(bound: int) -> None:
+    term = tested.propose_test_release(mean(6), bound, EPSILON, DELTA)
     enough, less = worst_divergence(term, one_more([0, 3, 6], 3), EPSILON, EPSILON * Fraction(9, 10))
     assert enough <= DELTA < 5 * less
 
@@ -45,7 +46,7 @@ def test_the_exact_law_of_a_median_meets_the_claim_on_all_tiny_pairs() -> None:
     assert half > enough
 
 
-@pytest.mark.parametrize("size", [0, 12, 450])
+@pytest.mark.parametrize("size", [0, 1, 12, 40, 5000])
 def test_the_test_measures_the_distance_to_a_sensitive_database(size: int) -> None:
     """Walk away from the database, one removal at a time, until some database there exceeds the bound."""
     term = tested.propose_test_release(mean(100, Grid(-6)), Fraction(1, 4), 1, CENSUS_DELTA)
@@ -118,6 +119,13 @@ def test_a_bound_that_cannot_be_proposed_is_refused(bound: float) -> None:
 def test_bounds_in_steps_are_refused_alike(bound: int) -> None:
     with pytest.raises(ValueError, match="bound must be"):
         tested.Tested(mean(100), bound, DiscreteLaplace(Fraction(10)), DiscreteLaplace(Fraction(3)), 20)
+
+
+@pytest.mark.parametrize("records", [[], [math.nan], [math.inf, -math.inf], [1e308] * 3, [-1e308, 5e-324]])
+def test_no_database_makes_it_fail(records: list[float]) -> None:
+    term = tested.propose_test_release(mean(100, Grid(-3)), 0.125, 1, 1e-30)
+    with np.errstate(all="raise"):
+        assert term.release(records, SeededBits(np.random.default_rng(1))) is None
 
 
 def test_what_cannot_be_is_refused_when_the_term_is_made() -> None:

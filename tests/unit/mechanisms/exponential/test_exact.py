@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
 
-from attacklab.model.random_bits import TapedBits
+from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core.certificate import certificate
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.term import Mechanism
@@ -67,3 +68,20 @@ def test_bad_public_parameters_are_named(make: Callable[..., Mechanism], public:
         make(**public)
     with pytest.raises(ValueError, match="at least one outcome"):
         make().release([], TapedBits(0, 0))
+
+
+@pytest.mark.parametrize("make", [exact_exponential, exact_exponential_zcdp, exact_exponential_fixed_work])
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf])
+def test_an_epsilon_that_is_not_above_0_is_refused(make: Callable[..., Mechanism], epsilon: float) -> None:
+    with pytest.raises(ValueError, match="epsilon"):
+        make(epsilon=epsilon, utility_range=(0, 1))
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+@pytest.mark.parametrize("public", [{}, {"utility_range": (-3, 3.5), "sensitivity": 0.1}])
+def test_no_utility_of_the_database_raises(make: Callable[..., Mechanism], public: dict[str, Any]) -> None:
+    bits, term = SeededBits(43), make(**public)
+    extremes = [math.nan, math.inf, -math.inf, 1.7e308, -5e-324, 2**70, 10**400, Fraction(1, 10**40), 0.1]
+    for pair in product(extremes, repeat=2):
+        assert term.release(pair, bits) in (0, 1)
+        assert set(term.many(pair, 20, bits)) <= {0, 1}

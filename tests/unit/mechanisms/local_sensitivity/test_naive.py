@@ -199,6 +199,14 @@ def test_naive_smooth_sensitivity_is_less_than_what_removing_a_record_does() -> 
     assert moved > naive_smooth_sensitivity(1000, upper=100.0, epsilon=1.0, delta=CENSUS_DELTA)
 
 
+def test_the_same_seed_gives_the_same_outputs() -> None:
+    def outputs(seed: int) -> list[float]:
+        rng = np.random.default_rng(seed)
+        return naive_smooth_mean(np.full(300, 40.0), 5, rng, upper=100, epsilon=1, delta=0.01).tolist()
+
+    assert outputs(1) == outputs(1) != outputs(2)
+
+
 def test_naive_sum_over_count_spends_epsilon_twice() -> None:
     """N and n + 1 records at upper, output −upper: the density's ratio tends to e^(2ε).
 
