@@ -1,0 +1,285 @@
+"""What the library's functions return: a term with a source of random bits, to be called with data.
+
+What has no meaning for a mechanism is not a method of its class: noise has an `accuracy`, a selection has not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.core.certificate import certificate
+from mechanisms.core.claims import Claim
+from mechanisms.core.gaussian_tails import Enclosure
+from mechanisms.core.grid import LIMIT, Grid
+from mechanisms.core.laws import Law, last_that
+from mechanisms.core.noisy import Noisy
+from mechanisms.core.numbers import Number, rational
+from mechanisms.core.restated import Restated
+from mechanisms.core.rounding import fraction
+from mechanisms.core.term import Mechanism
+from mechanisms.entropy import SeededBits, SystemBits
+from mechanisms.randomness import RandomBits
+
+_PRECISION = 128
+
+Output = TypeVar("Output")
+Promise = TypeVar("Promise", bound=Claim)
+Exact = TypeVar("Exact", bound="Release[Any, Any]")
+
+
+class Bounds(NamedTuple):
+    """Two rational numbers with a probability between them."""
+
+    lower: Fraction
+    upper: Fraction
+
+
+@dataclass(frozen=True)
+class Release(Generic[Output, Promise]):
+    """An exact mechanism: `mechanism(data)` is one release, from the operating system's entropy.
+
+    Args:
+        term: what it is put together from.
+        bits: where its random bits come from.
+    """
+
+    term: Mechanism
+    bits: RandomBits = field(default_factory=SystemBits, repr=False)
+
+    def __call__(self, data: Any) -> Output:
+        """Release one output, for data of the form that the function that made this mechanism names.
+
+        Raises:
+            TypeError: the data are of another form, by their type.
+        """
+        return cast(Output, self.term.release(data, self.bits))
+
+    @property
+    def claim(self) -> Promise:
+        """What one release promises; two releases add up."""
+        return cast(Promise, self.term.claim)
+
+    @property
+    def relation(self) -> str:
+        """Which data are neighbours; see `mechanisms.core.term`."""
+        return str(self.term.relation)
+
+    def certificate(self, name: str) -> dict[str, Any]:
+        """Return, as JSON, what the lab's independent checker decides about: the term, its claim and its tables.
+
+        Args:
+            name: what to call the mechanism.
+        """
+        return certificate(name, self.term)
+
+    def seeded_for_tests(self: Exact, seed: int) -> Exact:
+        """Return a copy whose noise a seed determines: for tests, never for releases.
+
+        Raises:
+            TypeError: the seed is not an integer.
+        """
+        if type(seed) is not int:
+            raise TypeError(f"seed must be an int, not {type(seed).__name__}")
+        return replace(self, bits=SeededBits(seed))
+
+
+@dataclass(frozen=True)
+class NoisyLaw:
+    """The law of one release with noise: the noise's, shifted by the answer, clamped to 2^53 steps around 0.
+
+    Args:
+        noise: the law of the noise, in steps; symmetric about 0.
+        answer: in steps from 0.
+        grid: the outputs.
+    """
+
+    noise: Law
+    answer: int
+    grid: Grid
+
+    def at_least(self, output: Number) -> Bounds:
+        """Enclose the probability that the release is at least some number."""
+        return self._from(math.ceil(rational("output", output) / self.grid.step))
+
+    def probability(self, output: Number) -> Bounds:
+        """Enclose the probability of an output: 0 if it is not a point of the grid."""
+        steps = rational("output", output) / self.grid.step
+        if steps.denominator != 1 or abs(steps) > LIMIT:
+            return Bounds(Fraction(0), Fraction(0))
+        if steps < self.answer:  # the tails of the other side are as exact as they are small
+            return NoisyLaw(self.noise, -self.answer, self.grid).probability(-output)
+        here, beyond = self._from(int(steps)), self._from(int(steps) + 1)
+        return Bounds(max(here.lower - beyond.upper, Fraction(0)), here.upper - beyond.lower)
+
+    def _from(self, steps: int) -> Bounds:
+        """Enclose the probability of so many steps from 0 or more."""
+        if abs(steps) > LIMIT or steps == -LIMIT:
+            return Bounds(*[Fraction(int(steps < 0))] * 2)
+        return _bounds(self.noise.tail(steps - self.answer, _PRECISION))
+
+
+@dataclass(frozen=True)
+class Additive(Release[Output, Promise]):
+    """Noise on a number or on each of several."""
+
+    @property
+    def _noisy(self) -> Noisy:
+        return cast(Noisy, self.term.mechanism if isinstance(self.term, Restated) else self.term)
+
+    def accuracy(self, probability: Number) -> float:
+        """Return the least half-width that one number's noise stays within with some probability, by its exact law.
+
+        It is a whole number of steps, rounded up. Rounding an answer to the grid adds up to half a step.
+
+        Args:
+            probability: above 0 and below 1, such as 0.95.
+
+        Raises:
+            TypeError: `probability` is not a number.
+            ValueError: it is not above 0 and below 1, or so near 1 that the width is beyond the grid.
+        """
+        share = rational("probability", probability)
+        if not 0 < share < 1:
+            raise ValueError(f"probability must be above 0 and below 1, not {probability}")
+        law, grid = self._noisy.law, self._noisy.grid
+
+        def is_too_little(steps: int) -> bool:
+            return 2 * fraction(law.tail(steps + 1, _PRECISION).upper) > 1 - share
+
+        steps = last_that(is_too_little, 0, max(int(law.spread), 1)) + 1
+        if steps > LIMIT:
+            raise ValueError("the noise may be beyond the grid with that probability; take one that is further below 1")
+        return grid.value(steps)
+
+
+@dataclass(frozen=True)
+class OfNumber(Additive[Output, Promise]):
+    """Noise on a number that is computed from the data."""
+
+    def law(self, data: Any) -> NoisyLaw:
+        """Return the exact law of one release."""
+        shifted: Any = self.term.prepared(data)
+        return NoisyLaw(self._noisy.law, shifted.value, shifted.grid)
+
+
+@dataclass(frozen=True)
+class Noise(OfNumber[float, Promise]):
+    """Noise on an answer that the caller computed; a NaN counts as 0."""
+
+    def __call__(self, data: Number) -> float:
+        """Release one answer.
+
+        Raises:
+            TypeError: the answer is not a number, by its type.
+        """
+        _refuse_several(data)
+        return super().__call__(data)
+
+    def each(self, answers: Any) -> NDArray[np.float64]:
+        """Release each of many answers once; together they keep the claim where neighbours differ in one answer.
+
+        Args:
+            answers: an array of integers or doubles of any shape, or a list of numbers.
+
+        Returns:
+            Points of the grid, in the shape of `answers`.
+
+        Raises:
+            TypeError: an answer is not a number, by its type.
+        """
+        mechanism: Any = self.term
+        return cast(NDArray[np.float64], mechanism.each(answers, self.bits))
+
+
+@dataclass(frozen=True)
+class IntegerNoise(OfNumber[int, Promise]):
+    """Noise on a whole number that the caller computed; a fraction is rounded, half upward, and a NaN counts as 0."""
+
+    def __call__(self, data: Number) -> int:
+        """Release one answer.
+
+        Raises:
+            TypeError: the answer is not a number, by its type.
+        """
+        _refuse_several(data)
+        return int(self.term.release(data, self.bits))
+
+    def each(self, answers: Any) -> NDArray[np.int64]:
+        """Release each of many answers once; see `Noise.each`."""
+        return self._noisy.each(answers, self.bits).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Tallies(Additive[NDArray[np.int64], Promise]):
+    """Noise on each of several counts that the caller took."""
+
+    def __call__(self, data: Any) -> NDArray[np.int64]:
+        """Release every count once, shape (cells,).
+
+        Raises:
+            TypeError: a count is not a number, by its type.
+        """
+        released: NDArray[np.float64] = self.term.many(data, 1, self.bits)[0]
+        return released.astype(np.int64)
+
+    def law(self, data: Any) -> list[NoisyLaw]:
+        """Return the exact law of each count's release; they are independent."""
+        shifted: Any = self.term.prepared(data)
+        return [NoisyLaw(self._noisy.law, steps, shifted.grid) for steps in shifted.value.tolist()]
+
+
+@dataclass(frozen=True)
+class Selection(Release[int, Promise]):
+    """The exponential mechanism on utilities that the caller computed."""
+
+    def each(self, rows: Any) -> NDArray[np.int64]:
+        """Select once for each row of utilities; together they keep the claim where neighbours differ in one row.
+
+        Args:
+            rows: utilities, shape (queries, outcomes).
+
+        Returns:
+            The index of each row's outcome, shape (queries,).
+
+        Raises:
+            TypeError: a utility is not a number, by its type.
+            ValueError: the rows have no outcome, or not all have as many.
+        """
+        mechanism: Any = self.term
+        return cast(NDArray[np.int64], mechanism.each(rows, self.bits))
+
+    def law(self, utilities: Any) -> list[Bounds]:
+        """Return the exact probability of each outcome; it takes time in proportion to their number."""
+        mechanism: Any = self.term
+        return [_bounds(share) for share in mechanism.law(utilities)]
+
+
+@dataclass(frozen=True)
+class Candidate(Release[float, Promise]):
+    """A point of a public grid, selected by records."""
+
+    def law(self, records: Any) -> dict[float, Bounds]:
+        """Return the exact probability of each candidate; it takes time in proportion to their number."""
+        mapped: Any = self.term
+        shares = mapped.mechanism.law(records)
+        return {mapped.function(place): _bounds(share) for place, share in enumerate(shares)}
+
+
+def _bounds(enclosure: Enclosure) -> Bounds:
+    return Bounds(fraction(enclosure.lower), fraction(enclosure.upper))
+
+
+def _refuse_several(answer: Any) -> None:
+    """Refuse what `each` takes.
+
+    Raises:
+        TypeError: the answer is a list or an array.
+    """
+    if isinstance(answer, list | tuple | np.ndarray):
+        raise TypeError("this mechanism releases one answer at a time; call its method each for an array or a list")

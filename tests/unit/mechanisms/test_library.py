@@ -1,0 +1,291 @@
+"""The library's functions: claims that are derived, laws by formulas of their own, widths, and what they refuse."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from mechanisms import entropy
+from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
+from mechanisms.entropy import SeededBits, SystemBits
+from mechanisms.library import (
+    above_threshold,
+    bounded_mean,
+    bounded_sum,
+    gaussian,
+    geometric,
+    histogram,
+    laplace,
+    quantile,
+    report_noisy_max,
+    select,
+)
+from mechanisms.releasing import Additive, Release
+
+STEP = Fraction(1, 4)
+ONE = ApproximateDP(Fraction(1))
+RECORDS = {"lower": 0, "upper": 8, "step": STEP}
+
+LAPLACE = laplace(epsilon=1, sensitivity=2, step=STEP)
+NORMAL = gaussian(sigma=2, step=STEP)
+MADE: dict[str, tuple[Release[Any, Any], Claim, str, Any]] = {
+    "laplace": (LAPLACE, ONE, "answers", 1.5),
+    "laplace of a tenth": (laplace(epsilon=0.1, step=1), ApproximateDP(Fraction(0.1)), "answers", 1.5),
+    "gaussian": (NORMAL, ZeroConcentratedDP(Fraction(1, 8)), "answers", 1.5),
+    "gaussian, rounded up": (gaussian(sigma=2, step=4), ZeroConcentratedDP(Fraction(2)), "answers", 1.5),
+    "gaussian by ε and δ": (
+        gaussian(epsilon=1, delta=1e-6, step=STEP),
+        ApproximateDP(Fraction(1), Fraction(1e-6)),
+        "answers",
+        1.5,
+    ),
+    "geometric": (geometric(epsilon=1, sensitivity=3), ONE, "answers", 7),
+    "histogram": (histogram(epsilon=1), ONE, "answers", [3, 0, 5]),
+    "select": (select(epsilon=1), ONE, "utilities", [1, 2.5, 0]),
+    "report_noisy_max": (report_noisy_max(epsilon=1), ONE, "utilities", [1, 2.5, 0]),
+    "above_threshold": (above_threshold(epsilon=1, threshold=5, step=STEP), ONE, "answers", [1, 90, 90]),
+    "quantile": (quantile(epsilon=1, quantile=0.9, **RECORDS), ONE, "add-remove", [1, 2.5, 9]),
+    "bounded_sum": (bounded_sum(epsilon=1, **RECORDS), ONE, "add-remove or substitute", [1, 2.5, 9]),
+    "bounded_mean": (
+        bounded_mean(epsilon=1, relation="substitute", **RECORDS),
+        ONE,
+        "substitute",
+        [1, 2.5, 9],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_mechanism_derives_its_claim_and_says_who_is_a_neighbour(name: str) -> None:
+    made, claim, relation, _ = MADE[name]
+    assert (made.claim, made.relation) == (claim, relation)
+    assert made.certificate(name)["term"]["is"]
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_release_is_that_of_the_term_and_a_copy_for_tests_repeats_it(name: str) -> None:
+    made, _, _, data = MADE[name]
+    seeded = made.seeded_for_tests(5)
+    drawn = seeded(data)
+    assert repr(made.seeded_for_tests(5)(data)) == repr(drawn)
+    if name == "histogram":
+        assert drawn.tolist() == made.term.many(data, 1, SeededBits(5))[0].tolist()
+    else:
+        assert drawn == made.term.release(data, SeededBits(5))
+    others = {repr(made.seeded_for_tests(seed)(data)) for seed in range(60)}
+    assert len(others) > 1
+    assert made.bits is not seeded.bits
+    assert repr(pickle.loads(pickle.dumps(made.seeded_for_tests(5)))(data)) == repr(drawn)  # noqa: S301 - our own
+
+
+def test_outputs_are_of_the_types_that_are_named() -> None:
+    assert type(LAPLACE(3)) is float
+    assert LAPLACE(3) % STEP == 0
+    assert type(geometric(epsilon=1)(np.int64(3))) is int
+    counts = histogram(epsilon=1)(np.array([3, 5]))
+    assert (counts.dtype, counts.shape) == (np.int64, (2,))
+    assert geometric(epsilon=1).each([1, 2, 3]).dtype == np.int64
+    assert LAPLACE.each(np.zeros((2, 3))).shape == (2, 3)
+    assert gaussian(epsilon=1, delta=1e-6, step=STEP).each([Fraction(1), 2]).shape == (2,)
+    assert select(epsilon=1).each([[1, 2], [900, 3]])[1] == 0
+    assert above_threshold(epsilon=1000, threshold=5, step=1)([1, 90, 90]) == (False, True, False)
+    assert 0 <= bounded_mean(epsilon=1, **RECORDS)([]) <= 8
+    assert quantile(epsilon=1000, quantile=0.5, **RECORDS)([3.0] * 9) == 3
+    assert type(report_noisy_max(epsilon=1)([1])) is int
+
+
+def test_without_a_seed_every_bit_comes_from_the_systems_entropy(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def randbits(count: int) -> int:
+        asked.append(count)
+        return 1 << count - 1
+
+    monkeypatch.setattr(entropy.secrets, "randbits", randbits)
+    assert LAPLACE(1.5) == LAPLACE(1.5)
+    assert len(asked) >= 2
+    monkeypatch.setattr(entropy.secrets, "token_bytes", lambda count: b"\x01" + bytes(count - 1))
+    assert SystemBits().words(2).tolist() == [1, 0]
+
+
+def test_seeded_bits_are_uniform_words_and_numbers_of_any_width() -> None:
+    bits = SeededBits(3)
+    words = bits.words(1000)
+    assert len({*words.tolist()}) == 1000
+    assert words.dtype == np.uint64
+    assert (bits.take(0), bits.take(3) < 8) == (0, True)
+
+
+def probabilities(law: Any, outputs: list[Fraction]) -> list[tuple[Fraction, Fraction]]:
+    return [tuple(law.probability(output)) for output in outputs]
+
+
+def laplace_mass(steps: int) -> mpmath.mpf:
+    ratio = mpmath.exp(-mpmath.mpf(1) / 8)
+    return ratio ** abs(steps) * (1 - ratio) / (1 + ratio)
+
+
+def normal_mass(steps: int) -> mpmath.mpf:
+    return (mpmath.erf((steps + 0.5) / mpmath.sqrt(128)) - mpmath.erf((steps - 0.5) / mpmath.sqrt(128))) / 2
+
+
+@pytest.mark.parametrize(("made", "mass"), [(LAPLACE, laplace_mass), (NORMAL, normal_mass)])
+def test_the_law_of_noise_is_the_formula_shifted_by_the_rounded_answer(
+    made: Any, mass: Callable[[int], mpmath.mpf]
+) -> None:
+    law = made.law(1.3)  # five steps and a fifth
+    with mpmath.workdps(400):
+        for steps in (-300, -20, -1, 0, 1, 2, 35, 300):
+            lower, upper = law.probability((5 + steps) * STEP)
+            assert 0 < lower <= upper <= lower * (1 + Fraction(1, 2**90))
+            assert abs(mpmath.mpf(lower.numerator) / lower.denominator / mass(steps) - 1) < mpmath.mpf(2) ** -90
+        tail = mpmath.fsum(mass(steps) for steps in range(3, 2000))
+        bounds = law.at_least(2)  # three steps above the answer
+        assert abs(float(bounds.lower) - tail) < 1e-15
+        assert law.at_least(Fraction(7, 4) + Fraction(1, 1000)) == bounds
+
+
+def test_the_law_covers_all_outputs_and_no_others() -> None:
+    law = geometric(epsilon=1).law(2.0**53 - 1)
+    top = 2**53
+    assert law.probability(top) == law.at_least(top)
+    assert law.at_least(top + 1) == law.probability(top + 1) == law.probability(0.5) == (0, 0)
+    assert law.at_least(-top) == law.at_least(-(2**60)) == (1, 1)
+    outputs = range(top - 300, top + 1)
+    assert float(sum(law.probability(output).lower for output in outputs)) == pytest.approx(1, abs=1e-30)
+    low = geometric(epsilon=1).law(-top)
+    assert float(low.probability(-top).lower) == pytest.approx(1 / (1 + math.exp(-1)))
+    assert float(low.probability(1 - top).upper) == pytest.approx(math.exp(-1) * math.tanh(0.5))
+
+
+def test_the_law_of_a_selection_is_the_exponential_mechanisms() -> None:
+    utilities, rate = [1.0, 2.5, 0.0], 0.5
+    total = sum(math.exp(rate * utility) for utility in utilities)
+    for bounds, utility in zip(select(epsilon=1).law(utilities), utilities, strict=True):
+        assert 0 <= bounds.upper - bounds.lower < 2**-120
+        assert float(bounds.lower) == pytest.approx(math.exp(rate * utility) / total, rel=1e-15)
+
+
+def test_the_law_of_a_quantile_names_each_candidate_and_reads_0_9_as_nine_tenths() -> None:
+    law = quantile(epsilon=1, quantile=0.9, lower=0, upper=2, step=1).law([0.5] * 3)
+    distances = {0.0: 27, 1.0: 3, 2.0: 3}  # |(10 − 9)·below − 9·above|; a record moves one by 9 at most
+    total = sum(math.exp(-distance / 18) for distance in distances.values())
+    assert list(law) == list(distances)
+    for candidate, distance in distances.items():
+        assert float(law[candidate].upper) == pytest.approx(math.exp(-distance / 18) / total, rel=1e-15)
+
+
+def test_each_count_of_a_histogram_has_a_law_of_its_own() -> None:
+    laws = histogram(epsilon=1).law([3, 0])
+    assert laws[0].probability(3) == laws[1].probability(0)
+    assert float(laws[1].probability(2).lower) == pytest.approx(math.exp(-2) * math.tanh(0.5), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("made", "mass", "step"),
+    [
+        (LAPLACE, laplace_mass, STEP),
+        (NORMAL, normal_mass, STEP),
+        (bounded_sum(epsilon=4, relation="add-remove", **RECORDS), laplace_mass, STEP),
+        (geometric(epsilon=Fraction(1, 8)), laplace_mass, 1),
+        (histogram(epsilon=Fraction(1, 8)), laplace_mass, 1),
+    ],
+)
+@pytest.mark.parametrize("probability", [1e-9, 0.05, 0.5, 0.95, 0.999, 1 - 2.0**-30, 1 - Fraction(1, 10**25)])
+def test_the_accuracy_is_the_least_width_that_keeps_the_probability(
+    made: Additive[Any, Any], mass: Callable[[int], mpmath.mpf], step: Fraction, probability: Any
+) -> None:
+    width = made.accuracy(probability)
+    steps = Fraction(width) / step
+    assert steps.denominator == 1
+    with mpmath.workdps(60):
+        outside = 1 - mpmath.mpf(Fraction(probability).numerator) / Fraction(probability).denominator
+
+        def beyond(most: int) -> mpmath.mpf:
+            return 2 * mpmath.fsum(mass(k) for k in range(most + 1, most + 1500))
+
+        assert beyond(int(steps)) <= outside
+        assert steps == 0 or beyond(int(steps) - 1) > outside
+
+
+def test_methods_without_a_meaning_are_not_there() -> None:
+    missing = {
+        name: [method for method in ("each", "law", "accuracy") if not hasattr(made, method)]
+        for name, (made, *_) in MADE.items()
+    }
+    nothing, everything = ["each", "law", "accuracy"], []
+    assert missing == {
+        **dict.fromkeys(["laplace", "laplace of a tenth", "gaussian", "gaussian, rounded up"], everything),
+        **dict.fromkeys(["gaussian by ε and δ", "geometric"], everything),
+        "histogram": ["each"],
+        "select": ["accuracy"],
+        "report_noisy_max": nothing,
+        "above_threshold": nothing,
+        "quantile": ["each", "accuracy"],
+        "bounded_sum": ["each"],
+        "bounded_mean": nothing,
+    }
+
+
+MISTAKES: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (lambda: laplace(epsilon=0, step=1), ValueError, "epsilon must be above 0, not 0"),
+    (lambda: laplace(epsilon=math.nan, step=1), ValueError, "epsilon must be a finite number, not nan"),
+    (lambda: laplace(epsilon="1", step=1), TypeError, "epsilon must be int, float or Fraction"),  # type: ignore[arg-type]
+    (lambda: laplace(epsilon=1, sensitivity=-1, step=1), ValueError, "sensitivity must be above 0, not -1"),
+    (lambda: laplace(epsilon=1, step=0.001), ValueError, r"step must be a power of two, such as 2\*\*-10, not 0.001"),
+    (lambda: laplace(epsilon=1, step=3), ValueError, "step must be a power of two"),
+    (lambda: laplace(epsilon=1, step=0), ValueError, "step must be above 0"),
+    (lambda: laplace(epsilon=1, step=2**980), ValueError, r"grid exponent must be an integer in \[-1021, 970\]"),
+    (lambda: laplace(epsilon=1e-9, step=2**-40), ValueError, "take a larger exponent, or a larger epsilon"),
+    (lambda: laplace(1, 1, 1), TypeError, "positional arguments"),  # type: ignore[misc]
+    (lambda: LAPLACE([1, 2]), TypeError, "one answer at a time; call its method each for an array or a list"),  # type: ignore[arg-type]
+    (lambda: geometric(epsilon=1)(np.ones(2)), TypeError, "call its method each"),  # type: ignore[arg-type]
+    (lambda: LAPLACE("1"), TypeError, "answer must be int, float or Fraction"),  # type: ignore[arg-type]
+    (lambda: LAPLACE.each(["1"]), TypeError, "answers must be int, float or Fraction"),
+    (lambda: LAPLACE.seeded_for_tests(1.5), TypeError, "seed must be an int, not float"),  # type: ignore[arg-type]
+    (lambda: LAPLACE.accuracy(1), ValueError, "probability must be above 0 and below 1, not 1"),
+    (lambda: LAPLACE.accuracy(0), ValueError, "probability must be above 0 and below 1, not 0"),
+    (lambda: LAPLACE.accuracy("high"), TypeError, "probability must be int, float or Fraction"),  # type: ignore[arg-type]
+    (
+        lambda: laplace(epsilon=2**-46, step=1).accuracy(1 - Fraction(1, 2**400)),
+        ValueError,
+        "take one that is further below 1",
+    ),
+    (lambda: gaussian(step=1), TypeError, "either sigma, for zCDP, or epsilon and delta"),  # type: ignore[call-overload]
+    (lambda: gaussian(epsilon=1, step=1), TypeError, "either sigma"),  # type: ignore[call-overload]
+    (lambda: gaussian(sigma=1, delta=0.1, step=1), TypeError, "either sigma"),  # type: ignore[call-overload]
+    (lambda: gaussian(sigma=0, step=1), ValueError, "sigma must be above 0"),
+    (lambda: gaussian(epsilon=1, delta=1, step=1), ValueError, r"delta must lie in \(0, 1\)"),
+    (lambda: histogram(epsilon=1)([["a"]]), TypeError, "must be int, float or Fraction"),
+    (lambda: select(epsilon=1)([]), ValueError, "at least one outcome"),
+    (lambda: select(epsilon=1, utility_range=(2, 1)), ValueError, "utility_range must not end below its start"),
+    (lambda: report_noisy_max(epsilon=-1), ValueError, "epsilon must be above 0"),
+    (lambda: above_threshold(epsilon=1, threshold=0.5, step=1), ValueError, "threshold must be a multiple of the grid"),
+    (lambda: above_threshold(epsilon=1, threshold=1, positives=0, step=1), ValueError, "positives must be at least 1"),
+    (lambda: above_threshold(epsilon=1, threshold=1, step=1)(iter([1])), TypeError, "a list or an array, not an iter"),
+    (lambda: quantile(epsilon=1, quantile=1.5, **RECORDS), ValueError, r"quantile must lie in \[0, 1\]"),
+    (lambda: quantile(epsilon=1, quantile=0.5, lower=1, upper=1, step=1), ValueError, "from 2 to 16777216 candidates"),
+    (lambda: bounded_sum(epsilon=1, lower=8, upper=0, step=1), ValueError, "upper must be above lower"),
+    (lambda: bounded_sum(epsilon=1, lower=0.5, upper=8, step=1), ValueError, "lower must be a multiple of the grid"),
+    (lambda: bounded_sum(epsilon=1, **RECORDS)(["a"]), TypeError, "records must be int, float or Fraction"),
+    (
+        lambda: bounded_mean(epsilon=1, relation="people", **RECORDS),
+        ValueError,
+        "relation must be 'add-remove', 'substitute' or",
+    ),
+]
+
+
+@pytest.mark.parametrize(("mistake", "error", "said"), MISTAKES)
+def test_what_cannot_be_used_is_refused_with_what_to_do(
+    mistake: Callable[[], object], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        mistake()
