@@ -59,6 +59,7 @@ COMMANDS = (
     Command("demo", "demo", "Show attacks live, on naive mechanisms and exact twins."),
     Command("challenge", "challenge", "List challenges, or judge what was handed in."),
     Command("vectors", "vectors", "Write test vectors, or hold a program to them."),
+    Command("init", "init", "Write a first privacy test for a module, with every guess marked."),
 )
 
 
