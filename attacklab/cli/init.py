@@ -19,7 +19,7 @@ def command(
     output: options.InitOutput = Path("tests/test_privacy.py"),
     force: options.Force = False,
 ) -> None:
-    """Write a first privacy test for a module, with every guess marked."""
+    """Write a first privacy test for a module."""
     if output.is_dir() or output.suffix != ".py":
         raise UsageError(f"{output} is not the name of a Python file; name one, such as tests/test_privacy.py")
     if output.exists() and not force:
