@@ -17,6 +17,7 @@ import sys
 import traceback
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +27,7 @@ from typer.main import get_command
 from attacklab.cli.messages import say
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
+from attacklab.reporting.lab import is_lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +38,19 @@ class Command:
         name: the word after `attacklab`.
         module: the module of this package that holds it, as its function `command`.
         summary: one line for `attacklab --help`; the first line of that function's docstring.
+        needs_lab: whether it runs in a checkout of the lab only; elsewhere it is not listed.
     """
 
     name: str
     module: str
     summary: str
+    needs_lab: bool = False
 
 
 COMMANDS = (
     Command("list", "list_", "List attacks, libraries, experiments and targets."),
-    Command("run", "run", "Run experiments; write data, figures and a page."),
-    Command("reports", "reports", "Write pages from records, and mark older ones."),
+    Command("run", "run", "Run experiments; write data, figures and a page.", needs_lab=True),
+    Command("reports", "reports", "Write pages from records, and mark older ones.", needs_lab=True),
     Command("audit", "audit", "Run every attack that applies against a target."),
     Command(
         "prove",
@@ -56,14 +60,22 @@ COMMANDS = (
     Command("poc", "poc", "Write a finding as one script that shows it to a maintainer."),
     Command("explain", "explain", "Say what a flaw is, why it leaks and how it is repaired."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
-    Command("demo", "demo", "Show attacks live, on naive mechanisms and exact twins."),
-    Command("challenge", "challenge", "List challenges, or judge what was handed in."),
+    Command("demo", "demo", "Show attacks live, on naive mechanisms and exact twins.", needs_lab=True),
+    Command("challenge", "challenge", "List challenges, or judge what was handed in.", needs_lab=True),
     Command("vectors", "vectors", "Write test vectors, or hold a program to them."),
+    Command("init", "init", "Write a first privacy test for a module."),
 )
 
 
 class _OnDemand(TyperGroup):
     """Commands that are known by their summaries until one of them is used."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        is_here = False
+        with contextlib.suppress(UsageError):  # a pyproject.toml that cannot be read is not the lab's
+            is_here = is_lab(Path.cwd())
+        hidden = {command.name for command in COMMANDS if command.needs_lab and not is_here}
+        return [name for name in super().list_commands(ctx) if name not in hidden]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known, rest = super().resolve_command(ctx, args)

@@ -13,7 +13,7 @@ from attacklab.cli.options import ChallengeAction
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.plain_text import plain
-from attacklab.reporting.experiment import enter_lab
+from attacklab.reporting.lab import enter_lab
 
 
 def command(

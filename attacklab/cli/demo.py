@@ -10,7 +10,7 @@ import typer
 
 from attacklab.cli import options
 from attacklab.cli.messages import by_name
-from attacklab.reporting.experiment import enter_lab
+from attacklab.reporting.lab import enter_lab
 
 
 def command(

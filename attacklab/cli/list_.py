@@ -14,7 +14,8 @@ from attacklab.libraries.environments import Environment, environments
 from attacklab.model.errors import UsageError
 from attacklab.model.loading import targets_of
 from attacklab.model.plain_text import plain
-from attacklab.reporting.experiment import FOLDER, is_lab, load_experiments
+from attacklab.reporting.experiment import load_experiments
+from attacklab.reporting.lab import FOLDER, is_lab
 
 
 def command() -> None:

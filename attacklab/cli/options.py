@@ -47,6 +47,13 @@ Script: TypeAlias = Annotated[
     Path | None, Option("--output", metavar="FILE", help="Write the script to this file [default: standard output]")
 ]
 
+# What is begun
+InitModule: TypeAlias = Annotated[
+    str, Argument(metavar="MODULE", help="package.module or path/file.py to look for mechanisms in; it is run")
+]
+InitOutput: TypeAlias = Annotated[Path, Option("--output", metavar="FILE", help="Write the tests to this file")]
+Force: TypeAlias = Annotated[bool, Option("--force", help="Replace the file, if it is there")]
+
 # What is calibrated
 About: TypeAlias = Annotated[
     str, Argument(metavar="QUANTITY", help="What the formula computes; list shows the quantities there are")

@@ -7,7 +7,7 @@ from pathlib import Path
 from attacklab.cli import options
 from attacklab.cli.output import console
 from attacklab.model.errors import UsageError
-from attacklab.reporting.experiment import enter_lab
+from attacklab.reporting.lab import enter_lab
 from attacklab.reporting.pages import outdated, require_index, write_index
 
 

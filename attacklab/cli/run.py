@@ -15,16 +15,15 @@ from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Verdict, read_record
 from attacklab.reporting.experiment import (
     BENCH,
-    FOLDER,
     MEASURED,
     Data,
     Experiment,
     Settings,
-    enter_lab,
     load_experiment,
     load_experiments,
     run_experiment,
 )
+from attacklab.reporting.lab import FOLDER, enter_lab
 from attacklab.reporting.pages import require_index, write_index
 
 COMMITTED = Path("reports")

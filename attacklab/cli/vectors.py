@@ -21,7 +21,7 @@ from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Severity, Verdict, environment, to_text
 from attacklab.processes.lines import DEFAULT_SECONDS, Limits
-from attacklab.reporting.experiment import enter_lab
+from attacklab.reporting.lab import enter_lab
 from attacklab.vectors import read_file
 from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, check
 from attacklab.vectors.program import VectorProgram

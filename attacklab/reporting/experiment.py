@@ -20,9 +20,7 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
 import time
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -36,15 +34,13 @@ from attacklab.model.errors import UsageError
 from attacklab.model.files import write_whole
 from attacklab.model.findings import SCHEMA, Finding, Verdict, compact_text, environment, read_record, to_text
 from attacklab.reporting.figures import Figure
+from attacklab.reporting.lab import FOLDER, enter_lab
 from attacklab.reporting.sources import digests
 
 Data: TypeAlias = dict[str, Any]
 
-FOLDER, BENCH = "experiments", "bench"
-"""The packages of experiments: the lab's, and those on the lab itself, which need not be there."""
-
-MARKER = "pyproject.toml"
-"""In a checkout of the lab its table `[tool.attacklab]` names the package of experiments."""
+BENCH = "bench"
+"""The package of experiments on the lab itself, which need not be there."""
 
 LARGEST_INDENTED = 30_000
 """A record of more characters is written compactly."""
@@ -111,42 +107,6 @@ class Experiment:
 
 
 OPTIONAL = ("figures", "explain", "timing_figures", "explain_timings", "timing_table")
-
-
-def is_lab(root: Path) -> bool:
-    """Whether the folder `experiments` at `root` is the lab's; many folders have that name, and are not run.
-
-    Raises:
-        ValueError: there is a pyproject.toml that cannot be read.
-    """
-    marker = root / MARKER
-    if not marker.is_file():
-        return False
-    try:
-        tools = tomllib.loads(marker.read_text(encoding="utf-8")).get("tool", {})
-    except ValueError as error:
-        raise UsageError(f"{marker} is not TOML: {error}; repair it, or run this from a checkout of the lab") from error
-    return bool(tools.get("attacklab", {}).get("experiments") == FOLDER)
-
-
-def enter_lab(root: Path) -> None:
-    """Make the checkout at `root` importable.
-
-    Raises:
-        ValueError: there are no experiments of the lab here.
-    """
-    if not (root / FOLDER).is_dir():
-        raise UsageError(
-            f"no {FOLDER}/ in this folder; run it from a checkout of the lab's repository: an installed package has "
-            "neither experiments nor demonstrations nor challenges"
-        )
-    if not is_lab(root):
-        raise UsageError(
-            f"{FOLDER}/ in this folder is not the lab's: no {MARKER} beside it has "
-            f'experiments = "{FOLDER}" under [tool.attacklab]; run it from a checkout of the lab'
-        )
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
 
 
 def load_experiments(root: Path) -> dict[str, Experiment]:

@@ -20,7 +20,8 @@ from attacklab.model.errors import UsageError
 from attacklab.model.files import write_whole
 from attacklab.model.findings import Finding, Verdict, lower_text, read_record, upper_text
 from attacklab.model.plain_text import plain
-from attacklab.reporting.experiment import BENCH, DATA, FIGURES, FOLDER, MEASURED
+from attacklab.reporting.experiment import BENCH, DATA, FIGURES, MEASURED
+from attacklab.reporting.lab import FOLDER
 from attacklab.reporting.proofs import PROOFS, index_line, proofs_page
 from attacklab.reporting.sources import digests
 from attacklab.reporting.wording import claim_text, judged_text

@@ -56,15 +56,15 @@ def test_every_other_named_python_can_read_the_package(version: str) -> None:
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_two_builds_from_two_folders_have_equal_bytes(tmp_path: Path, kind: str) -> None:
     """File times differ between the folders, and one was filled in reverse."""
-    first = _built(_copied(tmp_path / "first", reverse=False), kind, tmp_path / "dist")
-    again = _built(_copied(tmp_path / "second", reverse=True), kind, tmp_path / "again")
+    first = _built(copied_tree(tmp_path / "first", reverse=False), kind, tmp_path / "dist")
+    again = _built(copied_tree(tmp_path / "second", reverse=True), kind, tmp_path / "again")
     assert first.name == again.name
     assert hashlib.sha256(first.read_bytes()).digest() == hashlib.sha256(again.read_bytes()).digest()
 
 
 @needs_hatchling
 def test_the_wheel_holds_the_instrument_alone_and_its_script_runs(tmp_path: Path) -> None:
-    wheel = _built(_copied(tmp_path / "tree", reverse=False), "wheel", tmp_path / "dist")
+    wheel = _built(copied_tree(tmp_path / "tree", reverse=False), "wheel", tmp_path / "dist")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         archive.extractall(tmp_path / "installed")
@@ -78,7 +78,7 @@ def test_the_wheel_holds_the_instrument_alone_and_its_script_runs(tmp_path: Path
     assert "audit" in done.stdout
 
 
-def _copied(folder: Path, *, reverse: bool) -> Path:
+def copied_tree(folder: Path, *, reverse: bool) -> Path:
     """What the packages are built from, without what the interpreter left there."""
     places = [
         "attacklab",

@@ -21,12 +21,12 @@ from attacklab.reporting.experiment import (
     Collected,
     Experiment,
     Settings,
-    is_lab,
     load_experiments,
     run_experiment,
     shown_data,
 )
 from attacklab.reporting.figures import Figure
+from attacklab.reporting.lab import is_lab
 from attacklab.reporting.pages import write_index
 from tests.unit.attacklab.reporting.test_figures import FIGURE
 from tests.unit.attacklab.test_findings import BARE, FULL

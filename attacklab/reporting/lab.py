@@ -1,0 +1,51 @@
+"""Where a checkout of the lab is: experiments, demonstrations and challenges are in no installed package."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+from attacklab.model.errors import UsageError
+
+FOLDER = "experiments"
+"""The package of the lab's experiments."""
+
+MARKER = "pyproject.toml"
+"""In a checkout of the lab its table `[tool.attacklab]` names the package of experiments."""
+
+
+def is_lab(root: Path) -> bool:
+    """Whether the folder `experiments` at `root` is the lab's; many folders have that name, and are not run.
+
+    Raises:
+        ValueError: there is a pyproject.toml that cannot be read.
+    """
+    marker = root / MARKER
+    if not marker.is_file():
+        return False
+    try:
+        tools = tomllib.loads(marker.read_text(encoding="utf-8")).get("tool", {})
+    except ValueError as error:
+        raise UsageError(f"{marker} is not TOML: {error}; repair it, or run this from a checkout of the lab") from error
+    return bool(tools.get("attacklab", {}).get("experiments") == FOLDER)
+
+
+def enter_lab(root: Path) -> None:
+    """Make the checkout at `root` importable.
+
+    Raises:
+        ValueError: there are no experiments of the lab here.
+    """
+    if not (root / FOLDER).is_dir():
+        raise UsageError(
+            f"no {FOLDER}/ in this folder; run it from a checkout of the lab's repository: an installed package has "
+            "neither experiments nor demonstrations nor challenges"
+        )
+    if not is_lab(root):
+        raise UsageError(
+            f"{FOLDER}/ in this folder is not the lab's: no {MARKER} beside it has "
+            f'experiments = "{FOLDER}" under [tool.attacklab]; run it from a checkout of the lab'
+        )
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))

@@ -1,0 +1,70 @@
+"""Somebody installs the wheel and has no clone: what is listed runs, and what needs a clone says so in one line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from attacklab.cli import COMMANDS
+from tests.system.installed import environment_with_wheel, run
+from tests.system.test_packaging import ROOT
+
+NEED_LAB = [command.name for command in COMMANDS if command.needs_lab]
+LISTED = [command.name for command in COMMANDS if not command.needs_lab]
+LEAKY = """
+import numpy as np
+
+def laplace_mechanism(value, sensitivity, epsilon):
+    return value + np.random.laplace(0, sensitivity / epsilon)
+"""
+
+
+@pytest.fixture(scope="module")
+def attacklab(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script that the wheel installs."""
+    return str(environment_with_wheel(tmp_path_factory.mktemp("wheel")) / "attacklab")
+
+
+def _listed(help_text: str) -> list[str]:
+    return re.findall(r"(?m)^  (\w+)  ", help_text.partition("Commands:\n")[2])
+
+
+def test_the_help_lists_what_runs_without_a_clone_and_in_a_clone_everything(attacklab: str, tmp_path: Path) -> None:
+    assert NEED_LAB == ["run", "reports", "demo", "challenge"]
+    assert _listed(run([attacklab, "--help"], tmp_path).stdout) == LISTED
+    assert _listed(run([attacklab, "--help"], ROOT).stdout) == [command.name for command in COMMANDS]
+    (tmp_path / "pyproject.toml").write_text("[tool", "utf-8")
+    assert _listed(run([attacklab, "--help"], tmp_path).stdout) == LISTED
+
+
+@pytest.mark.parametrize(
+    "words", [*([name] for name in NEED_LAB), ["demo", "low_bits"], ["run", "matrix"], ["vectors", "write"]]
+)
+def test_what_needs_a_clone_says_so_in_one_line_and_ends_with_2(
+    attacklab: str, tmp_path: Path, words: list[str]
+) -> None:
+    done = run([attacklab, *words], tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("attacklab: no experiments/ in this folder; run it from a checkout of the lab's repository")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_what_is_listed_says_how_it_is_used(attacklab: str, tmp_path: Path, name: str) -> None:
+    done = run([attacklab, name, "--help"], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: attacklab {name} ")
+
+
+def test_a_first_test_is_written_audited_and_explained_without_a_clone(attacklab: str, tmp_path: Path) -> None:
+    (tmp_path / "noise.py").write_text(LEAKY, "utf-8")
+    assert run([attacklab, "init", "noise.py"], tmp_path).returncode == 0
+    python = str(Path(attacklab).with_name("python"))
+    tested = run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"], tmp_path)
+    assert tested.returncode == 1
+    (flaw,) = re.findall(r"read: attacklab explain (\w+);", tested.stdout)[:1]
+    assert run([attacklab, "explain", flaw], tmp_path).stdout.startswith(f"{flaw}\n")
+    assert run([attacklab, "list"], tmp_path).returncode == 0
