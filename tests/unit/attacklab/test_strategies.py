@@ -108,6 +108,23 @@ def test_the_pairs_of_a_target_fit_its_kind(target: Target, relation: Relation |
     assert {pair.relation for pair in pairs} == {relation}
 
 
+def test_the_relation_of_records_can_be_chosen() -> None:
+    target = Target.sum(naive_laplace_numpy, bounds=BOUNDS, epsilon=1.0)
+    (pair, *_) = strategies.drawn(strategies.neighbouring_pairs(target, Relation.SUBSTITUTE), 5, seed=0)
+    assert pair.relation is Relation.SUBSTITUTE
+    claimed = Target.sum(naive_laplace_numpy, bounds=BOUNDS, epsilon=1.0, relation="substitute")
+    drawn = strategies.drawn(strategies.neighbouring_pairs(claimed), 5, seed=0)
+    assert {pair.relation for pair in drawn} == {Relation.SUBSTITUTE}
+
+
+def test_the_same_seed_draws_the_same_values() -> None:
+    def seen(seed: int) -> list[str]:
+        return [repr(pair) for pair in strategies.drawn(strategies.pairs_of_utilities(), 10, seed=seed)]
+
+    assert seen(4) == seen(4)
+    assert seen(4) != seen(5)
+
+
 def test_failures_shrink_to_the_simplest_pair() -> None:
     def has_a_large_utility(pair: NeighbouringPair) -> bool:
         return bool((pair.first > 1000).any())
