@@ -6,6 +6,7 @@ import builtins
 import importlib
 import math
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -23,16 +24,20 @@ BOUNDS = (-1.0, 100.0)
 LEAST_NORMAL = 2.0**-1022
 
 
+AWKWARD: dict[str, Callable[[float], bool]] = {
+    "negative zero": lambda y: y == 0 and math.copysign(1, y) < 0,
+    "subnormal": lambda y: 0 < abs(y) < LEAST_NORMAL,
+    "power of two": lambda y: y > 16 and math.frexp(y)[0] == 0.5,
+    "next below one": lambda y: y > 16 and math.frexp(math.nextafter(y, math.inf))[0] == 0.5,
+    "next above one": lambda y: y > 16 and math.frexp(math.nextafter(y, 0.0))[0] == 0.5,
+    "huge": lambda y: abs(y) > 1e300,
+    "small whole number": lambda y: y in range(1, 17),
+}
+
+
 def test_awkward_floats_are_among_those_that_are_drawn() -> None:
     values = strategies._landmarks()
-    for name, is_awkward in (
-        ("negative zero", lambda y: y == 0 and math.copysign(1, y) < 0),
-        ("subnormal", lambda y: 0 < abs(y) < LEAST_NORMAL),
-        ("power of two", lambda y: y > 16 and math.frexp(y)[0] == 0.5),
-        ("next below one", lambda y: y > 16 and math.frexp(math.nextafter(y, math.inf))[0] == 0.5),
-        ("next above one", lambda y: y > 16 and math.frexp(math.nextafter(y, 0.0))[0] == 0.5),
-        ("huge", lambda y: abs(y) > 1e300),
-    ):
+    for name, is_awkward in AWKWARD.items():
         assert any(map(is_awkward, values)), name
     drawn = strategies.drawn(strategies.floats(), 300, seed=1)
     assert sum(value in values for value in drawn) > 30
