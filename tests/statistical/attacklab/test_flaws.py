@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 from typing import Any
 
 import pytest
 
+from attacklab.auditing import attacks
 from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.auditing.attacks.work import Work
 from attacklab.auditing.flaws import NAMES, Flaw, catalogue
@@ -23,6 +27,17 @@ TRIALS = {"double_budget": 4_000_000, "generator_state": 100, "score_overflow": 
 def test_every_attack_and_every_flaw_has_an_entry_and_no_entry_is_left_over() -> None:
     named = {attack.name for attack in (*ALL_ATTACKS, WORK)}
     assert set(catalogue()) == named | set(NAMES.values())
+
+
+def test_an_attack_that_no_list_names_has_one_too() -> None:
+    """Whatever is written into the package with a name and a flaw is an attack."""
+    found = set()
+    for module in pkgutil.walk_packages(attacks.__path__, f"{attacks.__name__}."):
+        for _, member in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            fields = getattr(member, "__dataclass_fields__", {})
+            if {"name", "flaw"} <= set(fields) and hasattr(member, "scenarios"):
+                found.add(fields["name"].default)
+    assert found | set(NAMES.values()) == set(catalogue())
 
 
 @pytest.mark.parametrize("flaw", catalogue().values(), ids=lambda flaw: flaw.name)
@@ -48,9 +63,9 @@ def made(flaw: Flaw) -> Target:
 
 @pytest.mark.parametrize("flaw", catalogue().values(), ids=lambda flaw: flaw.name)
 def test_the_attack_refutes_the_example(flaw: Flaw) -> None:
-    attacks = {attack.name: attack for attack in (*ALL_ATTACKS, WORK)}
+    by_name = {attack.name: attack for attack in (*ALL_ATTACKS, WORK)}
     shown = {name: line for line, name in NAMES.items()}.get(flaw.name)
-    attack = attacks["special_values" if shown else flaw.name]
+    attack = by_name["special_values" if shown else flaw.name]
     findings = audit(made(flaw), [attack], trials=TRIALS.get(flaw.name, 5_000), alpha=1e-9)
     refuting = [finding for finding in findings if finding.refutes]
     assert refuting, [str(finding) for finding in findings]

@@ -52,6 +52,12 @@ def test_randomized_response_is_shown_to_have_nearly_its_epsilon(true: float) ->
     assert findings[0].verdict is Verdict.VIOLATED
 
 
+def test_a_truncated_geometric_is_shown_to_have_nearly_its_epsilon() -> None:
+    target = Target.noise(partial(truncated_geometric, epsilon=1.0), epsilon=0.1, name="geometric")
+    found = epsilon_of(largest_epsilon(target, [LEARNS], trials=50_000, alpha=1e-9))
+    assert 0.9 < found <= 1.0
+
+
 def test_a_noisy_histogram_is_shown_to_have_nearly_its_epsilon_where_a_rare_event_shows_it() -> None:
     """At ε = 5 the claim of 0.1 is refuted by many events, and only rare ones show the real ε."""
     pair = NeighbouringPair.records(np.array([0, 1, 2]), np.array([0, 1]), Relation.ADD_REMOVE)
@@ -83,11 +89,56 @@ def test_many_answers_that_each_show_little_are_shown_to_lose_it_together() -> N
     assert 0.75 * 1.5 < found <= 1.5
 
 
+def many_laplace_answers(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+    """Twelve times the record, each with noise of scale 8: ε is 12/8, and no answer by itself shows more than 1/8."""
+    return np.asarray(records[0] + np.round(rng.laplace(0.0, 8.0, (trials, 12)) * 256) / 256)
+
+
+def test_many_continuous_answers_are_shown_to_lose_more_than_any_of_them_does() -> None:
+    """A tail of the exact log likelihood ratio, of probability 0.02, shows 1.05; of that, sampling leaves 0.8."""
+    found = epsilon_of(largest_epsilon(of_dataset(many_laplace_answers), [LEARNS], trials=100_000, alpha=1e-9))
+    assert 0.65 < found <= 1.5
+
+
+def sparse_vector(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+    """Above a noisy threshold or not, for eight queries up to the first above it: ε = 1/4 + 1/2 at sensitivity 1."""
+    queries = np.where(np.arange(8) < 4, 1 - records[0], records[0])
+    stop = -math.expm1(-0.25)
+    bar = rng.geometric(stop, trials) - rng.geometric(stop, trials)
+    noise = rng.geometric(stop, (2, trials, 8))
+    above = queries + noise[0] - noise[1] >= bar[:, np.newaxis]
+    before = np.cumsum(above, axis=1) - above
+    return np.asarray(np.where(before > 0, -1, above))
+
+
+def law_of_sparse_vector(record: int) -> np.ndarray:
+    """The probability of each place of the first answer above, and of none: enumerated over the noise up to ±400."""
+    values = np.arange(-400, 401)
+    noise = math.tanh(0.125) * np.exp(-0.25 * np.abs(values))
+    below = np.cumsum(noise) - noise  # P[noise < value]
+    queries = [(1 - record) if place < 4 else record for place in range(8)]
+    left, places = noise.copy(), []
+    for query in queries:
+        stays = np.concatenate([np.zeros(query), below[: len(below) - query]])  # P[query + noise < bar]
+        places.append(float((left * (1 - stays)).sum()))
+        left = left * stays
+    return np.array([*places, float(left.sum())])
+
+
+def test_a_sparse_vector_is_shown_to_lose_most_of_what_its_law_loses() -> None:
+    """By its law, enumerated. At α = 1e-9 the bound takes off about 0.1 of an event of probability 0.05."""
+    laws = [law_of_sparse_vector(record) for record in (0, 1)]
+    assert [law.sum() for law in laws] == pytest.approx([1.0, 1.0])
+    exact = float(np.abs(np.log(laws[0] / laws[1])).max())
+    found = epsilon_of(largest_epsilon(of_dataset(sparse_vector), [LEARNS], trials=200_000, alpha=1e-9))
+    assert 0.8 * exact < found <= exact
+
+
 def test_the_bound_exceeds_the_true_epsilon_no_more_often_than_alpha_allows() -> None:
-    """At α = 0.05, more wrong bounds than that in 100 runs have probability below 1e-9."""
+    """At α = 0.05, more wrong bounds than that in 200 runs have probability below 1e-9."""
     target, attack = of_dataset(randomized_response(2.0)), Bets((Scenario(PAIR, (ZERO, ONE)),))
-    runs = [epsilon_of(largest_epsilon(target, [attack], trials=300, alpha=0.05, seed=seed)) for seed in range(100)]
-    assert sum(found > math.log(2) for found in runs) <= stats.binom.isf(1e-9, 100, 0.05)
+    runs = [epsilon_of(largest_epsilon(target, [attack], trials=300, alpha=0.05, seed=seed)) for seed in range(200)]
+    assert sum(found > math.log(2) for found in runs) <= stats.binom.isf(1e-9, 200, 0.05)
     assert max(runs) > 0.3
 
 

@@ -16,11 +16,21 @@ from attacklab.auditing.observed_work import (
     with_bits_taken,
     with_time,
 )
+from attacklab.model.errors import TargetError
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind, Target
-from mechanisms.published import two_sided_geometric
+from mechanisms.published import discrete_laplace, two_sided_geometric
 
 LOOPED = Target.noise(lambda answer, trials, _rng: np.full(trials, answer), epsilon=1.0, name="looped")
+
+
+@pytest.mark.parametrize("draws", [0, 1, 2, 3, 1000, 65_537])
+def test_words_drawn_are_counted_from_the_states_alone(draws: int) -> None:
+    rng = np.random.default_rng(11)
+    rng.random(17)
+    before = rng.bit_generator.state
+    rng.random(draws)
+    assert bits_between(before, rng.bit_generator.state) == 64 * draws
 
 
 def test_halves_of_a_word_are_counted_singly() -> None:
@@ -59,6 +69,13 @@ def test_counted_bits_are_fair_and_add_up() -> None:
     assert 0 <= bits.take(np.int64(64)) < 1 << 64  # type: ignore[arg-type] # an integer of another type
     with pytest.raises(ValueError, match="at least 0, not -1"):
         bits.take(-1)
+
+
+def test_a_sampler_of_the_project_runs_on_counted_bits() -> None:
+    bits = CountedBits(np.random.default_rng(5))
+    drawn = [discrete_laplace(Fraction(1), bits) for _ in range(200)]
+    assert {type(noise) for noise in drawn} == {int}
+    assert bits.taken > 200
 
 
 def test_a_release_is_observed_with_the_bits_that_it_draws() -> None:
@@ -119,3 +136,12 @@ def test_both_sides_are_drawn_in_turns_and_in_random_order() -> None:
     assert set(second["output"]) == {0.0}
     assert {frozenset(order[at : at + 2]) for at in range(0, 100, 2)} == {frozenset({0.0, 1.0})}
     assert len({tuple(order[at : at + 2]) for at in range(0, 100, 2)}) == 2
+
+
+def test_a_release_that_raises_is_an_error() -> None:
+    def release(*_: object) -> None:
+        raise RuntimeError("no")
+
+    observed = with_bits_drawn(Target.noise(release, epsilon=1.0))
+    with pytest.raises(TargetError, match="RuntimeError: no"):
+        observed.outputs(0.0, 1, np.random.default_rng(0))

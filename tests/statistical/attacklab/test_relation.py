@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,21 @@ def test_a_claim_without_a_relation_is_judged_on_pairs_of_any() -> None:
     assert {finding.relation for finding in findings} == {None}
 
 
+def test_where_no_pair_is_of_the_claims_relation_the_attack_does_not_apply() -> None:
+    (finding,) = audit(
+        Target.dataset(largest, epsilon=1.0, relation="edge"),
+        [BlackBox(pairs=(NeighbouringPair.records(ZEROS, ZEROS[1:], Relation.ADD_REMOVE),))],
+        trials=10,
+    )
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_the_relation_is_part_of_a_findings_record() -> None:
+    (finding, _) = audit(Target.dataset(largest, epsilon=1.0, relation="substitute"), [Each()], trials=10)
+    assert finding.to_json()["relation"] == "substitute"
+    assert Finding.from_json(finding.to_json()).relation is Relation.SUBSTITUTE
+
+
 def test_a_checkpoint_belongs_to_the_claim_of_one_relation(tmp_path: Path) -> None:
     checkpoint = tmp_path / "kept.jsonl"
     audit(Target.dataset(largest, epsilon=1.0), [Each()], trials=10, checkpoint=checkpoint)
@@ -78,16 +94,25 @@ def test_a_checkpoint_belongs_to_the_claim_of_one_relation(tmp_path: Path) -> No
         audit(Target.dataset(largest, epsilon=1.0, relation="substitute"), [Each()], trials=10, checkpoint=checkpoint)
 
 
-def test_an_unknown_relation_and_one_of_graphs_for_a_mean_are_refused() -> None:
+def test_an_unknown_relation_and_one_of_graphs_for_a_sum_or_mean_are_refused() -> None:
     with pytest.raises(ValueError, match="relation must be one of add-remove, substitute, node, edge, not 'twin'"):
         Target.dataset(largest, epsilon=1.0, relation="twin")
-    with pytest.raises(ValueError, match="relation of a mean target must be add-remove or substitute, not edge"):
-        Target.mean(largest, epsilon=1.0, bounds=BOUNDS, relation="edge")
+    for make, relation in itertools.product((Target.sum, Target.mean), ("twin", Relation.NODE, "edge")):
+        told = "relation must be one of .*, not 'twin'" if relation == "twin" else f"or substitute, not {relation}"
+        with pytest.raises(ValueError, match=told):
+            make(largest, epsilon=1.0, bounds=BOUNDS, relation=relation)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "substitute"])
 @pytest.mark.parametrize(
-    ("attack", "kind"), [(MissingClip(size=16), "sum"), (SpecialValues(), "mean"), (BlackBox(learning=64), "mean")]
+    ("attack", "kind"),
+    [
+        (MissingClip(size=16), "sum"),
+        (MissingClip(size=16), "mean"),
+        (SpecialValues(), "sum"),
+        (SpecialValues(), "mean"),
+        (BlackBox(learning=64), "mean"),
+    ],
 )
 def test_attacks_that_can_make_pairs_of_either_relation_do(relation: str, attack: Any, kind: str) -> None:
     target = getattr(Target, kind)(

@@ -81,7 +81,7 @@ def test_a_broken_target_of_100_000_draws_a_second_is_refuted_within_a_quarter_o
     assert audited[-1].attack.name == "low_bit_laplace"
 
 
-@pytest.mark.parametrize("rate", [100.0, 30_000.0])
+@pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0, 5e6])
 @pytest.mark.parametrize("until_refuted", [True, False])
 def test_an_audit_keeps_to_the_time_and_uses_it(
     monkeypatch: pytest.MonkeyPatch, rate: float, until_refuted: bool
@@ -93,7 +93,14 @@ def test_an_audit_keeps_to_the_time_and_uses_it(
     assert sound.seconds > 30.0 or max(one.trials for one in audited) == STEPS[-1]
 
 
-@pytest.mark.parametrize("rate", [1.0, 100.0])
+def test_a_target_of_fifty_draws_a_second_gets_few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    audited = Slow(50.0, sound=True).audited(monkeypatch, attacks=[ANSWERS, GeneratorSeed()], seconds=60.0)
+    precision, seed = (one.trials for one in audited)
+    assert 100 <= precision <= 500
+    assert 200 <= seed <= 1_000
+
+
+@pytest.mark.parametrize("rate", [1.0, 20.0, 100.0, 1000.0])
 @pytest.mark.parametrize("until_refuted", [True, False])
 def test_an_audit_of_a_slow_target_keeps_to_a_short_time_and_says_what_it_had_no_time_for(
     monkeypatch: pytest.MonkeyPatch, rate: float, until_refuted: bool
@@ -121,12 +128,18 @@ class HeldUp(Slow):
         return super().__call__(answer, trials, rng)
 
 
-@pytest.mark.parametrize("calls", [0, 2])
+@pytest.mark.parametrize("calls", [0, 1, 2])
 def test_first_outputs_that_are_held_up_do_not_end_an_audit(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
     slow = HeldUp(100.0, calls=calls)
     (finding,) = untimed(slow.audited(monkeypatch, attacks=[GeneratorSeed()], seconds=5.0))
     assert finding.verdict is Verdict.NOT_DETECTED
     assert slow.seconds < 1.3 * 5.0
+
+
+def test_a_faster_target_gets_more_trials_up_to_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = [Slow(rate, sound=True).audited(monkeypatch) for rate in (3_000, 30_000, 1e12)]
+    slow, faster, fastest = (max(one.trials for one in audited) for audited in trials)
+    assert slow < faster < fastest == STEPS[-1]
 
 
 def test_what_each_call_costs_is_told_from_what_each_trial_costs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,6 +234,18 @@ def test_attacks_behind_the_one_that_refutes_look_for_nothing_where_that_is_enou
     assert len(probed) == (0 if until_refuted else 1)
 
 
+def test_scenarios_are_looked_for_once() -> None:
+    probed = []
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        if trials == 1:
+            probed.append(answer)
+        return rng.random(trials)
+
+    timed_audit(Target.noise(release, epsilon=1.0), [Never()], trials=5_000, until_refuted=True)
+    assert len(probed) == 1
+
+
 @pytest.mark.parametrize("until_refuted", [True, False])
 def test_a_target_that_fails_is_asked_once_an_attack_and_ends_in_errors(until_refuted: bool) -> None:
     calls = []
@@ -240,3 +265,10 @@ def test_a_target_that_fails_is_asked_once_an_attack_and_ends_in_errors(until_re
 def test_seconds_out_of_range_are_refused(seconds: float) -> None:
     with pytest.raises(ValueError, match="seconds must be finite and greater than 0"):
         timed_audit(Target.noise(laplace, epsilon=1.0), seconds=seconds)
+
+
+@pytest.mark.parametrize("until_refuted", [True, False])
+@pytest.mark.parametrize("trials", [0, -5])
+def test_trials_out_of_range_are_refused(trials: int, until_refuted: bool) -> None:
+    with pytest.raises(ValueError, match="trials must be at least 1"):
+        timed_audit(Target.noise(laplace, epsilon=1.0), [ANSWERS], trials=trials, until_refuted=until_refuted)

@@ -175,8 +175,11 @@ def test_only_a_file_with_an_end_is_read(tmp_path: Path) -> None:
         read_regular(tmp_path / "none.json")
 
 
-@pytest.mark.parametrize(("how", "name"), [(">", "out.txt"), (">>", "/dev/stdout"), ("|cat >", "/proc/self/fd/1")])
+@pytest.mark.parametrize("how", [">", ">>", "|cat >"])
+@pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1", "out.txt"])
 def test_standard_output_by_any_name_gets_the_text_in_its_place(how: str, name: str, tmp_path: Path) -> None:
+    if name == "out.txt" and how.startswith("|"):
+        pytest.skip("the file is not standard output there")
     path = tmp_path / "out.txt"
     path.write_text("before\n" if how == ">>" else "")
     code = (

@@ -144,3 +144,7 @@ def test_a_round_is_drawn_until_it_returns_something_and_false_and_zero_are_some
     assert tape.repeat(even) == 0
     assert tape.call(even) == 2
     assert TapedBits(0, 1).repeat(lambda bits: bool(bits.take(1))) is False
+
+
+def test_words_of_a_tape_are_its_bits_in_order() -> None:
+    assert TapedBits((3 << 64) | 9, 128).words(2).tolist() == [3, 9]

@@ -100,6 +100,13 @@ def test_each_pattern_moves_the_answers_as_it_says(pattern: Pattern, moves: tupl
     assert {tuple(sorted(move)) for move in moved} == {tuple(sorted(move)) for move in both}  # whichever is the one
 
 
+def test_a_domain_of_one_pattern_does_not_hold_pairs_of_another() -> None:
+    domain = Domain(shape=Queries(size=4, patterns=(Pattern.ONE,)))
+    together = NeighbouringPair(np.zeros(4), np.ones(4), None)
+    assert not domain.covers(together)
+    assert Domain(shape=Queries(size=4)).covers(together)
+
+
 @pytest.mark.parametrize(
     ("domain", "inside", "outside"),
     [

@@ -21,6 +21,7 @@ from attacklab.model.files import write_whole
 from attacklab.model.findings import (
     CERTIFICATE,
     EXACT_LAW,
+    FAILURE,
     LONGEST_INPUT_IN_FULL,
     SCHEMA,
     CheckedCertificate,
@@ -194,6 +195,11 @@ def test_a_proof_says_its_scope_and_keeps_it_in_json(scope: Scope, text: str) ->
     assert Finding.from_json(json.loads(to_text(finding.to_json()))) == finding
 
 
+def test_only_a_proof_says_a_scope() -> None:
+    assert replace(CERTIFIED, verdict=Verdict.INCONCLUSIVE).verdict_in_scope == "inconclusive"
+    assert str(BARE) == "t: a: not applicable: not this kind"
+
+
 def test_an_older_proof_by_exact_laws_was_of_one_pair() -> None:
     old = {**BARE.to_json(), "attack": EXACT_LAW, "verdict": "proved"}
     del old["scope"], old["certificate"]
@@ -201,6 +207,12 @@ def test_an_older_proof_by_exact_laws_was_of_one_pair() -> None:
     assert Finding.from_json({**old, "attack": "a", "verdict": "not detected"}).scope is None
     del old["laws"], old["flaw"], old["severity"]
     assert Finding.from_json({**old, "attack": "a"}) == replace(BARE, verdict=Verdict.PROVED)
+
+
+def test_an_older_record_without_a_newer_field_still_loads() -> None:
+    data = FULL.to_json()
+    del data["laws"]
+    assert Finding.from_json(data) == FULL
 
 
 MALFORMED: dict[str, list[Any]] = {
@@ -216,11 +228,12 @@ MALFORMED: dict[str, list[Any]] = {
 
 
 def test_malformed_unknown_and_missing_fields_are_refused() -> None:
-    full = CERTIFIED.to_json()
+    full = FULL.to_json()
     for field, values in MALFORMED.items():
+        told = {"surprise": "unknown fields surprise$", "scope": "not a finding"}.get(field, ".")
         for value in values:
-            with pytest.raises(ValueError, match="unknown fields surprise$" if field == "surprise" else "."):
-                Finding.from_json({**full, field: value})
+            with pytest.raises(ValueError, match=told):
+                Finding.from_json({**(CERTIFIED.to_json() if field == "scope" else full), field: value})
     for missing in ("target", "verdict", "claim"):
         with pytest.raises(ValueError, match=missing):
             Finding.from_json({name: value for name, value in full.items() if name != missing})
@@ -287,3 +300,10 @@ def test_bounds_in_text_are_no_closer_than_they_are_and_at_most_a_last_digit_fur
 def test_a_bound_of_few_digits_is_written_as_it_is() -> None:
     assert (lower_text(0.5), upper_text(0.5), lower_text(1.0, 12), lower_text(math.inf)) == ("0.5", "0.5", "1", "inf")
     assert (lower_text(1.2399), upper_text(1.2301)) == ("1.23", "1.24")
+
+
+def test_the_flaw_of_a_finding_is_kept_and_older_records_have_none() -> None:
+    shown = replace(FULL, flaw=FAILURE, verdict=Verdict.UNTESTABLE)
+    assert Finding.from_json(shown.to_json()) == shown
+    older = {name: value for name, value in FULL.to_json().items() if name != "flaw"}
+    assert Finding.from_json(older).flaw == ""

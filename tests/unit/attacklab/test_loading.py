@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Ren
 from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.loading import claim_of, load_function, load_target, targets_of
 from attacklab.model.random_bits import TapedBits
-from attacklab.model.targets import Kind
+from attacklab.model.targets import Kind, Target
 
 SOURCE = '''
 from __future__ import annotations
@@ -66,7 +67,9 @@ def clean_modules(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_name_may_be_a_target_a_maker_of_one_or_a_release_function(place: str) -> None:
-    assert load_target(f"{place}:target").claim == PrivacyClaim(0.5)
+    target = load_target(f"{place}:target")
+    assert isinstance(target, Target)
+    assert (target.claim, target.name) == (PrivacyClaim(0.5), "noisy")
     assert load_target(f"{place}:made").claim == PrivacyClaim(0.25)
     made = load_target(f"{place}:made", epsilon=2.0, sensitivity=3.0)
     assert (made.claim.epsilon, made.sensitivity) == (2.0, 3.0)
@@ -244,3 +247,12 @@ def test_rdp_is_orders_with_their_bounds(rdp: Any) -> None:
     with pytest.raises(UsageTypeError, match=r"^rdp must be \{alpha: epsilon\} or pairs \(alpha, epsilon\), not "):
         claim_of("rdp", rdp)
     assert claim_of("rdp", {3: 1.0}) == claim_of("rdp", [(3, 1.0)]) == Renyi(3, 1.0)
+
+
+def test_a_file_that_names_a_distribution_which_is_not_installed_is_told_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "adapter.py"
+    file.write_text(f"{SOURCE}DISTRIBUTION = 'no-such-distribution'\n")
+    with pytest.raises(
+        ValueError, match=f"^no-such-distribution is not installed in {re.escape(sys.prefix)}; install it$"
+    ):
+        load_target(f"{file}:made")

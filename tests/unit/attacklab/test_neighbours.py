@@ -31,13 +31,13 @@ def within(first: float, second: float, sensitivity: float) -> bool:
 
 
 @given(finite, finite, positive)
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=300)
 def test_answers_are_compared_exactly(first: float, second: float, sensitivity: float) -> None:
     assert accepted(first, second, sensitivity) == within(first, second, sensitivity)
 
 
 @given(st.floats(-1e18, 1e18), st.floats(1e-18, 1e18), st.integers(-3, 3), st.booleans())
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=1000)
 def test_answers_a_few_units_in_the_last_place_around_the_sensitivity_are_compared_exactly(
     first: float, sensitivity: float, steps: int, upwards: bool
 ) -> None:
@@ -46,6 +46,13 @@ def test_answers_a_few_units_in_the_last_place_around_the_sensitivity_are_compar
         second = math.nextafter(second, math.copysign(math.inf, steps))
     assert accepted(first, second, sensitivity) == within(first, second, sensitivity)
     assert accepted(second, first, sensitivity) == within(first, second, sensitivity)
+
+
+def test_a_difference_that_only_rounds_to_the_sensitivity_is_refused() -> None:
+    first, second = -(2.0**-54), 1.0
+    assert second - first == 1.0
+    assert not accepted(first, second, 1.0)
+    assert accepted(-first, second, 1.0)
 
 
 def test_a_difference_that_overflows_is_refused_without_a_warning() -> None:

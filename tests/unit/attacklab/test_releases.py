@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from attacklab import Target, one_by_one
 from attacklab.model.errors import TargetError, UsageError, UsageTypeError
 from attacklab.model.loading import load_target, made_target
+from attacklab.model.releases import OneByOne, as_release
 from attacklab.model.targets import Kind
 
 RNG = np.random.default_rng(1)
@@ -71,6 +73,16 @@ def test_a_bound_method_is_called_once_a_trial_and_names_the_release() -> None:
     assert set(outputs) == {-0.5, 0.5, 1.5}
 
 
+def test_each_call_has_an_input_of_its_own() -> None:
+    target = Target.dataset(one_by_one(Rounding().in_place), epsilon=1.0)
+    assert target.outputs([1.0, 2.0], 3, RNG).tolist() == [3.0, 3.0, 3.0]
+
+
+def test_it_can_be_sent_to_a_worker() -> None:
+    again = pickle.loads(pickle.dumps(one_by_one(Rounding().randomise)))  # noqa: S301 - our own
+    assert len(again(0.0, 5, RNG)) == 5
+
+
 @pytest.mark.parametrize("wrong", [lambda: 1, lambda one, two: one + two, 3])
 def test_a_function_of_another_signature_is_told_with_the_right_one(wrong: Any) -> None:
     told = r"one_by_one (calls <lambda>\(value\), but|takes a function of one value, not 3)"
@@ -121,3 +133,11 @@ MISFITS = [
 def test_a_name_or_a_method_that_does_not_fit_is_told(name: str, message: str, file: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_target(f"{file}:{name}", **KIND).outputs(0.0, 1, RNG)
+
+
+def test_a_release_is_left_as_it_is() -> None:
+    def release(input_: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return input_ + rng.laplace(size=trials)
+
+    assert as_release(release) is release
+    assert isinstance(as_release(Rounding().randomise), OneByOne)

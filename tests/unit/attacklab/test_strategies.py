@@ -6,6 +6,7 @@ import builtins
 import importlib
 import math
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -23,16 +24,20 @@ BOUNDS = (-1.0, 100.0)
 LEAST_NORMAL = 2.0**-1022
 
 
+AWKWARD: dict[str, Callable[[float], bool]] = {
+    "negative zero": lambda y: y == 0 and math.copysign(1, y) < 0,
+    "subnormal": lambda y: 0 < abs(y) < LEAST_NORMAL,
+    "power of two": lambda y: y > 16 and math.frexp(y)[0] == 0.5,
+    "next below one": lambda y: y > 16 and math.frexp(math.nextafter(y, math.inf))[0] == 0.5,
+    "next above one": lambda y: y > 16 and math.frexp(math.nextafter(y, 0.0))[0] == 0.5,
+    "huge": lambda y: abs(y) > 1e300,
+    "small whole number": lambda y: y in range(1, 17),
+}
+
+
 def test_awkward_floats_are_among_those_that_are_drawn() -> None:
     values = strategies._landmarks()
-    for name, is_awkward in (
-        ("negative zero", lambda y: y == 0 and math.copysign(1, y) < 0),
-        ("subnormal", lambda y: 0 < abs(y) < LEAST_NORMAL),
-        ("power of two", lambda y: y > 16 and math.frexp(y)[0] == 0.5),
-        ("next below one", lambda y: y > 16 and math.frexp(math.nextafter(y, math.inf))[0] == 0.5),
-        ("next above one", lambda y: y > 16 and math.frexp(math.nextafter(y, 0.0))[0] == 0.5),
-        ("huge", lambda y: abs(y) > 1e300),
-    ):
+    for name, is_awkward in AWKWARD.items():
         assert any(map(is_awkward, values)), name
     drawn = strategies.drawn(strategies.floats(), 300, seed=1)
     assert sum(value in values for value in drawn) > 30
@@ -106,6 +111,23 @@ def test_the_pairs_of_a_target_fit_its_kind(target: Target, relation: Relation |
     pairs = strategies.drawn(strategies.neighbouring_pairs(target), 20, seed=0)
     assert len(pairs) == 20
     assert {pair.relation for pair in pairs} == {relation}
+
+
+def test_the_relation_of_records_can_be_chosen() -> None:
+    target = Target.sum(naive_laplace_numpy, bounds=BOUNDS, epsilon=1.0)
+    (pair, *_) = strategies.drawn(strategies.neighbouring_pairs(target, Relation.SUBSTITUTE), 5, seed=0)
+    assert pair.relation is Relation.SUBSTITUTE
+    claimed = Target.sum(naive_laplace_numpy, bounds=BOUNDS, epsilon=1.0, relation="substitute")
+    drawn = strategies.drawn(strategies.neighbouring_pairs(claimed), 5, seed=0)
+    assert {pair.relation for pair in drawn} == {Relation.SUBSTITUTE}
+
+
+def test_the_same_seed_draws_the_same_values() -> None:
+    def seen(seed: int) -> list[str]:
+        return [repr(pair) for pair in strategies.drawn(strategies.pairs_of_utilities(), 10, seed=seed)]
+
+    assert seen(4) == seen(4)
+    assert seen(4) != seen(5)
 
 
 def test_failures_shrink_to_the_simplest_pair() -> None:
