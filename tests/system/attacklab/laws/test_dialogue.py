@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from gmpy2 import mpq
 
-from attacklab.laws import Law, LawError, Limits, NeverEnds, NotDeterministic
+from attacklab.laws import Law, LawError, Limits, NeverEnds, NotDeterministic, Progress
 from attacklab.laws.dialogue import Dialogue
 from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.external_program import outcome
@@ -108,6 +108,13 @@ def test_numbers_may_have_hundreds_of_digits() -> None:
     assert law_of(program, unresolved=0).mass(1) == mpq(1, 10**900)
 
 
+def test_a_program_that_draws_nothing_has_one_outcome() -> None:
+    def program(input_: int) -> Lines:
+        yield f"output {input_}"
+
+    assert law_of(program, 7) == Law({7: 1})
+
+
 def test_outputs_are_told_apart_by_their_bits_and_not_by_their_text() -> None:
     def program(_: int) -> Lines:
         words = ["0x0p+0", "-0x0p+0", "0x1.8p+1", "0x1.80p+1", "nan", "-inf", "null", "true 1", ""]
@@ -182,6 +189,12 @@ def test_what_was_found_is_run_again_in_other_processes() -> None:
     program = stateless(three)
     Dialogue(program).law(0)
     assert program.processes >= 2 * 4
+
+
+def test_progress_is_reported_from_the_first_run() -> None:
+    seen: list[Progress] = []
+    Dialogue(stateless(three)).law(0, progress=seen.append)
+    assert seen[0].runs == 1
 
 
 def test_a_search_that_runs_out_of_runs_or_time_leaves_mass_open() -> None:
@@ -278,6 +291,17 @@ def changes_after_23_rejections(_: int) -> Lines:
     yield f"output {drawn + (tries == 23)}"
 
 
+def accepts_anything_at_last(_: int) -> Lines:
+    for tries in range(41):
+        yield "begin round half"
+        drawn = yield "take 3"
+        if drawn < 4 or tries == 40:
+            break
+        yield "end round rejected"
+    yield f"end round accepted {drawn}"
+    yield f"output {drawn}"
+
+
 def names_too_few_arguments(_: int) -> Lines:
     total = 0
     for scale in (2, 3):
@@ -352,8 +376,10 @@ def clamps_a_rare_value_the_second_time(_: int) -> Lines:
         keeps_state_between_rounds,
         counts_its_rejections,
         pytest.param(gives_up(3), id="gives_up_after_3"),
+        pytest.param(gives_up(20), id="gives_up_after_20"),
         pytest.param(gives_up(70), id="gives_up_after_70"),
         changes_after_23_rejections,
+        accepts_anything_at_last,
         names_too_few_arguments,
         answers_differ_within_equal_names,
         uses_more_than_it_ended_with,
@@ -544,30 +570,40 @@ def says(*lines: str) -> Callable[[int], Lines]:
     ("lines", "message"),
     [
         (["flip 3"], "write one line of the protocol: take K"),
+        (["take"], "write one line of the protocol: take K"),
         ([""], "words of printable ASCII"),
+        (["take  3"], "words of printable ASCII"),
+        (["tåke 3"], "words of printable ASCII"),
         (["take 3\r"], "words of printable ASCII"),
         (["x" * 70_000], "at most 65536 characters"),
+        (["take 18446744073709551616"], "at most 64 bits"),
         (["take 65"], "at most 64 bits"),
+        (["take -1"], "not a decimal integer"),
         (["take 0x10"], "not a decimal integer"),
         (["coin 1 " + "9" * 1001], "at most 1000 digits"),
         (["take 17"], "ask for a coin, or for fewer bits"),
         (["below 65537"], "ask for a coin, or for fewer bits"),
         (["below 0"], "no integer below 0"),
         (["coin 3 2"], "0 <= N <= D"),
+        (["coin 0 0"], "0 <= N <= D"),
+        (["begin loop x"], "write one line of the protocol: take K"),
+        (["begin call"], "write one line of the protocol: take K"),
         (["end call 3"], "outside any call or round"),
         (["begin round x", "end call"], "inside 'begin round x'"),
         (["begin call x", "end round rejected"], "inside 'begin call x'"),
+        (["begin call x"], "inside 'begin call x'"),
         (["begin round x", "end round rejected", "begin round y"], "must begin the same round again"),
         (["begin round x", "end round rejected"], "must begin the same round again"),
         (["begin call x", "begin call x"], "lies within itself"),
         ([f"begin call {depth}" for depth in range(99)], "lies within 50 calls and rounds"),
+        (["output 1.5"], "not an output"),
         (["output -0"], "not an output"),
+        (["output 007"], "not an output"),
         (["output 0x1.00000000000001p+0"], "not an output"),
         (["output 0x1p-1075"], "not a binary64 number"),
+        (["output 0x1p+1024"], "not a binary64 number"),
         (['{"outputs": [1]}'], "an answer for `audit`"),
         (["error the log of 0"], "the program says that it failed: the log of 0"),
-        (["coin 0 0"], "0 <= N <= D"),
-        (["begin call x"], "inside 'begin call x'"),
     ],
 )
 def test_a_program_that_departs_from_the_protocol_is_refused_in_one_line(lines: list[str], message: str) -> None:

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacklab.laws import (
+    Bounds,
     LawError,
     Limits,
     NeverEnds,
@@ -38,7 +40,7 @@ from attacklab.laws import (
 from attacklab.model.random_bits import SeededBits, TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.exponential.exact import exact_exponential
-from mechanisms.published import discrete_laplace
+from mechanisms.published import discrete_gaussian, discrete_laplace
 from mechanisms.randomness import RandomBits
 
 
@@ -112,7 +114,7 @@ def play_round(tree: Any, bits: RandomBits) -> int | None:
                 node = odd if bits.call(play, other) % 2 else even
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(trees)
 def test_the_law_of_any_sampler_agrees_with_all_strings_of_ten_bits(tree: Any) -> None:
     try:
@@ -232,6 +234,13 @@ def test_words_are_arrays_of_64_bits() -> None:
     assert law.unresolved > Fraction(99, 100)
 
 
+def test_a_loop_within_a_run_is_rejected_by_itself() -> None:
+    def outer(bits: RandomBits) -> tuple[int, int]:
+        return (bits.take(1), bits.call(uniform_below, 3))
+
+    assert set(enumerate_law(outer).masses.values()) == {mpq(1, 6)}
+
+
 def test_bernoulli_exp_encloses_its_probability_to_2_to_the_minus_60() -> None:
     for gamma in (Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(0.1)):
         law = enumerate_law(bernoulli_exp, gamma)
@@ -242,9 +251,34 @@ def test_bernoulli_exp_encloses_its_probability_to_2_to_the_minus_60() -> None:
         assert law.unresolved <= Fraction(1, 2**60)
 
 
-def test_the_base_e_exponential_mechanism_over_8_outcomes_is_ideal_within_2_to_the_minus_60() -> None:
-    law = enumerate_law(exact_exponential(epsilon=1).release, tuple(range(8)))
-    assert deviation(law, normalised({u: exp_bounds(Fraction(u, 2)) for u in range(8)})).upper <= Fraction(1, 2**60)
+def ideal_two_sided(weight: Callable[[int], Bounds], reach: int, rest: Any) -> Any:
+    return normalised({n: weight(abs(n)) for n in range(-reach, reach + 1)}, rest=rest)
+
+
+def test_discrete_laplace_of_scale_10_is_ideal_within_2_to_the_minus_60() -> None:
+    start = time.process_time()
+    law = enumerate_law(discrete_laplace, Fraction(10))
+    assert time.process_time() - start < 10
+    reach = 1000
+    tail = 2 * exp_bounds(Fraction(-reach - 1, 10)).upper / (1 - exp_bounds(Fraction(-1, 10)).upper)
+    ideal = ideal_two_sided(lambda n: exp_bounds(Fraction(-n, 10)), reach, tail)
+    assert deviation(law, ideal).upper <= Fraction(1, 2**60)
+
+
+def test_the_discrete_gaussian_is_ideal_within_2_to_the_minus_60() -> None:
+    variance = Fraction(9, 4)
+    law = enumerate_law(discrete_gaussian, variance)
+    reach = 20 * math.isqrt(math.ceil(variance))
+    tail = exp_bounds(-(reach**2) / (2 * variance)).upper  # terms beyond it fall by more than e^-2 each
+    ideal = ideal_two_sided(lambda n: exp_bounds(-n * n / (2 * variance)), reach, tail)
+    assert deviation(law, ideal).upper <= Fraction(1, 2**60)
+
+
+def test_the_base_e_exponential_mechanism_over_50_outcomes_is_ideal_within_2_to_the_minus_60() -> None:
+    start = time.process_time()
+    law = enumerate_law(exact_exponential(epsilon=1).release, tuple(range(50)))
+    assert time.process_time() - start < 10
+    assert deviation(law, normalised({u: exp_bounds(Fraction(u, 2)) for u in range(50)})).upper <= Fraction(1, 2**60)
 
 
 @pytest.mark.parametrize(
@@ -425,6 +459,19 @@ def test_a_sampler_that_never_ends_is_named(sampler: Callable[[RandomBits], Any]
         enumerate_law(sampler, limits=Limits(runs=500, draws=1_000))
 
 
+class AlwaysRejects:
+    def __call__(self, bits: RandomBits) -> None:
+        always_rejects(bits)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "name"), [(partial(always_rejects), "always_rejects"), (AlwaysRejects(), "AlwaysRejects")]
+)
+def test_a_message_names_a_sampler_without_its_place_in_memory(sampler: Callable[..., Any], name: str) -> None:
+    with pytest.raises(NeverEnds, match=f"^{name} gave no outcome"):
+        enumerate_law(sampler, limits=Limits(runs=500, draws=1_000))
+
+
 def geometric_by_recursion(limit: int, bits: RandomBits) -> int:
     return 1 + bits.call(geometric_by_recursion, limit) if bits.take(1) and limit else 0
 
@@ -485,6 +532,16 @@ def test_a_sampler_that_handles_every_exception_does_not_disturb_the_enumeration
             return -1
 
     assert dict(enumerate_law(swallows).masses) == dict.fromkeys(range(3), Fraction(1, 3))
+
+
+def test_a_failure_can_be_an_outcome() -> None:
+    def caught(bits: RandomBits) -> float | str:
+        try:
+            return 1 / bits.take(1)
+        except ZeroDivisionError as error:
+            return type(error).__name__
+
+    assert dict(enumerate_law(caught).masses) == {1: Fraction(1, 2), "ZeroDivisionError": Fraction(1, 2)}
 
 
 def test_an_outcome_uniform_over_too_many_values_is_refused() -> None:

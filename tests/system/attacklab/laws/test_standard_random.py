@@ -27,7 +27,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from attacklab.laws import Law, SamplerFailed, enumerate_law
+from attacklab.laws import Law, Limits, SamplerFailed, enumerate_law
 from attacklab.laws.proof import prove
 from attacklab.laws.standard_random import (
     StandardRandom,
@@ -138,9 +138,10 @@ def test_comparisons_split_where_those_of_plain_floats_do(
     assert law.mass(first) == Fraction(cut, HALF_OPEN)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("ufunc", REFLECTED)
-def test_arrays_are_compared_element_by_element(ufunc: Any) -> None:
-    thresholds = np.array([0.25, 0.75, 1 / 3], dtype=np.float32)
+def test_arrays_are_compared_element_by_element(ufunc: Any, dtype: Any) -> None:
+    thresholds = np.array([0.25, 0.75, 1 / 3], dtype=dtype)
     inner = sorted(math.ceil(Fraction(float(p)) * HALF_OPEN) for p in thresholds)
     points = [0, HALF_OPEN - 1, *(k + shift for k in inner for shift in (-1, 0, 1))]
     for compared in (
@@ -207,6 +208,13 @@ def shuffled(rng: Any, items: str) -> tuple[str, ...]:
     letters = list(items)
     rng.shuffle(letters)
     return tuple(letters)
+
+
+def test_a_comparison_of_a_wide_integer_takes_few_runs() -> None:
+    law = enumerate_law(
+        passing_random(lambda rng: rng.randrange(10**30) < 3), limits=Limits(unresolved=Fraction(0), runs=8)
+    )
+    assert law.mass(True) == Fraction(3, 10**30)
 
 
 @pytest.mark.parametrize("weights", [None, [1, 2, 3], [0.1, 0.0, 0.7], [5, 1, 0]])
@@ -398,7 +406,7 @@ def test_code_that_handles_every_exception_is_refused_all_the_same() -> None:
 
 OWN = random.SystemRandom()
 FROM_RANDOM = (random.choice, random.shuffle, random.randint)
-FROM_SECRETS = (secrets.choice,)
+FROM_SECRETS = (secrets.choice, secrets.randbelow, secrets.token_bytes)
 
 
 def arranged() -> tuple[int, ...]:
@@ -412,18 +420,25 @@ def arranged() -> tuple[int, ...]:
     [
         (lambda: random.random() < 0.5, [False, True]),
         (lambda: random.getrandbits(2), range(4)),
+        (lambda: random.sample(range(3), 1)[0], range(3)),
+        (lambda: random.randbytes(1)[0] % 4, range(4)),
         (lambda: random.choices("ab")[0], "ab"),
         (lambda: secrets.randbelow(3), range(3)),
         (lambda: secrets.randbits(2), range(4)),
         (lambda: secrets.choice("abc"), "abc"),
         (lambda: secrets.token_bytes(1)[0] // 64, range(4)),
+        (lambda: secrets.token_hex(1)[0], "0123456789abcdef"),
         (lambda: secrets.SystemRandom().random() < 0.5, [False, True]),
         (lambda: random.SystemRandom().choice("abc"), "abc"),
         (lambda: OWN.random() < 0.5, [False, True]),
+        (lambda: OWN.randrange(5), range(5)),
+        (lambda: OWN.getrandbits(1), range(2)),
         (lambda: FROM_RANDOM[0]("abc"), "abc"),
         (arranged, list(itertools.permutations((1, 2, 3)))),
         (lambda: FROM_RANDOM[2](1, 6), range(1, 7)),
         (lambda: FROM_SECRETS[0]("abc"), "abc"),
+        (lambda: FROM_SECRETS[1](3), range(3)),
+        (lambda: FROM_SECRETS[2](1)[0] // 128, range(2)),
     ],
 )
 def test_functions_of_random_and_secrets_have_their_laws(function: Sampler, outcomes: Any) -> None:
