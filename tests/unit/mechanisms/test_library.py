@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from mechanisms import entropy
+from attacklab.auditing.flaws import catalogue
+from mechanisms import entropy, library
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
 from mechanisms.entropy import SeededBits, SystemBits
 from mechanisms.library import (
@@ -213,6 +215,14 @@ def test_the_accuracy_is_the_least_width_that_keeps_the_probability(
 
         assert beyond(int(steps)) <= outside
         assert steps == 0 or beyond(int(steps) - 1) > outside
+
+
+def test_each_line_that_the_catalogue_of_flaws_names_releases_something() -> None:
+    data = {"answer": 1.5, "utilities": [1.0, 2.0], "records": [0.5, 1.0]}
+    lines = [line for flaw in catalogue().values() for line in re.findall("with exactdp: `(.*)`$", flaw.repair)]
+    assert len(lines) == 12
+    for line in lines:
+        assert eval(line, vars(library) | data) is not None  # noqa: S307 - our own
 
 
 def test_methods_without_a_meaning_are_not_there() -> None:
