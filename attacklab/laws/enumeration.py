@@ -287,7 +287,7 @@ class _Explorer:
         if not self._sought:
             self._played = kept
             self._report(frontier, masses, name)
-        return masses.found(target / _ROUNDING)
+        return masses.law(target / _ROUNDING)
 
     def _finder(self, closer: Any) -> Find:
         """What finds the laws of called samplers, with at most `closer` unresolved, once for each key."""
@@ -417,7 +417,7 @@ class _Masses:
             leaves.append(leaf)
         self._resolved[outcome] = value, known + mass, leaves
 
-    def found(self, grain: Any) -> Found:
+    def law(self, grain: Any) -> Found:
         """The law, heaviest value first; if it is not closed, in multiples of `grain` (0: exact)."""
         outcomes = sorted(self._resolved, key=lambda outcome: -self._resolved[outcome][1])
         values = tuple(self._resolved[outcome][0] for outcome in outcomes)
