@@ -36,7 +36,7 @@ def calibrate(
 
 
 def _finding(about: Quantity, function: Callable[..., object], name: str, arguments: Arguments) -> CalibrationFinding:
-    def found(
+    def finding(
         verdict: Verdict, reason: str, returned: float | None = None, bound: Interval | None = None
     ) -> CalibrationFinding:
         return CalibrationFinding(
@@ -54,19 +54,19 @@ def _finding(about: Quantity, function: Callable[..., object], name: str, argume
     except LabFault:
         raise
     except ValueError as error:
-        return found(Verdict.NOT_APPLICABLE, f"the formula refused these arguments: {in_one_line(error)}")
+        return finding(Verdict.NOT_APPLICABLE, f"the formula refused these arguments: {in_one_line(error)}")
     except Exception as error:
-        return found(Verdict.ERROR, f"the formula raised {in_one_line(error)}; make it refuse with a ValueError")
+        return finding(Verdict.ERROR, f"the formula raised {in_one_line(error)}; make it refuse with a ValueError")
     number = _double(answer)
     if number is None:
         shown = "NaN" if isinstance(answer, Real) and answer != answer else described(answer)
-        return found(Verdict.ERROR, f"the formula returned {shown}; it must return one double")
+        return finding(Verdict.ERROR, f"the formula returned {shown}; it must return one double")
     exact = about.bound(arguments)
     for bound in (exact + 0, exact):  # as short as decides
         verdict, reason = _judged(about, number, bound)
         if verdict is not Verdict.INCONCLUSIVE:
             break
-    return found(verdict, reason, number, bound)
+    return finding(verdict, reason, number, bound)
 
 
 def _double(answer: object) -> float | None:
