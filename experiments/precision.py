@@ -131,8 +131,7 @@ def _grids_panel(data: dict[str, Any]) -> Panel:
 
 def _by_epsilon(data: dict[str, Any], make: Maker) -> list[list[Finding]]:
     """The findings of a target, a list of both pairs for each ε."""
-    findings = curves.findings_of(data, make.__name__)
-    epsilons = data["measured"]["epsilons"]
+    findings, epsilons = curves.findings_of(data, make.__name__), data["measured"]["epsilons"]
     return [[finding for finding in findings if curves.claimed_epsilon(finding) == epsilon] for epsilon in epsilons]
 
 

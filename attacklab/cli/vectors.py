@@ -65,8 +65,7 @@ def command(
         findings = list(check(read, asked, Budget(trials, alpha, seed)))
     finally:
         asked.close()
-    listed = [finding.to_json() for finding in findings]
-    text = to_text({"schema": SCHEMA, "environment": environment(), "findings": listed})
+    text = to_text({"schema": SCHEMA, "environment": environment(), "findings": [*map(CaseFinding.to_json, findings)]})
     written.leave(text, lambda: _print(findings))
     cases = sum(file["cases"] for file in read)
     if left := cases - len(findings):

@@ -93,10 +93,9 @@ def load_function(spec: str) -> Callable[..., Any]:
         ValueError: the name cannot be found or cannot be called; the message says what to write instead.
     """
     place, name = place_and_name(spec)
-    value = _member(_module(place), name, spec)
-    if not callable(value):
-        raise UsageError(f"{spec} is {described(value)}, not a function; name one that {place} defines")
-    function: Callable[..., Any] = value
+    function: Callable[..., Any] = _member(_module(place), name, spec)
+    if not callable(function):
+        raise UsageError(f"{spec} is {described(function)}, not a function; name one that {place} defines")
     return function
 
 
@@ -326,25 +325,7 @@ def _described(description: dict[str, Any], spec: str, name: str) -> Target:
 
 def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
-        path = Path(place)
-        if not path.is_file():
-            raise UsageError(f"there is no file {place}; check the path")
-        module_spec = importlib.util.spec_from_file_location(path.stem, path)
-        if module_spec is None or module_spec.loader is None:
-            raise UsageError(f"{place} is not a Python file: its name must end in .py")
-        module = importlib.util.module_from_spec(module_spec)
-        sys.modules.setdefault(path.stem, module)
-        for folder in (str(path.parent.resolve()), str(Path.cwd())):  # last, so that they hide no installed module
-            if folder not in sys.path:
-                sys.path.append(folder)
-        with _told(f"{place} cannot be loaded: "):
-            try:
-                module_spec.loader.exec_module(module)
-            except BaseException:
-                if sys.modules.get(path.stem) is module:
-                    del sys.modules[path.stem]
-                raise
-        return module
+        return _module_of_file(Path(place), place)
     if Path(place).is_file():
         raise UsageError(f"{place} is not a Python file: its name must end in .py")
     if str(Path.cwd()) not in sys.path:
@@ -353,17 +334,32 @@ def _module(place: str) -> ModuleType:
         return importlib.import_module(place)
 
 
+def _module_of_file(path: Path, place: str) -> ModuleType:
+    if not path.is_file():
+        raise UsageError(f"there is no file {place}; check the path")
+    module_spec = importlib.util.spec_from_file_location(path.stem, path)
+    if module_spec is None or module_spec.loader is None:
+        raise UsageError(f"{place} is not a Python file: its name must end in .py")
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules.setdefault(path.stem, module)
+    for folder in (str(path.parent.resolve()), str(Path.cwd())):  # last, so that they hide no installed module
+        if folder not in sys.path:
+            sys.path.append(folder)
+    with _told(f"{place} cannot be loaded: "):
+        try:
+            module_spec.loader.exec_module(module)
+        except BaseException:
+            if sys.modules.get(path.stem) is module:
+                del sys.modules[path.stem]
+            raise
+    return module
+
+
 def _targets_in(module: ModuleType) -> list[str]:
-    exported = getattr(module, "__all__", None)
-    return [
-        name
-        for name, value in vars(module).items()
-        if isinstance(value, Target)
-        or (
-            inspect.isfunction(value)
-            and (name in exported if exported else value.__module__ == module.__name__ and not name.startswith("_"))
-        )
-    ]
+    functions = {name: value.__module__ for name, value in vars(module).items() if inspect.isfunction(value)}
+    own = [name for name, home in functions.items() if home == module.__name__ and not name.startswith("_")]
+    offered = functions.keys() & set(getattr(module, "__all__", None) or own)
+    return [name for name, value in vars(module).items() if isinstance(value, Target) or name in offered]
 
 
 def _version(module: ModuleType) -> str:

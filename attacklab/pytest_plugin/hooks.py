@@ -328,28 +328,27 @@ def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str
     from attacklab.model.targets import Kind, Target
 
     marker = item.get_closest_marker(CLAIM)
-    arguments = dict(marker.kwargs) if marker else {}
-    relation = arguments.pop("relation", None)
-    if isinstance(arguments.get("domain"), str):
-        arguments["domain"] = domain_from_text(arguments["domain"])
+    mark = dict(marker.kwargs) if marker else {}
+    relation = mark.pop("relation", None)
+    if isinstance(mark.get("domain"), str):
+        mark["domain"] = domain_from_text(mark["domain"])
     if isinstance(target, Target):
-        declared = {name: arguments.pop(name) for name in DECLARATIONS if name in arguments}
+        declared = {name: mark.pop(name) for name in DECLARATIONS if name in mark}
         target = replace(target, **declared)
-        if arguments:
-            names = ", ".join(arguments)
-            raise UsageTypeError(f"{CLAIM} gives {names}, but {target.name} has its own claim; leave one out")
+        if mark:
+            raise UsageTypeError(f"{CLAIM} gives {', '.join(mark)}, but {target.name} has its own claim; leave one out")
         if relation is not None and target.relation not in (None, relation):
             raise UsageTypeError(f"{CLAIM} gives {relation}, but {target.name} claims for {target.relation} neighbours")
         return target if relation is None else replace(target, relation=relation)
     if not callable(target):
         function = "release function" if fixture == FIXTURE else "sampler"
         raise UsageTypeError(f"{fixture} takes a Target or a {function}, not {target!r}")
-    named = next((name for name in KINDS_OF_CLAIM if name in arguments), None)
+    named = next((name for name in KINDS_OF_CLAIM if name in mark), None)
     if named is None:
         raise UsageTypeError(f"a function needs a claim; mark the test {CLAIM}(epsilon=...), or pass a Target")
     if named in CLAIM_PARAMETERS:
-        arguments["claim"] = claim_of(named, arguments.pop(named))
-    return replace(made_target(Kind(arguments.pop("kind", Kind.NOISE)), target, **arguments), relation=relation)
+        mark["claim"] = claim_of(named, mark.pop(named))
+    return replace(made_target(Kind(mark.pop("kind", Kind.NOISE)), target, **mark), relation=relation)
 
 
 def _registered(names: Sequence[str]) -> tuple[Attack, ...]:

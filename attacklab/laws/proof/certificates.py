@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import subprocess
 import sys
@@ -267,33 +268,40 @@ def implies(stated: Any, claim: Claim) -> bool:
 
 
 def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
-    def number(name: str) -> Fraction:
-        return _rational(stated[name])
-
-    kind: str = stated["is"]
     if isinstance(claim, PrivacyClaim | Profile):
         wanted = claim.pairs if isinstance(claim, Profile) else ((claim.epsilon, claim.delta),)
         points = [
             (_rational(point["epsilon"]), _rational(point["delta"]))
-            for point in (stated["points"] if kind == "ProfileDP" else [stated])
+            for point in (stated["points"] if stated["is"] == "ProfileDP" else [stated])
             if point["is"] == "ApproximateDP"
         ]
         return all(any(e <= Fraction(epsilon) and d <= Fraction(delta) for e, d in points) for epsilon, delta in wanted)
     if isinstance(claim, GaussianDP):
-        return kind == "GaussianDP" and number("mu_squared") <= Fraction(claim.mu) ** 2
-    is_pure = kind == "ApproximateDP" and number("delta") == 0
-    rho = number("epsilon") ** 2 / 2 if is_pure else number("rho") if kind == "ZeroConcentratedDP" else None
+        return stated["is"] == "GaussianDP" and _rational(stated["mu_squared"]) <= Fraction(claim.mu) ** 2
     if isinstance(claim, ZeroConcentrated):
-        return rho is not None and rho <= Fraction(claim.rho)
-    if not isinstance(claim, Renyi):
-        return False
-    most = number("epsilon") if is_pure or kind == "RenyiDP" else None
-    order = number("alpha") if kind == "RenyiDP" else None
-    return all(
-        (rho is not None and Fraction(alpha) * rho <= Fraction(bound))
-        or (most is not None and most <= Fraction(bound) and (order is None or Fraction(alpha) <= order))
+        return _rho(stated) <= Fraction(claim.rho)
+    return isinstance(claim, Renyi) and all(
+        _divergence(stated, Fraction(alpha)) <= Fraction(bound)
         for alpha, bound in zip(claim.orders, claim.epsilons, strict=True)
     )
+
+
+def _pure_epsilon(stated: Mapping[str, Any]) -> Fraction | float:
+    """The ε of a stated claim with δ = 0; infinite if it is none."""
+    is_pure = stated["is"] == "ApproximateDP" and _rational(stated["delta"]) == 0
+    return _rational(stated["epsilon"]) if is_pure else math.inf
+
+
+def _rho(stated: Mapping[str, Any]) -> Fraction | float:
+    """The ρ for which a stated claim implies zCDP; infinite if it implies none."""
+    return _rational(stated["rho"]) if stated["is"] == "ZeroConcentratedDP" else _pure_epsilon(stated) ** 2 / 2
+
+
+def _divergence(stated: Mapping[str, Any], alpha: Fraction) -> Fraction | float:
+    """The bound on the Rényi divergence of an order that a stated claim implies; infinite if it implies none."""
+    if stated["is"] == "RenyiDP":
+        return _rational(stated["epsilon"]) if alpha <= _rational(stated["alpha"]) else math.inf
+    return min(_pure_epsilon(stated), alpha * _rho(stated))
 
 
 def _rational(value: Any) -> Fraction:

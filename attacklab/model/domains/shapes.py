@@ -116,15 +116,13 @@ class Queries:
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - none
         """Each pattern up and down, from several answers: all alike, one ahead, in a row, far apart, halves."""
         step = self.sensitivity
-        for pattern in self.patterns:
-            for moves in self._moves(pattern):
-                for move in (moves, -moves):
-                    for base in self._bases():
-                        placed = numbers.nearest(base, base + step * move, step)
-                        if placed is None or np.array_equal(*placed):
-                            continue
-                        make = NeighbouringPair.integers if placed[0].dtype.kind == "i" else NeighbouringPair.utilities
-                        yield make(*placed, sensitivity=step)
+        moves = [signed for pattern in self.patterns for move in self._moves(pattern) for signed in (move, -move)]
+        for move, base in itertools.product(moves, self._bases()):
+            placed = numbers.nearest(base, base + step * move, step)
+            if placed is None or np.array_equal(*placed):
+                continue
+            make = NeighbouringPair.integers if placed[0].dtype.kind == "i" else NeighbouringPair.utilities
+            yield make(*placed, sensitivity=step)
 
     def _bases(self) -> Iterator[NDArray[np.float64]]:
         step = self.sensitivity

@@ -262,11 +262,9 @@ class _Number:
             if not 0 < deviation < math.inf and self.known is None:
                 return
             plain = slope == 1 and self.target.kind is Kind.NOISE
-            scales = (
-                _scales(self.target, side, deviation, scale_of, textbook=plain)
-                if scale_of
-                else [(deviation or 1.0, 1.0)]
-            )
+            scales = [(deviation or 1.0, 1.0)]
+            if scale_of:
+                scales = _scales(self.target, side, deviation, scale_of, textbook=plain)
             median = self.medians[place] / slope
             answers = (self.known[place],) if self.known else _answers(side, median, deviation)
             assumed = [Assumed(*scale, self.released.form) for scale in scales]
