@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
-from attacklab.model.findings import Finding, Severity, Verdict
+from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from bench.detection import Specimen
@@ -43,8 +43,8 @@ def collect(settings: Settings) -> Collected:
     for specimen in HELD_OUT:
         if settings.quick and specimen.name not in QUICK:
             continue
-        found, row, took = _audited(specimen, POWER_TRIALS[:1] if settings.quick else POWER_TRIALS, settings.seed)
-        findings += found
+        new, row, took = _audited(specimen, POWER_TRIALS[:1] if settings.quick else POWER_TRIALS, settings.seed)
+        findings += new
         rows.append(row)
         seconds[specimen.name] = took
     return Collected(findings, {"specimens": rows}, seconds)
@@ -55,18 +55,18 @@ def _audited(specimen: Specimen, budgets: Sequence[int], seed: int) -> tuple[lis
     by = {}
     for trials in budgets:
         started = time.process_time()
-        found = audit(specimen.make(), trials=trials, seed=seed)
+        findings = audit(specimen.make(), trials=trials, seed=seed)
         took = time.process_time() - started
-        by[str(trials)] = accusers(found)
+        by[str(trials)] = accusers(findings)
     row: dict[str, Any] = {
         "name": specimen.name,
         "group": specimen.group,
         "broken": specimen.broken,
         "why": specimen.why,
         "found_by": by,
-        "errors": list(dict.fromkeys(one.reason for one in found if one.verdict is Verdict.ERROR)),
+        "errors": list(dict.fromkeys(finding.reason for finding in findings if finding.verdict is Verdict.ERROR)),
     }
-    refuting = {one.attack: one for one in found if one.verdict is Verdict.VIOLATED and one.severity is Severity.CLAIM}
+    refuting = {finding.attack: finding for finding in findings if finding.refutes}
     return list(refuting.values()), row, took
 
 

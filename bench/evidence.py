@@ -140,8 +140,8 @@ def _power(settings: Settings) -> list[dict[str, Any]]:
     rng = np.random.default_rng([settings.seed, 2])
     measured = []
     for epsilon in REAL_EPSILONS:
-        told = 1 / (1 + math.exp(-epsilon))
-        for event, p, q in (("common", told, 1 - told), ("rare", RARE, RARE * math.exp(-epsilon))):
+        truth = 1 / (1 + math.exp(-epsilon))
+        for event, p, q in (("common", truth, 1 - truth), ("rare", RARE, RARE * math.exp(-epsilon))):
             betting = [by_betting(CLAIM, _seen(p, q, rng), POWER_ALPHA) for _ in range(runs)]
             clopper = [by_clopper_pearson(CLAIM, _seen(p, q, rng), POWER_ALPHA, POWER_TRIALS) for _ in range(runs)]
             measured.append(

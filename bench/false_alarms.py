@@ -23,8 +23,8 @@ is left of α is the price of bounds that hold at every look and for every event
 def collect(settings: Settings) -> Collected:
     """Take over the audits that the journal has, or do a few."""
     if settings.quick:
-        seeds = range(QUICK_AUDITS)
-        rates = [Rate(one.name, len(seeds), audited(one, seeds)) for one in (make() for make in EDGE[:QUICK_TARGETS])]
+        targets = [make() for make in EDGE[:QUICK_TARGETS]]
+        rates = [Rate(target.name, QUICK_AUDITS, audited(target, range(QUICK_AUDITS))) for target in targets]
     else:
         rates = Journal().rates()
     return Collected([], {"edge": [rate.to_json() for rate in rates]})

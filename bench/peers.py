@@ -47,22 +47,22 @@ def collect(settings: Settings) -> Collected:
     rows, seconds = [], []
     for peer in PEERS:
         started = time.perf_counter()
-        found = largest_epsilon(peer.target(), [attack], trials=trials, alpha=ALPHA, seed=settings.seed)
+        proved = largest_epsilon(peer.target(), [attack], trials=trials, alpha=ALPHA, seed=settings.seed)
         seconds.append(time.perf_counter() - started)
-        findings += found
-        rows.append(_row(peer, found))
+        findings += proved
+        rows.append(_row(peer, proved))
     measured = {"rows": rows, "trials": trials, "learning": attack.proving_within(trials).learning}
     return Collected(findings, measured, {"seconds": seconds})
 
 
-def _row(peer: Peer, found: list[Finding]) -> dict[str, Any]:
+def _row(peer: Peer, findings: list[Finding]) -> dict[str, Any]:
     return {
         "mechanism": peer.name,
         "true": None if math.isinf(peer.epsilon) else peer.epsilon,
         "published": peer.published,
         "statdp": peer.statdp,
-        "ours": max(finding.epsilon_lower or 0.0 for finding in found),
-        "refuted": any(finding.verdict is Verdict.VIOLATED for finding in found),
+        "ours": max(finding.epsilon_lower or 0.0 for finding in findings),
+        "refuted": any(finding.verdict is Verdict.VIOLATED for finding in findings),
     }
 
 

@@ -55,17 +55,17 @@ def collect(settings: Settings) -> Collected:
     budget = settings.budget(100, 5) / 100
     trials = settings.budget(1_000_000, 100_000)
     answers = rng.integers(0, 1_000, trials).astype(np.float64)
-    noise, each, tables, one = [], [], [], []
+    noise, per_answer, tables, single = [], [], [], []
     for exponent in GRIDS:
         for name, term in noise_terms(exponent).items():
             numpy_noise = rng.laplace if "Laplace" in name else rng.normal
             place = {"noise": name, "exponent": exponent}
-            one.append({**place, "seconds": median(seconds(partial(term.release, 0.0, bits)) for _ in range(51))})
+            single.append({**place, "seconds": median(seconds(partial(term.release, 0.0, bits)) for _ in range(51))})
             tables.append({**place, "seconds": seconds(lambda term=term: term.noise.table)})  # type: ignore[misc]
             naive = partial(numpy_noise, 0.0, 1.0, trials)
             noise.append({**place, **in_turns(partial(term.many, 0.0, trials, bits), naive, budget=3 * budget)})
             added = partial(lambda drawn: answers + drawn(), naive)
-            each.append({**place, **in_turns(partial(term.each, answers, bits), added, budget=3 * budget)})
+            per_answer.append({**place, **in_turns(partial(term.each, answers, bits), added, budget=3 * budget)})
     exponential = exact_exponential(epsilon=EPSILON)
     selections = [
         {"outcomes": outcomes, "draws": draws, **_selected(exponential, outcomes, draws, rng, bits, budget)}
@@ -80,9 +80,9 @@ def collect(settings: Settings) -> Collected:
         timings={
             "trials": trials,
             "noise": noise,
-            "each": each,
+            "each": per_answer,
             "tables": tables,
-            "one": one,
+            "one": single,
             "selections": selections,
             "others": {
                 name: [
@@ -167,8 +167,8 @@ def explain_timings(data: dict[str, Any]) -> str:
 
     def ranges(rows: list[dict[str, Any]], by: str, key: str, scale: float, unit: str) -> str:
         names = list(dict.fromkeys(row[by] for row in rows))
-        found = {name: [scale * row[key] for row in rows if row[by] == name] for name in names}
-        return ", ".join(f"{name} {min(each):.2f} to {max(each):.2f}{unit}" for name, each in found.items())
+        scaled = {name: [scale * row[key] for row in rows if row[by] == name] for name in names}
+        return ", ".join(f"{name} {min(values):.2f} to {max(values):.2f}{unit}" for name, values in scaled.items())
 
     return PARAGRAPH.format(
         noise=ranges(measured["noise"], "noise", "ratio", 1, " ×"),

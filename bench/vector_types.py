@@ -78,7 +78,7 @@ def collect(settings: Settings) -> Collected:
     files = {name: _file(name, thin=settings.quick) for name in TYPES}
     budget = Budget(settings.budget(1_000, 20), ALPHA, settings.seed)
     rows = [_row(CONTROL, "", (), exact_twins.answer, files, budget)]
-    rows += [_row(one.name, one.wrong, one.flaws, one.answer, files, budget) for one in IMPLEMENTATIONS]
+    rows += [_row(entry.name, entry.wrong, entry.flaws, entry.answer, files, budget) for entry in IMPLEMENTATIONS]
     example = VectorProgram([sys.executable, str(ROOT / EXAMPLE[0]), EXAMPLE[1]], Limits(seconds=SECONDS))
     try:
         rows.append(
@@ -113,12 +113,12 @@ def cell(findings: Sequence[CaseFinding]) -> dict[str, Any]:
     Raises:
         ValueError: an answer was not one.
     """
-    failed = [one for one in findings if one.verdict is Verdict.ERROR]
+    failed = [finding for finding in findings if finding.verdict is Verdict.ERROR]
     if failed:
         raise ValueError(f"case {failed[0].case} of type {failed[0].type}: {failed[0].reason}")
-    wrong = [one for one in findings if one.verdict is Verdict.VIOLATED]
-    asked = sum(one.verdict is not Verdict.NOT_APPLICABLE for one in findings)
-    return {"asked": asked, "wrong": len(wrong), "flags": sorted({flag for one in wrong for flag in one.flags})}
+    wrong = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
+    asked = sum(finding.verdict is not Verdict.NOT_APPLICABLE for finding in findings)
+    return {"asked": asked, "wrong": len(wrong), "flags": sorted({flag for finding in wrong for flag in finding.flags})}
 
 
 def figures(data: Data) -> list[Figure]:
@@ -146,19 +146,19 @@ def _drawn(measured: Mapping[str, Any]) -> Cell:
 
 def caught(row: Row) -> bool:
     """Whether any type catches an implementation."""
-    return any(one["wrong"] for one in row["types"].values())
+    return any(counted["wrong"] for counted in row["types"].values())
 
 
 def idle_flags(data: Data) -> list[str]:
     """The flags, each with its type, under which every implementation is right."""
-    found = [
+    covered = [
         (type_, flag)
         for row in data["measured"]["implementations"]
-        for type_, one in row["types"].items()
-        for flag in one["flags"]
+        for type_, counted in row["types"].items()
+        for flag in counted["flags"]
     ]
     listed = data["measured"]["flags"].items()
-    return [f"{flag} ({type_})" for type_, flags in listed for flag in flags if (type_, flag) not in found]
+    return [f"{flag} ({type_})" for type_, flags in listed for flag in flags if (type_, flag) not in covered]
 
 
 def missed_flaws(data: Data) -> list[str]:
@@ -171,7 +171,7 @@ def explain(data: Data) -> str:
     """Say what catches what, and what nothing catches."""
     measured = data["measured"]
     control, *rows = measured["implementations"]
-    wrong = sum(one["wrong"] for one in control["types"].values())
+    wrong = sum(counted["wrong"] for counted in control["types"].values())
     idle = idle_flags(data)
     return PARAGRAPH.format(
         count=len(rows),
@@ -190,8 +190,8 @@ def explain(data: Data) -> str:
 
 
 def _by_type(row: Row) -> str:
-    found = ((type_, row["types"][type_]) for type_ in TYPES)
-    return "; ".join(f"{type_} {one['wrong']} ({', '.join(one['flags'])})" for type_, one in found if one["wrong"])
+    cells = {type_: row["types"][type_] for type_ in TYPES if row["types"][type_]["wrong"]}
+    return "; ".join(f"{type_} {counted['wrong']} ({', '.join(counted['flags'])})" for type_, counted in cells.items())
 
 
 def _asked(row: Row) -> Iterator[str]:
@@ -202,7 +202,7 @@ def explain_timings(data: Data) -> str:
     """Say how libraries were driven."""
     rows = data["timings"]["rows"]
     measured = sorted({f"{row['library']} {row['version']}" for row in rows})
-    drivers = " ".join(one.how for one in ASKED)
+    drivers = " ".join(entry.how for entry in ASKED)
     return TIMED.format(drivers=drivers, libraries=", ".join(measured) or "none")
 
 

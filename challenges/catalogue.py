@@ -86,8 +86,8 @@ class Challenge:
         Raises:
             UsageError: one of them is not in the domain, or they are not neighbours.
         """
-        for which, given in (("first", first), ("second", second)):
-            self._require(which, given)
+        for side, input_ in (("first", first), ("second", second)):
+            self._require(side, input_)
         if self.relation is not None:
             return self.target(_never).cast_pair(NeighbouringPair.records(first, second, self.relation))
         if self.domain.integers:
@@ -134,29 +134,29 @@ class Challenge:
                 nearby.append(self.pair(*two))
         return nearby
 
-    def takes(self, given: Any) -> bool:
+    def takes(self, input_: Any) -> bool:
         """Whether the mechanism says that it takes an input."""
         try:
-            self._require("given", given)
+            self._require("given", input_)
         except UsageError:
             return False
         return True
 
-    def _require(self, which: str, given: Any) -> None:
-        values = np.asarray(given)
+    def _require(self, label: str, input_: Any) -> None:
+        values = np.asarray(input_)
         if values.size and values.dtype.kind not in ("iu" if self.domain.integers else "iuf"):
-            raise UsageError(f"the {which} input must be made of {'integers' if self.domain.integers else 'numbers'}")
+            raise UsageError(f"the {label} input must be made of {'integers' if self.domain.integers else 'numbers'}")
         if values.ndim != (0 if self.lengths is None else 1):
-            raise UsageError(f"the {which} input must be {'a number' if self.lengths is None else 'a list of numbers'}")
+            raise UsageError(f"the {label} input must be {'a number' if self.lengths is None else 'a list of numbers'}")
         if self.lengths is not None and not self.lengths[0] <= len(values) <= self.lengths[1]:
             raise UsageError(
-                f"the {which} input has {len(values)} numbers; {self.name} takes {self.lengths[0]} to {self.lengths[1]}"
+                f"the {label} input has {len(values)} numbers; {self.name} takes {self.lengths[0]} to {self.lengths[1]}"
             )
         low, high = self.domain.bounds or (-np.inf, np.inf)
         outside = ~((values >= low) & (values <= high))
         if outside.any():
             raise UsageError(
-                f"the {which} input has {np.atleast_1d(values)[np.atleast_1d(outside)][0]}; "
+                f"the {label} input has {np.atleast_1d(values)[np.atleast_1d(outside)][0]}; "
                 f"{self.name} takes numbers from {low:g} to {high:g}"
             )
 
@@ -170,7 +170,7 @@ def _neighbouring_counts(_: np.random.Generator) -> list[tuple[int, int]]:
 
 
 def _two_truths(_: np.random.Generator) -> list[tuple[int, int]]:
-    return [(one, other) for one in range(5) for other in range(one)]
+    return [(larger, smaller) for larger in range(5) for smaller in range(larger)]
 
 
 def _choices(rng: np.random.Generator) -> list[tuple[list[int], list[int]]]:

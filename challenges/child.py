@@ -71,13 +71,13 @@ def _unpacked(value: dict[str, Any]) -> Any:
     return np.load(io.BytesIO(base64.b64decode(value["npy"])), allow_pickle=False) if "npy" in value else value
 
 
-def plain(given: Any) -> Any:
+def plain(input_: Any) -> Any:
     """An input in Python's own numbers and lists."""
-    return given.tolist() if isinstance(given, np.ndarray | np.generic) else given
+    return input_.tolist() if isinstance(input_, np.ndarray | np.generic) else input_
 
 
 def draw(
-    challenge: Challenge, mechanism: Callable[..., Any], given: Any, size: int, seed: int
+    challenge: Challenge, mechanism: Callable[..., Any], input_: Any, size: int, seed: int
 ) -> tuple[NDArray[Any], NDArray[np.int64], float]:
     """Outputs of a mechanism, the bits that each took (0 where it takes none), and the seconds that they took.
 
@@ -86,32 +86,32 @@ def draw(
     Raises:
         Spoiled: it does not give one output for each that is asked for, all of one type.
     """
-    given = plain(given)
+    input_ = plain(input_)
     seeds = np.random.SeedSequence(seed).generate_state(-(-size // BLOCK), np.uint64).tolist()
     began = time.perf_counter()
-    blocks = [_block(challenge, mechanism, given, np.random.default_rng(block)) for block in seeds]
+    blocks = [_block(challenge, mechanism, input_, np.random.default_rng(block)) for block in seeds]
     seconds = time.perf_counter() - began
-    outputs, taken = ([block[part] for block in blocks] for part in range(2))
+    outputs, bits = ([block[part] for block in blocks] for part in range(2))
     shapes = {(block.dtype, block.shape[1:]) for block in outputs}
     if len(shapes) > 1 or any(len(block.shape) < 1 or len(block) != BLOCK for block in outputs):
         raise Spoiled(
             f"{mechanism.__name__} must return numbers of one type: one output for each answer that is asked for"
         )
-    return np.concatenate(outputs)[:size], np.concatenate(taken)[:size], seconds
+    return np.concatenate(outputs)[:size], np.concatenate(bits)[:size], seconds
 
 
 def _block(
-    challenge: Challenge, mechanism: Callable[..., Any], given: Any, rng: np.random.Generator
+    challenge: Challenge, mechanism: Callable[..., Any], input_: Any, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    taken = np.zeros(BLOCK, dtype=np.int64)
+    bits = np.zeros(BLOCK, dtype=np.int64)
     if not challenge.takes_bits:
-        return np.asarray(mechanism(given, BLOCK, rng)), taken
+        return np.asarray(mechanism(input_, BLOCK, rng)), bits
     source, released = SeededBits(rng), []
     for trial in range(BLOCK):
         counting = Counting(source)
-        released.append(with_bits(mechanism, given, counting))
-        taken[trial] = counting.taken
-    return np.asarray(released), taken
+        released.append(with_bits(mechanism, input_, counting))
+        bits[trial] = counting.taken
+    return np.asarray(released), bits
 
 
 def main() -> None:
@@ -145,16 +145,16 @@ class _Student:
         return {"parts": list(known), "plain": plain}
 
     def _pair(self) -> dict[str, Any]:
-        told = "pair() must return two inputs"
-        pair = _sequence(self._called("pair", self._module.pair), told)
+        message = "pair() must return two inputs"
+        pair = _sequence(self._called("pair", self._module.pair), message)
         if len(pair) != 2:
-            raise Spoiled(told)
+            raise Spoiled(message)
         return {"pair": [_plain(side) for side in pair]}
 
     def _pairs(self) -> dict[str, Any]:
-        told = "pairs() must return a list of pairs"
-        pairs = _sequence(self._called("pairs", self._module.pairs), told)
-        return {"pairs": [[_plain(side) for side in _sequence(pair, told)] for pair in pairs]}
+        message = "pairs() must return a list of pairs"
+        pairs = _sequence(self._called("pairs", self._module.pairs), message)
+        return {"pairs": [[_plain(side) for side in _sequence(pair, message)] for pair in pairs]}
 
     def _event(self, outputs: NDArray[Any]) -> dict[str, Any]:
         mask = np.asarray(self._called("event", self._module.event, outputs))
@@ -165,19 +165,19 @@ class _Student:
             )
         return {"mask": mask}
 
-    def _draw(self, number: int, given: Any, size: int, seed: int) -> dict[str, Any]:
-        outputs, taken, seconds = self._called(
-            "repair", draw, CHALLENGES[number - 1], self._module.repair, given, size, seed
+    def _draw(self, number: int, input_: Any, size: int, seed: int) -> dict[str, Any]:
+        outputs, bits, seconds = self._called(
+            "repair", draw, CHALLENGES[number - 1], self._module.repair, input_, size, seed
         )
         if outputs.dtype.kind not in "biuf":
             raise Spoiled(f"repair must return numbers, not {outputs.dtype}")
-        return {"outputs": outputs, "taken": taken, "seconds": seconds}
+        return {"outputs": outputs, "taken": bits, "seconds": seconds}
 
     def _prove(self, number: int, pairs: list[Any]) -> dict[str, Any]:
         claim = CHALLENGES[number - 1].claim
         return {"unproved": self._called("repair", first_unproved, self._module.repair, claim.epsilon, pairs)}
 
-    def _called(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _called(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             with np.errstate(all="ignore"):
                 return function(*arguments)
@@ -186,12 +186,12 @@ class _Student:
         except UsageError as error:
             raise Spoiled(str(error)) from error
         except BaseException as error:
-            raise Spoiled(f"{what} raised {in_one_line(error)}") from error
+            raise Spoiled(f"{name} raised {in_one_line(error)}") from error
 
 
-def _sequence(value: Any, told: str) -> Any:
+def _sequence(value: Any, message: str) -> Any:
     if not isinstance(value, tuple | list):
-        raise Spoiled(told)
+        raise Spoiled(message)
     return value
 
 

@@ -121,18 +121,18 @@ class _Judging:
         return Grade(True, (heading, *lines, self._say("passed")))
 
     def _attack(self) -> list[str]:
-        found = self._judged(lambda given: self._original(given, TRIALS)[0])
-        told = self._say(
+        assessment = self._judged(lambda input_: self._original(input_, TRIALS)[0])
+        line = self._say(
             "advantage",
             trials=TRIALS,
-            advantage=abs(found.advantage.estimate),
-            epsilon=found.epsilon_lower,
+            advantage=abs(assessment.advantage.estimate),
+            epsilon=assessment.epsilon_lower,
             claimed=self._challenge.claim.epsilon,
             ceiling=self._challenge.claim.ceiling,
         )
-        if not found.violated:
-            raise _Failed(told, self._say("attack_failed"))
-        return [told, self._say("attack_passed", alpha=ALPHA)]
+        if not assessment.violated:
+            raise _Failed(line, self._say("attack_failed"))
+        return [line, self._say("attack_passed", alpha=ALPHA)]
 
     def _verdict(self) -> list[str]:
         if self._file.verdict != "sound":
@@ -163,12 +163,12 @@ class _Judging:
             )
             if unproved is not None:
                 raise _Failed(self._say("repair_not_proved", pair=_shown(unproved)))
-        if self._judged(lambda given: self._repaired(given, TRIALS)[0]).violated:
+        if self._judged(lambda input_: self._repaired(input_, TRIALS)[0]).violated:
             raise _Failed(self._say("still_refuted"))
         self._require_no_finding()
         self._require_no_memory()
-        told = [self._say("repair_passed", slower=SLOWER)]
-        return [*told, self._say("repair_proved")] if self._challenge.takes_bits else told
+        lines = [self._say("repair_passed", slower=SLOWER)]
+        return [*lines, self._say("repair_proved")] if self._challenge.takes_bits else lines
 
     def _require_speed(self) -> None:
         for use in self._uses:
@@ -178,8 +178,8 @@ class _Judging:
 
     def _require_use(self) -> None:
         for use in self._uses:
-            outputs, taken, _ = self._repaired(use.first, USED)
-            if self._challenge.tells_bits and not np.array_equal(outputs[:, 1], taken):
+            outputs, bits, _ = self._repaired(use.first, USED)
+            if self._challenge.tells_bits and not np.array_equal(outputs[:, 1], bits):
                 raise _Failed(self._say("wrong_bits"))
             error = float(self._challenge.errors(use.first, outputs).mean())
             if not error <= use.bound:
@@ -189,11 +189,11 @@ class _Judging:
         """A default audit must fail, on the inputs that have to be accurate and on pairs like the student's, too."""
         failures: list[UsageError] = []
 
-        def release(given: Any, trials: int, _: np.random.Generator) -> NDArray[Any]:
-            if not self._challenge.takes(given):
-                raise OutsideDomain(f"{self._challenge.name} does not take {_shown(given)}")
+        def release(input_: Any, trials: int, _: np.random.Generator) -> NDArray[Any]:
+            if not self._challenge.takes(input_):
+                raise OutsideDomain(f"{self._challenge.name} does not take {_shown(input_)}")
             try:
-                return self._repaired(given, trials)[0]
+                return self._repaired(input_, trials)[0]
             except UsageError as error:
                 failures.append(error)
                 raise TargetError(str(error)) from error
@@ -210,38 +210,38 @@ class _Judging:
 
     def _require_no_memory(self) -> None:
         first, rest = self._draws[: DRAWN_AGAIN // 2], self._draws[DRAWN_AGAIN // 2 :]
-        some = self._rng.permutation(len(rest))[: DRAWN_AGAIN - len(first)]
-        again = [*first, *(rest[place] for place in some)]
+        picked = self._rng.permutation(len(rest))[: DRAWN_AGAIN - len(first)]
+        again = [*first, *(rest[place] for place in picked)]
         for place in self._rng.permutation(len(again)):
-            given, size, seed, before = again[place]
-            if _digest(self._again.draw(given, size, seed)[0]) != before:
+            input_, size, seed, before = again[place]
+            if _digest(self._again.draw(input_, size, seed)[0]) != before:
                 raise UsageError(
                     f"{self._path}: repair answers differently when it is called again for the same input; "
                     "draw from what it is given alone, and keep nothing between calls"
                 )
 
-    def _original(self, given: Any, trials: int) -> tuple[NDArray[Any], float]:
-        outputs, _, seconds = draw(self._challenge, self._challenge.mechanism, given, trials, self._seed())
+    def _original(self, input_: Any, trials: int) -> tuple[NDArray[Any], float]:
+        outputs, _, seconds = draw(self._challenge, self._challenge.mechanism, input_, trials, self._seed())
         return outputs, seconds
 
-    def _repaired(self, given: Any, trials: int) -> tuple[NDArray[Any], NDArray[Any], float]:
+    def _repaired(self, input_: Any, trials: int) -> tuple[NDArray[Any], NDArray[Any], float]:
         seed = self._seed()
-        outputs, taken, seconds = self._file.draw(given, trials, seed)
-        self._draws.append((given, trials, seed, _digest(outputs)))
+        outputs, bits, seconds = self._file.draw(input_, trials, seed)
+        self._draws.append((input_, trials, seed, _digest(outputs)))
         wanted = (trials, 2) if self._challenge.tells_bits else (trials,)
         if outputs.shape != wanted:
             raise UsageError(f"{self._path}: repair gave outputs of shape {outputs.shape}, not {wanted}")
         if outputs.dtype.kind == "f" and not np.isfinite(outputs).all():
             raise UsageError(f"{self._path}: repair gave a number that is not finite")
         if self._challenge.kind is Kind.SELECTION and not (
-            outputs.dtype.kind in "iu" and outputs.min() >= 0 and outputs.max() < len(given)
+            outputs.dtype.kind in "iu" and outputs.min() >= 0 and outputs.max() < len(input_)
         ):
             raise UsageError(f"{self._path}: repair gave something other than the numbers of alternatives, from 0")
-        return outputs, taken, seconds
+        return outputs, bits, seconds
 
     def _judged(self, drawn: Callable[[Any], NDArray[Any]]) -> Assessment:
         """Judge the student's event on fresh outputs for the student's pair."""
-        sides = [drawn(given) for given in (self._pair.first, self._pair.second)]
+        sides = [drawn(input_) for input_ in (self._pair.first, self._pair.second)]
         if len({side.dtype for side in sides}) > 1:
             raise UsageError(f"{self._path}: repair gives outputs of different types for the two inputs")
         together = np.concatenate(sides)

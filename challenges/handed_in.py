@@ -82,13 +82,13 @@ class HandedIn:
         mask: NDArray[np.bool_] = self._asked("event", outputs=outputs)["mask"]
         return mask
 
-    def draw(self, given: Any, size: int, seed: int) -> tuple[NDArray[Any], NDArray[Any], float]:
+    def draw(self, input_: Any, size: int, seed: int) -> tuple[NDArray[Any], NDArray[Any], float]:
         """Outputs of the repair; the bits that each took; the seconds that they took.
 
         Raises:
             UsageError: it failed, or did not give one output for each that was asked for.
         """
-        answer = self._asked("draw", number=self.number, given=plain(given), size=size, seed=seed)
+        answer = self._asked("draw", number=self.number, input_=plain(input_), size=size, seed=seed)
         return answer["outputs"], answer["taken"], answer["seconds"]
 
     def first_unproved(self, pairs: Sequence[Any]) -> Any | None:

@@ -54,13 +54,13 @@ def first_unproved(sampler: Callable[..., Any], epsilon: float, pairs: Iterable[
     """
     laws: dict[str, Law] = {}
 
-    def law_of(given: Any) -> Law:
-        if str(given) not in laws:
+    def law_of(input_: Any) -> Law:
+        if str(input_) not in laws:
             try:
-                laws[str(given)] = enumerate_law(with_bits, sampler, given, limits=LIMITS)
+                laws[str(input_)] = enumerate_law(with_bits, sampler, input_, limits=LIMITS)
             except LabError as error:
-                raise UsageError(f"{sampler.__name__} has no exact law on {given}: {in_one_line(error)}") from None
-        return laws[str(given)]
+                raise UsageError(f"{sampler.__name__} has no exact law on {input_}: {in_one_line(error)}") from None
+        return laws[str(input_)]
 
     for first, second in pairs:
         if certify(epsilon, 0, law_of(first), law_of(second)).decision is not Decision.PROVED:

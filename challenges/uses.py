@@ -37,8 +37,8 @@ Uses = Callable[[np.random.Generator], tuple[Use, ...]]
 def behind(best: Callable[[ArrayLike], Any]) -> Errors:
     """How far the value of the chosen alternative is from the best one's."""
 
-    def errors(given: Any, outputs: Outputs) -> NDArray[np.float64]:
-        values = np.asarray(given, dtype=np.float64)
+    def errors(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
+        values = np.asarray(input_, dtype=np.float64)
         return np.asarray(np.abs(values[outputs] - best(values)))
 
     return errors
@@ -47,9 +47,9 @@ def behind(best: Callable[[ArrayLike], Any]) -> Errors:
 def distance_from(true: Callable[[Any], Any]) -> Errors:
     """How far a number is from the true answer; in an output of several numbers, the first of them."""
 
-    def errors(given: Any, outputs: Outputs) -> NDArray[np.float64]:
+    def errors(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
         numbers = np.asarray(outputs, dtype=np.float64).reshape(len(outputs), -1)[:, 0]
-        return np.abs(numbers - float(true(given)))
+        return np.abs(numbers - float(true(input_)))
 
     return errors
 
@@ -57,15 +57,15 @@ def distance_from(true: Callable[[Any], Any]) -> Errors:
 def unlike(true: Callable[[Any], Any]) -> Errors:
     """1 where an output is not the true answer."""
 
-    def errors(given: Any, outputs: Outputs) -> NDArray[np.float64]:
-        return np.asarray(outputs != true(given), dtype=np.float64)
+    def errors(input_: Any, outputs: Outputs) -> NDArray[np.float64]:
+        return np.asarray(outputs != true(input_), dtype=np.float64)
 
     return errors
 
 
-def itself(given: Any) -> Any:
+def itself(input_: Any) -> Any:
     """The true answer where the input is the answer."""
-    return given
+    return input_
 
 
 def alternatives(
@@ -95,8 +95,8 @@ def truths(choices: int, bound: float) -> Uses:
     """Two answers of one person, among some choices; each is the other's neighbour."""
 
     def uses(rng: np.random.Generator) -> tuple[Use, ...]:
-        one, other = map(int, rng.permutation(choices)[:2])
-        return Use(one, other, bound), Use(other, one, bound)
+        first, second = map(int, rng.permutation(choices)[:2])
+        return Use(first, second, bound), Use(second, first, bound)
 
     return uses
 
@@ -106,7 +106,7 @@ def numbers(ranges: Sequence[tuple[int, int]], bound: float, *, parts: int = 1) 
 
     def uses(rng: np.random.Generator) -> tuple[Use, ...]:
         drawn = [int(rng.integers(low * parts, high * parts, endpoint=True)) for low, high in ranges]
-        firsts = drawn if parts == 1 else [one / parts for one in drawn]
+        firsts = drawn if parts == 1 else [number / parts for number in drawn]
         return tuple(Use(first, first + 1, bound) for first in firsts)
 
     return uses
@@ -114,10 +114,10 @@ def numbers(ranges: Sequence[tuple[int, int]], bound: float, *, parts: int = 1) 
 
 def leading_categories(rng: np.random.Generator) -> tuple[Use, ...]:
     """Records in which one category leads by 10 or more; one of the others is taken away, or one of its own."""
-    one, other = map(int, rng.permutation(4)[:2])
+    leader, minor = map(int, rng.permutation(4)[:2])
     lead = int(rng.integers(10, 80, endpoint=True))
-    mixed = [one] * (lead + 2) + [other] * 2
-    return Use(mixed, mixed[:-1], 0.1), Use([other] * 14, [other] * 13, 0.1)
+    mixed = [leader] * (lead + 2) + [minor] * 2
+    return Use(mixed, mixed[:-1], 0.1), Use([minor] * 14, [minor] * 13, 0.1)
 
 
 def totals(rng: np.random.Generator) -> tuple[Use, ...]:
@@ -130,7 +130,7 @@ def totals(rng: np.random.Generator) -> tuple[Use, ...]:
 
 def means(rng: np.random.Generator) -> tuple[Use, ...]:
     """A low mean and a high one, of 600 records or more."""
-    people = [int(one) for one in rng.integers(600, 1_000, size=2, endpoint=True)]
+    people = [int(count) for count in rng.integers(600, 1_000, size=2, endpoint=True)]
     low = [int(rng.integers(0, 16)) / 64] * people[0]
     ones = int(people[1] * rng.uniform(0.7, 1))
     high = rng.permutation([0.0] * (people[1] - ones) + [1.0] * ones).tolist()

@@ -54,7 +54,7 @@ def at_the_edge(outcomes: int, best: int, divisor: int) -> Callable[[Fraction], 
     return weights
 
 
-def given(depths: Sequence[Fraction]) -> Callable[[Fraction], Weights]:
+def at_depths(depths: Sequence[Fraction]) -> Callable[[Fraction], Weights]:
     """Outcomes at given depths, of which the theorem counts the deep ones as bad; by t."""
     ratio = Fraction(len(depths), depths.count(Fraction(0)))
     return lambda margin: [(exp_bounds(-depth), 1, exp_bounds(depth - margin).lower >= ratio) for depth in depths]
@@ -72,9 +72,9 @@ CASES: dict[str, tuple[str, Role, Callable[[Fraction], Weights]]] = {
     "steps": (
         f"{OUTCOMES} utilities 0, −1, −2, …",
         Role.EXACT,
-        given([Fraction(EPSILON * step, 2) for step in range(OUTCOMES)]),
+        at_depths([Fraction(EPSILON * step, 2) for step in range(OUTCOMES)]),
     ),
-    "adult": ("marital statuses of the Adult table", Role.EXACT, given(adult())),
+    "adult": ("marital statuses of the Adult table", Role.EXACT, at_depths(adult())),
     "theorem": (f"{BEST} best of {OUTCOMES}, theorem 3.11", Role.OTHER, at_the_edge(OUTCOMES, BEST, BEST)),
     "corollary": (f"{BEST} best of {OUTCOMES}, corollary 3.12", Role.NAIVE, at_the_edge(OUTCOMES, BEST, 1)),
 }
@@ -112,8 +112,8 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     """The probability of a bad outcome beside the bound, as a share of it, and the example."""
     measured = data["measured"]
     margins, counts = measured["margins"], measured["counts"]
-    found = {name: [middle(bounds) for bounds in all_] for name, all_ in measured["probability"].items()}
-    shown = {name: [(t, p) for t, p in zip(margins, found[name], strict=True) if p > 0] for name in CASES}
+    probabilities = {name: [middle(bounds) for bounds in all_] for name, all_ in measured["probability"].items()}
+    shown = {name: [(t, p) for t, p in zip(margins, probabilities[name], strict=True) if p > 0] for name in CASES}
 
     def series(y: Callable[[float, float], float]) -> list[Series]:
         return [
@@ -135,12 +135,12 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             "difference of the counts, c",
             "probability of the wrong answer",
             [
-                line("exponential mechanism", Role.EXACT, counts, [middle(one) for one in measured["example"]]),
+                line("exponential mechanism", Role.EXACT, counts, [middle(bounds) for bounds in measured["example"]]),
                 line(
                     "one-sided exponential noise, monotone",
                     Role.OTHER,
                     counts,
-                    [middle(one) for one in measured["noisy"]],
+                    [middle(bounds) for bounds in measured["noisy"]],
                 ),
                 line("corollary 3.12, 2·exp(−cε/2)", Role.CEILING, counts, [corollary(count) for count in counts]),
             ],
@@ -161,8 +161,8 @@ def explain(data: dict[str, Any]) -> str:
     measured = data["measured"]
     last = measured["margins"][-1]
     share = {
-        name: [middle(one) * math.exp(t) for t, one in zip(measured["margins"], found, strict=True)]
-        for name, found in measured["probability"].items()
+        name: [middle(bounds) * math.exp(t) for t, bounds in zip(measured["margins"], curve, strict=True)]
+        for name, curve in measured["probability"].items()
     }
     at = len(measured["counts"]) // 2
     return PARAGRAPHS["accuracy_of_selection"].format(

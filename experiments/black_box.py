@@ -135,7 +135,7 @@ def collect(settings: Settings) -> Collected:
         for by, attacks in (("black_box", [_scaled(case.black_box, settings)]), ("by_hand", case.attacks)):
             drawn, target = _counting(case.make(EPSILON))
             started = time.perf_counter()
-            found = audit(
+            new = audit(
                 target,
                 attacks,
                 trials=SLOW_TRIALS if case.is_slow else trials,
@@ -143,10 +143,10 @@ def collect(settings: Settings) -> Collected:
                 seed=settings.seed,
                 spend_all=True,
             )
-            findings += found
+            findings += new
             row[by] = {
-                "violated": any(finding.verdict is Verdict.VIOLATED for finding in found),
-                "epsilon_lower": max((finding.epsilon_lower or 0.0) / finding.answers for finding in found),
+                "violated": any(finding.verdict is Verdict.VIOLATED for finding in new),
+                "epsilon_lower": max((finding.epsilon_lower or 0.0) / finding.answers for finding in new),
                 "outputs": sum(drawn),
             }
             seconds[by] = time.perf_counter() - started
@@ -241,14 +241,14 @@ def explain(data: dict[str, Any]) -> str:
     measured = data["measured"]
     rows = measured["rows"]
     naive, exact = ([row for row in rows if row["role"] == role] for role in (Role.NAIVE, Role.EXACT))
-    found = [row for row in naive if row["black_box"]["violated"]]
+    caught = [row for row in naive if row["black_box"]["violated"]]
     searches = [row["black_box"] for row in rows]
     last = measured["curves"][-1]
     return PARAGRAPHS["black_box"].format(
         last=last,
-        found=len(found),
+        found=len(caught),
         naive=len(naive),
-        named=", ".join(f"`{row['target']}`" for row in found),
+        named=", ".join(f"`{row['target']}`" for row in caught),
         by_hand=sum(row["by_hand"]["violated"] for row in naive),
         exact=len(exact),
         exact_found=sum(row["black_box"]["violated"] for row in exact) or "none",

@@ -99,9 +99,9 @@ def collect(settings: Settings) -> Collected:
     Warns:
         UserWarning: something is withheld.
     """
-    own = [
-        _own(one.name, kind, formulas[one.name], one.grid[:: settings.budget(1, 11) if one.name in COSTLY else 1])
-        for one in QUANTITIES
+    ours = [
+        _own(item.name, kind, formulas[item.name], item.grid[:: settings.budget(1, 11) if item.name in COSTLY else 1])
+        for item in QUANTITIES
         for kind, formulas in ((Role.NAIVE, NAIVE), (Role.EXACT, SOUND))
     ]
     libraries: list[dict[str, Any]] = []
@@ -120,7 +120,7 @@ def collect(settings: Settings) -> Collected:
         withheld += new
     if withheld:
         _withhold(withheld)
-    return Collected(measured={"own": own}, timings={"libraries": libraries, "absent": absent})
+    return Collected(measured={"own": ours}, timings={"libraries": libraries, "absent": absent})
 
 
 def _libraries_before(settings: Settings) -> list[dict[str, Any]]:
@@ -130,48 +130,48 @@ def _libraries_before(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _own(name: str, kind: Role, formula: Formula, grid: Sequence[Arguments]) -> dict[str, Any]:
-    found = calibrate(name, formula, name=f"{kind} {name}", grid=grid)
-    refuted = [one for one in found if one.verdict is Verdict.VIOLATED]
+    findings = calibrate(name, formula, name=f"{kind} {name}", grid=grid)
+    refuted = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
     return {
         "quantity": name,
         "kind": kind,
-        "asked": len(found),
-        **{str(verdict): sum(one.verdict is verdict for one in found) for verdict in Verdict},
+        "asked": len(findings),
+        **{str(verdict): sum(finding.verdict is verdict for finding in findings) for verdict in Verdict},
         "worst": _worst(refuted),
     }
 
 
 def _worst(refuted: Sequence[CalibrationFinding]) -> dict[str, Any] | None:
     """The refuted number that deviates most, of those whose bound is not 0; None where there is none."""
-    measurable = [one for one in refuted if math.isfinite(one.deviation)]
+    measurable = [finding for finding in refuted if math.isfinite(finding.deviation)]
     if not measurable:
         return None
-    worst = max(measurable, key=lambda one: one.deviation)
+    worst = max(measurable, key=lambda finding: finding.deviation)
     return {**worst.to_json(), "deviation": worst.deviation}
 
 
 def _environments(root: Path) -> Iterator[tuple[str, Environment]]:
     """The libraries that are asked, each with the newest environment that holds it."""
     for name in ASKED:
-        held = [one for one in environments(root) if one.library == HOSTS.get(name, name)]
+        held = [candidate for candidate in environments(root) if candidate.library == HOSTS.get(name, name)]
         if held:
             yield name, held[-1]
 
 
 def _library(name: str, environment: Environment) -> tuple[dict[str, Any], list[CalibrationFinding]]:
     """What may be listed of a library, and what is withheld."""
-    known = {quantity: one for one in KNOWN if one.library == name for quantity in one.quantities}
+    known = {quantity: entry for entry in KNOWN if entry.library == name for quantity in entry.quantities}
     deviations, withheld = [], []
     for quantity in ASKED[name]:
         formula = ProgramFormula([str(environment.python), str(SCRIPT), name], quantity, Limits(seconds=SECONDS))
         try:
-            found = calibrate(quantity, formula, name=f"{name} in {environment.name}")
+            findings = calibrate(quantity, formula, name=f"{name} in {environment.name}")
         finally:
             formula.close()
-        refuted = [one for one in found if one.verdict is Verdict.VIOLATED]
+        refuted = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
         if _worst(refuted) and quantity in known:
-            told = {"reason": known[quantity].reason, "link": known[quantity].link}
-            deviations.append({"quantity": quantity, **told, "worst": _worst(refuted)})
+            publication = {"reason": known[quantity].reason, "link": known[quantity].link}
+            deviations.append({"quantity": quantity, **publication, "worst": _worst(refuted)})
         else:
             withheld += refuted
     return {
@@ -185,11 +185,11 @@ def _library(name: str, environment: Environment) -> tuple[dict[str, Any], list[
 def _withhold(findings: Sequence[CalibrationFinding]) -> None:
     """Write what is not publicly known where it stays, with a text for those who maintain the library."""
     write_whole(UNPUBLISHED / "calibration.json", to_text(record(findings)))
-    kinds = dict.fromkeys((one.name, one.quantity) for one in findings)
-    parts = [
-        _advisory(max((one for one in findings if (one.name, one.quantity) == kind), key=lambda one: one.deviation))
-        for kind in kinds
-    ]
+    worst: dict[tuple[str, str], CalibrationFinding] = {}
+    for finding in findings:
+        kind = finding.name, finding.quantity
+        worst[kind] = max(worst.get(kind, finding), finding, key=lambda finding: finding.deviation)
+    parts = [_advisory(finding) for finding in worst.values()]
     advisories = UNPUBLISHED / "calibration.md"
     write_whole(advisories, "\n".join(["# To be reported to the maintainers first", "", *parts]))
     warnings.warn(
@@ -198,8 +198,8 @@ def _withhold(findings: Sequence[CalibrationFinding]) -> None:
 
 
 def _advisory(finding: CalibrationFinding) -> str:
-    given = ", ".join(f"{name} = {value!r}" for name, value in finding.parameters.items())
-    return f"## {finding.name}: {finding.quantity}\n\nAt {given}: {finding.reason}\n"
+    arguments = ", ".join(f"{name} = {value!r}" for name, value in finding.parameters.items())
+    return f"## {finding.name}: {finding.quantity}\n\nAt {arguments}: {finding.reason}\n"
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
@@ -266,12 +266,12 @@ def explain_timings(data: dict[str, Any]) -> str:
 def _own_table(naive: Sequence[dict[str, Any]], sound: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield "| quantity | the naive formula's flaw | refuted | deviates by | the sound one: proved safe | refuted |"
     yield "|---|---|---|---|---|---|"
-    for one, other in zip(naive, sound, strict=True):
-        flaw = FLAWS.get(one["quantity"], "plain doubles")
-        deviates = f"{one['worst']['deviation']:.1g}" if one["worst"] else ""
+    for row, twin in zip(naive, sound, strict=True):
+        flaw = FLAWS.get(row["quantity"], "plain doubles")
+        deviates = f"{row['worst']['deviation']:.1g}" if row["worst"] else ""
         yield (
-            f"| {one['quantity']} | {flaw} | {one[Verdict.VIOLATED]} of {one['asked']} | {deviates} | "
-            f"{other[Verdict.PROVED]} of {other['asked']} | {other[Verdict.VIOLATED]} |"
+            f"| {row['quantity']} | {flaw} | {row[Verdict.VIOLATED]} of {row['asked']} | {deviates} | "
+            f"{twin[Verdict.PROVED]} of {twin['asked']} | {twin[Verdict.VIOLATED]} |"
         )
 
 
@@ -284,12 +284,12 @@ def _library_table(libraries: Sequence[dict[str, Any]]) -> Iterator[str]:
         measured = row["measured"]
         where = f"{measured['date']}, {measured['system']} {measured['machine']}, Python {measured['python']}"
         yield f"| {row['library']} in {row['environment']} | {where} | | | |"
-        for one in row["known"]:
+        for flaw in row["known"]:
             worst = CalibrationFinding.from_json(
-                {name: value for name, value in one["worst"].items() if name != "deviation"}
+                {name: value for name, value in flaw["worst"].items() if name != "deviation"}
             )
-            given = ", ".join(f"{name} = {value:g}" for name, value in worst.parameters.items())
+            arguments = ", ".join(f"{name} = {value:g}" for name, value in worst.parameters.items())
             yield (
-                f"| | | [{one['quantity']}]({one['link']}): {one['reason']}; at {given} | {worst.returned!r} | "
+                f"| | | [{flaw['quantity']}]({flaw['link']}): {flaw['reason']}; at {arguments} | {worst.returned!r} | "
                 f"{worst.bound} |"
             )

@@ -29,7 +29,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.curves import figure, panel
 from experiments.common.paragraphs import PARAGRAPHS
-from experiments.common.profile_audits import Draws, HalfLines, decided, edge, fewest_trials_of, replayed
+from experiments.common.profile_audits import Decision, Draws, HalfLines, decided, edge, fewest_trials_of, replayed
 from mechanisms.core.grid import Grid
 from mechanisms.gaussian.claims import discrete_gaussian_delta
 from mechanisms.gaussian.exact import exact_discrete_gaussian
@@ -173,7 +173,7 @@ def _false_alarms(settings: Settings) -> list[dict[str, Any]]:
                 "alarms": alarms,
                 "rate": [float(lower), alarms / audits, float(upper)],
                 "replayed": len(again),
-                "agreed": sum(replayed(claim, draws, one, FALSE_ALARM_ALPHA) == decisions[one] for one in again),
+                "agreed": sum(replayed(claim, draws, place, FALSE_ALARM_ALPHA) == decisions[place] for place in again),
             }
         )
     return measured
@@ -194,14 +194,13 @@ def _power(settings: Settings) -> list[dict[str, Any]]:
                 {
                     "sigma": sigma,
                     "claim": family,
-                    "profile": _median([one.trials for one in decisions if one.violated], runs),
+                    "profile": _median(decisions, runs),
                     "fewest": _finite(min(_fewest(claim, first, second))),
                     "fixed": {
-                        name: _median([one.trials for one in decided(point, draws, POWER_ALPHA) if one.violated], runs)
-                        for name, point in points.items()
+                        name: _median(decided(point, draws, POWER_ALPHA), runs) for name, point in points.items()
                     },
                     "replayed": len(again),
-                    "agreed": sum(replayed(claim, draws, one, POWER_ALPHA) == decisions[one] for one in again),
+                    "agreed": sum(replayed(claim, draws, place, POWER_ALPHA) == decisions[place] for place in again),
                 }
             )
     return measured
@@ -230,9 +229,10 @@ def _fixed_points(family: str) -> dict[str, PrivacyClaim]:
     return {name: claim.at(epsilon) for name, epsilon in epsilons.items()}
 
 
-def _median(trials: Sequence[int], runs: int) -> int | None:
-    """The median over all runs, those that never decided counted as longer; None where it is one of these."""
-    return sorted(trials)[runs // 2] if len(trials) > runs // 2 else None
+def _median(decisions: Sequence[Decision], runs: int) -> int | None:
+    """The median trials of all runs, those that never refuted counted as longer; None where it is one of these."""
+    trials = sorted(decision.trials for decision in decisions if decision.violated)
+    return trials[runs // 2] if len(trials) > runs // 2 else None
 
 
 def _finite(number: float) -> float | None:
@@ -324,7 +324,7 @@ def _power_panel(power: Sequence[dict[str, Any]], family: str) -> Panel:
 
 def _alarm_panel(alarms: Sequence[dict[str, Any]]) -> Panel:
     x = list(range(len(alarms)))
-    lower, rate, upper = ([one["rate"][end] for one in alarms] for end in range(3))
+    lower, rate, upper = ([row["rate"][end] for row in alarms] for end in range(3))
     series = [
         Series(label="simulated audits", role=Role.EXACT, x=x, y=rate, lower=lower, upper=upper, marks_only=True),
         Series(label="α", role=Role.CEILING, x=x, y=[FALSE_ALARM_ALPHA] * len(x)),
@@ -334,7 +334,7 @@ def _alarm_panel(alarms: Sequence[dict[str, Any]]) -> Panel:
         "",
         "share of audits with a false alarm",
         series,
-        x_names=[LABELS[one["claim"]] for one in alarms],
+        x_names=[LABELS[row["claim"]] for row in alarms],
     )
 
 
@@ -362,9 +362,9 @@ def explain(data: dict[str, Any]) -> str:
         mu_delta=MU.delta_at(EPSILON),
         audits=alarms[0]["audits"],
         alpha=FALSE_ALARM_ALPHA,
-        alarms=", ".join(f"{one['alarms']} ({one['claim']})" for one in alarms),
-        replayed=sum(one["replayed"] for one in checked),
-        agreed=sum(one["agreed"] for one in checked),
+        alarms=", ".join(f"{row['alarms']} ({row['claim']})" for row in alarms),
+        replayed=sum(row["replayed"] for row in checked),
+        agreed=sum(row["agreed"] for row in checked),
         sigma=SHOWN_SIGMA,
         at_epsilon=gaussian["fixed"][f"ε = {EPSILON:g}"],
         delta=f"{FIXED_DELTAS[0]:g}",

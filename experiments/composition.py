@@ -159,9 +159,9 @@ def _next(outcome: Any) -> int:
 
 
 def _at(noise: Law, moved: Law, epsilon: Fraction) -> list[float]:
-    found = hockey_stick(moved, noise, epsilon)
+    bounds = hockey_stick(moved, noise, epsilon)
     curves = (discrete_gaussian_delta(epsilon, sigma=SIGMA), gaussian_delta(epsilon, sigma=SIGMA))
-    return [float(found.lower), float(found.upper), *curves]
+    return [float(bounds.lower), float(bounds.upper), *curves]
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
@@ -171,11 +171,11 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 
 def _advantages(data: dict[str, Any]) -> Panel:
-    found = data["measured"]
+    measured = data["measured"]
     series = [
-        estimate_series(found["low_bits"], MEASURED, "naive, low bits of numpy's Laplace", Role.NAIVE),
-        estimate_series(found["local"], MEASURED, "naive, local sensitivity, 6 or 7 records", Role.NAIVE),
-        line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, found["exact"]),
+        estimate_series(measured["low_bits"], MEASURED, "naive, low bits of numpy's Laplace", Role.NAIVE),
+        estimate_series(measured["local"], MEASURED, "naive, local sensitivity, 6 or 7 records", Role.NAIVE),
+        line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, measured["exact"]),
         line("local sensitivity in real arithmetic", Role.IDEAL, ANSWERS, [ideal_local_advantage(m) for m in ANSWERS]),
         _allowed("optimal composition", [composition_bounds.optimal_advantage(EPSILON, m) for m in ANSWERS]),
         _allowed("basic composition", [PrivacyClaim(m * EPSILON).ceiling for m in ANSWERS]),
@@ -215,33 +215,33 @@ def _curves(data: dict[str, Any]) -> Panel:
 
 def explain(data: dict[str, Any]) -> str:
     """Say how leaks add up."""
-    found = data["measured"]
-    at_one = found["curve"][CURVE.index(Fraction(1))]
+    measured = data["measured"]
+    at_one = measured["curve"][CURVE.index(Fraction(1))]
     return PARAGRAPHS["composition"].format(
-        found=found,
+        found=measured,
         at_one=at_one,
         epsilon=EPSILON,
         kept=-STEPS * math.log(RATIO),
         many=ANSWERS[-1],
-        exact=found["exact"][-1],
+        exact=measured["exact"][-1],
         optimal=composition_bounds.optimal_advantage(EPSILON, ANSWERS[-1]),
         advanced=composition_bounds.advanced_ceiling(EPSILON, ANSWERS[-1]),
         basic=PrivacyClaim(ANSWERS[-1] * EPSILON).ceiling,
         few=MEASURED[FEW],
-        low_bits_few=found["low_bits"][FEW]["estimate"],
+        low_bits_few=measured["low_bits"][FEW]["estimate"],
         group=GROUP,
         larger=GROUP + 1,
         ceiling=PrivacyClaim(EPSILON).ceiling,
         local_many=MEASURED[-1],
-        local=found["local"][-1]["estimate"],
+        local=measured["local"][-1]["estimate"],
         local_allowed=composition_bounds.optimal_advantage(EPSILON, MEASURED[-1]),
         delta=DELTA,
-        spent=found["exact_epsilon"][-1],
+        spent=measured["exact_epsilon"][-1],
         optimal_epsilon=composition_bounds.optimal_epsilon(EPSILON, ANSWERS[-1], DELTA),
         advanced_epsilon=composition_bounds.advanced_epsilon(EPSILON, ANSWERS[-1], DELTA),
         basic_epsilon=ANSWERS[-1] * EPSILON,
         last=float(CURVE[-1]),
-        higher=_runs([row[0] > row[3] for row in found["curve"]]),
+        higher=_runs([row[0] > row[3] for row in measured["curve"]]),
     )
 
 

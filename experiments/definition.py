@@ -92,8 +92,8 @@ def _shifted(
 def _responses(limits: Limits) -> Callable[[int], tuple[Law, Law]]:
     """The laws of what k people answer whose truths all change, by k."""
     response = exact_randomized_response(epsilon=EPSILON)
-    one = [enumerate_law(response.release, truth, limits=limits) for truth in (False, True)]
-    return lambda k: (reduce(Law.product, [one[0]] * k), reduce(Law.product, [one[1]] * k))
+    laws = [enumerate_law(response.release, truth, limits=limits) for truth in (False, True)]
+    return lambda k: (reduce(Law.product, [laws[0]] * k), reduce(Law.product, [laws[1]] * k))
 
 
 def _clamped(_limits: Limits) -> Callable[[int], tuple[Law, Law]]:
@@ -248,7 +248,7 @@ def explain(data: dict[str, Any]) -> str:
     """Set the laws' figures beside the claim's."""
     measured = data["measured"]
     even = measured["priors"].index(0.5)
-    other = measured["epsilons"].index(0.5)
+    at_half = measured["epsilons"].index(0.5)
     largest = measured["group_sizes"][-1]
     return PARAGRAPHS["definition"].format(
         measured=measured,
@@ -259,9 +259,9 @@ def explain(data: dict[str, Any]) -> str:
         largest=largest,
         group_claim=group_claim(measured, largest).delta,
         group_delta=measured["group_delta"][-1][1],
-        other_epsilon=measured["epsilons"][other],
-        laplace_delta=middle(measured["delta"]["laplace"][other]),
-        response_delta=middle(measured["delta"]["response"][other]),
+        other_epsilon=measured["epsilons"][at_half],
+        laplace_delta=middle(measured["delta"]["laplace"][at_half]),
+        response_delta=middle(measured["delta"]["response"][at_half]),
         gap=max(
             max(abs(formula - bound) for bound in bounds)
             for formula, bounds in zip(measured["delta_formula"], measured["delta"]["gaussian"], strict=True)

@@ -64,7 +64,7 @@ def collect(settings: Settings) -> Collected:
     """Find the law of each coin at each γ."""
     gammas = QUICK_GAMMAS if settings.quick else GAMMAS
     rows = _rows("exact", distances(bernoulli_exp, gammas, Fraction))
-    (environment,) = (one for one in environments(ROOT) if one.name == LIBRARY)
+    (environment,) = (candidate for candidate in environments(ROOT) if candidate.name == LIBRARY)
     packages = site_packages(environment)
     if packages is not None:
         rows += _rows(LIBRARY, distances_in(packages, gammas))
@@ -74,8 +74,8 @@ def collect(settings: Settings) -> Collected:
     return Collected(timings={"rows": rows, "absent": absent})
 
 
-def _rows(coin: str, found: Sequence[Mapping[str, Any]]) -> list[Row]:
-    return [{"coin": coin, **one, "measured": measured_here()} for one in found]
+def _rows(coin: str, results: Sequence[Mapping[str, Any]]) -> list[Row]:
+    return [{"coin": coin, **result, "measured": measured_here()} for result in results]
 
 
 def site_packages(environment: Environment) -> Path | None:
@@ -102,8 +102,8 @@ def distances_in(packages: Path, gammas: Sequence[float]) -> list[Row]:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise TargetError(f"the law of {LIBRARY}'s bernoulli_neg_exp was not found: {last}; build its environment anew")
-    found: list[Row] = json.loads(done.stdout)
-    return found
+    rows: list[Row] = json.loads(done.stdout)
+    return rows
 
 
 def distances(coin: Callable[..., Any], gammas: Sequence[float], number: Callable[[float], Any] = float) -> list[Row]:
@@ -129,9 +129,9 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
     labels = {"exact": ("this lab's exact coin", Role.EXACT), LIBRARY: (f"{LIBRARY}, bernoulli_neg_exp", Role.OTHER)}
     series = []
     for coin, (label, role) in labels.items():
-        own = [row for row in rows if row["coin"] == coin]
-        if own:
-            x, y = ([row["gamma"] for row in own], [middle(row["distance"]) / UNIT for row in own])
+        of_coin = [row for row in rows if row["coin"] == coin]
+        if of_coin:
+            x, y = ([row["gamma"] for row in of_coin], [middle(row["distance"]) / UNIT for row in of_coin])
             series.append(marks(label, role, x, y))
     outcomes = panel(
         "Coins of probability exp(−γ), by their exact laws", "γ", "P[1] − exp(−γ) in units of 2^−53", series
@@ -143,18 +143,18 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
 def explain_timings(data: dict[str, Any]) -> str:
     """Say how far the coins are from e^−γ, and what that means."""
     rows = data["timings"]["rows"]
-    exact, other = ([row for row in rows if (row["coin"] == "exact") is own] for own in (True, False))
+    exact, theirs = ([row for row in rows if (row["coin"] == "exact") is is_exact] for is_exact in (True, False))
     library = ""
-    if other:
-        worst = max(other, key=_most)
+    if theirs:
+        worst = max(theirs, key=_most)
         library = MEASURED.format(name=LIBRARY, distance=math.ceil(100 * _most(worst) / UNIT) / 100, at=worst["gamma"])
     elif data["timings"]["absent"]:
         library = ABSENT.format(name=LIBRARY, build=data["timings"]["absent"][0])
     gammas = [row["gamma"] for row in exact]
-    said = PARAGRAPHS["existing_code"].format(
+    text = PARAGRAPHS["existing_code"].format(
         gammas=len(gammas), least=min(gammas), most=max(gammas), open=max(map(_most, exact)), library=library
     )
-    return said.rstrip()
+    return text.rstrip()
 
 
 def timing_table(data: dict[str, Any]) -> list[list[str]]:

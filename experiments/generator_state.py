@@ -101,9 +101,9 @@ def _enumerating(settings: Settings) -> tuple[list[dict[str, Any]], list[float]]
         seed = (1 << power) - 1
         answer = 5.0 + np.random.RandomState(seed).laplace(0.0, 1.0)
         started = time.perf_counter()
-        found = recover_seed([answer], [5.0], scale=1.0, seeds=range(1 << power))
+        recovered = recover_seed([answer], [5.0], scale=1.0, seeds=range(1 << power))
         seconds.append(time.perf_counter() - started)
-        rows.append({"seeds": 1 << power, "found": found == [seed]})
+        rows.append({"seeds": 1 << power, "found": recovered == [seed]})
     return rows, seconds
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ def _spec(library_name: str, mechanism: str) -> str:
 class Judged:
     """All findings of one attack on one mechanism in one environment, and their row."""
 
-    found: Sequence[Finding]
+    findings: Sequence[Finding]
     row: Row
 
     @property
@@ -132,29 +133,29 @@ def collect(settings: Settings) -> Collected:
             failed.append(f"{case.spec} in {case.environment}: {error}")
             continue
         audited.add((case.environment, case.spec))
-        for found in _by_attack(findings):
-            row = _row(case.library.name, case.mechanism, case.environment, found, failures)
-            judged.append(Judged(found, {**row, "measured": marked}))
+        for group in _by_attack(findings):
+            row = _row(case.library.name, case.mechanism, case.environment, group, failures)
+            judged.append(Judged(group, {**row, "measured": marked}))
     earlier = list(_earlier(settings.previous, audited, failures)) if settings.previous else []
     published, withheld = _published(judged + earlier)
     if withheld:
         _withhold(withheld)
-    kept = {one.row["environment"] for one in earlier} & {one.row["environment"] for one in published}
+    kept = {entry.row["environment"] for entry in earlier} & {entry.row["environment"] for entry in published}
     described = environments(Path.cwd())
-    order = [None, *(one.name for one in described)]
-    published.sort(key=lambda one: order.index(one.row["environment"]))
+    order = [None, *(environment.name for environment in described)]
+    published.sort(key=lambda entry: order.index(entry.row["environment"]))
     timings = {
-        "rows": [one.row for one in published],
+        "rows": [entry.row for entry in published],
         "seconds": seconds,
         "kept": [name for name in order if name in kept],
         "absent": [
-            f"{one.name} (`{one.build}`)"
-            for one in described
-            if (settings.quick or one.is_missing) and one.name not in kept
+            f"{environment.name} (`{environment.build}`)"
+            for environment in described
+            if (settings.quick or environment.is_missing) and environment.name not in kept
         ],
         "failed": failed,
     }
-    return Collected(timings=timings, timed_findings=[finding for one in published for finding in one.found])
+    return Collected(timings=timings, timed_findings=[finding for entry in published for finding in entry.findings])
 
 
 def _earlier(
@@ -164,27 +165,29 @@ def _earlier(
 
     Rows of environments that the checkout no longer describes are dropped: nobody can replay them.
     """
-    described = {one.name for one in environments(Path.cwd())}
+    described = {environment.name for environment in environments(Path.cwd())}
+    groups = defaultdict(list)
+    for finding in previous["findings"]:
+        groups[finding.target, finding.target_version, finding.attack].append(finding)
     for row in previous["timings"]["rows"]:
         environment, spec = row["environment"], _spec(row["library"], row["mechanism"])
         if environment not in described or (environment, spec) in audited:
             continue
-        named = (spec, row["version"], row["attack"])
-        found = [one for one in previous["findings"] if (one.target, one.target_version, one.attack) == named]
+        group = groups[spec, row["version"], row["attack"]]
         known = _known(failures, row["library"], row["mechanism"], row["version"], row["attack"])
-        yield Judged(found, {**row, **_compared(Verdict(row["verdict"]), known, found)})
+        yield Judged(group, {**row, **_compared(Verdict(row["verdict"]), known, group)})
 
 
 def _published(judged: Sequence[Judged]) -> tuple[list[Judged], list[Finding]]:
     """What may be published, and the findings that are withheld."""
-    refuted = {one.case for one in judged if one.row["verdict"] == Verdict.VIOLATED}
+    refuted = {entry.case for entry in judged if entry.row["verdict"] == Verdict.VIOLATED}
     published: list[Judged] = []
     withheld: list[Finding] = []
-    for one in judged:
-        if one.row["status"] == Status.NEW:
-            withheld += one.found
-        elif one.row["link"] or one.case not in refuted:
-            published.append(one)
+    for entry in judged:
+        if entry.row["status"] == Status.NEW:
+            withheld += entry.findings
+        elif entry.row["link"] or entry.case not in refuted:
+            published.append(entry)
     return published, withheld
 
 
@@ -195,7 +198,7 @@ def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -
         audited = timed_audit(
             target, attacks, seconds=seconds, alpha=alpha, seed=settings.seed, spend_all=True, spec=case.replay()
         )
-        return [finding for one in audited for finding in one.findings]
+        return [finding for result in audited for finding in result.findings]
     finally:
         if isinstance(target.release, ProcessRelease):
             target.release.close()
@@ -203,21 +206,20 @@ def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -
 
 def _by_attack(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
     """The findings of each attack that came to a verdict."""
-    for attack in dict.fromkeys(finding.attack for finding in findings):
-        found = [one for one in findings if one.attack == attack and one.verdict is not Verdict.NOT_APPLICABLE]
-        if found:
-            yield found
+    applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
+    for attack in dict.fromkeys(finding.attack for finding in applied):
+        yield [finding for finding in applied if finding.attack == attack]
 
 
 def _row(
     library_name: str,
     mechanism: str,
     environment: str | None,
-    found: Sequence[Finding],
+    group: Sequence[Finding],
     failures: Sequence[ExpectedFailure],
 ) -> Row:
     """The row of one attack on one mechanism: its worst scenario."""
-    worst = max(decisive(found), key=lambda one: one.epsilon_lower or 0.0)
+    worst = max(decisive(group), key=lambda finding: finding.epsilon_lower or 0.0)
     known = _known(failures, library_name, mechanism, worst.target_version, worst.attack)
     return {
         "environment": environment,
@@ -226,13 +228,13 @@ def _row(
         "mechanism": mechanism,
         "attack": worst.attack,
         "verdict": worst.verdict,
-        **_compared(worst.verdict, known, found),
+        **_compared(worst.verdict, known, group),
         "reason": worst.reason,
         "epsilon_lower": worst.epsilon_lower,
         "advantage": worst.advantage.estimate if worst.advantage else None,
         "smallest_detectable": worst.smallest_detectable,
-        "trials": sum(one.trials for one in found),
-        "seconds": sum(one.seconds for one in found),
+        "trials": sum(finding.trials for finding in group),
+        "seconds": sum(finding.seconds for finding in group),
     }
 
 
@@ -243,9 +245,9 @@ def _known(
     return expected(failures, library_name, target_version.rpartition(" ")[2], mechanism, attack)
 
 
-def _compared(verdict: Verdict, link: str | None, found: Sequence[Finding]) -> Row:
+def _compared(verdict: Verdict, link: str | None, group: Sequence[Finding]) -> Row:
     """What a row says of a verdict beside what is publicly known."""
-    too_few_trials = any(one.trials_needed is not None for one in found)
+    too_few_trials = any(finding.trials_needed is not None for finding in group)
     return {"status": status(verdict, is_expected=link is not None, too_few_trials=too_few_trials), "link": link}
 
 
@@ -255,9 +257,9 @@ def _withhold(findings: Sequence[Finding]) -> None:
     What an earlier run withheld of mechanisms that are not among the findings stays there as well.
     """
     file = UNPUBLISHED / "libraries.json"
-    anew = {(one.target, one.target_version) for one in findings}
+    anew = {(finding.target, finding.target_version) for finding in findings}
     earlier = read_record(file)["findings"] if file.is_file() else []
-    kept = [one for one in earlier if (one.target, one.target_version) not in anew]
+    kept = [finding for finding in earlier if (finding.target, finding.target_version) not in anew]
     all_withheld = [*findings, *kept]
     write_whole(file, to_text(record(all_withheld)))
     parts = [_advisory(finding) for finding in all_withheld if finding.verdict is Verdict.VIOLATED]
@@ -329,7 +331,7 @@ def explain_timings(data: dict[str, Any]) -> str:
         for row in rows
         if row["status"] == Status.PASSES
     ]
-    said = (
+    labels = (
         ("kept", "Not measured in this run, but earlier, when and where the table says"),
         ("absent", "Not audited"),
         ("failed", "**Could not be loaded**"),
@@ -340,7 +342,7 @@ def explain_timings(data: dict[str, Any]) -> str:
         seconds=measured["seconds"],
         known=sum(row["status"] == Status.KNOWN for row in rows),
         passes=f"**UNEXPECTED PASSES: {', '.join(passes)}**" if passes else "none that is expected was missed",
-        absent=" ".join(f"{words}: {', '.join(measured[key])}." for key, words in said if measured[key]),
+        absent=" ".join(f"{words}: {', '.join(measured[key])}." for key, words in labels if measured[key]),
     )
     return "\n".join([paragraph.rstrip(), "", *_by_version(rows)]).rstrip()
 
@@ -352,12 +354,12 @@ def _by_version(rows: Sequence[Row]) -> Iterator[str]:
     yield "| library | mechanisms | with known flaws | known flaws found | measured | where |"
     yield "|---|---|---|---|---|---|"
     for version, environment in dict.fromkeys((row["version"], row["environment"]) for row in rows):
-        own = [row for row in rows if (row["version"], row["environment"]) == (version, environment)]
-        known = [row for row in own if row["status"] == Status.KNOWN]
-        dates = dict.fromkeys(row["measured"]["date"] for row in own)
-        places = dict.fromkeys(_place(row) for row in own)
+        of_version = [row for row in rows if (row["version"], row["environment"]) == (version, environment)]
+        known = [row for row in of_version if row["status"] == Status.KNOWN]
+        dates = dict.fromkeys(row["measured"]["date"] for row in of_version)
+        places = dict.fromkeys(_place(row) for row in of_version)
         yield (
-            f"| {version} | {_mechanisms(own)} | {_mechanisms(known)} | {len(known)} | {', '.join(dates)} | "
+            f"| {version} | {_mechanisms(of_version)} | {_mechanisms(known)} | {len(known)} | {', '.join(dates)} | "
             f"{', '.join(places)} |"
         )
 

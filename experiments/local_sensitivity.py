@@ -127,8 +127,8 @@ def _bet(
             scales = estimated_scale(drawn, centre)
             read = size_of_scale(scales, *bounds_of(target), SMALL_EPSILON)
             hits[side] += int(np.count_nonzero(read < len(group) - 0.5))
-    found = assess(claim.nominal, Counts(hits[0], hits[1], trials), alpha)
-    return {"answers": answers, **asdict(found.advantage), "ceiling": claim.ceiling}
+    assessment = assess(claim.nominal, Counts(hits[0], hits[1], trials), alpha)
+    return {"answers": answers, **asdict(assessment.advantage), "ceiling": claim.ceiling}
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:

@@ -117,7 +117,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 def _advantages(data: dict[str, Any], answers: int) -> Panel:
     epsilons = data["measured"]["epsilons"]
     measured = [
-        curves.advantage_series(_of(data, make, answers), lambda one: one.claim.nominal.epsilon / answers, label, role)
+        curves.advantage_series(
+            _of(data, make, answers), lambda finding: finding.claim.nominal.epsilon / answers, label, role
+        )
         for make, label, role, model in TARGETS
         if model.answers == answers
     ]
@@ -139,10 +141,10 @@ def _advantages(data: dict[str, Any], answers: int) -> Panel:
 
 def _recognised_panel(data: dict[str, Any]) -> Panel:
     places = list(reversed(range(len(TARGETS))))
-    own, other = zip(*data["measured"]["recognised"], strict=True)
+    from_0, from_1 = zip(*data["measured"]["recognised"], strict=True)
     series = [
-        curves.marks("truly from f(D) = 0", Role.NAIVE, own, places),
-        curves.marks("truly from f(D) = 1", Role.OTHER, other, places),
+        curves.marks("truly from f(D) = 0", Role.NAIVE, from_0, places),
+        curves.marks("truly from f(D) = 1", Role.OTHER, from_1, places),
     ]
     return curves.panel(
         "outputs that could have come from f(D) = 0, ε = 1",
@@ -169,21 +171,20 @@ def _density_panel(data: dict[str, Any]) -> Panel:
 
 
 def _of(data: dict[str, Any], make: Maker, answers: int) -> list[Finding]:
-    return [one for one in curves.findings_of(data, make.__name__) if one.answers == answers]
+    return [finding for finding in curves.findings_of(data, make.__name__) if finding.answers == answers]
 
 
 def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 1 and at the least ε, and why."""
 
     def at(make: Maker, answers: int, epsilon: float = 1.0) -> Estimate:
-        return curves.advantage_of(
-            next(one for one in _of(data, make, answers) if curves.claimed_epsilon(one) == answers * epsilon)
-        )
+        findings, claimed = _of(data, make, answers), answers * epsilon
+        return curves.advantage_of(next(finding for finding in findings if curves.claimed_epsilon(finding) == claimed))
 
     pairs = [at(make, 2).estimate for make, _, _, model in TARGETS if model.answers == 2]
     recognised = zip(data["measured"]["recognised"], TARGETS, strict=True)
     return PARAGRAPHS["low_bit_gaussian"].format(
-        own=min(own for (own, _), (_, _, role, _) in recognised if role is Role.NAIVE),
+        own=min(share for (share, _), (_, _, role, _) in recognised if role is Role.NAIVE),
         ideal_one=ideal_advantage(1.0, 1),
         ideal_two=ideal_advantage(1.0, 2),
         pairs=f"{min(pairs):.3f} to {max(pairs):.3f}",

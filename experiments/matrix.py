@@ -167,8 +167,8 @@ def collect(settings: Settings) -> Collected:
         for name in NAMES:
             if settings.quick and name in SLOWEST:
                 continue
-            given = few if name in spared else max(trials, MANY_OUTPUTS.get(name, 0))
-            findings += findings_of(name, given, alpha, settings.seed)
+            budget = few if name in spared else max(trials, MANY_OUTPUTS.get(name, 0))
+            findings += findings_of(name, budget, alpha, settings.seed)
             if not (settings.quick and name.startswith("exact")):  # whose laws take a process of their own each
                 findings.append(law_finding(name))
     findings += [finding for finding in committed() if finding.target in NAMES]
@@ -364,8 +364,8 @@ def _short(number: float) -> str:
 def refuting(data: dict[str, Any]) -> dict[str, set[str]]:
     """The names of what refutes each target: attacks, or the exact law."""
     by: dict[str, set[str]] = {name: set() for name in data["measured"]["targets"]}
-    for (target, column), found in _by_cell(data).items():
-        if any(finding.verdict is Verdict.VIOLATED for finding in found):
+    for (target, column), findings in _by_cell(data).items():
+        if any(finding.verdict is Verdict.VIOLATED for finding in findings):
             by[target].add(column)
     return by
 
@@ -376,9 +376,9 @@ def explain(data: dict[str, Any]) -> str:
     naive, exact = (
         [name for name in measured["targets"] if name.startswith(variant)] for variant in ("naive", "exact")
     )
-    laws = {target: found[0].verdict for (target, column), found in cells.items() if column == EXACT_LAW}
+    laws = {target: findings[0].verdict for (target, column), findings in cells.items() if column == EXACT_LAW}
     certified = [
-        name for name in exact if any(one.verdict is Verdict.PROVED for one in cells.get((name, CERTIFICATE), []))
+        name for name in exact if Verdict.PROVED in [finding.verdict for finding in cells.get((name, CERTIFICATE), ())]
     ]
     refuted = {attack: sum(attack in by[name] for name in naive) for attack in measured["attacks"]}
     uncertified = [name for name in exact if name not in certified]

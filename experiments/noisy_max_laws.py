@@ -58,7 +58,7 @@ def collect(settings: Settings) -> Collected:
     claimed = [distance(p, q) for p, q in zip(laws["exponential"], ideal["gumbel"], strict=True)]
     measured = {
         "gaps": [float(gap) for gap in gaps],
-        "worse": {name: [as_floats(bounds) for bounds in found] for name, found in laws.items()},
+        "worse": {name: [as_floats(bounds) for bounds in values] for name, values in laws.items()},
         "formula": {name: [as_floats(bounds) for bounds in values] for name, values in ideal.items()},
         "distance": {
             name: [as_floats(distance(p, q)) for p, q in zip(laws[name], ideal[name], strict=True)]
@@ -155,7 +155,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 
 def _middles(bounds: Sequence[list[float]]) -> list[float]:
-    return [middle(one) for one in bounds]
+    return [middle(interval) for interval in bounds]
 
 
 def explain(data: dict[str, Any]) -> str:

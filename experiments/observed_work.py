@@ -161,7 +161,7 @@ def explain(data: dict[str, Any]) -> str:
 
     def counted(place: int) -> float:
         make, observe, _, _ = OBSERVED[place]
-        return curves.advantage_of(curves.finding_at(data, observe(make()).name, TIMED)).estimate
+        return curves.advantage_of(curves.finding_at(curves.findings_of(data, observe(make()).name), TIMED)).estimate
 
     return PARAGRAPHS["observed_work"].format(
         naive=counted(0), ceiling=PrivacyClaim(TIMED).ceiling, bits=data["measured"]["bits"], fixed=counted(1)

@@ -114,7 +114,7 @@ def _epsilon_panel(data: dict[str, Any]) -> Panel:
     epsilons = data["measured"]["epsilons"]
     shown = []
     for make, label, role in TARGETS:
-        bounds = [max(one.epsilon_lower or 0.0 for one in of_one) for of_one in _by_epsilon(data, make)]
+        bounds = [max(finding.epsilon_lower or 0.0 for finding in of_one) for of_one in _by_epsilon(data, make)]
         shown.append(curves.line(label, role, epsilons, bounds))
     claim = curves.line("the claim", Role.CEILING, epsilons, epsilons)
     return curves.panel("either pair", "claimed ε", "lower bound on the real ε", [*shown, claim], x_scale="log")
@@ -131,8 +131,8 @@ def _grids_panel(data: dict[str, Any]) -> Panel:
 
 def _by_epsilon(data: dict[str, Any], make: Maker) -> list[list[Finding]]:
     """The findings of a target, a list of both pairs for each ε."""
-    found = curves.findings_of(data, make.__name__)
-    return [[one for one in found if one.claim.nominal.epsilon == epsilon] for epsilon in data["measured"]["epsilons"]]
+    findings, epsilons = curves.findings_of(data, make.__name__), data["measured"]["epsilons"]
+    return [[finding for finding in findings if curves.claimed_epsilon(finding) == epsilon] for epsilon in epsilons]
 
 
 def _of_pair(data: dict[str, Any], make: Maker, pair: int) -> list[Finding]:
@@ -152,7 +152,7 @@ def explain(data: dict[str, Any]) -> str:
     """Say what is seen at ε = 1 and at the least ε, and why."""
 
     def at(make: Maker, pair: int, epsilon: float) -> Finding:
-        return next(one for one in _of_pair(data, make, pair) if one.claim.nominal.epsilon == epsilon)
+        return next(finding for finding in _of_pair(data, make, pair) if finding.claim.nominal.epsilon == epsilon)
 
     def shown(finding: Finding) -> str:
         return f"{abs(curves.advantage_of(finding).estimate):.3f}"

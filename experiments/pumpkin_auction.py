@@ -81,11 +81,11 @@ def noisy_price(bids: Bids, scale: int) -> Law:
     best = best_price(bids)
 
     def weight(price: int) -> Bounds:
-        here = _power(Fraction(-abs(price - best), scale))
+        at_price = _power(Fraction(-abs(price - best), scale))
         if price in (PRICES[0], PRICES[-1]):
-            return here
+            return at_price
         beyond = _power(Fraction(-abs(price - best) - 1, scale))
-        return Bounds(here.lower - beyond.upper, here.upper - beyond.lower)
+        return Bounds(at_price.lower - beyond.upper, at_price.upper - beyond.lower)
 
     return normalised({price: weight(price) for price in PRICES})
 
@@ -138,8 +138,8 @@ def neighbours(bids: Bids) -> Iterator[Bids]:
 def needed(name: str, bids: Bids) -> float:
     """A lower bound on the ε that the mechanism needs for those bids and their neighbours."""
     _, _, auction = MECHANISMS[name]
-    own = auction(bids)
-    return max(most_loss(own, auction(other)) for other in neighbours(bids))
+    law = auction(bids)
+    return max(most_loss(law, auction(neighbour)) for neighbour in neighbours(bids))
 
 
 def most_loss(p: Law, q: Law) -> float:
@@ -203,7 +203,7 @@ def explain(data: dict[str, Any]) -> str:
     measured = data["measured"]
     at = measured["crowds"].index(measured["shown"])
     earns = {name: shares[at] for name, shares in measured["share"].items()}
-    epsilon = {name: max(found) for name, found in measured["epsilon"].items()}
+    epsilon = {name: max(losses) for name, losses in measured["epsilon"].items()}
     earned = {price: measured["revenue"][price - 1] / 100 for price in (100, 101, 301)}
     return PARAGRAPHS["pumpkin_auction"].format(
         earned=earned,

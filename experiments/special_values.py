@@ -185,7 +185,7 @@ def _seen(finding: Finding) -> float:
 def explain(data: dict[str, Any]) -> str:
     """Say what failures and silence give away."""
     silent = data["measured"]["silent"]
-    naive, exact = ([one["estimate"] for one in silent[make.__name__]] for make, _, _ in SILENT)
+    naive, exact = ([row["estimate"] for row in silent[make.__name__]] for make, _, _ in SILENT)
     return PARAGRAPHS["special_values"].format(
         nan=_seen(curves.findings_of(data, "naive_sum")[0]),
         ceiling=PrivacyClaim(EPSILON).ceiling,

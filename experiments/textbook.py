@@ -145,7 +145,7 @@ def _attacks(data: dict[str, Any]) -> Panel:
     names = list(dict.fromkeys(label for _, _, label, _ in AUDITED))
 
     def series(role: Role) -> Series:
-        shown = [(label, _worst(data, attack, make)) for attack, make, label, one in AUDITED if one is role]
+        shown = [(label, _worst(data, attack, make)) for attack, make, label, kind in AUDITED if kind is role]
         return marks(
             str(role),
             role,
@@ -165,9 +165,9 @@ def _attacks(data: dict[str, Any]) -> Panel:
 
 def _worst(data: dict[str, Any], attack: Attack, make: Maker) -> Finding:
     """The finding of an attack on a target, of its several scenarios the one that needs the largest ε."""
-    found = (Finding.from_json(finding) for finding in data["findings"])
-    own = [one for one in found if one.attack == attack.name and one.target == make(EPSILON).name]
-    return max(own, key=lambda finding: finding.epsilon_lower or 0.0)
+    findings = (Finding.from_json(finding) for finding in data["findings"])
+    chosen = [finding for finding in findings if finding.attack == attack.name and finding.target == make(EPSILON).name]
+    return max(chosen, key=lambda finding: finding.epsilon_lower or 0.0)
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -175,7 +175,7 @@ def explain(data: dict[str, Any]) -> str:
     measured = data["measured"]
     test, moves = measured["test"][-1], measured["moves"]
     violated = {
-        role: [_worst(data, attack, make).verdict == "violated" for attack, make, _, one in AUDITED if one is role]
+        role: [_worst(data, attack, make).verdict == "violated" for attack, make, _, kind in AUDITED if kind is role]
         for role in (Role.NAIVE, Role.EXACT)
     }
     return PARAGRAPHS["textbook"].format(

@@ -21,7 +21,7 @@ from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
-from experiments.common.curves import advantage_series, figure, findings_of, line, panel
+from experiments.common.curves import advantage_of, advantage_series, figure, findings_of, line, panel
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, audits
 
@@ -88,7 +88,7 @@ def _ideal(pair: NeighbouringPair) -> dict[str, float]:
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage against the number of light outcomes, a panel a format."""
     caption = f"Advantage of the bet on any light outcome at ε = {EPSILON:g}; bands are confidence bounds."
-    return [figure("truncated_addition", caption, [_panel(data, *one) for one in FORMATS])]
+    return [figure("truncated_addition", caption, [_panel(data, *case) for case in FORMATS])]
 
 
 def _panel(data: dict[str, Any], accumulator: Format, naive: Maker) -> Panel:
@@ -100,12 +100,12 @@ def _panel(data: dict[str, Any], accumulator: Format, naive: Maker) -> Panel:
         if row["format"] == accumulator.name
     ]
     sampled = [
-        advantage_series(visible, light_outcomes_of, label, role)
+        advantage_series(shown, light_outcomes_of, label, role)
         for findings, label, role in (
             (findings_of(data, naive.__name__), "naive, sampled", Role.NAIVE),
             (exact, "exact, sampled", Role.EXACT),
         )
-        if (visible := [one for one in findings if one.advantage is not None and one.advantage.lower > 0])
+        if (shown := [finding for finding in findings if finding.advantage is not None and finding.advantage.lower > 0])
     ]
 
     def column(name: str, label: str, role: Role) -> Series:
@@ -139,7 +139,7 @@ def explain(data: dict[str, Any]) -> str:
     rows = data["measured"]["rows"]
 
     def most(accumulator: Format, naive: Maker) -> str:
-        sampled = [(one.advantage.estimate, one) for one in findings_of(data, naive.__name__) if one.advantage]
+        sampled = [(advantage_of(finding).estimate, finding) for finding in findings_of(data, naive.__name__)]
         estimate, finding = max(sampled, key=lambda pair: pair[0])
         light = light_outcomes_of(finding)
         (ideal,) = (

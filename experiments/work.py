@@ -129,14 +129,14 @@ def collect(settings: Settings) -> Collected:
 def _measure(name: str, limits: Limits) -> dict[str, Any]:
     """The advantage from the output alone, and from the output with the bits taken or with the calls made."""
     mechanism = MECHANISMS[name]
-    own = advantage(*(mechanism.law(side, limits, None) for side in (0, 1)))
-    found: dict[str, Any] = {"output": as_floats(own), "output_exact": _exact(own)}
+    alone = advantage(*(mechanism.law(side, limits, None) for side in (0, 1)))
+    measured: dict[str, Any] = {"output": as_floats(alone), "output_exact": _exact(alone)}
     for counted in _COUNTED:
         joint = [mechanism.law(side, limits, counted) for side in (0, 1)]
         ratios = largest_ratio(*joint), largest_ratio(*reversed(joint))
         work = {amount for law in joint for (_, amount), _ in _pairs(law)}
         seen = advantage(*joint)
-        found[counted] = {
+        measured[counted] = {
             "advantage": as_floats(seen),
             "exact": _exact(seen),
             "epsilon_lower": log_bounds(max(ratios, key=lambda ratio: ratio.lower))[0],
@@ -145,13 +145,13 @@ def _measure(name: str, limits: Limits) -> dict[str, Any]:
             "unresolved": float(max(law.unresolved for law in joint)),
         }
         if counted == "bits" and name in ADDITIVE:
-            found["mean_bits"] = _mean_bits(joint[0])
-    return found
+            measured["mean_bits"] = _mean_bits(joint[0])
+    return measured
 
 
-def _exact(found: Divergence) -> str | None:
+def _exact(divergence: Divergence) -> str | None:
     """The advantage as a fraction, where the laws are closed."""
-    return str(found.lower) if found.lower == found.upper else None
+    return str(divergence.lower) if divergence.lower == divergence.upper else None
 
 
 def _pairs(joint: Law) -> Iterable[tuple[tuple[Any, int], Any]]:
@@ -173,22 +173,22 @@ def _mean_bits(joint: Law) -> list[float]:
 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantages by mechanism, and bits by noise."""
-    found = data["measured"]["mechanisms"]
+    measured = data["measured"]["mechanisms"]
     caption = f"What the work done adds to the output of exact mechanisms, at ε = {float(EPSILON):g}."
-    return [figure("work", caption, [_advantage_panel(found), _mean_panel(found)])]
+    return [figure("work", caption, [_advantage_panel(measured), _mean_panel(measured)])]
 
 
-def _advantage_panel(found: dict[str, Any]) -> Panel:
+def _advantage_panel(measured: dict[str, Any]) -> Panel:
     names = list(reversed(MECHANISMS))
     rows = list(range(len(names)))
 
     def seen(label: str, role: Role, advantages: Sequence[list[float]]) -> Series:
-        return marks(label, role, [middle(one) for one in advantages], rows)
+        return marks(label, role, [middle(bounds) for bounds in advantages], rows)
 
     series = [
-        seen("output and bits taken", Role.NAIVE, [found[name]["bits"]["advantage"] for name in names]),
-        seen("output and calls made", Role.NAIVE, [found[name]["calls"]["advantage"] for name in names]),
-        seen("output alone", Role.EXACT, [found[name]["output"] for name in names]),
+        seen("output and bits taken", Role.NAIVE, [measured[name]["bits"]["advantage"] for name in names]),
+        seen("output and calls made", Role.NAIVE, [measured[name]["calls"]["advantage"] for name in names]),
+        seen("output alone", Role.EXACT, [measured[name]["output"] for name in names]),
         line("ceiling of the claim", Role.CEILING, [CEILING] * 2, [-0.5, len(names) - 0.5]),
     ]
     return panel(
@@ -200,9 +200,9 @@ def _advantage_panel(found: dict[str, Any]) -> Panel:
     )
 
 
-def _mean_panel(found: dict[str, Any]) -> Panel:
+def _mean_panel(measured: dict[str, Any]) -> Panel:
     series = [
-        line(MECHANISMS[name].label, Role.EXACT, list(range(GREATEST_NOISE + 1)), found[name]["mean_bits"])
+        line(MECHANISMS[name].label, Role.EXACT, list(range(GREATEST_NOISE + 1)), measured[name]["mean_bits"])
         for name in ADDITIVE
     ]
     return panel("Bits taken, by the noise drawn", "noise", "mean number of bits", series)
@@ -210,27 +210,27 @@ def _mean_panel(found: dict[str, Any]) -> Panel:
 
 def explain(data: dict[str, Any]) -> str:
     """Say which mechanisms leak through their work."""
-    found = data["measured"]["mechanisms"]
+    measured = data["measured"]["mechanisms"]
 
     def seen(name: str, counted: Counted) -> float:
-        return middle(found[name][counted]["advantage"])
+        return middle(measured[name][counted]["advantage"])
 
-    fixed, selection = found["fixed_work"], found["fixed_work_selection"]
+    fixed, selection = measured["fixed_work"], measured["fixed_work_selection"]
     return PARAGRAPHS["work"].format(
         ceiling=CEILING,
-        algorithm_2=middle(found["algorithm_2"]["output"]),
+        algorithm_2=middle(measured["algorithm_2"]["output"]),
         algorithm_2_bits=seen("algorithm_2", "bits"),
         algorithm_2_calls=seen("algorithm_2", "calls"),
         geometric_bits=seen("geometric", "bits"),
-        steps=found["algorithm_2"]["mean_bits"][-1] - found["algorithm_2"]["mean_bits"][-2],
+        steps=measured["algorithm_2"]["mean_bits"][-1] - measured["algorithm_2"]["mean_bits"][-2],
         inversion_bits=seen("inversion", "bits"),
-        inversion_calls=found["inversion"]["calls"]["greatest_work"],
-        selection=middle(found["bisection"]["output"]),
+        inversion_calls=measured["inversion"]["calls"]["greatest_work"],
+        selection=middle(measured["bisection"]["output"]),
         bisection_bits=seen("bisection", "bits"),
         rejection_bits=seen("rejection", "bits"),
         rounds=ROUNDS,
         rounds_bits=seen("rounds", "bits"),
-        base_e=middle(found["base_e"]["output"]),
+        base_e=middle(measured["base_e"]["output"]),
         base_e_bits=seen("base_e", "bits"),
         fixed=fixed["bits"]["least_work"],
         fixed_output=middle(fixed["output"]),

@@ -57,7 +57,8 @@ def _panel(data: dict[str, Any], outcomes: int) -> Panel:
 
 
 def _of_form(data: dict[str, Any], target: str, outcomes: int) -> list[Finding]:
-    return [one for one in curves.findings_of(data, target) if one.pair and one.pair["first"]["shape"] == [outcomes]]
+    findings = curves.findings_of(data, target)
+    return [finding for finding in findings if finding.pair and finding.pair["first"]["shape"] == [outcomes]]
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -65,14 +66,13 @@ def explain(data: dict[str, Any]) -> str:
     at = data["measured"]["epsilons"].index(0.5)
 
     def seen(make: Maker, outcomes: int) -> float:
-        (finding,) = (one for one in _of_form(data, make.__name__, outcomes) if curves.claimed_epsilon(one) == 0.5)
-        return curves.advantage_of(finding).estimate
+        return curves.advantage_of(curves.finding_at(_of_form(data, make.__name__, outcomes), 0.5)).estimate
 
     two, many = (
         f"{seen(targets.naive_exponential, outcomes):.4f} against {data['measured']['ideal'][str(outcomes)][at]:.4f} "
         f"for the ideal mechanism and {seen(targets.exact_exponential, outcomes):.4f} for the exact one"
         for outcomes in (2, ATTACK.outcomes)
     )
-    (pair, *_) = (one.pair for one in _of_form(data, "naive_exponential", 2) if curves.claimed_epsilon(one) == 0.5)
+    pair = curves.finding_at(_of_form(data, "naive_exponential", 2), 0.5).pair
     assert pair is not None  # noqa: S101 - `_of_form` keeps only those
     return PARAGRAPHS["zero_rounding"].format(pair=pair, two=two, many=many, outcomes=ATTACK.outcomes)

@@ -66,7 +66,7 @@ def catalogue() -> Mapping[str, Flaw]:
             entry["example"].strip(),
             entry["leak"].strip(),
             entry["repair"],
-            tuple(sources[one] for one in entry["read"]),
+            tuple(sources[key] for key in entry["read"]),
         )
         for name, entry in data.items()
     }

@@ -129,7 +129,7 @@ def largest_epsilon(
         findings.insert(0, search.judged(max(better, key=lambda bet: bet.epsilon)))
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     replay, seconds = _replay(target, attacks, trials, alpha, seed, spec), time.perf_counter() - started
-    return [replace(one, replay=replay, seconds=seconds) for one in findings]
+    return [replace(finding, replay=replay, seconds=seconds) for finding in findings]
 
 
 def _proving(attack: Attack, trials: int) -> Attack:
@@ -240,13 +240,13 @@ class _Search:
         """What a fresh sample shows of a bet."""
         outline, judged = bet.outline, self._judged_at(bet.outline)
         judge = replace(bet.judge, target=self.target)
-        here = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
+        context = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
         try:
             (counts,), _ = self._counted(
                 judge, bet.outlines, bet.number, Role.JUDGE, (bet.event,), self.trials, one_by_one=bet.one_by_one
             )
         except (TargetError, LabFault) as error:
-            return judge.finding(Verdict.ERROR, str(error), **here)
+            return judge.finding(Verdict.ERROR, str(error), **context)
         assessment = assess(judged, counts, self.alpha)
         epsilon = self._shown(bet.reading, counts, judged.delta, Role.JUDGE)
         violated = epsilon > judged.epsilon

@@ -49,15 +49,15 @@ def best(findings: Sequence[Finding]) -> Finding | None:
 
     Of several, the one that the fewest trials show the most clearly.
     """
-    return min((one for one in findings if one.refutes), key=_rank, default=None)
+    return min((finding for finding in findings if finding.refutes), key=_rank, default=None)
 
 
 def supported(findings: Sequence[Finding]) -> list[Finding]:
     """The findings of one audit, each with the flaw that all of them together support."""
-    named = [replace(one, flaw=TOO_LITTLE) if _is_on_ordinary_inputs(one) else one for one in findings]
-    if not any(one.flaw == TOO_LITTLE and _is_plain(one.pair) for one in named):
+    named = [replace(finding, flaw=TOO_LITTLE) if _is_on_ordinary_inputs(finding) else finding for finding in findings]
+    if not any(finding.flaw == TOO_LITTLE and _is_plain(finding.pair) for finding in named):
         return named
-    return [replace(one, flaw=TOO_LITTLE) if _is_on_extremes(one) else one for one in named]
+    return [replace(finding, flaw=TOO_LITTLE) if _is_on_extremes(finding) else finding for finding in named]
 
 
 def _rank(finding: Finding) -> tuple[bool, bool, bool, float, int, float]:

@@ -194,8 +194,8 @@ class _WhileThereIsSpace(Checkpoint):
 
 
 def _not_kept(error: OSError) -> str:
-    told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-    return f"{told}; the audit goes on, and no further results are kept"
+    message = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+    return f"{message}; the audit goes on, and no further results are kept"
 
 
 def shares(attacks: Sequence[Attack], trying: Sequence[bool], alpha: float) -> list[float]:
@@ -401,20 +401,20 @@ class Judge:
     def _judged(self, outlines: Sequence[Outline], number: int, trials: int, alpha: float) -> Finding:
         """What is found of one scenario; the seconds and the line that replays it are not in it."""
         outline = outlines[number]
-        here = {"pair": outline.pair, "severity": outline.severity}
+        fields = {"pair": outline.pair, "severity": outline.severity}
         claim = self.claim_of(outline)
         if claim is None:
-            return self.finding(Verdict.UNTESTABLE, promises_nothing(outline), **here)
+            return self.finding(Verdict.UNTESTABLE, promises_nothing(outline), **fields)
         if not is_testable(claim, trials, alpha):
             reason = _untestable(claim, alpha)
-            return self.finding(Verdict.UNTESTABLE, reason, **here, answers=outline.answers, claim=claim, alpha=alpha)
+            return self.finding(Verdict.UNTESTABLE, reason, **fields, answers=outline.answers, claim=claim, alpha=alpha)
         try:
             try:
                 decision = self._decided(outlines, number, claim, trials, alpha)
             except Refused:  # as evidence takes half of α, another beginning leaves the verdict within α
                 decision = self._decided(outlines, number, claim, trials, alpha, one_by_one=True)
         except (TargetError, LabFault) as error:
-            return self.finding(Verdict.ERROR, str(error), **here)
+            return self.finding(Verdict.ERROR, str(error), **fields)
         return self._decided_finding(outlines, number, claim, decision, trials, alpha)
 
     def _decided_finding(

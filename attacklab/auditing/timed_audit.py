@@ -146,8 +146,8 @@ def timed_audit(
         # An attack whose share was too small for the whole short round stays with that: trials tell the rounds.
         ahead = [turn for turn in turns if turn.goes_on]
     for place, turn in enumerate(ahead):
-        others = sum(other.applies for other in ahead[place:])
-        most = trials or turn.affordable(meter.left / max(1, others), say)
+        remaining = sum(later.applies for later in ahead[place:])
+        most = trials or turn.affordable(meter.left / max(1, remaining), say)
         if most > turn.trials:
             turn.judge(most, rounds)
         if until_refuted and turn.refutes:
@@ -216,9 +216,9 @@ class _Meter:
         try:
             return self._release(input_, trials, rng)
         finally:
-            taken = time.perf_counter() - started
-            self._spent += taken
-            self._fastest = min(self._fastest, taken / trials)
+            elapsed = time.perf_counter() - started
+            self._spent += elapsed
+            self._fastest = min(self._fastest, elapsed / trials)
 
     @property
     def left(self) -> float:
@@ -336,25 +336,25 @@ class _Turn:
                     except Refused:  # as it will be judged then
                         costs.append(self._timed(number, outline, enough, one_by_one=True))
                 if time.perf_counter() - started > seconds / SLOW_SHARE:
-                    return costs + [replace(costs[-1], answers=one.answers) for _, one in outlines[place:]]
+                    return costs + [replace(costs[-1], answers=outline.answers) for _, outline in outlines[place:]]
         return costs
 
     def _timed(self, number: int, outline: Outline, enough: float, *, one_by_one: bool = False) -> _Cost:
         """The cost of one scenario, from ever longer samples until one took `enough` seconds."""
         seconds = functools.partial(self._seconds, number, one_by_one)
         # A first call takes longer, and any may be held up.
-        shortest = taken = min(seconds(1) for _ in range(2))
+        shortest = elapsed = min(seconds(1) for _ in range(2))
         trials = 1
-        while trials == 1 or (taken < enough and trials < SHORT_ROUND):
+        while trials == 1 or (elapsed < enough and trials < SHORT_ROUND):
             trials *= 2
-            taken = seconds(trials)
-            if taken > 2 * trials * shortest:
-                taken = min(taken, seconds(trials))
-        if taken < 2 * shortest and trials < FIRST_LOOK:  # most of it does not depend on the number of trials
+            elapsed = seconds(trials)
+            if elapsed > 2 * trials * shortest:
+                elapsed = min(elapsed, seconds(trials))
+        if elapsed < 2 * shortest and trials < FIRST_LOOK:  # most of it does not depend on the number of trials
             trials = FIRST_LOOK
-            taken = seconds(trials)
-        trial = max((taken - shortest) / (trials - 1), taken / trials / MISJUDGED)
-        return _Cost(trial, max(0.0, taken - trial * trials), outline.answers)
+            elapsed = seconds(trials)
+        trial = max((elapsed - shortest) / (trials - 1), elapsed / trials / MISJUDGED)
+        return _Cost(trial, max(0.0, elapsed - trial * trials), outline.answers)
 
     def _seconds(self, number: int, one_by_one: bool, trials: int) -> float:
         sample = self._judge.sample(

@@ -25,11 +25,11 @@ THIRD = 1 / 3
 def neighbourhood(number: float, steps: int = 1) -> tuple[float, ...]:
     """A double, and so many of its neighbours on either side."""
     below = above = number
-    found = [number]
+    numbers = [number]
     for _ in range(steps):
         below, above = math.nextafter(below, -math.inf), math.nextafter(above, math.inf)
-        found += [below, above]
-    return tuple(sorted(found))
+        numbers += [below, above]
+    return tuple(sorted(numbers))
 
 
 def _named(names: str, *families: Iterable[tuple[Any, ...]]) -> tuple[dict[str, Any], ...]:

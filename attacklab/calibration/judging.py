@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from numbers import Real
 
 from attacklab.calibration.findings import CalibrationFinding, deviation
@@ -36,37 +37,29 @@ def calibrate(
 
 
 def _finding(about: Quantity, function: Callable[..., object], name: str, arguments: Arguments) -> CalibrationFinding:
-    def found(
-        verdict: Verdict, reason: str, returned: float | None = None, bound: Interval | None = None
-    ) -> CalibrationFinding:
-        return CalibrationFinding(
-            quantity=about.name,
-            name=name,
-            parameters=dict(arguments),
-            returned=returned,
-            bound=bound,
-            verdict=verdict,
-            reason=reason,
-        )
-
+    finding = partial(CalibrationFinding, quantity=about.name, name=name, parameters=dict(arguments))
+    without_number = partial(finding, returned=None, bound=None)
     try:
         answer = function(**arguments)
     except LabFault:
         raise
     except ValueError as error:
-        return found(Verdict.NOT_APPLICABLE, f"the formula refused these arguments: {in_one_line(error)}")
+        reason = f"the formula refused these arguments: {in_one_line(error)}"
+        return without_number(verdict=Verdict.NOT_APPLICABLE, reason=reason)
     except Exception as error:
-        return found(Verdict.ERROR, f"the formula raised {in_one_line(error)}; make it refuse with a ValueError")
+        reason = f"the formula raised {in_one_line(error)}; make it refuse with a ValueError"
+        return without_number(verdict=Verdict.ERROR, reason=reason)
     number = _double(answer)
     if number is None:
         shown = "NaN" if isinstance(answer, Real) and answer != answer else described(answer)
-        return found(Verdict.ERROR, f"the formula returned {shown}; it must return one double")
+        reason = f"the formula returned {shown}; it must return one double"
+        return without_number(verdict=Verdict.ERROR, reason=reason)
     exact = about.bound(arguments)
     for bound in (exact + 0, exact):  # as short as decides
         verdict, reason = _judged(about, number, bound)
         if verdict is not Verdict.INCONCLUSIVE:
             break
-    return found(verdict, reason, number, bound)
+    return finding(returned=number, bound=bound, verdict=verdict, reason=reason)
 
 
 def _double(answer: object) -> float | None:

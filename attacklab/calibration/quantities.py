@@ -189,7 +189,7 @@ def quantity(name: str) -> Quantity:
     Raises:
         ValueError: there is none of that name; the message names the nearest, or all.
     """
-    known = {one.name: one for one in QUANTITIES}
+    known = {entry.name: entry for entry in QUANTITIES}
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=1)

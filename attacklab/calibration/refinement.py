@@ -105,20 +105,20 @@ def _secant(enclose: Callable[[Fraction], Interval], threshold: float, low: Frac
             value = refined(lambda: enclose(exact(gmpy2.exp(place))), is_narrow)
             return gmpy2.log((value.lower + value.upper) / 2) - gmpy2.log(threshold)
 
-        here, there = gmpy2.log(gmpy2.mpfr(gmpy2.mpq(low))), gmpy2.log(gmpy2.mpfr(gmpy2.mpq(high)))
-        bounds = here, there
-        at_here, at_there = height(here), height(there)
+        older, newer = gmpy2.log(gmpy2.mpfr(gmpy2.mpq(low))), gmpy2.log(gmpy2.mpfr(gmpy2.mpq(high)))
+        bounds = older, newer
+        at_older, at_newer = height(older), height(newer)
         for _ in range(MOST_SECANTS):
-            if at_here == at_there or not gmpy2.is_finite(at_here - at_there):
+            if at_older == at_newer or not gmpy2.is_finite(at_older - at_newer):
                 return Fraction(0)
-            next_place = there - at_there * (there - here) / (at_there - at_here)
+            next_place = newer - at_newer * (newer - older) / (at_newer - at_older)
             next_place = min(max(next_place, bounds[0]), bounds[1])
-            step = abs(next_place - there)
-            here, at_here, there = there, at_there, next_place
+            step = abs(next_place - newer)
+            older, at_older, newer = newer, at_newer, next_place
             if step < SECANT_ENDS:
                 break
-            at_there = height(there)
-        return exact(gmpy2.exp(there))
+            at_newer = height(newer)
+        return exact(gmpy2.exp(newer))
 
 
 def exact(end: Any) -> Fraction:

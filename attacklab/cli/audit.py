@@ -86,11 +86,11 @@ def command(
     ):
         settings |= {"where": where, "report": report}
         if maximise_epsilon:
-            one = {name: settings[name] for name in ("alpha", "seed", "spec", "report")}
-            findings = largest_epsilon(loaded, chosen, trials=trials or DEFAULT_TRIALS, **one)
+            used = {name: settings[name] for name in ("alpha", "seed", "spec", "report")}
+            findings = largest_epsilon(loaded, chosen, trials=trials or DEFAULT_TRIALS, **used)
         elif asked.library is not None and trials is None:
             audited = timed_audit(loaded, chosen, **settings)
-            findings = [finding for one in audited for finding in one.findings]
+            findings = [finding for result in audited for finding in result.findings]
         else:
             findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=kept, **settings)
     files.write(findings, asked.place, script_of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import typer
@@ -79,25 +80,24 @@ def _status(findings: Sequence[CalibrationFinding]) -> Status:
 
 def _quantities() -> Table:
     table = Table("quantity", "certified", "unsafe", "asked", box=None)
-    for one in QUANTITIES:
-        table.add_row(one.signature, one.meaning, str(one.unsafe), str(len(one.grid)))
+    for entry in QUANTITIES:
+        table.add_row(entry.signature, entry.meaning, str(entry.unsafe), str(len(entry.grid)))
     return table
 
 
 def _print(about: Quantity, findings: Sequence[CalibrationFinding]) -> None:
     out = console()
-    for verdict in (one for one in WORST_FIRST if one not in (Verdict.PROVED, Verdict.NOT_APPLICABLE)):
-        found = [one for one in findings if one.verdict is verdict]
-        for one in found[:SHOWN]:
-            given = ", ".join(f"{name}={value!r}" for name, value in one.parameters.items())
-            out.print(
-                Text.assemble((str(verdict), STYLES.get(verdict, "")), plain(f" {about.name}({given}): {one.reason}")),
-                soft_wrap=True,
-            )
-        if len(found) > SHOWN:
-            out.print(f"… and {len(found) - SHOWN} more {verdict}; --json FILE writes all", soft_wrap=True)
-    counted = ", ".join(
-        f"{count} {verdict}" for verdict in WORST_FIRST if (count := sum(one.verdict is verdict for one in findings))
-    )
+    counts = Counter(finding.verdict for finding in findings)
+    for verdict in WORST_FIRST:
+        if verdict in (Verdict.PROVED, Verdict.NOT_APPLICABLE):
+            continue
+        matching = [finding for finding in findings if finding.verdict is verdict]
+        for finding in matching[:SHOWN]:
+            arguments = ", ".join(f"{name}={value!r}" for name, value in finding.parameters.items())
+            text = plain(f" {about.name}({arguments}): {finding.reason}")
+            out.print(Text.assemble((str(verdict), STYLES.get(verdict, "")), text), soft_wrap=True)
+        if counts[verdict] > SHOWN:
+            out.print(f"… and {counts[verdict] - SHOWN} more {verdict}; --json FILE writes all", soft_wrap=True)
+    counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in WORST_FIRST if counts[verdict])
     out.print(f"{plain(findings[0].name)}, {len(findings)} sets of arguments: {counted}", soft_wrap=True)
     out.print(f"bound: {about.meaning} ({about.source})", soft_wrap=True)

@@ -29,20 +29,20 @@ def given_pair(target: Target, first: str | None, second: str | None) -> Neighbo
         return None
     if first is None or second is None:
         raise UsageError("--first and --second go together; give both or neither")
-    one, other = _read("--first", first), _read("--second", second)
+    left, right = _read("--first", first), _read("--second", second)
     if target.kind is Kind.DATASET:
-        relation = target.relation or _relation(target, one, other)
-        return pair_of({"first": one, "second": other, "relation": relation}, "the pair")
+        relation = target.relation or _relation(target, left, right)
+        return pair_of({"first": left, "second": right, "relation": relation}, "the pair")
     if target.kind is not Kind.NOISE:
-        one, other = _listed(one), _listed(other)
-    for side in (one, other):
+        left, right = _listed(left), _listed(right)
+    for side in (left, right):
         numbers = side if isinstance(side, list) and target.kind is not Kind.NOISE else [side]
         if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
-            what = "a number" if target.kind is Kind.NOISE else "numbers"
+            wanted = "a number" if target.kind is Kind.NOISE else "numbers"
             raise UsageError(
-                f"a {target.kind} target takes {what} for each of --first and --second, not {first} and {second}"
+                f"a {target.kind} target takes {wanted} for each of --first and --second, not {first} and {second}"
             )
-    return target.cast_pair(_of_numbers(target, one, other))
+    return target.cast_pair(_of_numbers(target, left, right))
 
 
 def given_inputs(target: Target, text: str) -> list[Any]:
@@ -54,13 +54,13 @@ def given_inputs(target: Target, text: str) -> list[Any]:
     Raises:
         UsageError: the text is none of these.
     """
-    found = UP_TO.fullmatch(text.strip())
-    if found is None:
+    match = UP_TO.fullmatch(text.strip())
+    if match is None:
         return _values(text)
     if target.kind is Kind.NOISE:
-        raise UsageError(f"the input of a noise target is one number; write --inputs {found['values']}")
+        raise UsageError(f"the input of a noise target is one number; write --inputs {match['values']}")
     listed = all_utilities if target.kind is Kind.SELECTION else all_databases
-    return list(listed(int(found["most"]), _values(found["values"])))
+    return list(listed(int(match["most"]), _values(match["values"])))
 
 
 def _values(text: str) -> list[Any]:
@@ -87,30 +87,30 @@ def _read(option: str, text: str) -> Any:
     return numbers if len(numbers) > 1 else numbers[0]
 
 
-def _relation(target: Target, one: Any, other: Any) -> Relation | None:
+def _relation(target: Target, first: Any, second: Any) -> Relation | None:
     """The relation that the shape of the target's inputs allows, or None."""
     known = () if target.domain is None or target.domain.shape is None else target.domain.shape.relations
-    fits = _by_size(_listed(one), _listed(other))
+    fits = _by_size(_listed(first), _listed(second))
     return fits if fits in known else next(iter(known), None)
 
 
-def _by_size(one: list[Any], other: list[Any]) -> Relation:
-    return Relation.SUBSTITUTE if len(one) == len(other) else Relation.ADD_REMOVE
+def _by_size(first: list[Any], second: list[Any]) -> Relation:
+    return Relation.SUBSTITUTE if len(first) == len(second) else Relation.ADD_REMOVE
 
 
 def _listed(side: Any) -> Any:
     return side if isinstance(side, list) else [side]
 
 
-def _of_numbers(target: Target, one: Any, other: Any) -> NeighbouringPair:
+def _of_numbers(target: Target, first: Any, second: Any) -> NeighbouringPair:
     if target.kind in (Kind.SUM, Kind.MEAN):
-        floats = [[float(record) for record in side] for side in (one, other)]
-        return NeighbouringPair.records(floats[0], floats[1], _by_size(one, other))
+        floats = [[float(record) for record in side] for side in (first, second)]
+        return NeighbouringPair.records(floats[0], floats[1], _by_size(first, second))
     if target.domain is not None and target.domain.integers:
-        whole = [_whole(side) for side in (one, other)]
+        whole = [_whole(side) for side in (first, second)]
         return NeighbouringPair.integers(whole[0], whole[1], sensitivity=target.sensitivity)
     make = NeighbouringPair.answers if target.kind is Kind.NOISE else NeighbouringPair.utilities
-    return make(one, other, sensitivity=target.sensitivity)
+    return make(first, second, sensitivity=target.sensitivity)
 
 
 def _whole(side: Any) -> Any:

@@ -56,7 +56,7 @@ def _libraries(known: list[Environment]) -> Table:
 
 def _where(described: Library, known: list[Environment]) -> str:
     places = [f"here, {described.installed}"] if described.installed else []
-    places += [f"--in-env {one.name}" for one in known if one.library == described.name and not one.is_missing]
+    places += [f"--in-env {entry.name}" for entry in known if entry.library == described.name and not entry.is_missing]
     return "; ".join(places) or f"pip install {described.distribution}"
 
 

@@ -34,13 +34,13 @@ def words_of(command: str) -> list[str]:
         raise UsageError(f"--exec {command}: {str(error).lower()}; quote the command as a shell would") from error
 
 
-def by_name(name: str, known: Mapping[str, Named], what: str) -> Named:
+def by_name(name: str, known: Mapping[str, Named], label: str) -> Named:
     """Look a thing up by the name that the user gave.
 
     Args:
         name: what the user wrote.
         known: everything there is, by name.
-        what: what the thing is called in the message, such as "attack".
+        label: what the thing is called in the message, such as "attack".
 
     Raises:
         UsageError: nothing has that name; the message suggests a similar one, or lists them all.
@@ -49,4 +49,4 @@ def by_name(name: str, known: Mapping[str, Named], what: str) -> Named:
         return known[name]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(known)}"
-    raise UsageError(f"there is no {what} {name!r}; {hint}")
+    raise UsageError(f"there is no {label} {name!r}; {hint}")

@@ -82,14 +82,14 @@ class Files:
         for option, file in (("--sarif", self.sarif), ("--html", self.html)):
             if file == Path("-"):
                 raise UsageError(f"{option} needs the name of a file; only --json takes - for standard output")
-        for file, made in ((self._json_file, Made.RECORD), (self.sarif, Made.LOG), (self.html, Made.PAGE)):
+        for file, kind in ((self._json_file, Made.RECORD), (self.sarif, Made.LOG), (self.html, Made.PAGE)):
             if file is not None:
-                require_writable(file, made)
-        given = (("--json", self.json), ("--sarif", self.sarif), ("--html", self.html), *others)
-        named = [(option, str(file)) for option, file in given if file is not None]
-        for (option, first), (other, second) in itertools.combinations(named, 2):
+                require_writable(file, kind)
+        files = (("--json", self.json), ("--sarif", self.sarif), ("--html", self.html), *others)
+        named = [(option, str(file)) for option, file in files if file is not None]
+        for (option, first), (later_option, second) in itertools.combinations(named, 2):
             if _are_one(first, Path(second)):
-                raise UsageError(f"{option} and {other} name the same file; give each a file of its own")
+                raise UsageError(f"{option} and {later_option} name the same file; give each a file of its own")
         # before a target changes where packages are looked for
         environment()
         importlib.import_module("scipy.special")
@@ -162,10 +162,10 @@ class Files:
         return None if self.json in (None, "-") else Path(str(self.json))
 
 
-def _are_one(file: str, other: Path) -> bool:
-    if file == "-" or is_standard_output(Path(file)):
-        return is_standard_output(other)
-    return os.path.realpath(file) == os.path.realpath(other) and not other.is_char_device()
+def _are_one(first: str, second: Path) -> bool:
+    if first == "-" or is_standard_output(Path(first)):
+        return is_standard_output(second)
+    return os.path.realpath(first) == os.path.realpath(second) and not second.is_char_device()
 
 
 class _Console(Console):
@@ -261,7 +261,7 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     out.print(_line(HEADINGS, widths), soft_wrap=True)
     strongest = best(findings)
-    told = set(flaw_lines(strongest)[:SUMMED_UP] if strongest else ())
+    printed = set(flaw_lines(strongest)[:SUMMED_UP] if strongest else ())
     for finding in findings:
         colour = (
             NOTED if finding.verdict is Verdict.VIOLATED and not finding.refutes else COLOURS.get(finding.verdict, "")
@@ -277,9 +277,9 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
         if finding.judged_at is not None:
             print_wrapped(out, judged_text(finding), INDENT)
         for line in (*flaw_lines(finding), finding.reason):
-            if line not in told:
+            if line not in printed:
                 print_wrapped(out, line, INDENT)
-        told.update((*flaw_lines(finding), finding.reason))
+        printed.update((*flaw_lines(finding), finding.reason))
 
 
 def _figures(finding: Finding) -> tuple[str, ...]:

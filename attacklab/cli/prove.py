@@ -90,8 +90,8 @@ def _certified(target: Target, checker: Path, folder: Path, settings: Mapping[st
     return prove_every_pair(target, checker=checker, folder=folder, **settings)
 
 
-def _exclude(option: str, given: object, others: Mapping[str, object]) -> None:
+def _exclude(option: str, chosen: object, others: Mapping[str, object]) -> None:
     """Refuse options that say nothing beside another one."""
-    told = [name for name, value in others.items() if value is not None]
-    if given is not None and told:
-        raise UsageError(f"{option} and {', '.join(told)} exclude each other; leave one out")
+    clashing = [name for name, value in others.items() if value is not None]
+    if chosen is not None and clashing:
+        raise UsageError(f"{option} and {', '.join(clashing)} exclude each other; leave one out")

@@ -21,12 +21,12 @@ def script_of(finding: Finding) -> str:
 def call_of(finding: Finding) -> Call:
     """How the finding's target is called, by the words of the command line that loaded it."""
     asked = TargetOptions.of_spec(finding.code.target if finding.code else "")
-    said = asked.claimed()
-    kind, claim = said.pop("kind"), said.pop("claim", None)
+    parameters = asked.claimed()
+    kind, claim = parameters.pop("kind"), parameters.pop("claim", None)
     return Call(
         asked.target,
         program=None if asked.program is None else tuple(shlex.split(asked.program)),
         kind=kind and str(kind),
         claim=claim,
-        parameters=said,
+        parameters=parameters,
     )

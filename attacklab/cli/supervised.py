@@ -32,19 +32,19 @@ def main() -> NoReturn:
     cli.open_streams()
     if not hasattr(os, "fork"):
         cli.main()
-    ended, told = os.pipe()
+    ended, status_out = os.pipe()
     alive, held = os.pipe()
     child = os.fork()
     if not child:
         os.close(ended)
         os.close(held)
-        _work(told, alive)
-    os.close(told)
+        _work(status_out, alive)
+    os.close(status_out)
     os.close(alive)
     _wait(child, ended)
 
 
-def _work(told: int, alive: int) -> NoReturn:
+def _work(status_out: int, alive: int) -> NoReturn:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the thread that waits
     threading.Thread(target=_end_with_the_parent, args=(alive,), daemon=True).start()
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -56,7 +56,7 @@ def _work(told: int, alive: int) -> NoReturn:
         cli.main()
     except SystemExit as end:
         status = Status.OK if end.code is None else end.code
-        os.write(told, bytes([status if isinstance(status, int) else Status.FAILED]))
+        os.write(status_out, bytes([status if isinstance(status, int) else Status.FAILED]))
         raise
     raise AssertionError("the command line ends by an exit")
 

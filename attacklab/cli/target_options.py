@@ -47,10 +47,10 @@ class ClaimOptions:
         Raises:
             UsageError: the options contradict each other, or one is out of range.
         """
-        given = [option for option, value in self.said().items() if value is not None]
-        if len(given) > 1 and given != ["--epsilon", "--delta"]:
+        chosen = [option for option, value in self.said().items() if value is not None]
+        if len(chosen) > 1 and chosen != ["--epsilon", "--delta"]:
             raise UsageError(
-                f"{' and '.join(given)} exclude each other; give --epsilon (and --delta), --rho, --mu or --rdp"
+                f"{' and '.join(chosen)} exclude each other; give --epsilon (and --delta), --rho, --mu or --rdp"
             )
         claim: Claim | None = None
         if self.rho is not None:
@@ -59,8 +59,8 @@ class ClaimOptions:
             claim = claim_of("mu", self.mu)
         elif self.rdp:
             claim = claim_of("rdp", [_order_and_bound(text) for text in self.rdp])
-        said = {"epsilon": self.epsilon, "delta": self.delta, "claim": claim}
-        return {name: value for name, value in said.items() if value is not None}
+        values = {"epsilon": self.epsilon, "delta": self.delta, "claim": claim}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def _pairs(path: Path) -> tuple[NeighbouringPair, ...]:
@@ -133,8 +133,8 @@ class TargetOptions(ClaimOptions):
 
     def _loaded(self) -> Target:
         if (self.target is None) == (self.program is None):
-            told = "name a target, or a program after --exec" + ("" if self.target is None else ", not both")
-            raise typer.BadParameter(told, param_hint="TARGET")
+            message = "name a target, or a program after --exec" + ("" if self.target is None else ", not both")
+            raise typer.BadParameter(message, param_hint="TARGET")
         claimed, limits = self.claimed(), self._limits()
         if self.program is not None:
             return external(self._words(self.program), **claimed, **limits)
@@ -180,26 +180,26 @@ class TargetOptions(ClaimOptions):
         Raises:
             UsageError: it is not such a text.
         """
-        given: dict[str, Any] = {"rdp": ()}
+        values: dict[str, Any] = {"rdp": ()}
         words = iter(shlex.split(spec))
         try:
             for word in words:
                 if not word.startswith("--"):
-                    given["target"] = word
+                    values["target"] = word
                 elif word == "--isolate":
-                    given["isolate"] = True
+                    values["isolate"] = True
                 elif word == "--all":
                     continue
                 elif word in ("--first", "--second", "--inputs", "--checker", "--output"):
                     next(words)
                 elif word == "--rdp":
-                    given["rdp"] += (next(words),)
+                    values["rdp"] += (next(words),)
                 else:
                     name, read = _READ[word]
-                    given[name] = read(next(words))
+                    values[name] = read(next(words))
         except (KeyError, ValueError, StopIteration) as error:
             raise UsageError(f"{spec} does not name a target as attacklab audit does") from error
-        return cls(**given)
+        return cls(**values)
 
     def claimed(self) -> dict[str, Any]:
         """What the target is told: its kind, its claim and the parameters of that kind.
@@ -210,13 +210,13 @@ class TargetOptions(ClaimOptions):
         if (self.lower is None) != (self.upper is None):
             raise UsageError("--lower and --upper go together; give both or neither")
         bounds = None if self.lower is None else (self.lower, self.upper)
-        said = {"sensitivity": self.sensitivity, "relation": self.relation, "bounds": bounds}
-        rest = {name: value for name, value in said.items() if value is not None}
+        values = {"sensitivity": self.sensitivity, "relation": self.relation, "bounds": bounds}
+        rest = {name: value for name, value in values.items() if value is not None}
         return {"kind": self.kind, **self.parameters(), **rest}
 
     def _declared(self) -> dict[str, Any]:
-        said: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}
-        return said if self.pairs is None else said | {"pairs": _pairs(self.pairs)}
+        declared: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}
+        return declared if self.pairs is None else declared | {"pairs": _pairs(self.pairs)}
 
     def _limits(self) -> dict[str, Any]:
         limits = {"seconds": self.seconds, "memory_bytes": None if self.memory is None else self.memory << 20}
@@ -255,7 +255,7 @@ def spec_of(target: str | None, options: Mapping[str, object]) -> str:
     words = [] if target is None else [shlex.quote(target)]
     for option, value in options.items():
         if isinstance(value, tuple):
-            words += [word for one in value for word in (option, shlex.quote(str(one)))]
+            words += [word for item in value for word in (option, shlex.quote(str(item)))]
         elif value is not None:
             words += [option] if value is True else [option, shlex.quote(str(value))]
     return " ".join(words)

@@ -54,10 +54,10 @@ def command(
         return
     if not program:
         raise UsageError("check needs the program under test: --exec COMMAND")
-    chosen = [Path(one) for one in files or ()] or sorted(FOLDER.glob("*.json"))
+    chosen = [Path(file) for file in files or ()] or sorted(FOLDER.glob("*.json"))
     if not chosen:
         raise UsageError(f"no files of vectors in {FOLDER}/; name some, or run this from a checkout of the lab")
-    read = [read_file(one) for one in chosen]
+    read = [read_file(file) for file in chosen]
     written = Files(json)
     written.require_writable()
     asked = VectorProgram(words_of(program), Limits(seconds=seconds))
@@ -65,9 +65,9 @@ def command(
         findings = list(check(read, asked, Budget(trials, alpha, seed)))
     finally:
         asked.close()
-    text = to_text({"schema": SCHEMA, "environment": environment(), "findings": [one.to_json() for one in findings]})
+    text = to_text({"schema": SCHEMA, "environment": environment(), "findings": [*map(CaseFinding.to_json, findings)]})
     written.leave(text, lambda: _print(findings))
-    cases = sum(one["cases"] for one in read)
+    cases = sum(file["cases"] for file in read)
     if left := cases - len(findings):
         say(f"gave up after {FAILURES_IN_A_ROW} errors in a row; {left} of {cases} cases were not checked")
     raise typer.Exit(_status(findings))
@@ -83,8 +83,8 @@ def _write(folder: Path) -> None:
 
 
 def _status(findings: Sequence[CaseFinding]) -> Status:
-    verdicts = {one.verdict for one in findings}
-    if any(one.verdict is Verdict.VIOLATED and one.severity is Severity.CLAIM for one in findings):
+    verdicts = {finding.verdict for finding in findings}
+    if any(finding.verdict is Verdict.VIOLATED and finding.severity is Severity.CLAIM for finding in findings):
         return Status.REFUTED
     if Verdict.ERROR in verdicts:
         return Status.FAILED
@@ -97,17 +97,17 @@ def _status(findings: Sequence[CaseFinding]) -> Status:
 def _print(findings: Sequence[CaseFinding]) -> None:
     console = Console(markup=False, highlight=False, soft_wrap=True)
     for verdict in (Verdict.VIOLATED, Verdict.ERROR):
-        found = [one for one in findings if one.verdict is verdict]
-        for one in found[:SHOWN]:
-            name = verdict if one.severity is Severity.CLAIM else f"{verdict} ({one.severity})"
-            flags = ", ".join(one.flags)
-            console.print(f"{name} {one.type} {one.case} {one.mechanism} [{flags}]: {one.reason}")
-        if len(found) > SHOWN:
-            console.print(f"… and {len(found) - SHOWN} more {verdict}; --json FILE writes all")
+        matching = [finding for finding in findings if finding.verdict is verdict]
+        for finding in matching[:SHOWN]:
+            name = verdict if finding.severity is Severity.CLAIM else f"{verdict} ({finding.severity})"
+            flags = ", ".join(finding.flags)
+            console.print(f"{name} {finding.type} {finding.case} {finding.mechanism} [{flags}]: {finding.reason}")
+        if len(matching) > SHOWN:
+            console.print(f"… and {len(matching) - SHOWN} more {verdict}; --json FILE writes all")
     table = Table("type", "flag", "right", "wrong", "error", "skipped", box=None)
-    counts = Counter((one.type, flag, one.verdict) for one in findings for flag in one.flags)
+    counts = Counter((finding.type, flag, finding.verdict) for finding in findings for flag in finding.flags)
     for type_, flag in sorted({(type_, flag) for type_, flag, _ in counts}):
         right = counts[type_, flag, Verdict.PROVED] + counts[type_, flag, Verdict.NOT_DETECTED]
         rest = (Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_APPLICABLE)
-        table.add_row(type_, flag, str(right), *(str(counts[type_, flag, one]) for one in rest))
+        table.add_row(type_, flag, str(right), *(str(counts[type_, flag, verdict]) for verdict in rest))
     console.print(table)

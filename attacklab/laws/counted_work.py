@@ -27,13 +27,13 @@ class Work:
     def add(self, outcome: Hashable, tape: Tape) -> None:
         """Add a run that ended in `outcome`."""
         done = self._arithmetic.one
-        for found, branch in tape.called:
-            done = self._arithmetic.times(done, found.work[branch])
-        own = tape.bits if self._counted == "bits" else tape.calls
+        for law, branch in tape.called:
+            done = self._arithmetic.times(done, law.work[branch])
+        spent = tape.bits if self._counted == "bits" else tape.calls
         numerator, denominator = tape.coins.numerator, tape.coins.denominator
         terms = self._terms.setdefault(outcome, {})
         for power, coefficient in done.terms.items():
-            terms[power + own] = terms.get(power + own, 0) + int(coefficient * numerator // denominator)
+            terms[power + spent] = terms.get(power + spent, 0) + int(coefficient * numerator // denominator)
 
     def series(self, outcomes: list[Hashable]) -> tuple[Series, ...]:
         """The masses by work of each of the outcomes."""

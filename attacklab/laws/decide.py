@@ -81,10 +81,10 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
         raise ValueError(f"delta must lie in [0, 1], not {delta}")
     claimed = mpq(delta)
     for precision in _PRECISIONS:
-        there = hockey_stick(p, q, epsilon, precision=precision)
+        forward = hockey_stick(p, q, epsilon, precision=precision)
         back = hockey_stick(q, p, epsilon, precision=precision)
-        worse = max(there, back, key=lambda divergence: divergence.lower)
-        bounds = Bounds(worse.lower, max(there.upper, back.upper))
+        worse = max(forward, back, key=lambda divergence: divergence.lower)
+        bounds = Bounds(worse.lower, max(forward.upper, back.upper))
         decision = Decision.UNDECIDED
         if bounds.upper <= claimed:
             decision = Decision.PROVED

@@ -126,17 +126,17 @@ class Checks:
     def _job(self, law: ScopeLaw, leaf: Place, everywhere: bool) -> _Job:
         """A run that comes through a leaf of a call or a round, once or as often as any run, or else its scope."""
         ways: dict[ScopeLaw, Place] = {}
-        here, end = law, leaf
-        while here in self._contexts:
-            ways[here] = end
-            known = self._contexts[here]
-            rank = self._randomness.choice(list(known)) if end.line == REJECTED else here.values.index(end.line)
+        current, end = law, leaf
+        while current in self._contexts:
+            ways[current] = end
+            known = self._contexts[current]
+            rank = self._randomness.choice(list(known)) if end.line == REJECTED else current.values.index(end.line)
             if rank not in known:
                 break
-            scope, end = self._fullest[here][rank][1:] if everywhere else self._randomness.choice(known[rank])
+            scope, end = self._fullest[current][rank][1:] if everywhere else self._randomness.choice(known[rank])
             if scope not in self._owners:
                 return scope, end, ways
-            here = self._owners[scope]
+            current = self._owners[scope]
         return law.scope, leaf, {}
 
     def _reject(self, law: ScopeLaw) -> None:

@@ -60,9 +60,9 @@ def hockey_stick(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) ->
 
 def smallest_delta(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) -> Bounds:
     """The smallest δ for which the laws are (ε, δ)-close in both directions; arguments as in `hockey_stick`."""
-    there = hockey_stick(p, q, epsilon, precision=precision)
+    forward = hockey_stick(p, q, epsilon, precision=precision)
     back = hockey_stick(q, p, epsilon, precision=precision)
-    return Bounds(max(there.lower, back.lower), max(there.upper, back.upper))
+    return Bounds(max(forward.lower, back.lower), max(forward.upper, back.upper))
 
 
 def advantage(p: Law, q: Law) -> Divergence:
@@ -98,8 +98,8 @@ def largest_ratio(p: Law, q: Law, delta: Any = 0) -> Bounds:
 
 def smallest_epsilon(p: Law, q: Law, delta: Any = 0) -> tuple[float, float]:
     """Bounds on the smallest ε for which both directions are (ε, δ)-close, as floats rounded outwards."""
-    there, back = largest_ratio(p, q, delta), largest_ratio(q, p, delta)
-    return log_bounds(Bounds(max(there.lower, back.lower), max(there.upper, back.upper)))
+    forward, back = largest_ratio(p, q, delta), largest_ratio(q, p, delta)
+    return log_bounds(Bounds(max(forward.lower, back.lower), max(forward.upper, back.upper)))
 
 
 def privacy_loss(p: Law, q: Law) -> Law:

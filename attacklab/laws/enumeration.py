@@ -220,25 +220,25 @@ class _Explorer:
         """Find the law of the sampler that was asked for."""
         randoms = random.getstate(), np.random.get_state()
         try:
-            found = self._explore(sampler, arguments, mpq(self._limits.unresolved), self._limits.runs)
+            law = self._explore(sampler, arguments, mpq(self._limits.unresolved), self._limits.runs)
         finally:
             random.setstate(randoms[0])
             np.random.set_state(randoms[1])
-        if not found.values:
+        if not law.values:
             raise NeverEnds(
                 f"{_name(sampler)} gave no outcome in {self._runs:,} runs of at most {self._limits.draws:,} draws; "
                 "make sure that it ends, or if it does, allow more by --runs or Limits(runs=..., draws=...)"
             )
         played = tuple(self._replays.scripts(self._played))
-        return Law(self._masses(found), obstacle=self._obstacle[1], played=played)
+        return Law(self._masses(law), obstacle=self._obstacle[1], played=played)
 
-    def _masses(self, found: Found) -> Iterator[tuple[Any, Any]]:
-        for i, (value, share) in enumerate(zip(found.values, found.shares, strict=True)):
+    def _masses(self, law: Found) -> Iterator[tuple[Any, Any]]:
+        for i, (value, share) in enumerate(zip(law.values, law.shares, strict=True)):
             for outcome, part in _spelled_out(value, self._limits.tapes):
                 if not self._counted:
                     yield outcome, share * part
                     continue
-                for work, mass in self._arithmetic.masses(found.work[i]):
+                for work, mass in self._arithmetic.masses(law.work[i]):
                     yield (outcome, work), mass * part
 
     def _explore(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any, runs: int) -> Found:
@@ -256,10 +256,10 @@ class _Explorer:
         pace = _Pace(runs)
         path: Path = None
         before = ambient()
-        for made in range(1, runs + 1):
+        for run in range(1, runs + 1):
             self._runs += 1
             self._called_runs -= bool(self._sought)
-            if made <= _COMPUTED_ANEW or made % _REPORTED == 0:
+            if run <= _COMPUTED_ANEW or run % _REPORTED == 0:
                 self._names.caches.clear()
             played = Tape(path, frontier, find, self._limits.draws)
             outcome, value, returned = _run(sampler, arguments, played)
@@ -275,10 +275,10 @@ class _Explorer:
             if self._runs % _REPORTED == 1:
                 self._report(frontier, masses, name)
             # No later run can resolve more than the heaviest path weighs.
-            resolvable = frontier.heaviest * (runs - made)
+            resolvable = frontier.heaviest * (runs - run)
             if resolvable <= _IMMATERIAL * float(target) or masses.unresolved <= target:
                 break
-            if time.monotonic() > self._deadline or pace.is_hopeless(made, float(masses.unresolved), float(target)):
+            if time.monotonic() > self._deadline or pace.is_hopeless(run, float(masses.unresolved), float(target)):
                 break
             path = frontier.pop()
         self._names.caches.clear()
@@ -288,7 +288,7 @@ class _Explorer:
         if not self._sought:
             self._played = kept
             self._report(frontier, masses, name)
-        return masses.found(target / _ROUNDING)
+        return masses.law(target / _ROUNDING)
 
     def _finder(self, closer: Any) -> Find:
         """What finds the laws of called samplers, with at most `closer` unresolved, once for each key."""
@@ -338,41 +338,41 @@ class _Explorer:
         if self._called_runs < 2:
             self._require_closed(mpq(1))
             return Found((), (), ())
-        found = self._explore(called, arguments, closer, self._called_runs // 2)
+        law = self._explore(called, arguments, closer, self._called_runs // 2)
         if is_loop:
-            found = self._accepted(found)
-            if found.rejected and found.values:
-                self._replays.check_loop(_name(called), called, arguments, found)
-        left = 1 - total(found.shares)
+            law = self._accepted(law)
+            if law.rejected and law.values:
+                self._replays.check_loop(_name(called), called, arguments, law)
+        left = 1 - total(law.shares)
         self._require_closed(left)
         if left > max(self._obstacle[0], closer):
             shown = f"{_name(called)}({_shown(arguments)})"
             self._obstacle = left, f"the law of {shown}, which it calls, is left open: {float(left):.2g} of its mass"
-        return found
+        return law
 
     def _require_closed(self, left: Any) -> None:
         """Give up if only a closed law is sought, and the law of a called sampler leaves mass open."""
         if self._only_closed and left:
             raise _StaysOpen("the law of a called sampler is left open")
 
-    def _accepted(self, found: Found) -> Found:
+    def _accepted(self, law: Found) -> Found:
         """The law of a rejection loop, from that of its round."""
-        if None not in found.values:
-            return found
-        at = found.values.index(None)
-        kept = [i for i in range(len(found.values)) if i != at]
-        series = 1 / (1 - found.shares[at]) if kept else 0
-        shares = tuple(found.shares[i] * series for i in kept)
+        if None not in law.values:
+            return law
+        at = law.values.index(None)
+        kept = [i for i in range(len(law.values)) if i != at]
+        series = 1 / (1 - law.shares[at]) if kept else 0
+        shares = tuple(law.shares[i] * series for i in kept)
         work: tuple[Any, ...] = ()
-        if found.work:
-            rounds = self._arithmetic.geometric(found.work[at])
-            work = tuple(self._arithmetic.product(rounds, found.work[i]) for i in kept)
+        if law.work:
+            rounds = self._arithmetic.geometric(law.work[at])
+            work = tuple(self._arithmetic.product(rounds, law.work[i]) for i in kept)
         return Found(
-            tuple(found.values[i] for i in kept),
+            tuple(law.values[i] for i in kept),
             shares,
             tuple(map(float, shares)),
-            tuple(found.leaves[i] for i in kept),
-            found.leaves[at],
+            tuple(law.leaves[i] for i in kept),
+            law.leaves[at],
             work,
         )
 
@@ -389,12 +389,12 @@ class _Pace:
         self._runs = runs
         self._unresolved = 1.0
 
-    def is_hopeless(self, made: int, unresolved: float, target: float) -> bool:
+    def is_hopeless(self, run: int, unresolved: float, target: float) -> bool:
         """Whether the runs left, at the pace of the last few hundred, leave more than the target."""
-        if made % _PACED:
+        if run % _PACED:
             return False
         resolved, self._unresolved = self._unresolved - unresolved, unresolved
-        return made > _PACED and unresolved - resolved / _PACED * (self._runs - made) > target
+        return run > _PACED and unresolved - resolved / _PACED * (self._runs - run) > target
 
 
 class _Masses:
@@ -418,7 +418,7 @@ class _Masses:
             leaves.append(leaf)
         self._resolved[outcome] = value, known + mass, leaves
 
-    def found(self, grain: Any) -> Found:
+    def law(self, grain: Any) -> Found:
         """The law, heaviest value first; if it is not closed, in multiples of `grain` (0: exact)."""
         outcomes = sorted(self._resolved, key=lambda outcome: -self._resolved[outcome][1])
         values = tuple(self._resolved[outcome][0] for outcome in outcomes)

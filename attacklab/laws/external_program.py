@@ -139,14 +139,14 @@ def departure(begun: Sequence[str], expected: str, line: str) -> NotDeterministi
         expected: what it had written at this place.
         line: what it wrote now.
     """
-    told = f"wrote {shown(line)} where it had written {shown(expected)}"
+    change = f"wrote {shown(line)} where it had written {shown(expected)}"
     if begun:
         return NotDeterministic(
-            f"inside {shown(begun[-1])} the program {told} after the same replies; a call or a round must depend on "
+            f"inside {shown(begun[-1])} the program {change} after the same replies; a call or a round must depend on "
             "its name and arguments alone and keep no state: name all that it depends on, and draw from the lab alone"
         )
     return NotDeterministic(
-        f"the program {told} after the same replies and the same ends of calls and rounds; let it draw from the lab "
+        f"the program {change} after the same replies and the same ends of calls and rounds; let it draw from the lab "
         "alone, keep no state, and end each call and round with all that is used of it"
     )
 

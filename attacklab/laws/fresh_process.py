@@ -62,16 +62,16 @@ def require_agreement(
     runs = sampling_check.RUNS if runs is None else runs
     seconds = sampling_check.SECONDS if seconds is None else seconds
     try:
-        made = run_in_fresh_process(
+        observed = run_in_fresh_process(
             _played, sampler, arguments, law.played, runs, seconds, seed, seconds=seconds + _LONGEST_RUN
         )
     except TookTooLong as error:
-        told = f"a plain run of the sampler did not end within {_LONGEST_RUN:g} s; make every run end"
-        raise NeverEnds(told) from error
+        message = f"a plain run of the sampler did not end within {_LONGEST_RUN:g} s; make every run end"
+        raise NeverEnds(message) from error
     except NoAnswer as error:
         raise SamplerFailed(f"a plain run of the sampler ended its process ({error.how}); let it return") from error
-    compare(law, made)
-    return len(made.numbers)
+    compare(law, observed)
+    return len(observed.numbers)
 
 
 def _played(
@@ -82,12 +82,12 @@ def _played(
     seconds: float,
     seed: int,
 ) -> Runs:
-    made = plain_runs(sampler, arguments, runs, seconds, seed)
+    observed = plain_runs(sampler, arguments, runs, seconds, seed)
     names = WatchedNames()
     names.add(Snapshot(call_parts(sampler, arguments, "the sampler")))
     unsettle(names.classes)
     Replays().check_scripts("the sampler", sampler, arguments, played)
-    return made
+    return observed
 
 
 class _Shuffled(set[Any]):
@@ -119,10 +119,10 @@ def _with_a_random_address(self: object) -> str:
 def _with_random_bytes(empty: Callable[..., NDArray[Any]]) -> Callable[..., NDArray[Any]]:
     @wraps(empty)
     def filled(*arguments: Any, **options: Any) -> NDArray[Any]:
-        made = empty(*arguments, **options)
-        if not made.dtype.hasobject:
-            made[...] = np.frombuffer(random.randbytes(made.nbytes), dtype=made.dtype).reshape(made.shape)
-        return made
+        array = empty(*arguments, **options)
+        if not array.dtype.hasobject:
+            array[...] = np.frombuffer(random.randbytes(array.nbytes), dtype=array.dtype).reshape(array.shape)
+        return array
 
     return filled
 

@@ -71,8 +71,8 @@ def smallest_mu(p: Law, q: Law, *, slack: Any = 0) -> LeastMu:
             lower, event = least, frozenset(outcomes)
     upper = max(
         _needed(type_1, kept + mpq(slack)).above()
-        for one, other in ((p, q), (q, p))
-        for type_1, kept, _ in _tests(one, other)
+        for first, second in ((p, q), (q, p))
+        for type_1, kept, _ in _tests(first, second)
     )
     return LeastMu(lower, max(lower, upper), event)
 
@@ -93,8 +93,8 @@ def normal_quantile(tail: Any) -> Interval:
         aimed, root = gmpy2.log(gmpy2.mpfr(tail)), gmpy2.sqrt(gmpy2.mpfr(2))
         x = gmpy2.sqrt(max(gmpy2.mpfr(0), -2 * gmpy2.log(gmpy2.mpfr(2 * tail))))
         for _ in range(MOST_NEWTON_STEPS):
-            there = gmpy2.erfc(x / root) / 2
-            step = (gmpy2.log(there) - aimed) * there * gmpy2.sqrt(2 * gmpy2.const_pi()) * gmpy2.exp(x * x / 2)
+            tail_at_x = gmpy2.erfc(x / root) / 2
+            step = (gmpy2.log(tail_at_x) - aimed) * tail_at_x * gmpy2.sqrt(2 * gmpy2.const_pi()) * gmpy2.exp(x * x / 2)
             x += step
             if abs(step) <= (1 + x) * FIRST_MARGIN:
                 break

@@ -76,8 +76,8 @@ def renyi_divergence(p: Law, q: Law, alpha: Any) -> Interval:
 
 def worse_renyi_divergence(p: Law, q: Law, alpha: Any) -> Interval:
     """The larger of D_α(P‖Q) and D_α(Q‖P), enclosed; the rest as in `renyi_divergence`."""
-    there, back = renyi_divergence(p, q, alpha), renyi_divergence(q, p, alpha)
-    return Interval(max(there.lower, back.lower), max(there.upper, back.upper))
+    forward, back = renyi_divergence(p, q, alpha), renyi_divergence(q, p, alpha)
+    return Interval(max(forward.lower, back.lower), max(forward.upper, back.upper))
 
 
 def smallest_rho(p: Law, q: Law) -> LeastRho:
@@ -88,8 +88,8 @@ def smallest_rho(p: Law, q: Law) -> LeastRho:
         q: the law for the other.
     """
     best = LeastRho(0.0, ORDERS[0])
-    for one, other in ((p, q), (q, p)):
-        terms, is_closed = _terms(one, other), p.closed and q.closed
+    for first, second in ((p, q), (q, p)):
+        terms, is_closed = _terms(first, second), p.closed and q.closed
         for order in _candidates(terms):
             lower = max(0.0, (_divergence(terms, mpq(order), is_closed=is_closed) / mpq(order)).below())
             if lower > best.lower:
@@ -161,8 +161,8 @@ def _divergence(terms: Terms, alpha: Any, *, is_closed: bool) -> Interval:
     added = Interval.of(0)
     for first, second in terms:
         added = added + (second + (first - second) * alpha).exp()
-    found = added.log() / (alpha - 1)
-    return found if is_closed else Interval(found.lower, Interval.of(math.inf).upper)
+    divergence = added.log() / (alpha - 1)
+    return divergence if is_closed else Interval(divergence.lower, Interval.of(math.inf).upper)
 
 
 def _upper(interval: Interval) -> Any:
@@ -182,7 +182,7 @@ def _candidates(terms: Terms) -> Iterator[float]:
     def ratio(order: float) -> float:
         return float(scipy.special.logsumexp(second + order * (first - second))) / (order * (order - 1))
 
-    place = max(range(len(ORDERS)), key=lambda one: ratio(ORDERS[one]))
+    place = max(range(len(ORDERS)), key=lambda index: ratio(ORDERS[index]))
     low, high = ORDERS[max(0, place - 1)], ORDERS[min(len(ORDERS) - 1, place + 1)]
     refined = scipy.optimize.minimize_scalar(lambda order: -ratio(order), bounds=(low, high), method="bounded")
     yield ORDERS[place]

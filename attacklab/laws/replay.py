@@ -203,13 +203,13 @@ class Replays:
             for script, expected in self._rng.sample(played, len(played)):
                 self._play(name, sampler, arguments, script, expected)
 
-    def check_loop(self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], found: Found) -> None:
+    def check_loop(self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], law: Found) -> None:
         """Play the accepted rounds of a loop after rejected ones."""
         for rejected in _REJECTED:
-            for leaves, value in zip(found.leaves[:4], found.values[:4], strict=True):
+            for leaves, value in zip(law.leaves[:4], law.values[:4], strict=True):
                 leaf = self._rng.choice(leaves)
                 values = self._values(leaf)
-                script = [draw for _ in range(rejected) for draw in self._script(self._rng.choice(found.rejected))]
+                script = [draw for _ in range(rejected) for draw in self._script(self._rng.choice(law.rejected))]
                 script += self._laid_out(leaf, values)
                 expected = tag(value) if leaf.returned is None else tag(values[leaf.returned])
                 self._play(name, _loop, (sampler, arguments), script, expected)
@@ -250,17 +250,17 @@ class Replays:
             elif inline:
                 script += self._chosen(event, value)  # type: ignore[arg-type]
             else:
-                outcome = event.found.values[event.branch]  # type: ignore[union-attr]
+                outcome = event.law.values[event.branch]  # type: ignore[union-attr]
                 script.append((_OUTCOME, value if isinstance(outcome, Span) else outcome))
         return script
 
     def _chosen(self, event: Chosen, value: int) -> Script:
-        found = event.found
+        law = event.law
         script: Script = []
-        if found.rejected and self._rng.random() < _SHARE:
+        if law.rejected and self._rng.random() < _SHARE:
             for _ in range(self._rng.choice((1, 2))):
-                script += self._script(self._rng.choice(found.rejected))
-        leaves = found.leaves[event.branch]
+                script += self._script(self._rng.choice(law.rejected))
+        leaves = law.leaves[event.branch]
         leaf = self._rng.choice(leaves) if self._rng.random() < _SHARE else leaves[0]
         if not leaf.is_wide:
             return script + self._decided(leaf)

@@ -151,8 +151,8 @@ def _integer(word: str, line: str) -> int:
 def _coin(numerator: int, denominator: int, line: str) -> Draw:
     if not denominator or numerator > denominator:
         raise NotInProtocol(f"it wrote {shown(line)}; a coin N D must have 0 <= N <= D and D > 0")
-    one = mpq(numerator, denominator)
-    sides = sorted(((share, reply) for reply, share in enumerate((1 - one, one)) if share), key=lambda side: -side[0])
+    mass = mpq(numerator, denominator)
+    sides = sorted(((share, reply) for reply, share in enumerate((1 - mass, mass)) if share), key=lambda side: -side[0])
     return Draw(len(sides), tuple(reply for _, reply in sides), tuple(share for share, _ in sides))
 
 

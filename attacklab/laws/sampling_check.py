@@ -58,13 +58,13 @@ class Runs:
         asked: how many were asked for.
         numbers: for each run that was made, in order, the place of its outcome in `tags`.
         tags: the outcomes that came up: type and bits.
-        told: the same outcomes as messages show them.
+        shown: the same outcomes as messages show them.
     """
 
     asked: int
     numbers: NDArray[np.uint32]
     tags: list[Hashable]
-    told: list[str]
+    shown: list[str]
 
 
 def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float, seed: int) -> Runs:
@@ -83,14 +83,14 @@ def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: in
     """
     bits, numbers = SeededBits(seed), array("I")
     known: dict[Hashable, int] = {}
-    told: list[str] = []
+    shown: list[str] = []
     end = time.monotonic() + seconds
     for run in range(1, runs + 1):
         try:
             outcome = sampler(*arguments, bits)
             number = known.setdefault(tag(outcome), len(known))
-            if number == len(told):
-                told.append(_told(outcome))
+            if number == len(shown):
+                shown.append(_told(outcome))
         except LawError:
             raise
         except BaseException as error:  # whatever the sampler raises
@@ -101,7 +101,7 @@ def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: in
         numbers.append(number)
         if time.monotonic() > end:
             break
-    return Runs(runs, np.array(numbers, dtype=np.uint32), list(known), told)
+    return Runs(runs, np.array(numbers, dtype=np.uint32), list(known), shown)
 
 
 def compare(law: Law, runs: Runs) -> int:
@@ -116,15 +116,15 @@ def compare(law: Law, runs: Runs) -> int:
     places = {tag(outcome): place for place, outcome in enumerate(law)}
     sizes = [runs.asked >> halvings for halvings in range(runs.asked.bit_length())]
     counted = max(size for size in sizes if size <= len(runs.numbers))
-    counts, unlisted, told = np.zeros(len(law), dtype=np.int64), 0, ""
+    counts, unlisted, example = np.zeros(len(law), dtype=np.int64), 0, ""
     for number, count in enumerate(np.bincount(runs.numbers[:counted], minlength=len(runs.tags)).tolist()):
         if (place := places.get(runs.tags[number])) is not None:
             counts[place] = count
         elif law.closed:
             often = int(np.count_nonzero(runs.numbers == number))
-            raise _contradicted(f"outcome {runs.told[number]}", often, len(runs.numbers), _NOT_LISTED)
+            raise _contradicted(f"outcome {runs.shown[number]}", often, len(runs.numbers), _NOT_LISTED)
         else:
-            unlisted, told = unlisted + count, f", {runs.told[number]} among them"
+            unlisted, example = unlisted + count, f", {runs.shown[number]} among them"
 
     masses = np.fromiter(map(float, law.masses.values()), dtype=np.float64, count=len(law))
     open_ = float(law.unresolved)
@@ -132,7 +132,7 @@ def compare(law: Law, runs: Runs) -> int:
     tests = 2 * (len(masses) + len(blocks)) + 1
     threshold = FALSE_ALARM / (len(sizes) * tests)
     _require_likely(
-        lambda _: f"an outcome that the law does not list{told}",
+        lambda _: f"an outcome that the law does not list{example}",
         np.array([unlisted]), counted, np.zeros(1), open_, threshold,
     )  # fmt: skip
     outcomes: list[Hashable] = list(law)
@@ -186,8 +186,8 @@ def _require_likely(
         mass, end = masses[place], masses[place] + unresolved
         law = f"{mass:.6g}" if mass == end else f"between {mass:.6g} and {end:.6g}"
         rarity = max(float(min(high[place], low[place])), 1e-300)
-        how = f"count that {'high' if high[place] < low[place] else 'low'} is less likely than {rarity:.2g}"
-        reason = f"but the law says its probability is {law}, at which a {how}"
+        event = f"count that {'high' if high[place] < low[place] else 'low'} is less likely than {rarity:.2g}"
+        reason = f"but the law says its probability is {law}, at which a {event}"
         raise _contradicted(name(place), int(counts[place]), trials, reason)
 
 
@@ -199,8 +199,8 @@ def upper_tail(counts: NDArray[np.int64], trials: int, probability: NDArray[np.f
 
 
 def _contradicted(name: str, count: int, runs: int, reason: str) -> Contradicted:
-    told = f"{name} came up {count:,} times in {runs:,} plain runs, {reason}"
-    return Contradicted(f"{told}; let the sampler depend on nothing but its arguments and the bits that it draws")
+    event = f"{name} came up {count:,} times in {runs:,} plain runs, {reason}"
+    return Contradicted(f"{event}; let the sampler depend on nothing but its arguments and the bits that it draws")
 
 
 def _told(outcome: Hashable) -> str:

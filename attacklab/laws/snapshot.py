@@ -317,10 +317,10 @@ class _Reader(pickle.Pickler):
     def _function(self, function: types.FunctionType) -> Any:
         self.met.append(function)
         self.kept.append(function.__code__)
-        made = "function", id(function.__code__), id(function.__globals__)
+        identity = "function", id(function.__code__), id(function.__globals__)
         if is_trusted(function.__globals__.get("__name__")):
             self.leads_out = self.leads_out or leads_out(function)
-        return _held, made, tuple(held for _, held in function_parts(function))
+        return _held, identity, tuple(held for _, held in function_parts(function))
 
     def _owner(self, value: Any) -> Any:
         """The object to which a method is bound. If it holds nothing, it is like any other of its class."""

@@ -108,36 +108,36 @@ class LazyNumber:
         )
         return outcome
 
-    def refuse(self, what: str) -> NoReturn:
+    def refuse(self, reason: str) -> NoReturn:
         """End the run: somebody wants to know more than comparisons tell."""
-        _stop(self._integer.tape, f"{_place()} {what}; {_ADVICE}")
+        _stop(self._integer.tape, f"{_place()} {reason}; {_ADVICE}")
 
     def _compared(
-        self, operation: Callable[[Any, Any], Any], other: Any, plain: Callable[[float], Any] | None = None
+        self, operation: Callable[[Any, Any], Any], value: Any, plain: Callable[[float], Any] | None = None
     ) -> Any:
         """Compare with another number.
 
         Args:
             operation: this number's operator.
-            other: the operand.
+            value: the other number.
             plain: the same comparison of a plain float; `operation` itself if it is not asked in another way.
         """
-        if other is self:
+        if value is self:
             return operation(0.0, 0.0)
-        if type(other) is LazyNumber:
+        if type(value) is LazyNumber:
             self.refuse("compares two numbers of random() with each other")
-        if type(other) is UniformInteger:
-            other = int(other)
-        is_array = isinstance(other, np.ndarray)
-        if not (other.dtype.kind in "biuf" if is_array else _is_compared(other)):
-            if isinstance(other, complex | np.complexfloating | np.ndarray | gmpy2.mpc):
-                self.refuse(f"compares a number of random() with a {type(other).__name__} that is not of real numbers")
+        if type(value) is UniformInteger:
+            value = int(value)
+        is_array = isinstance(value, np.ndarray)
+        if not (value.dtype.kind in "biuf" if is_array else _is_compared(value)):
+            if isinstance(value, complex | np.complexfloating | np.ndarray | gmpy2.mpc):
+                self.refuse(f"compares a number of random() with a {type(value).__name__} that is not of real numbers")
             return NotImplemented
-        plain = plain or (lambda x: operation(x, other))
+        plain = plain or (lambda x: operation(x, value))
         sides = (operator.lt, operator.gt) if operation in _EQUALITIES else (operation,)
         if is_array:
-            return self.step(plain, lambda x: [side(x, other).tobytes() for side in sides])
-        return self.step(plain, lambda x: [side(x, other) for side in sides])
+            return self.step(plain, lambda x: [side(x, value).tobytes() for side in sides])
+        return self.step(plain, lambda x: [side(x, value) for side in sides])
 
     def __bool__(self) -> bool:
         return self.step(bool)
@@ -153,14 +153,14 @@ class LazyNumber:
 
 
 def _comparison(operation: Callable[[Any, Any], Any]) -> Callable[[LazyNumber, Any], Any]:
-    return lambda number, other: number._compared(operation, other)
+    return lambda number, value: number._compared(operation, value)
 
 
 def _refusal(name: str) -> Callable[..., NoReturn]:
-    what = (
+    reason = (
         "hashes a number of random()" if name == "__hash__" else "needs the value of a number of random(), one of 2^53"
     )
-    return lambda number, *_, **__: number.refuse(what)
+    return lambda number, *_, **__: number.refuse(reason)
 
 
 for _name, _operation in _COMPARISONS.items():
@@ -227,12 +227,12 @@ class StandardRandom(random.SystemRandom):
         k: int = 1,
     ) -> list[Any]:
         """Draw k items with replacement, each by one `random()`, with the standard library's roundings."""
-        weights, cum_weights = (given if given is None else list(given) for given in (weights, cum_weights))
+        weights, cum_weights = (values if values is None else list(values) for values in (weights, cum_weights))
 
         def chosen(number: float) -> int:
-            given: Any = SimpleNamespace(random=lambda: number)
+            source: Any = SimpleNamespace(random=lambda: number)
             places = range(len(population))
-            return random.Random.choices(given, places, weights, cum_weights=cum_weights)[0]
+            return random.Random.choices(source, places, weights, cum_weights=cum_weights)[0]
 
         return [population[_stepped(chosen, self.random())] for _ in range(k)]
 
@@ -269,8 +269,8 @@ class StandardRandom(random.SystemRandom):
         """
         self._refuse("draws from the system's entropy by a function imported by name; call it as secrets.randbits")
 
-    def _refuse(self, what: str) -> NoReturn:
-        _stop(self._bits, f"{_place()} {what}")
+    def _refuse(self, reason: str) -> NoReturn:
+        _stop(self._bits, f"{_place()} {reason}")
 
 
 def below_or_rejected(n: int, bits: RandomBits) -> int | None:

@@ -130,10 +130,10 @@ class _Given:
         self._uniforms: NDArray[np.float64] | None = uniforms
 
     def random(self, size: int) -> NDArray[np.float64]:
-        given, self._uniforms = self._uniforms, None
-        if given is None or size != len(given):
+        uniforms, self._uniforms = self._uniforms, None
+        if uniforms is None or size != len(uniforms):
             raise LawError("the mechanism must draw one uniform number for each trial, by one call of random(trials)")
-        return given
+        return uniforms
 
     def __getattr__(self, name: str) -> Any:
         raise LawError(f"the mechanism must draw by random(trials) alone, not by {name}")

@@ -59,7 +59,7 @@ _BITS = (Drawn(1, 0, 1), Drawn(1, 1, 2))
 class Chosen(NamedTuple):
     """An outcome of a called law: the one numbered `branch`, and within [low, high) if it is a `Span`."""
 
-    found: Found
+    law: Found
     branch: int
     low: int = 0
     high: int = 1
@@ -203,7 +203,7 @@ class Tape:
     @property
     def mass(self) -> Any:
         """The probability of all decisions."""
-        return prod((found.shares[branch] for found, branch in self.called), start=self.coins)
+        return prod((law.shares[branch] for law, branch in self.called), start=self.coins)
 
     @property
     def draws(self) -> list[int]:
@@ -250,15 +250,15 @@ class Tape:
 
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
         """Draw from the law of `sampler`, or play it inline."""
-        found = self._law_of(sampler, arguments, False)
+        law = self._law_of(sampler, arguments, False)
         self.calls += 1
-        return sampler(*arguments, self) if found is None else self._draw_from(found)
+        return sampler(*arguments, self) if law is None else self._draw_from(law)
 
     def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
         """Draw from the law of a rejection loop whose round is `sampler`, or play it inline."""
-        found = self._law_of(sampler, arguments, True)
-        if found is not None:
-            return self._draw_from(found)
+        law = self._law_of(sampler, arguments, True)
+        if law is not None:
+            return self._draw_from(law)
         while (outcome := sampler(*arguments, self)) is None:
             pass
         return outcome
@@ -270,14 +270,14 @@ class Tape:
         except LawError as error:
             self.stop(error)
 
-    def _draw_from(self, found: Found) -> Any:
-        if not found.values:
+    def _draw_from(self, law: Found) -> Any:
+        if not law.values:
             self.stop(PutAside())
-        branch = self._branch(found.weights) if len(found.values) > 1 else 0
-        self.called.append((found, branch))
-        value = found.values[branch]
+        branch = self._branch(law.weights) if len(law.values) > 1 else 0
+        self.called.append((law, branch))
+        value = law.values[branch]
         drawn: Any = UniformInteger(self, value.low, value.high) if isinstance(value, Span) else 0
-        self._events.append((found, branch, drawn))
+        self._events.append((law, branch, drawn))
         return drawn if isinstance(value, Span) else value
 
     def stop(self, reason: BaseException) -> NoReturn:

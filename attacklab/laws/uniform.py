@@ -112,61 +112,61 @@ class UniformInteger:
         return getattr(int(self), name)
 
 
-def _is_ordered(other: Any) -> bool:
-    """Whether `other` is one number that integers can be compared with; an array is not one number."""
-    return isinstance(other, numbers.Real | Decimal | np.generic) and not isinstance(other, np.complexfloating)
+def _is_ordered(value: Any) -> bool:
+    """Whether `value` is one number that integers can be compared with; an array is not one number."""
+    return isinstance(value, numbers.Real | Decimal | np.generic) and not isinstance(value, np.complexfloating)
 
 
-def _compared(integer: UniformInteger, other: Any, comparison: Comparison) -> Any:
+def _compared(integer: UniformInteger, value: Any, comparison: Comparison) -> Any:
     """What `comparison` gives for a plain int, decided by one fork.
 
     For an int the place of the fork is plain. For other numbers it is where the comparison of a plain int changes,
     which is found by bisection: so the type of the other number decides how it is rounded, as it does for a plain int.
     """
-    if type(other) is int:
-        cut = other + 1 if comparison in (operator.le, operator.gt) else other
+    if type(value) is int:
+        cut = value + 1 if comparison in (operator.le, operator.gt) else value
         return integer.below(cut) == (comparison in (operator.lt, operator.le))
-    if type(other) is UniformInteger:
-        return _compared_draws(integer, other, comparison)
-    if not _is_ordered(other):
-        return comparison(int(integer), other)
-    return integer.step(lambda number: comparison(number, other))
+    if type(value) is UniformInteger:
+        return _compared_draws(integer, value, comparison)
+    if not _is_ordered(value):
+        return comparison(int(integer), value)
+    return integer.step(lambda number: comparison(number, value))
 
 
-def _compared_for_equality(integer: UniformInteger, other: Any, comparison: Comparison) -> Any:
+def _compared_for_equality(integer: UniformInteger, value: Any, comparison: Comparison) -> Any:
     """What == or != gives for a plain int, decided by two forks."""
-    if type(other) is UniformInteger:
-        return _compared_draws(integer, other, comparison)
-    if type(other) in _NEVER_EQUAL:
-        return comparison(0, other)
-    if not _is_ordered(other):
-        return comparison(int(integer), other)
-    # Where these two change, the integers equal to `other` begin and end.
-    return integer.step(lambda number: comparison(number, other), lambda number: (number < other, number > other))
+    if type(value) is UniformInteger:
+        return _compared_draws(integer, value, comparison)
+    if type(value) in _NEVER_EQUAL:
+        return comparison(0, value)
+    if not _is_ordered(value):
+        return comparison(int(integer), value)
+    # Where these two change, the integers equal to `value` begin and end.
+    return integer.step(lambda number: comparison(number, value), lambda number: (number < value, number > value))
 
 
 _NEVER_EQUAL = frozenset({str, bytes, type(None), tuple, list, dict, set, frozenset})
 
 
-def _compared_draws(integer: UniformInteger, other: UniformInteger, comparison: Comparison) -> Any:
+def _compared_draws(integer: UniformInteger, second: UniformInteger, comparison: Comparison) -> Any:
     """Halve the wider span until the two no longer overlap, or both are decided."""
-    if integer is other:
+    if integer is second:
         return comparison(0, 0)
-    while integer.low < other.high and other.low < integer.high:
-        wider = max(integer, other, key=lambda draw: draw.high - draw.low)
+    while integer.low < second.high and second.low < integer.high:
+        wider = max(integer, second, key=lambda draw: draw.high - draw.low)
         if wider.high - wider.low == 1:
             break
         wider.below((wider.low + wider.high) // 2)
-    return comparison(integer.low, other.low)
+    return comparison(integer.low, second.low)
 
 
 def _decided(operation: Callable[..., Any]) -> Callable[..., Any]:
     """The operation on an int, for a `UniformInteger`, which is decided first."""
-    return lambda integer, *others: operation(int(integer), *map(settled, others))
+    return lambda integer, *operands: operation(int(integer), *map(settled, operands))
 
 
 def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda integer, other: operation(other, int(integer))
+    return lambda integer, value: operation(value, int(integer))
 
 
 _BINARY = {name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")}

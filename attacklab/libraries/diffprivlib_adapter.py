@@ -40,8 +40,8 @@ def _additive(name: str, epsilon: float, *, is_integer: bool = False, **paramete
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         value = math.floor(answer) if is_integer else answer
         with _drawing_from(rng):
-            made = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, **parameters)
-            return np.array([made.randomise(value) for _ in range(trials)])
+            mechanism = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, **parameters)
+            return np.array([mechanism.randomise(value) for _ in range(trials)])
 
     return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": parameters.get("delta", 0.0)}
 
@@ -96,8 +96,8 @@ def _selection(name: str, epsilon: float) -> dict[str, Any]:
 
     def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
         with _drawing_from(rng):
-            made = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, utility=np.asarray(utilities).tolist())
-            return np.array([made.randomise() for _ in range(trials)])
+            selector = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, utility=np.asarray(utilities).tolist())
+            return np.array([selector.randomise() for _ in range(trials)])
 
     return {"kind": "selection", "release": release, "epsilon": epsilon}
 

@@ -43,7 +43,7 @@ class Environment:
 
 def environments(root: Path) -> list[Environment]:
     """All environments of the checkout at `root`, by library and version; none if there is no checkout."""
-    found = []
+    listed = []
     for pinned in (root / PINNED).glob("*-*.txt"):
         folder = root / BUILT / pinned.stem
         library, _, version = pinned.stem.rpartition("-")
@@ -52,8 +52,8 @@ def environments(root: Path) -> list[Environment]:
         except InvalidVersion:  # many folders have this name, and files of other kinds in them
             continue
         is_missing = not (folder / ".ready").is_file()
-        found.append(Environment(pinned.stem, library, version, folder / "bin" / "python", is_missing=is_missing))
-    return sorted(found, key=lambda environment: (environment.library, Version(environment.version)))
+        listed.append(Environment(pinned.stem, library, version, folder / "bin" / "python", is_missing=is_missing))
+    return sorted(listed, key=lambda environment: (environment.library, Version(environment.version)))
 
 
 def interpreter(name: str, root: Path) -> str:

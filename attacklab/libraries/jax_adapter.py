@@ -103,10 +103,10 @@ def _in_format(name: str, make: Any, summary: str, dtype_name: str) -> Any:
     def mechanism(**claim: float) -> Any:
         return bound(**claim)
 
-    made: Any = mechanism
-    made.__name__, made.__doc__ = f"{name}_{dtype_name}", summary.format(FORMATS[dtype_name])
-    made.__signature__ = inspect.signature(bound)
-    return made
+    function: Any = mechanism
+    function.__name__, function.__doc__ = f"{name}_{dtype_name}", summary.format(FORMATS[dtype_name])
+    function.__signature__ = inspect.signature(bound)
+    return function
 
 
 _ROWS = (

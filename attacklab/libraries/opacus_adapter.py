@@ -66,14 +66,14 @@ def _optimizer(multiplier: float, *, secure_mode: bool) -> dict[str, Any]:
 
 def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     """`DPOptimizer.add_noise` on a gradient in binary32."""
-    made = _optimizer(_noise_multiplier(epsilon, delta), secure_mode=False)
-    return {**made, "epsilon": epsilon, "delta": delta}
+    description = _optimizer(_noise_multiplier(epsilon, delta), secure_mode=False)
+    return {**description, "epsilon": epsilon, "delta": delta}
 
 
 def gaussian_secure_mode(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     """`DPOptimizer.add_noise` on a gradient in binary32, with `secure_mode`: half the sum of four draws."""
-    made = _optimizer(_noise_multiplier(epsilon, delta), secure_mode=True)
-    return {**made, "epsilon": epsilon, "delta": delta}
+    description = _optimizer(_noise_multiplier(epsilon, delta), secure_mode=True)
+    return {**description, "epsilon": epsilon, "delta": delta}
 
 
 def gaussian_rdp(*, epsilon: float = 1.0) -> dict[str, Any]:

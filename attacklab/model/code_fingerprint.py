@@ -29,13 +29,13 @@ def code_fingerprint() -> dict[str, str]:
         Digests by the modules' names, and versions by the names of distributions. The standard library is left out: the
         interpreter's version tells it.
     """
-    found, packages = loaded_modules()
-    return dict(sorted({**found, **_versions(packages)}.items()))
+    digests, packages = loaded_modules()
+    return dict(sorted({**digests, **_versions(packages)}.items()))
 
 
 def loaded_modules() -> tuple[dict[str, str], set[str]]:
     """The digests of the modules that are not installed, and the names of the packages that are."""
-    found, packages = {}, set()
+    digests, packages = {}, set()
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if not isinstance(file, str):  # a namespace package has no file
@@ -44,8 +44,8 @@ def loaded_modules() -> tuple[dict[str, str], set[str]]:
             packages.add(name.partition(".")[0])
         elif _is_ours(file):
             with contextlib.suppress(OSError):  # it has been removed since
-                found[name] = _digest(file, os.stat(file).st_mtime_ns)  # noqa: PTH116
-    return found, packages
+                digests[name] = _digest(file, os.stat(file).st_mtime_ns)  # noqa: PTH116
+    return digests, packages
 
 
 def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:

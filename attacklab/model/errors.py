@@ -69,8 +69,8 @@ def text_of(error: BaseException) -> str:
 
 def in_one_line(error: BaseException) -> str:
     """An exception in one line: its type and message, or the message alone of one that this package raises."""
-    told = text_of(error) if isinstance(error, LabError) else f"{type(error).__name__}: {text_of(error)}"
-    return " ".join(told.split())
+    message = text_of(error) if isinstance(error, LabError) else f"{type(error).__name__}: {text_of(error)}"
+    return " ".join(message.split())
 
 
 def passes_through(error: BaseException) -> bool:

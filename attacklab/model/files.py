@@ -50,12 +50,12 @@ class Made(enum.StrEnum):
     SCRIPT = "a proof of concept"
 
 
-def require_writable(path: Path, made: Made = Made.RECORD) -> None:
+def require_writable(path: Path, kind: Made = Made.RECORD) -> None:
     """Make sure, before anything is measured, that `write_whole` can write this file and destroys nothing.
 
     Args:
         path: the file.
-        made: what will be written to it.
+        kind: what will be written to it.
 
     Raises:
         UsageError: it is a folder, a block device, a socket, or a file that the lab has not written, or has as
@@ -74,9 +74,9 @@ def require_writable(path: Path, made: Made = Made.RECORD) -> None:
     if not os.access(path, os.W_OK):
         raise UsageError(f"cannot write to {path}: {os.strerror(errno.EACCES)}")
     if stat.S_ISREG(mode):
-        if path.stat().st_size and (there := _made(path)) is not made:
-            what = f"holds {there}, not {made}" if there else f"was not written by {TOOL}"
-            raise UsageError(f"{path} {what}, so it is kept; choose another file, or remove it")
+        if path.stat().st_size and (recorded := _made(path)) is not kind:
+            reason = f"holds {recorded}, not {kind}" if recorded else f"was not written by {TOOL}"
+            raise UsageError(f"{path} {reason}, so it is kept; choose another file, or remove it")
         require_writable_folder(_behind(path).parent)
 
 

@@ -389,11 +389,12 @@ def decisive(findings: Sequence[Finding]) -> list[Finding]:
     Returns:
         Some of them, all of one verdict; none if there are none.
     """
-    judged = [one for one in findings if one.verdict is not Verdict.VIOLATED or one.refutes]
-    deciding = [one for one in judged if not one.decides_nothing and one.verdict is not Verdict.NOT_APPLICABLE]
+    judged = [finding for finding in findings if finding.verdict is not Verdict.VIOLATED or finding.refutes]
+    deciding = [finding for finding in judged if not finding.decides_nothing]
+    deciding = [finding for finding in deciding if finding.verdict is not Verdict.NOT_APPLICABLE]
     left = deciding or judged or findings
-    worst = min((one.verdict for one in left), key=WORST_FIRST.index, default=None)
-    return [one for one in left if one.verdict is worst]
+    worst = min((finding.verdict for finding in left), key=WORST_FIRST.index, default=None)
+    return [finding for finding in left if finding.verdict is worst]
 
 
 def described_pair(pair: NeighbouringPair) -> dict[str, Any]:
@@ -586,7 +587,8 @@ def recorded_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
     Raises:
         UsageError: the file is not a record, refutes nothing, or does not hold the values of a pair.
     """
-    refuted = [one.pair for one in read_record(path)["findings"] if one.verdict is Verdict.VIOLATED and one.pair]
+    findings = read_record(path)["findings"]
+    refuted = [finding.pair for finding in findings if finding.verdict is Verdict.VIOLATED and finding.pair]
     if not refuted:
         raise UsageError(f"{path} refutes no claim on a pair; name the record of an audit that did")
     distinct = {json.dumps(pair, sort_keys=True): pair for pair in refuted}

@@ -68,30 +68,30 @@ class Interval:
     def hull(cls, *numbers: Number) -> Interval:
         """The narrowest interval that holds all of some numbers or intervals."""
         enclosed = [cls.of(number) for number in numbers]
-        return cls(min(one.lower for one in enclosed), max(one.upper for one in enclosed))
+        return cls(min(interval.lower for interval in enclosed), max(interval.upper for interval in enclosed))
 
     def __neg__(self) -> Interval:
         return Interval(_down(operator.neg, self.upper), _up(operator.neg, self.lower))
 
     def __add__(self, other: Number) -> Interval:
-        there = Interval.of(other)
-        return Interval(_down(gmpy2.add, self.lower, there.lower), _up(gmpy2.add, self.upper, there.upper))
+        addend = Interval.of(other)
+        return Interval(_down(gmpy2.add, self.lower, addend.lower), _up(gmpy2.add, self.upper, addend.upper))
 
     def __sub__(self, other: Number) -> Interval:
         return self + (-Interval.of(other))
 
     def __mul__(self, other: Number) -> Interval:
-        there = Interval.of(other)
-        if self.lower >= 0 and there.lower >= 0:  # as below, by two products instead of eight
-            return Interval(_down(_product, self.lower, there.lower), _up(_product, self.upper, there.upper))
-        ends = list(itertools.product((self.lower, self.upper), (there.lower, there.upper)))
+        factor = Interval.of(other)
+        if self.lower >= 0 and factor.lower >= 0:  # as below, by two products instead of eight
+            return Interval(_down(_product, self.lower, factor.lower), _up(_product, self.upper, factor.upper))
+        ends = list(itertools.product((self.lower, self.upper), (factor.lower, factor.upper)))
         return Interval(min(_down(_product, *pair) for pair in ends), max(_up(_product, *pair) for pair in ends))
 
     def __truediv__(self, other: Number) -> Interval:
-        there = Interval.of(other)
-        if there.lower <= 0 <= there.upper:
-            raise ZeroDivisionError(f"the divisor {there} may be 0")
-        return self * Interval(_down(gmpy2.div, 1, there.upper), _up(gmpy2.div, 1, there.lower))
+        divisor = Interval.of(other)
+        if divisor.lower <= 0 <= divisor.upper:
+            raise ZeroDivisionError(f"the divisor {divisor} may be 0")
+        return self * Interval(_down(gmpy2.div, 1, divisor.upper), _up(gmpy2.div, 1, divisor.lower))
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -176,6 +176,6 @@ def _up(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def _product(one: Any, other: Any) -> Any:
+def _product(left: Any, right: Any) -> Any:
     """Their product, where 0 times an infinite end is 0: the end bounds finite numbers."""
-    return gmpy2.mpfr(0) if one == 0 or other == 0 else gmpy2.mul(one, other)
+    return gmpy2.mpfr(0) if left == 0 or right == 0 else gmpy2.mul(left, right)

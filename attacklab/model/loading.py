@@ -56,31 +56,31 @@ def load_target(
     """
     place, name = place_and_name(spec)
     module = _module(adapter_module(place) or place)
-    found = _member(module, name, spec)
-    if found is None:
+    value = _member(module, name, spec)
+    if value is None:
         known = sorted(_targets_in(module))
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
         raise UsageError(f"{place} has no {name!r}; {hint}")
-    _require_no_class(found)
+    _require_no_class(value)
     if epsilon is not None:
         PrivacyClaim(epsilon)  # checked before other people's code sees it
     if kind is not None:
         require_claim(spec, epsilon, claim)
-        if isinstance(found, Target):
+        if isinstance(value, Target):
             raise UsageError(f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
-        if not callable(found):
-            raise UsageTypeError(f"{spec} is {described(found)}, not a function; name a sampler or a release function")
-        target = made_target(kind, found, epsilon=epsilon, claim=claim, name=name, **parameters)
-    elif isinstance(found, Target):
+        if not callable(value):
+            raise UsageTypeError(f"{spec} is {described(value)}, not a function; name a sampler or a release function")
+        target = made_target(kind, value, epsilon=epsilon, claim=claim, name=name, **parameters)
+    elif isinstance(value, Target):
         if epsilon is not None or claim is not None or parameters:
             raise UsageError(f"{spec} is a target with a claim of its own; leave the parameters out")
-        target = found
-    elif callable(found):
-        said = {} if epsilon is None else {"epsilon": epsilon}
-        target = _called(found, spec, {**said, **({} if claim is None else parameters_of(claim)), **parameters})
+        target = value
+    elif callable(value):
+        budget = {} if epsilon is None else {"epsilon": epsilon}
+        target = _called(value, spec, {**budget, **({} if claim is None else parameters_of(claim)), **parameters})
     else:
-        raise UsageError(f"{spec} is {described(found)}, neither a Target nor a function")
+        raise UsageError(f"{spec} is {described(value)}, neither a Target nor a function")
     if adapter_module(place):
         target = replace(target, name=spec)
     return replace(target, version=_version(module)) if target.version == "unknown" else target
@@ -93,10 +93,9 @@ def load_function(spec: str) -> Callable[..., Any]:
         ValueError: the name cannot be found or cannot be called; the message says what to write instead.
     """
     place, name = place_and_name(spec)
-    found = _member(_module(place), name, spec)
-    if not callable(found):
-        raise UsageError(f"{spec} is {described(found)}, not a function; name one that {place} defines")
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = _member(_module(place), name, spec)
+    if not callable(function):
+        raise UsageError(f"{spec} is {described(function)}, not a function; name one that {place} defines")
     return function
 
 
@@ -106,14 +105,14 @@ def _member(module: ModuleType, name: str, spec: str) -> Any:
 
 
 @contextlib.contextmanager
-def _told(what: str, hint: str = "") -> Iterator[None]:
+def _told(prefix: str, hint: str = "") -> Iterator[None]:
     """Tell in one line what somebody's code raised."""
     try:
         yield
     except BaseException as error:
         if passes_through(error):
             raise
-        raise UsageError(f"{what}{in_one_line(error)}{hint}") from error
+        raise UsageError(f"{prefix}{in_one_line(error)}{hint}") from error
 
 
 def place_and_name(spec: str) -> tuple[str, str]:
@@ -156,12 +155,12 @@ def made_target(
     if takes_bits(release):
         return _from_sampler(kind, release, epsilon=epsilon, claim=claim, **parameters)
     constructor = getattr(Target, kind.value)
-    taken = inspect.signature(constructor).parameters.keys() | Declared.__annotations__
-    unknown = [name for name in parameters if name not in taken]
+    accepted = inspect.signature(constructor).parameters.keys() | Declared.__annotations__
+    unknown = [name for name in parameters if name not in accepted]
     if unknown:
         raise UsageError(f"a {kind} target takes no {' or '.join(unknown)}")
     missing = ["a claim"] if epsilon is None and claim is None else []
-    missing += [name for name in ("bounds",) if name in taken and name not in parameters]
+    missing += [name for name in ("bounds",) if name in accepted and name not in parameters]
     if missing:
         raise UsageError(f"a {kind} target needs {' and '.join(missing)}")
     try:
@@ -186,11 +185,11 @@ def takes_bits(function: Callable[..., Any]) -> bool:
 
 def _from_sampler(kind: Kind, sampler: Sampler, **parameters: Any) -> Target:
     name = getattr(sampler, "__name__", type(sampler).__name__)
-    taken = _parameters(sampler)
-    needed = [one.name for one in taken.values() if one.default is one.empty]
-    if list(taken)[1:2] != ["bits"] or len(needed) > 2:
+    accepted = _parameters(sampler)
+    needed = [parameter.name for parameter in accepted.values() if parameter.default is parameter.empty]
+    if list(accepted)[1:2] != ["bits"] or len(needed) > 2:
         raise UsageError(
-            f"{name} takes ({', '.join(taken)}), but a sampler is called as sampler(input, bits); "
+            f"{name} takes ({', '.join(accepted)}), but a sampler is called as sampler(input, bits); "
             "wrap it in a function of these two"
         )
 
@@ -284,37 +283,37 @@ def targets_of(place: str) -> dict[str, str]:
 
 
 def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) -> Target:
-    what = "a sampler" if takes_bits(maker) else "a release function"
-    needed = f"{spec} looks like {what}; add --kind and --epsilon, or name a Target"
-    taken = inspect.signature(maker)
+    guess = "a sampler" if takes_bits(maker) else "a release function"
+    needed = f"{spec} looks like {guess}; add --kind and --epsilon, or name a Target"
+    signature = inspect.signature(maker)
     try:
-        taken.bind(**parameters)
+        signature.bind(**parameters)
     except TypeError as error:
-        unknown = [name for name in parameters if name not in taken.parameters]
-        if all(one.default is not one.empty for one in taken.parameters.values()):
+        unknown = [name for name in parameters if name not in signature.parameters]
+        if all(parameter.default is not parameter.empty for parameter in signature.parameters.values()):
             raise UsageError(f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
         raise UsageError(f"{needed} ({error})") from error
     try:
         with _told(f"{spec} raised "):
-            made = maker(**parameters)
+            result = maker(**parameters)
     except UsageError as error:
         if isinstance(missing := error.__cause__, ModuleNotFoundError):
-            told = f"{spec} needs {missing.name}, which is not installed in {sys.prefix}; install it"
-            raise UsageError(told) from missing
+            message = f"{spec} needs {missing.name}, which is not installed in {sys.prefix}; install it"
+            raise UsageError(message) from missing
         raise
-    if isinstance(made, dict):
-        return _described(made, spec, maker.__name__)
-    if not isinstance(made, Target):
-        raise UsageError(f"{needed} (it returned {described(made)})")
-    return made
+    if isinstance(result, dict):
+        return _described(result, spec, maker.__name__)
+    if not isinstance(result, Target):
+        raise UsageError(f"{needed} (it returned {described(result)})")
+    return result
 
 
 def _described(description: dict[str, Any], spec: str, name: str) -> Target:
     """The target that a dict of plain values describes."""
     rest = {key: value for key, value in description.items() if key not in ("kind", "release")}
     if description.get("kind") not in list(Kind) or "release" not in description:
-        told = f"{spec} returned a dict with {', '.join(map(str, description)) or 'no keys'}"
-        raise UsageError(f"{told}; it must have a release, and a kind out of {', '.join(Kind)}")
+        message = f"{spec} returned a dict with {', '.join(map(str, description)) or 'no keys'}"
+        raise UsageError(f"{message}; it must have a release, and a kind out of {', '.join(Kind)}")
     if not all(isinstance(key, str) for key in rest):
         raise UsageError(f"{spec} returned a dict with keys that are not strings; name its entries by strings")
     if rest.get("claim") is not None:
@@ -326,25 +325,7 @@ def _described(description: dict[str, Any], spec: str, name: str) -> Target:
 
 def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
-        path = Path(place)
-        if not path.is_file():
-            raise UsageError(f"there is no file {place}; check the path")
-        module_spec = importlib.util.spec_from_file_location(path.stem, path)
-        if module_spec is None or module_spec.loader is None:
-            raise UsageError(f"{place} is not a Python file: its name must end in .py")
-        module = importlib.util.module_from_spec(module_spec)
-        sys.modules.setdefault(path.stem, module)
-        for folder in (str(path.parent.resolve()), str(Path.cwd())):  # last, so that they hide no installed module
-            if folder not in sys.path:
-                sys.path.append(folder)
-        with _told(f"{place} cannot be loaded: "):
-            try:
-                module_spec.loader.exec_module(module)
-            except BaseException:
-                if sys.modules.get(path.stem) is module:
-                    del sys.modules[path.stem]
-                raise
-        return module
+        return _module_of_file(Path(place), place)
     if Path(place).is_file():
         raise UsageError(f"{place} is not a Python file: its name must end in .py")
     if str(Path.cwd()) not in sys.path:
@@ -353,17 +334,32 @@ def _module(place: str) -> ModuleType:
         return importlib.import_module(place)
 
 
+def _module_of_file(path: Path, place: str) -> ModuleType:
+    if not path.is_file():
+        raise UsageError(f"there is no file {place}; check the path")
+    module_spec = importlib.util.spec_from_file_location(path.stem, path)
+    if module_spec is None or module_spec.loader is None:
+        raise UsageError(f"{place} is not a Python file: its name must end in .py")
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules.setdefault(path.stem, module)
+    for folder in (str(path.parent.resolve()), str(Path.cwd())):  # last, so that they hide no installed module
+        if folder not in sys.path:
+            sys.path.append(folder)
+    with _told(f"{place} cannot be loaded: "):
+        try:
+            module_spec.loader.exec_module(module)
+        except BaseException:
+            if sys.modules.get(path.stem) is module:
+                del sys.modules[path.stem]
+            raise
+    return module
+
+
 def _targets_in(module: ModuleType) -> list[str]:
-    exported = getattr(module, "__all__", None)
-    return [
-        name
-        for name, value in vars(module).items()
-        if isinstance(value, Target)
-        or (
-            inspect.isfunction(value)
-            and (name in exported if exported else value.__module__ == module.__name__ and not name.startswith("_"))
-        )
-    ]
+    functions = {name: value.__module__ for name, value in vars(module).items() if inspect.isfunction(value)}
+    own = [name for name, home in functions.items() if home == module.__name__ and not name.startswith("_")]
+    offered = functions.keys() & set(getattr(module, "__all__", None) or own)
+    return [name for name, value in vars(module).items() if isinstance(value, Target) or name in offered]
 
 
 def _version(module: ModuleType) -> str:

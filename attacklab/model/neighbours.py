@@ -52,9 +52,9 @@ class NeighbouringPair:
             ValueError: an answer is not finite, or the two are further apart than the sensitivity, even if only
                 slightly.
         """
-        one, other = _finite("answers", first), _finite("answers", second)
-        _require_within(one, other, sensitivity, "answers")
-        return cls(float(one[0]), float(other[0]), None)
+        answer, neighbour = _finite("answers", first), _finite("answers", second)
+        _require_within(answer, neighbour, sensitivity, "answers")
+        return cls(float(answer[0]), float(neighbour[0]), None)
 
     @classmethod
     def utilities(cls, first: ArrayLike, second: ArrayLike, *, sensitivity: float) -> NeighbouringPair:
@@ -63,11 +63,11 @@ class NeighbouringPair:
         Raises:
             ValueError: a vector is empty or not finite, the lengths differ, or a coordinate is further apart.
         """
-        one, other = _finite("utilities", first), _finite("utilities", second)
-        if one.shape != other.shape:
-            raise UsageError(f"utilities of a pair must have the same length, not {one.size} and {other.size}")
-        _require_within(one, other, sensitivity, "utilities")
-        return cls(one, other, None)
+        vector, neighbour = _finite("utilities", first), _finite("utilities", second)
+        if vector.shape != neighbour.shape:
+            raise UsageError(f"utilities of a pair must have the same length, not {vector.size} and {neighbour.size}")
+        _require_within(vector, neighbour, sensitivity, "utilities")
+        return cls(vector, neighbour, None)
 
     @classmethod
     def integers(cls, first: ArrayLike, second: ArrayLike, *, sensitivity: float) -> NeighbouringPair:
@@ -82,16 +82,16 @@ class NeighbouringPair:
                 f"integers of a pair must be two numbers or two vectors of one length, not of shapes "
                 f"{sides[0].shape} and {sides[1].shape}"
             )
-        one, other = (
+        left, right = (
             [value.item() if isinstance(value, np.generic) else value for value in side.flat] for side in sides
         )
-        for number, values in enumerate(zip(one, other, strict=True)):
+        for number, values in enumerate(zip(left, right, strict=True)):
             if any(not isinstance(value, int) or isinstance(value, bool) for value in values):
                 raise UsageError(
                     f"integers of a pair must be integers, not {values[0]!r} and {values[1]!r} (number {number})"
                 )
-        _require_within(np.array(one, dtype=object), np.array(other, dtype=object), sensitivity, "integers")
-        return cls(one[0], other[0], None) if sides[0].ndim == 0 else cls(sides[0], sides[1], None)
+        _require_within(np.array(left, dtype=object), np.array(right, dtype=object), sensitivity, "integers")
+        return cls(left[0], right[0], None) if sides[0].ndim == 0 else cls(sides[0], sides[1], None)
 
     @classmethod
     def records(cls, first: ArrayLike, second: ArrayLike, relation: Relation) -> NeighbouringPair:
@@ -100,22 +100,22 @@ class NeighbouringPair:
         Raises:
             ValueError: they are not vectors, or not one record apart under `relation` (add-remove or substitute).
         """
-        one, other = as_array(first), as_array(second)
-        if one.ndim != 1 or other.ndim != 1:
-            raise UsageError(f"records must be vectors, not of shapes {one.shape} and {other.shape}")
+        dataset, neighbour = as_array(first), as_array(second)
+        if dataset.ndim != 1 or neighbour.ndim != 1:
+            raise UsageError(f"records must be vectors, not of shapes {dataset.shape} and {neighbour.shape}")
         if relation is Relation.ADD_REMOVE:
-            longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+            longer, shorter = (dataset, neighbour) if len(dataset) > len(neighbour) else (neighbour, dataset)
             apart = len(longer) == len(shorter) + 1 and _is_one_deleted(longer, shorter)
         elif relation is Relation.SUBSTITUTE:
-            apart = len(one) == len(other) and int(np.count_nonzero(_differ(one, other))) == 1
+            apart = len(dataset) == len(neighbour) and int(np.count_nonzero(_differ(dataset, neighbour))) == 1
         else:
             raise UsageError(f"records are neighbours by add-remove or substitute, not by {relation}")
         if not apart:
             raise UsageError(
-                f"not neighbouring by {relation}: datasets of {len(one)} and {len(other)} records, "
+                f"not neighbouring by {relation}: datasets of {len(dataset)} and {len(neighbour)} records, "
                 "which must differ by exactly one record"
             )
-        return cls(one, other, relation)
+        return cls(dataset, neighbour, relation)
 
     @classmethod
     def graphs(cls, first: ArrayLike, second: ArrayLike, relation: Relation) -> NeighbouringPair:
@@ -129,11 +129,11 @@ class NeighbouringPair:
         Raises:
             ValueError: a matrix is not square and symmetric, or they are not neighbours under `relation`.
         """
-        one, other = _adjacency(first), _adjacency(second)
+        graph, neighbour = _adjacency(first), _adjacency(second)
         if relation is Relation.EDGE:
-            apart = one.shape == other.shape and int(np.count_nonzero(np.triu(one != other))) == 1
+            apart = graph.shape == neighbour.shape and int(np.count_nonzero(np.triu(graph != neighbour))) == 1
         elif relation is Relation.NODE:
-            larger, smaller = (one, other) if len(one) > len(other) else (other, one)
+            larger, smaller = (graph, neighbour) if len(graph) > len(neighbour) else (neighbour, graph)
             apart = len(larger) == len(smaller) + 1 and any(
                 np.array_equal(np.delete(np.delete(larger, node, 0), node, 1), smaller) for node in range(len(larger))
             )
@@ -141,10 +141,10 @@ class NeighbouringPair:
             raise UsageError(f"graphs are neighbours by node or edge, not by {relation}")
         if not apart:
             raise UsageError(
-                f"not neighbouring by {relation}: graphs of {len(one)} and {len(other)} nodes, "
+                f"not neighbouring by {relation}: graphs of {len(graph)} and {len(neighbour)} nodes, "
                 f"which must differ by exactly one {relation}"
             )
-        return cls(one, other, relation)
+        return cls(graph, neighbour, relation)
 
     def swapped(self) -> NeighbouringPair:
         """The same pair with the roles of P and Q exchanged."""
@@ -159,26 +159,26 @@ def as_array(input_: Any) -> NDArray[Any]:
         return np.fromiter(input_, dtype=object, count=len(input_))
 
 
-def _finite(what: str, values: ArrayLike) -> NDArray[np.float64]:
+def _finite(label: str, values: ArrayLike) -> NDArray[np.float64]:
     vector = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if vector.ndim != 1 or vector.size == 0:
-        raise UsageError(f"{what} must be a non-empty vector, not of shape {vector.shape}")
+        raise UsageError(f"{label} must be a non-empty vector, not of shape {vector.shape}")
     if not np.isfinite(vector).all():
-        raise UsageError(f"{what} must be finite; number {int(np.argmin(np.isfinite(vector)))} is not")
+        raise UsageError(f"{label} must be finite; number {int(np.argmin(np.isfinite(vector)))} is not")
     return vector
 
 
-def _require_within(one: NDArray[Any], other: NDArray[Any], sensitivity: float, what: str) -> None:
+def _require_within(first: NDArray[Any], second: NDArray[Any], sensitivity: float, label: str) -> None:
     """Compare exactly: a difference that rounds to the sensitivity may in fact be larger, one below it may not."""
     if not (math.isfinite(sensitivity) and sensitivity > 0):
         raise UsageError(f"sensitivity must be finite and greater than 0, not {sensitivity}")
     with np.errstate(over="ignore"):
-        numbers = np.flatnonzero(abs(one - other) >= sensitivity)[::-1]
-    sides = zip(one[numbers].tolist(), other[numbers].tolist(), strict=True)
+        numbers = np.flatnonzero(abs(first - second) >= sensitivity)[::-1]
+    sides = zip(first[numbers].tolist(), second[numbers].tolist(), strict=True)
     for (value, near), number in dict(zip(sides, numbers.tolist(), strict=True)).items():  # most are alike
         if abs(Fraction(value) - Fraction(near)) > Fraction(sensitivity):
             raise UsageError(
-                f"not neighbouring: {what} {value!r} and {near!r} (number {number}) "
+                f"not neighbouring: {label} {value!r} and {near!r} (number {number}) "
                 f"are further apart than the sensitivity {sensitivity}"
             )
 
@@ -189,12 +189,12 @@ def _is_one_deleted(longer: NDArray[Any], shorter: NDArray[Any]) -> bool:
     return not _differ(longer[position + 1 :], shorter[position:]).any()
 
 
-def _differ(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
+def _differ(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
     """Which records differ; two float zeros, or two NaNs, differ only if their signs do."""
-    differ: NDArray[np.bool_] = one != other
-    if one.dtype.kind == other.dtype.kind == "f":
-        both_nan = (one != one) & (other != other)
-        differ = differ & ~both_nan | (np.signbit(one) != np.signbit(other))
+    differ: NDArray[np.bool_] = first != second
+    if first.dtype.kind == second.dtype.kind == "f":
+        both_nan = (first != first) & (second != second)
+        differ = differ & ~both_nan | (np.signbit(first) != np.signbit(second))
     return differ
 
 

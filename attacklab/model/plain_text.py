@@ -23,8 +23,8 @@ def plain(text: str) -> str:
     """
     shown = text
     if not text.isprintable():
-        shown = "".join(one if one.isprintable() else " " if one.isspace() else _escaped(one) for one in text)
-    return _COMMANDS.sub(lambda found: f"{found[0]} ", shown)
+        shown = "".join(char if char.isprintable() else " " if char.isspace() else _escaped(char) for char in text)
+    return _COMMANDS.sub(lambda match: f"{match[0]} ", shown)
 
 
 def escaped(text: str, kept: str, write: Callable[[str], str]) -> str:
@@ -37,7 +37,7 @@ def escaped(text: str, kept: str, write: Callable[[str], str]) -> str:
     """
     if all(line.isprintable() for line in text.split("\n")):
         return text
-    return "".join(one if one.isprintable() or one in kept else write(one)[1:-1] for one in text)
+    return "".join(char if char.isprintable() or char in kept else write(char)[1:-1] for char in text)
 
 
 def quoted(value: Any) -> str:

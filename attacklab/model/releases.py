@@ -119,10 +119,10 @@ def misfit(release: Any) -> str:
 
 def member(module: Any, name: str) -> Any:
     """What a module calls `name` or, with dots, `object.attribute`; None if it has no such thing."""
-    found = module
+    value = module
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+        value = getattr(value, part, None)
+    return value
 
 
 def name_of(function: Any) -> str:

@@ -151,19 +151,19 @@ class _Writer:
 
     def expression(self, value: Any, hint: str) -> str:
         """An expression for a value; `hint` is a name for it where it gets one."""
-        each = functools.partial(self.expression, hint=hint)
+        expression = functools.partial(self.expression, hint=hint)
         match value:
             case float() if type(value) is float:
                 return repr(value) if math.isfinite(value) else f'float("{value}")'
             case functools.partial():
                 self._imports.add("import functools")
                 named = [f"{name}={self.expression(part, name)}" for name, part in value.keywords.items()]
-                return f"functools.partial({', '.join([each(value.func), *map(each, value.args), *named])})"
+                return f"functools.partial({', '.join([expression(value.func), *map(expression, value.args), *named])})"
             case types.MethodType():
                 self.attributes.add(value.__name__)
-                return f"{each(value.__self__)}.{value.__name__}"
+                return f"{expression(value.__self__)}.{value.__name__}"
             case enum.Enum():
-                return f"{each(type(value))}.{value.name}"
+                return f"{expression(type(value))}.{value.name}"
             case np.generic():
                 return self._of_number(value, hint)
             case np.ndarray():
@@ -242,8 +242,8 @@ class _Writer:
             return self.expression(value.__wrapped__, hint)
         if dataclasses.is_dataclass(value):
             held = (field.name for field in dataclasses.fields(value) if field.init)
-            given = (f"{name}={self.expression(getattr(value, name), name)}" for name in held)
-            return f"{self.expression(type(value), hint)}({', '.join(given)})"
+            arguments = (f"{name}={self.expression(getattr(value, name), name)}" for name in held)
+            return f"{self.expression(type(value), hint)}({', '.join(arguments)})"
         module_name = type(value).__module__
         if module_name in ("fractions", "decimal"):
             return f"{self._of_named(type(value))}({str(value)!r})"
@@ -278,12 +278,12 @@ class _Writer:
         node = _node_of(function, source)
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         held = dict(zip(function.__code__.co_freevars, cells, strict=True))
-        given = {name: self.expression(value, name) for name, value in held.items()}
+        arguments = {name: self.expression(value, name) for name, value in held.items()}
         local = set(held) | _bound_in(node)
         self._taken |= {*local, function.__name__}  # what is copied must not be hidden by these
         node = self._rewritten(node, source, local)
         is_lambda = isinstance(node, ast.Lambda)
-        if not given:
+        if not arguments:
             name = self._free(hint if is_lambda else node.name)
             node.name = name
             self._definitions.append(f"{name} = {ast.unparse(node)}" if is_lambda else ast.unparse(node))
@@ -291,8 +291,8 @@ class _Writer:
         text = ast.unparse(node)
         body = f"return {text}" if is_lambda else f"{text}\nreturn {node.name}"
         maker = self._free(f"make_{(hint if is_lambda else node.name).strip('_')}")
-        self._definitions.append(f"def {maker}({', '.join(given)}):\n{textwrap.indent(body, '    ')}")
-        return f"{maker}({', '.join(given.values())})"
+        self._definitions.append(f"def {maker}({', '.join(arguments)}):\n{textwrap.indent(body, '    ')}")
+        return f"{maker}({', '.join(arguments.values())})"
 
     # Names of modules
 
@@ -318,7 +318,7 @@ class _Writer:
         return self._names[key]
 
     def _imported(self, statement: ast.Import | ast.ImportFrom, name: str, source: _Module) -> str:
-        alias = next(one for one in statement.names if name in (one.asname, one.name.partition(".")[0]))
+        alias = next(item for item in statement.names if name in (item.asname, item.name.partition(".")[0]))
         written = ast.unparse(alias)
         if isinstance(statement, ast.ImportFrom):
             package = source.module.__package__ or ""

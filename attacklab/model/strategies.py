@@ -126,9 +126,9 @@ def pairs_of_graphs(draw: st.DrawFn, relation: Relation, *, most_nodes: int = 8)
     upper[places] = draw(st.lists(st.booleans(), min_size=len(places[0]), max_size=len(places[0])))
     first = upper | upper.T
     if relation is Relation.EDGE:
-        one, other = draw(st.sampled_from(list(zip(*places, strict=True))))
+        start, end = draw(st.sampled_from(list(zip(*places, strict=True))))
         second = first.copy()
-        second[one, other] = second[other, one] = not first[one, other]
+        second[start, end] = second[end, start] = not first[start, end]
     else:
         gone = draw(st.integers(0, nodes - 1))
         second = np.delete(np.delete(first, gone, 0), gone, 1)
@@ -162,7 +162,7 @@ def neighbouring_pairs(target: Target, relation: Relation | None = None) -> st.S
 
 def drawn(strategy: st.SearchStrategy[T], count: int, *, seed: int) -> list[T]:
     """Draw up to `count` values of a strategy, fewer if it has no more; the same seed draws the same values."""
-    found: list[T] = []
+    values: list[T] = []
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
@@ -175,10 +175,10 @@ def drawn(strategy: st.SearchStrategy[T], count: int, *, seed: int) -> list[T]:
     )
     @hypothesis.given(strategy)
     def collect(value: T) -> None:
-        found.append(value)
+        values.append(value)
 
     collect()
-    return found
+    return values
 
 
 def _vectors(numbers: st.SearchStrategy[float], least: int, most: int) -> st.SearchStrategy[NDArray[np.float64]]:
@@ -195,10 +195,10 @@ def _move(sensitivity: float) -> st.SearchStrategy[float]:
 
 def _moved(number: float, move: float, sensitivity: float) -> float:
     """The sum, or the double next to it if rounding would take the sum too far."""
-    there = max(-LARGEST, min(LARGEST, number + move))
-    if abs(Fraction(there) - Fraction(number)) > Fraction(sensitivity):
-        return math.nextafter(there, number)
-    return there
+    total = max(-LARGEST, min(LARGEST, number + move))
+    if abs(Fraction(total) - Fraction(number)) > Fraction(sensitivity):
+        return math.nextafter(total, number)
+    return total
 
 
 @lru_cache(maxsize=64)

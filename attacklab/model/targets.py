@@ -367,11 +367,11 @@ class Target:
         """
         if self.kind not in (Kind.NOISE, Kind.SELECTION) or (self.domain is not None and self.domain.special):
             return False
-        one, other = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
-        if one.shape != other.shape or one.dtype.kind != "f" or other.dtype.kind != "f":
+        first, second = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
+        if first.shape != second.shape or first.dtype.kind != "f" or second.dtype.kind != "f":
             return False
-        not_finite = ~(np.isfinite(one) & np.isfinite(other))
-        return not np.array_equal(one[not_finite], other[not_finite], equal_nan=True)
+        not_finite = ~(np.isfinite(first) & np.isfinite(second))
+        return not np.array_equal(first[not_finite], second[not_finite], equal_nan=True)
 
     def outputs(self, input_: Any, trials: int, rng: np.random.Generator, *, sees_failures: bool = False) -> Outputs:
         """Run the release and check the form of what it returns, altering no bit of it.
@@ -501,14 +501,14 @@ def as_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
 
 def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
     """Raise UsageError unless the finite numbers of two inputs are no further apart than the sensitivity."""
-    one, other = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
-    if one.dtype.kind in "iuO" and other.dtype.kind in "iuO":
+    first, second = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
+    if first.dtype.kind in "iuO" and second.dtype.kind in "iuO":
         NeighbouringPair.integers(pair.first, pair.second, sensitivity=sensitivity)
         return
-    finite = np.isfinite(one) if one.shape == other.shape else np.ones(one.shape, dtype=bool)
+    finite = np.isfinite(first) if first.shape == second.shape else np.ones(first.shape, dtype=bool)
     if finite.any():
         NeighbouringPair.utilities(
-            one[finite], other[finite] if one.shape == other.shape else other, sensitivity=sensitivity
+            first[finite], second[finite] if first.shape == second.shape else second, sensitivity=sensitivity
         )
 
 

@@ -239,8 +239,8 @@ class Bench:
         name = self.attacks[attack].name
         probe = Prober(self.target, self.seed, name)
         with _naming(self.attacks[attack]):
-            found = self._scenarios_of(self.attacks[attack], probe)
-            cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in found)
+            offered = self._scenarios_of(self.attacks[attack], probe)
+            cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in offered)
             scenarios = tuple(scenario for scenario in cast if self.target.covers(scenario.pair))
             size = max(NUMBER_BYTES, probe.output_bytes or self._output_bytes(name, scenarios))
             outlines = tuple(Outline.of(scenario, self.target, size) for scenario in scenarios)
@@ -263,12 +263,12 @@ class Bench:
         if self.target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
             return _until_outside(partial(attack.scenarios, self.target, probe))
         try:
-            found = _until_outside(partial(attack.scenarios, self.target, _OfNumbers(probe)))
-            if found:
-                self._require_numbers(found[0].pair.first)
+            scenarios = _until_outside(partial(attack.scenarios, self.target, _OfNumbers(probe)))
+            if scenarios:
+                self._require_numbers(scenarios[0].pair.first)
         except _NotNumbers:
             return []
-        return found
+        return scenarios
 
     def _require_numbers(self, input_: Any) -> None:
         """Raise, unless the target gives numbers; it is asked once, for the first input that any attack picks."""
@@ -317,10 +317,10 @@ class Bench:
         It is tried on the first input of a scenario; where the scenarios were found in another process, and where the
         target fails, nothing is known, and this is true.
         """
-        found = self._scenarios.get(attack, ())
-        if len(found) <= scenario:
+        scenarios = self._scenarios.get(attack, ())
+        if len(scenarios) <= scenario:
             return True
-        input_ = found[scenario].pair.first
+        input_ = scenarios[scenario].pair.first
         key = (self.attacks[attack].name, scenario, Role.PROBE, 0, 0)
         try:
             first, second = (self.target.outputs(input_, REDRAWN, _rng(self.seed, *key)) for _ in range(2))
@@ -341,10 +341,10 @@ class Bench:
             if attack not in self._scenarios:
                 self.outlines(attack)
             if self._digests[attack][scenario : scenario + 1] == (outline,):
-                found = self._scenarios[attack][scenario]
-                chosen = (*found.events, REFUSES)[event]
-                alone = found.sees_failures or chosen is REFUSES
-                plain = not alone and self._gives_arrays_of_numbers(found.pair.first)
+                candidate = self._scenarios[attack][scenario]
+                chosen = (*candidate.events, REFUSES)[event]
+                alone = candidate.sees_failures or chosen is REFUSES
+                plain = not alone and self._gives_arrays_of_numbers(candidate.pair.first)
                 return chosen.code(one_by_one=alone, instead=OF_NUMBERS if plain else ANYWHERE)
         return None
 
@@ -362,11 +362,11 @@ class Bench:
         raised = np.zeros(batch.rows, dtype=bool)
         refused = None
         if sample.one_by_one and not scenario.sees_failures:
-            each = np.fromiter((isinstance(output, Failure) for output in outputs), dtype=bool, count=count)
-            raised = _any_of_row(each, batch.rows)
-            if each.all():
-                said = (f"{outputs[0].kind}: {' '.join(outputs[0].message.split())}", misfit(self.target.release))
-                refused = f"{self.target.name} raised {'; '.join(filter(None, said))}"
+            failures = np.fromiter((isinstance(output, Failure) for output in outputs), dtype=bool, count=count)
+            raised = _any_of_row(failures, batch.rows)
+            if failures.all():
+                parts = (f"{outputs[0].kind}: {' '.join(outputs[0].message.split())}", misfit(self.target.release))
+                refused = f"{self.target.name} raised {'; '.join(filter(None, parts))}"
             outputs = _as_released(outputs[~np.repeat(raised, scenario.answers)])
         return _Drawn(_in_rows(outputs, int((~raised).sum()), scenario.answers), raised, failed, refused)
 
@@ -375,11 +375,11 @@ def size_of(value: Any, depth: int = 0) -> int:
     """About how many bytes a value takes, with what it holds."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return int(value.nbytes)
-    own = sys.getsizeof(value)
+    size = sys.getsizeof(value)
     if depth > DEEPEST_SIZED or not isinstance(value, list | tuple | set | frozenset | dict | np.ndarray):
-        return own
+        return size
     parts = itertools.chain.from_iterable(value.items()) if isinstance(value, dict) else value
-    return own + sum(size_of(part, depth + 1) for part in parts)
+    return size + sum(size_of(part, depth + 1) for part in parts)
 
 
 class _NotNumbers(Exception):
@@ -405,11 +405,11 @@ class _OfNumbers:
 
 def _until_outside(scenarios: Callable[[], Iterable[Scenario]]) -> list[Scenario]:
     """The scenarios up to the first that the attack cannot make in the target's domain."""
-    found = []
+    collected = []
     with contextlib.suppress(OutsideDomain):
         for scenario in scenarios():
-            found.append(scenario)  # noqa: PERF402 - what came before an error is kept
-    return found
+            collected.append(scenario)  # noqa: PERF402 - what came before an error is kept
+    return collected
 
 
 class Prober:
@@ -437,13 +437,13 @@ class Prober:
             OutsideDomain: the domain does not hold the input.
             TargetError: the target failed.
         """
-        taken = self._target.cast(input_)
-        if not self._target.takes(taken):
+        cast = self._target.cast(input_)
+        if not self._target.takes(cast):
             raise OutsideDomain(f"{self._target.name} was to be probed outside its domain")
         self._calls += 1
         rng = _rng(self._seed, self._name, self._calls, Role.PROBE, 0, 0)
         start = dict(rng.bit_generator.state)
-        outputs = self._target.outputs(taken, trials, rng)
+        outputs = self._target.outputs(cast, trials, rng)
         self.words += words_between(start, dict(rng.bit_generator.state))
         if trials:
             few = outputs[:FEW]

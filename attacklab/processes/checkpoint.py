@@ -56,13 +56,13 @@ class Checkpoint:
             self._begin(_line("", json.dumps(header))[0])
             self._last = self._require_run(header)
             first = self._file.tell()
-            end, found, damaged = self._intact(self._last)
+            end, count, damaged = self._intact(self._last)
             if damaged:
                 self._file.truncate(end)
-            self._left = found
-            if found or damaged:
-                lost = f"; line {found + 2} is damaged, so the rest is drawn again" if damaged else ""
-                say(f"{path}: continuing after {found} results{lost}")
+            self._left = count
+            if count or damaged:
+                lost = f"; line {count + 2} is damaged, so the rest is drawn again" if damaged else ""
+                say(f"{path}: continuing after {count} results{lost}")
             self._file.seek(first)
         except BaseException:
             self._file.close()
@@ -124,8 +124,8 @@ class Checkpoint:
     def _begin(self, first: bytes) -> None:
         """Write the first line if there is none, or only the part of it that a killed process has left."""
         self._file.seek(0)
-        there = self._file.readline()
-        if len(there) < len(first) and first.startswith(there):
+        line = self._file.readline()
+        if len(line) < len(first) and first.startswith(line):
             self._file.truncate(0)
             self._append(first)
         self._file.seek(0)
@@ -134,34 +134,34 @@ class Checkpoint:
         """The checksum of the first line, which must be that of this run."""
         try:
             checksum, content = _read("", self._file.readline())
-            there = json.loads(content)
-            if there["schema"] != SCHEMA:
+            recorded = json.loads(content)
+            if recorded["schema"] != SCHEMA:
                 raise ValueError
         except (ValueError, TypeError, KeyError):
             raise UsageError(f"{self._path} is not a checkpoint of an audit ({SCHEMA}); choose another file") from None
-        ours, theirs = dict(header["run"]), dict(there["run"])
+        ours, theirs = dict(header["run"]), dict(recorded["run"])
         edited = changed(theirs.pop("code", {}), ours.pop("code", {}))
-        other = [
+        differences = [
             f"{name} {theirs.get(name)!r} there, {ours.get(name)!r} here"
             for name in dict.fromkeys([*theirs, *ours])
             if theirs.get(name) != ours.get(name)
         ]
         if edited:
-            other.append(f"changed since: {', '.join(edited)}")
-        if other:
-            raise UsageError(f"{self._path} belongs to another run ({'; '.join(other)}); choose another file")
+            differences.append(f"changed since: {', '.join(edited)}")
+        if differences:
+            raise UsageError(f"{self._path} belongs to another run ({'; '.join(differences)}); choose another file")
         return checksum
 
     def _intact(self, checksum: str) -> tuple[int, int, bool]:
         """Where the intact lines end, how many there are from here on, and whether anything follows them."""
-        end, found = self._file.tell(), 0
+        end, count = self._file.tell(), 0
         for line in self._file:
             try:
                 checksum, _ = _read(checksum, line)
             except ValueError:
-                return end, found, True
-            end, found = end + len(line), found + 1
-        return end, found, False
+                return end, count, True
+            end, count = end + len(line), count + 1
+        return end, count, False
 
 
 class Recorded:

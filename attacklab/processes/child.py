@@ -135,8 +135,8 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     if settings["relation"] is not None:
         parameters["relation"] = settings["relation"]
     if is_target and (kind is not None or parameters):
-        what = "the parameters" if kind is None else "the kind and the parameters"
-        raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave {what} out")
+        surplus = "the parameters" if kind is None else "the kind and the parameters"
+        raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave {surplus} out")
     if not is_target and not callable(named):
         wanted = "neither a Target nor a function" if kind is None else "not a release function"
         raise _Fault(LOADING, f"{spec} is of type {type(named).__name__}, {wanted}")
@@ -145,7 +145,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     target = named if is_target else _made(spec, name, named, parameters)
     if not (hasattr(target, "release") and hasattr(target, "claim")):
         raise _Fault(LOADING, f"{spec} {NEEDS_CLAIM}")
-    told = {key: codec.encoded(getattr(target, key)) for key in ("sensitivity", "bounds", "noise_scale")}
+    properties = {key: codec.encoded(getattr(target, key)) for key in ("sensitivity", "bounds", "noise_scale")}
     domain = getattr(target, "domain", None)
     return _checked(releases.as_release, target.release), {
         "kind": str(target.kind),
@@ -154,29 +154,29 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         "relation": target.relation,
         "claim": codec.encoded_claim(_plain_claim(target.claim)),
         "domain": domain if domain is None or isinstance(domain, dict) else domain.to_json(),
-        "target": told,
+        "target": properties,
     }
 
 
-def _checked(check: Any, thing: Any) -> Any:
+def _checked(check: Any, value: Any) -> Any:
     try:
-        return check(thing)
+        return check(value)
     except TypeError as error:
         raise _Fault(LOADING, str(error)) from error
 
 
 def _made(spec: str, name: str, function: Any, parameters: dict[str, Any]) -> Any:
     """The target that a function makes of the parameters."""
-    taken = inspect.signature(function)
+    signature = inspect.signature(function)
     try:
-        taken.bind(**parameters)
+        signature.bind(**parameters)
     except TypeError as error:
-        unknown = [name for name in parameters if name not in taken.parameters]
-        if all(each.default is not each.empty for each in taken.parameters.values()):
+        unknown = [name for name in parameters if name not in signature.parameters]
+        if all(parameter.default is not parameter.empty for parameter in signature.parameters.values()):
             raise _Fault(LOADING, f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
         raise _Fault(LOADING, f"{spec} {NEEDS_CLAIM} ({error})") from error
-    made = function(**parameters)
-    return _from_description(made, name) if isinstance(made, dict) else made
+    result = function(**parameters)
+    return _from_description(result, name) if isinstance(result, dict) else result
 
 
 def _plain_claim(claim: Any) -> dict[str, Any]:
@@ -191,19 +191,19 @@ def _plain_claim(claim: Any) -> dict[str, Any]:
     return {"epsilon": claim.epsilon, "delta": claim.delta}
 
 
-def _from_description(made: dict[str, Any], name: str) -> Any:
+def _from_description(data: dict[str, Any], name: str) -> Any:
     """A target of the plain values that describe it."""
     needed, claims = {"kind", "release"}, {"epsilon", "claim"}
     optional = {"sensitivity": 1.0, "bounds": None, "noise_scale": None, "relation": None, "domain": None}
-    allowed = needed | claims | set(optional) | ({"delta"} if "epsilon" in made else set())
-    if not needed <= set(made) <= allowed or len(claims & set(made)) != 1:
-        told = f"{name} returned a dict with {', '.join(map(str, made)) or 'no keys'}; it must have kind, release and "
+    allowed = needed | claims | set(optional) | ({"delta"} if "epsilon" in data else set())
+    if not needed <= set(data) <= allowed or len(claims & set(data)) != 1:
+        text = f"{name} returned a dict with {', '.join(map(str, data)) or 'no keys'}; it must have kind, release and "
         may = "bounds, domain, noise_scale, relation, sensitivity"
-        raise _Fault(LOADING, f"{told}either epsilon (and delta) or claim, and may have {may}")
-    claim = made["claim"] if "claim" in made else {"epsilon": made["epsilon"], "delta": made.get("delta", 0.0)}
-    declared = {**optional, **{key: made[key] for key in made if key in optional}}
+        raise _Fault(LOADING, f"{text}either epsilon (and delta) or claim, and may have {may}")
+    claim = data["claim"] if "claim" in data else {"epsilon": data["epsilon"], "delta": data.get("delta", 0.0)}
+    declared = {**optional, **{key: data[key] for key in data if key in optional}}
     return SimpleNamespace(
-        kind=made["kind"], name=name, release=made["release"], claim=claim, version="unknown", **declared
+        kind=data["kind"], name=name, release=data["release"], claim=claim, version="unknown", **declared
     )
 
 

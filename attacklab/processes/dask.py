@@ -43,13 +43,13 @@ class DaskWorkers(Workers):
         try:
             distributed.comm.get_address_host(address)  # given a bad one, a client would print a traceback
         except ValueError as error:
-            told = f"{address!r} is not the address of a Dask scheduler ({error}); write tcp://HOST:PORT"
-            raise UsageError(told) from error
+            message = f"{address!r} is not the address of a Dask scheduler ({error}); write tcp://HOST:PORT"
+            raise UsageError(message) from error
         try:
             self._client = distributed.Client(address, timeout=CONNECTING_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            told = f"no Dask scheduler answers at {address} ({in_one_line(error)}); is it running?"
-            raise UsageError(told) from error
+            message = f"no Dask scheduler answers at {address} ({in_one_line(error)}); is it running?"
+            raise UsageError(message) from error
         threads = sum(self._client.nthreads().values())
         if not threads:
             self._client.close()

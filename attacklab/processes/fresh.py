@@ -86,7 +86,7 @@ def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, secon
         error.how = answer.how
         raise error
     try:
-        kind, value, told = read_answer(answer, classes)
+        kind, value, trace = read_answer(answer, classes)
     except Exception as error:  # whatever the classes of the result do when they are made
         raise CannotBeSent(f"what {name} returned in another process cannot be read: {in_one_line(error)}") from error
     if kind == "returned":
@@ -94,7 +94,7 @@ def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, secon
     if kind == "unsendable":
         raise CannotBeSent(value)
     raised = value if isinstance(value, LabError) else LabFault(f"{name} raised in another process: {value}")
-    raised.add_note(f"In another process:\n{told}")
+    raised.add_note(f"In another process:\n{trace}")
     raise raised
 
 
@@ -178,8 +178,8 @@ def answer(request: bytes) -> bytes:
         os.chdir(directory)
         function, arguments, classes = pickle.load(file)  # noqa: S301 - as above
     except Exception as error:  # whatever somebody's module does when it is imported
-        told = f"a function cannot be loaded in another process: {in_one_line(error)}"
-        return pickle.dumps(("unsendable", told, ""))
+        message = f"a function cannot be loaded in another process: {in_one_line(error)}"
+        return pickle.dumps(("unsendable", message, ""))
     try:
         outcome: tuple[str, Any, str] = ("returned", function(*arguments), "")
     except LabError as error:

@@ -79,8 +79,8 @@ def name_of(thing: Any) -> str:
 
 def unsendable(name: str, error: BaseException) -> str:
     """A message in one line."""
-    told = " ".join(str(error).split()) if isinstance(error, TypeError | pickle.PicklingError) else in_one_line(error)
-    return f"{name} cannot be sent to another process: {told}"
+    reason = " ".join(str(error).split()) if isinstance(error, TypeError | pickle.PicklingError) else in_one_line(error)
+    return f"{name} cannot be sent to another process: {reason}"
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
@@ -124,8 +124,8 @@ def _is_found(name: str) -> bool:
         return False
     path = sys.modules[parent].__path__ if parent else None
     spec = getattr(sys.modules[name], "__spec__", None)
-    found = next(filter(None, (finder.find_spec(name, path) for finder in sys.meta_path)), None)
-    return found is not None and spec is not None and _place(found) == _place(spec)
+    located = next(filter(None, (finder.find_spec(name, path) for finder in sys.meta_path)), None)
+    return located is not None and spec is not None and _place(located) == _place(spec)
 
 
 def _place(spec: importlib.machinery.ModuleSpec) -> str | None:

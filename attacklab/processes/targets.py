@@ -128,8 +128,8 @@ class ProcessRelease(Program):
             if "error" in self._greeting:
                 raise announced_failure(self._greeting)
             if not {"kind", "version"} <= set(self._greeting):
-                told = f"{self._command[0]} did not start; is it a Python with numpy installed?"
-                raise ChildError(ChildFailure.LOADING, told)
+                message = f"{self._command[0]} did not start; is it a Python with numpy installed?"
+                raise ChildError(ChildFailure.LOADING, message)
         except BaseException:
             self.close()
             raise
@@ -170,13 +170,13 @@ def isolated(
         raise UsageError(f"there is no file {place}; check the path")
     if shutil.which(python) is None:
         raise UsageError(f"there is no program {python!r}; give the path of a Python interpreter")
-    given = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
+    arguments = {**parameters, **({} if epsilon is None else {"epsilon": epsilon})}
     if kind is not None:
         require_claim(spec, epsilon, claim)
     elif claim is not None:
-        given |= parameters_of(claim)
+        arguments |= parameters_of(claim)
     neighbours = None if relation is None else Relation(relation)
-    sent = {key: _parameter(key, value) for key, value in given.items()}
+    sent = {key: _parameter(key, value) for key, value in arguments.items()}
     settings = json.dumps({"kind": kind, "parameters": sent, "relation": neighbours})
     adapter = adapter_file(place)
     if adapter and name not in library(place).mechanisms:
@@ -192,18 +192,18 @@ def isolated(
         raise UsageError(str(error).replace(loaded, spec) + hint) from error
     if kind is not None:
         if neighbours is not None:
-            given["relation"] = neighbours
-        made = made_target(kind, release, claim=claim, name=name, **given)
-        return replace(made, version=greeting["version"])
-    told = {key: decoded(value) for key, value in greeting["target"].items()}
+            arguments["relation"] = neighbours
+        target = made_target(kind, release, claim=claim, name=name, **arguments)
+        return replace(target, version=greeting["version"])
+    properties = {key: decoded(value) for key, value in greeting["target"].items()}
     return Target(
         name=spec if adapter else greeting["name"],
         kind=Kind(greeting["kind"]),
         claim=read_claim(decoded_claim(greeting["claim"]), spec),
         release=release,
-        sensitivity=told["sensitivity"],
-        bounds=None if told["bounds"] is None else as_bounds(told["bounds"]),
-        noise_scale=told["noise_scale"],
+        sensitivity=properties["sensitivity"],
+        bounds=None if properties["bounds"] is None else as_bounds(properties["bounds"]),
+        noise_scale=properties["noise_scale"],
         relation=greeting["relation"],
         domain=None if greeting["domain"] is None else Domain.from_json(greeting["domain"]),
         version=greeting["version"],

@@ -104,8 +104,8 @@ def _line(request: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(request).encode() + b"\n"
     except ValueError:  # the interpreter's limit on digits
-        told = "an input for another process has an integer of too many digits; send a smaller one"
-        raise TargetError(told) from None
+        message = "an input for another process has an integer of too many digits; send a smaller one"
+        raise TargetError(message) from None
 
 
 def _input(input_: Any, as_json: Callable[[Any], Any]) -> dict[str, Any]:
@@ -200,8 +200,8 @@ def _values(items: list[Any]) -> NDArray[Any]:
         except ChildError:
             raise
         except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError, AttributeError) as error:
-            told = f"the output of trial {trial} {error}"
-            raise _garbage(" ".join(told.split())) from None
+            message = f"the output of trial {trial} {error}"
+            raise _garbage(" ".join(message.split())) from None
     outputs: NDArray[Any] = as_outputs(values)
     return outputs
 
@@ -219,8 +219,8 @@ def _number(item: Any, trial: int) -> Any:
             return float(item.partition("(")[0])
         if _WHOLE.fullmatch(item):
             return int(item)
-        told = f"the output of trial {trial} is not a hex float or a whole number: {item[:40]!r}"
-        raise _garbage(told)
+        message = f"the output of trial {trial} is not a hex float or a whole number: {item[:40]!r}"
+        raise _garbage(message)
     leading, digits, exponent = match.groups()
     wider = f"the output of trial {trial} is not a binary64 number: {item}"
     below_least = -(int(exponent) - 4 * len(digits) + 1074)

@@ -165,10 +165,10 @@ def _in_a_fork(function: Callable[[bytes], bytes], request: bytes) -> bytes:
 
 
 def _answer_and_exit(function: Callable[[bytes], bytes], request: bytes, writes: Connection) -> NoReturn:
-    status, own = 1, os.getpid()
+    status, pid = 1, os.getpid()
     try:
         answer = function(request)
-        if os.getpid() == own:  # and not a copy of this process that the call made
+        if os.getpid() == pid:  # and not a copy of this process that the call made
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):  # the call may have closed or replaced it
                     stream.flush()

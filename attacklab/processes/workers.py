@@ -274,7 +274,7 @@ class _Pool:
                     self._idle.append(worker)
                 else:  # it died, or was interrupted
                     worker.close()
-                    self._running = [other for other in self._running if other is not worker]
+                    self._running = [running for running in self._running if running is not worker]
         return Died(f"a worker process {reply.how}") if isinstance(reply, Died) else reply
 
     def _taken(self) -> Worker:

@@ -233,16 +233,16 @@ def _audited(
         claimed, chosen, seconds=run.seconds, trials=run.trials, alpha=alpha, seed=run.seed, until_refuted=True
     )
     findings: list[Finding] = []
-    for one in audited:
+    for result in audited:
         # The command line knows only the registered attacks; where a test brings its own, all of them run again.
-        again = (one.alpha, one.trials, one.attack.name) if attacks is None else (alpha, one.trials, None)
+        again = (result.alpha, result.trials, result.attack.name) if attacks is None else (alpha, result.trials, None)
         replay = run.replay(item.nodeid, *again)
-        findings += [replace(finding, replay=finding.replay and replay) for finding in one.findings]
+        findings += [replace(finding, replay=finding.replay and replay) for finding in result.findings]
     test = AuditedTest(
         test=item.nodeid,
         place=_place(item),
         alpha=alpha,
-        trials=max(one.trials for one in audited),
+        trials=max(result.trials for result in audited),
         seed=run.seed,
         findings=tuple(findings),
     )
@@ -262,11 +262,11 @@ def _proved(
     from attacklab.pytest_plugin.report import AuditedTest
 
     try:
-        found = _sought(item, target, pairs, inputs, seconds)
+        proved = _sought(item, target, pairs, inputs, seconds)
     except UsageError as error:  # the message says it all, so the traceback need not lead into the lab
         raise error.with_traceback(None) from None
     replay = shlex.join(["pytest", item.nodeid])
-    findings = tuple(replace(finding, replay=replay) for finding in found)
+    findings = tuple(replace(finding, replay=replay) for finding in proved)
     return _ended(item, AuditedTest(test=item.nodeid, place=_place(item), findings=findings))
 
 
@@ -328,27 +328,27 @@ def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str
     from attacklab.model.targets import Kind, Target
 
     marker = item.get_closest_marker(CLAIM)
-    said = dict(marker.kwargs) if marker else {}
-    relation = said.pop("relation", None)
-    if isinstance(said.get("domain"), str):
-        said["domain"] = domain_from_text(said["domain"])
+    mark = dict(marker.kwargs) if marker else {}
+    relation = mark.pop("relation", None)
+    if isinstance(mark.get("domain"), str):
+        mark["domain"] = domain_from_text(mark["domain"])
     if isinstance(target, Target):
-        declared = {name: said.pop(name) for name in DECLARATIONS if name in said}
+        declared = {name: mark.pop(name) for name in DECLARATIONS if name in mark}
         target = replace(target, **declared)
-        if said:
-            raise UsageTypeError(f"{CLAIM} gives {', '.join(said)}, but {target.name} has its own claim; leave one out")
+        if mark:
+            raise UsageTypeError(f"{CLAIM} gives {', '.join(mark)}, but {target.name} has its own claim; leave one out")
         if relation is not None and target.relation not in (None, relation):
             raise UsageTypeError(f"{CLAIM} gives {relation}, but {target.name} claims for {target.relation} neighbours")
         return target if relation is None else replace(target, relation=relation)
     if not callable(target):
         function = "release function" if fixture == FIXTURE else "sampler"
         raise UsageTypeError(f"{fixture} takes a Target or a {function}, not {target!r}")
-    named = next((name for name in KINDS_OF_CLAIM if name in said), None)
+    named = next((name for name in KINDS_OF_CLAIM if name in mark), None)
     if named is None:
         raise UsageTypeError(f"a function needs a claim; mark the test {CLAIM}(epsilon=...), or pass a Target")
     if named in CLAIM_PARAMETERS:
-        said["claim"] = claim_of(named, said.pop(named))
-    return replace(made_target(Kind(said.pop("kind", Kind.NOISE)), target, **said), relation=relation)
+        mark["claim"] = claim_of(named, mark.pop(named))
+    return replace(made_target(Kind(mark.pop("kind", Kind.NOISE)), target, **mark), relation=relation)
 
 
 def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
@@ -424,11 +424,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     from attacklab.model.findings import to_text
     from attacklab.pytest_plugin.report import record_of, sarif_of
 
-    for path, made in ((run.json, record_of), (run.sarif, sarif_of)):
+    for path, make in ((run.json, record_of), (run.sarif, sarif_of)):
         if path is None:
             continue
         try:  # from where pytest was started: a test may have gone elsewhere
-            write_whole(session.config.invocation_params.dir / path, to_text(made(run.in_order())))
+            write_whole(session.config.invocation_params.dir / path, to_text(make(run.in_order())))
         except OSError as error:
             run.unwritten.append(f"cannot write to {path}: {error.strerror}")
             session.exitstatus = pytest.ExitCode.USAGE_ERROR

@@ -43,10 +43,10 @@ class Option:
         Raises:
             pytest.UsageError: the value in the ini file is out of range.
         """
-        given = config.getoption(self.name)
+        entered = config.getoption(self.name)
         written = config.getini(self.name)
-        if given is not None or not written:
-            return self.default if given is None else given
+        if entered is not None or not written:
+            return self.default if entered is None else entered
         try:
             return self.parse(written)
         except (argparse.ArgumentTypeError, ValueError) as error:

@@ -88,17 +88,17 @@ class AuditedTest:
         if not worst:
             lines = [f"{target}: inconclusive: none of the attacks that ran could decide anything about this target"]
             return _in_lines(lines + [f"  {finding.attack}: {finding.reason}" for finding in self.findings])
-        said = {
+        outcome = {
             Verdict.VIOLATED: f"does not keep its claim ({claim_text(worst[0])})",
             Verdict.ERROR: f"could not be {'proved' if self.is_proof else 'audited'}: it failed",
             Verdict.INCONCLUSIVE: "was not proved"
             if self.is_proof
             else "had too few trials to decide: raise --dp-seconds or --dp-trials",
         }[self.verdict]
-        lines = [f"{target} {said}"]
+        lines = [f"{target} {outcome}"]
         for finding in worst:
             lines += ["", f"{shown_by(finding)}: {finding.verdict}: {finding.reason}", *_details(finding)]
-        replays = [f"replay: {line}" for line in dict.fromkeys(one.replay for one in worst) if line]
+        replays = [f"replay: {line}" for line in dict.fromkeys(finding.replay for finding in worst) if line]
         return _in_lines([*lines, *(["", *replays] if replays else [])])
 
     def summary(self) -> str:
@@ -111,14 +111,14 @@ class AuditedTest:
         if self.is_proof:
             pairs = f"{len(worst)} of {len(self.findings)} pairs: " if len(self.findings) > 1 else ""
             scope = worst[0].scope
-            given = f"for {scope}: " if scope and scope.reach is not Reach.PAIR else ""
-            return f"{pairs}{given}{worst[0].reason}"
+            prefix = f"for {scope}: " if scope and scope.reach is not Reach.PAIR else ""
+            return f"{pairs}{prefix}{worst[0].reason}"
         attacks = ", ".join(dict.fromkeys(finding.attack for finding in worst))
         if self.verdict is Verdict.VIOLATED:
-            bounds = [(one.epsilon_lower, one) for one in worst if one.epsilon_lower is not None]
+            bounds = [(finding.epsilon_lower, finding) for finding in worst if finding.epsilon_lower is not None]
             return f"{_bound(max(bounds, key=lambda pair: pair[0])[1])} by {attacks}" if bounds else f"by {attacks}"
         if self.verdict is Verdict.NOT_DETECTED:
-            shown = [one.smallest_detectable for one in worst if one.smallest_detectable is not None]
+            shown = [finding.smallest_detectable for finding in worst if finding.smallest_detectable is not None]
             return (
                 f"advantages of {min(shown):.2g} (best event) to {max(shown):.2g} (worst event) would have been "
                 f"detected by {attacks}"
@@ -184,5 +184,5 @@ def _bound(finding: Finding) -> str:
     judged = finding.judged
     if judged.delta and finding.delta_lower:
         return f"δ ≥ {above_text(finding.delta_lower, judged.delta)} at ε = {upper_text(judged.epsilon, 4)}"
-    there = f" at δ = {lower_text(judged.delta)}" if judged.delta else ""
-    return f"ε ≥ {above_text(finding.epsilon_lower or 0.0, judged.epsilon)}{there}"
+    at_delta = f" at δ = {lower_text(judged.delta)}" if judged.delta else ""
+    return f"ε ≥ {above_text(finding.epsilon_lower or 0.0, judged.epsilon)}{at_delta}"

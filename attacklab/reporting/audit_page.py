@@ -50,10 +50,10 @@ def audit_page(
     """
     strongest = best(findings)
     tested = sorted(
-        (one for one in findings if one.verdict is not Verdict.NOT_APPLICABLE),
-        key=lambda one: (one is not strongest, not one.refutes, WORST_FIRST.index(one.verdict)),
+        (finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE),
+        key=lambda finding: (finding is not strongest, not finding.refutes, WORST_FIRST.index(finding.verdict)),
     )
-    shown = [one for one in tested if one.verdict in (Verdict.VIOLATED, Verdict.ERROR)]
+    shown = [finding for finding in tested if finding.verdict in (Verdict.VIOLATED, Verdict.ERROR)]
     return (
         _templates()
         .get_template(TEMPLATE)
@@ -63,16 +63,16 @@ def audit_page(
             place=place,
             command=command,
             power=f"{POWER:.0%}",
-            claims=list(dict.fromkeys(claim_text(one) for one in findings)),
-            relation=next((one.relation for one in findings if one.relation), None),
+            claims=list(dict.fromkeys(claim_text(finding) for finding in findings)),
+            relation=next((finding.relation for finding in findings if finding.relation), None),
             headline=summary(findings),
             meaning=meaning(findings),
             tested=tested,
             shown=shown,
             not_tested=not_tested(findings),
-            outputs=sum(one.trials for one in findings),
-            seconds=sum(one.seconds for one in findings),
-            seeds=sorted({one.seed for one in findings if one.seed is not None}),
+            outputs=sum(finding.trials for finding in findings),
+            seconds=sum(finding.seconds for finding in findings),
+            seeds=sorted({finding.seed for finding in findings if finding.seed is not None}),
             when=when,
             made_with=environment() if made_with is None else made_with,
             scripts={number: escape(text) for number, text in enumerate(_scripts(shown, script_of)) if text},
@@ -82,9 +82,9 @@ def audit_page(
 
 def meaning(findings: Sequence[Finding]) -> str:
     """What that verdict rests on."""
-    refuting = [one for one in findings if one.refutes]
+    refuting = [finding for finding in findings if finding.refutes]
     if refuting:
-        if any(one.laws is not None for one in refuting):
+        if any(finding.laws is not None for finding in refuting):
             return "The refutation rests on exact laws of outputs, not on samples; chance has no part in it."
         return (
             "The refutation rests on outputs that were drawn after the event had been chosen. Were the claim true, an "
@@ -97,8 +97,8 @@ def meaning(findings: Sequence[Finding]) -> str:
             f"probability of {POWER:.0%} is an advantage of {shown}, by its "
             "event; smaller leaks, and flaws that none of the attacks looks for, may be there."
         )
-    undecided = [one for one in findings if one.verdict in UNDECIDED]
-    if undecided and not any(one.verdict is Verdict.ERROR for one in findings):
+    undecided = [finding for finding in findings if finding.verdict in UNDECIDED]
+    if undecided and not any(finding.verdict is Verdict.ERROR for finding in findings):
         return (
             f"None of the attacks could decide. {undecided[0].attack} says: {undecided[0].reason}. What the others say "
             "stands under what was not tested."
@@ -108,12 +108,12 @@ def meaning(findings: Sequence[Finding]) -> str:
 
 def not_tested(findings: Sequence[Finding]) -> list[str]:
     """What this audit says nothing about."""
-    others = sorted({one.attack for one in findings if one.verdict is Verdict.NOT_APPLICABLE})
+    others = sorted({finding.attack for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE})
     undecided: dict[str, list[str]] = {}
-    for one in findings:
-        if one.verdict in UNDECIDED:
-            undecided.setdefault(one.reason, []).append(one.attack)
-    failed = sorted({one.attack for one in findings if one.verdict is Verdict.ERROR})
+    for finding in findings:
+        if finding.verdict in UNDECIDED:
+            undecided.setdefault(finding.reason, []).append(finding.attack)
+    failed = sorted({finding.attack for finding in findings if finding.verdict is Verdict.ERROR})
     return [
         *_named("What these attacks look for, because they do not apply to this target", others),
         *(f"Not decided by {', '.join(dict.fromkeys(attacks))}: {reason}." for reason, attacks in undecided.items()),
@@ -126,7 +126,7 @@ def not_tested(findings: Sequence[Finding]) -> list[str]:
 
 
 def _scripts(shown: Sequence[Finding], script_of: Callable[[Finding], str] | None) -> list[str]:
-    return ["" if script_of is None or one.code is None else script_of(one) for one in shown]
+    return ["" if script_of is None or finding.code is None else script_of(finding) for finding in shown]
 
 
 def _named(text: str, attacks: Sequence[str]) -> list[str]:
@@ -146,7 +146,7 @@ def _size(difference: Estimate) -> Estimate:
 
 def _alpha(findings: Sequence[Finding]) -> float:
     """The α of the whole audit, without what its shares' own rounding to doubles adds."""
-    return float(f"{math.fsum(one.alpha for one in findings if one.alpha is not None):.12g}")
+    return float(f"{math.fsum(finding.alpha for finding in findings if finding.alpha is not None):.12g}")
 
 
 def _odds(probability: float) -> str:

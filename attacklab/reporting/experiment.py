@@ -150,19 +150,19 @@ def _imported(package: str, name: str) -> ModuleType:
 
 
 def _experiment(root: Path, package: str, name: str, module: ModuleType) -> Experiment:
-    missing = [one for one in _required(module) if not hasattr(module, one)]
+    missing = [attribute for attribute in _required(module) if not hasattr(module, attribute)]
     if missing:
         raise UsageError(
             f"experiment {name} lacks {', '.join(missing)}; add what is missing, "
             f"or move a module that is not an experiment to {package}/common/"
         )
-    given = {one: getattr(module, one) for one in OPTIONAL if hasattr(module, one)}
-    return Experiment(name=name, question=module.QUESTION, collect=module.collect, package=package, root=root, **given)
+    extras = {attribute: getattr(module, attribute) for attribute in OPTIONAL if hasattr(module, attribute)}
+    return Experiment(name=name, question=module.QUESTION, collect=module.collect, package=package, root=root, **extras)
 
 
 def _required(module: ModuleType) -> Sequence[str]:
     """The names that a module must have: something is explained, and whatever is drawn is explained."""
-    has_timings = any(hasattr(module, one) for one in ("timing_figures", "explain_timings", "timing_table"))
+    has_timings = any(hasattr(module, attribute) for attribute in ("timing_figures", "explain_timings", "timing_table"))
     explained = ["figures", "explain"] if hasattr(module, "figures") or hasattr(module, "explain") else []
     if has_timings:
         explained.append("explain_timings")

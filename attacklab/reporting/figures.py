@@ -129,9 +129,9 @@ class Figure:
 
 def typeset(text: str) -> str:
     """Write powers as a reader expects them: "2^−1074" as "2⁻¹⁰⁷⁴", "e^−t" as "e⁻ᵗ", "1.5e-06" as "1.5·10⁻⁶"."""
-    return POWER.sub(lambda found: found[1].translate(SUPERSCRIPTS), SCIENTIFIC.sub(_power_of_ten, text))
+    return POWER.sub(lambda match: match[1].translate(SUPERSCRIPTS), SCIENTIFIC.sub(_power_of_ten, text))
 
 
-def _power_of_ten(found: re.Match[str]) -> str:
-    factor, sign, power = found.groups()
+def _power_of_ten(match: re.Match[str]) -> str:
+    factor, sign, power = match.groups()
     return f"{'' if factor == '1' else factor + '·'}10^{sign.replace('+', '')}{power}"

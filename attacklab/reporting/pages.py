@@ -238,10 +238,10 @@ class _Record:
 def _records(reports: Path, lab: Path | None) -> Iterator[_Record]:
     for path in sorted((reports / DATA).glob("*.json")):
         data, measured = _read(path, SEEDED_SHAPE), _measured(reports, path)
-        entry, made = data["experiment"], None
+        entry, origin = data["experiment"], None
         if lab is not None and entry.get("sources") != digests(lab, f"{entry.get('package', FOLDER)}.{path.stem}"):
-            made = _when_and_where(measured["environment"]) if measured else "nobody knows when"
-        yield _Record(reports, data, measured, made)
+            origin = _when_and_where(measured["environment"]) if measured else "nobody knows when"
+        yield _Record(reports, data, measured, origin)
 
 
 def _when_and_where(environment: Mapping[str, str]) -> str:

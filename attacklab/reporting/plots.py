@@ -399,7 +399,7 @@ def _ranks(axes: Axes, panel: Panel) -> list[float]:
     upwards = [place for role in MEASURED for place, series in enumerate(panel.series) if series.role is role]
     groups: list[list[int]] = []
     for place in upwards:
-        touching = [group for group in groups if any(_touch(points[place], points[other]) for other in group)]
+        touching = [group for group in groups if any(_touch(points[place], points[member]) for member in group)]
         groups = [group for group in groups if group not in touching]
         groups.append([*itertools.chain.from_iterable(touching), place])
     ranks = [0.5] * len(panel.series)
@@ -409,8 +409,8 @@ def _ranks(axes: Axes, panel: Panel) -> list[float]:
     return ranks
 
 
-def _touch(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    apart = np.abs(one[:, np.newaxis] - other)
+def _touch(first: NDArray[np.float64], second: NDArray[np.float64]) -> bool:
+    apart = np.abs(first[:, np.newaxis] - second)
     return bool((apart.max(axis=2) < TOO_NEAR).any())
 
 

@@ -85,17 +85,17 @@ def index_line(reports: Path) -> str:
 
 def _rendered(record: dict[str, Any], times: dict[str, Any]) -> str:
     findings: list[Finding] = record["findings"]
-    took = {one["mechanism"]: one for one in times["times"]}
-    uses = Counter(lemma for one in findings if one.certificate for lemma in one.certificate.lemmas)
+    took = {entry["mechanism"]: entry for entry in times["times"]}
+    uses = Counter(lemma for finding in findings if finding.certificate for lemma in finding.certificate.lemmas)
     return PAGE.render(
         findings=findings,
-        proved=[one for one in findings if one.verdict is Verdict.PROVED],
+        proved=[finding for finding in findings if finding.verdict is Verdict.PROVED],
         rows=[_row(finding, took[finding.target]) for finding in findings],
         lemmas={name: _cell(statement) for name, statement in record["lemmas"].items()},
         uses=uses,
         environment={key: times["environment"][key] for key in ("date", "system", "machine", "python", "numpy")},
-        write=sum(one["write_seconds"] for one in took.values()),
-        check=sum(one["check_seconds"] for one in took.values()),
+        write=sum(entry["write_seconds"] for entry in took.values()),
+        check=sum(entry["check_seconds"] for entry in took.values()),
     )
 
 

@@ -78,10 +78,10 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
                 "invocations": [
                     {
                         "executionSuccessful": all(finding.verdict is not Verdict.ERROR for finding, _ in undecided),
-                        "toolExecutionNotifications": [_notification(*one) for one in undecided],
+                        "toolExecutionNotifications": [_notification(*entry) for entry in undecided],
                     }
                 ],
-                "results": [_result(*one, rules) for one in violated],
+                "results": [_result(*entry, rules) for entry in violated],
             }
         ],
     }
@@ -113,8 +113,8 @@ def _described(name: str, text: str, flaw: Flaw | None) -> dict[str, Any]:
 
 def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, str]]) -> dict[str, Any]:
     rule = _rule(finding)
-    said = "does not keep" if finding.refutes else "fails beyond"
-    text = f"{finding.target} {said} its claim ({claim_text(finding)})"
+    verb = "does not keep" if finding.refutes else "fails beyond"
+    text = f"{finding.target} {verb} its claim ({claim_text(finding)})"
     text += f" on the event '{finding.event}'" if finding.event else ""
     text += f", {judged_text(finding)}: {finding.reason}" if finding.judged_at else f": {finding.reason}"
     return {

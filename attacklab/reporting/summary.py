@@ -26,7 +26,7 @@ def summary(findings: Sequence[Finding]) -> str:
     strongest = best(findings)
     if strongest is not None:
         return f"The claim of {_claim(findings)}, is refuted by {'; '.join(_evidence(strongest))}."
-    verdicts = {one.verdict for one in findings} - {Verdict.NOT_APPLICABLE}
+    verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
     if Verdict.ERROR in verdicts:
         return f"There is no verdict on the claim of {_claim(findings)}: there was an error."
     if not verdicts:
@@ -40,13 +40,13 @@ def summary(findings: Sequence[Finding]) -> str:
 
 def detectable(findings: Sequence[Finding]) -> str:
     """Which advantages would have been detected, from the least to the most; nothing where that is not known."""
-    known = [one.smallest_detectable for one in findings if one.smallest_detectable is not None]
+    known = [finding.smallest_detectable for finding in findings if finding.smallest_detectable is not None]
     ends = [upper_text(end(known)) for end in (min, max)] if known else []
     return " to ".join(dict.fromkeys(ends))
 
 
 def _claim(findings: Sequence[Finding]) -> str:
-    of_one_answer = next((one for one in findings if one.answers == 1), findings[0])
+    of_one_answer = next((finding for finding in findings if finding.answers == 1), findings[0])
     return f"{findings[0].target}, {claim_text(of_one_answer)}"
 
 
@@ -68,6 +68,6 @@ def _power(findings: Sequence[Finding]) -> str:
     shown = detectable(findings)
     if not shown:
         return ""
-    allowed = upper_text(max(one.ceiling for one in findings))
+    allowed = upper_text(max(finding.ceiling for finding in findings))
     seen = f"an advantage of {shown}, by event, would have been detected (power {POWER:.0%})"
     return f"; {seen}, and the claim allows {allowed}"

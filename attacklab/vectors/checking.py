@@ -145,9 +145,9 @@ def _tape(case: Case, about: About, _budget: Budget) -> Judged:
 
 
 def _trace(case: Case, about: About, _budget: Budget) -> Judged:
-    replies = [one["reply"] for one in case["requests"]]
+    replies = [request["reply"] for request in case["requests"]]
     answer = about(("requests", "output"), input=case["input"], replies=replies)
-    wrong = _other_request(answer["requests"], [one["request"] for one in case["requests"]])
+    wrong = _other_request(answer["requests"], [request["request"] for request in case["requests"]])
     return _exactly(wrong or _unlike("output", answer["output"], case["output"]))
 
 
@@ -174,7 +174,7 @@ def _rounding(case: Case, about: About, _budget: Budget) -> Judged:
 def _sum(case: Case, about: About, _budget: Budget) -> Judged:
     fields = {name: case[name] for name in ("bounds", "relation", "order", "format")}
     first, second = (_number(about(("value",), **fields, records=case[side])["value"]) for side in ("first", "second"))
-    if any(isinstance(one, float) and not math.isfinite(one) for one in (first, second)):
+    if any(isinstance(value, float) and not math.isfinite(value) for value in (first, second)):
         return _exactly(f"its sums are {first} and {second}")
     moved, sensitivity = abs(Fraction(first) - Fraction(second)), Fraction(read_value(case["sensitivity"]))
     if moved <= sensitivity:
@@ -203,10 +203,10 @@ def _special(case: Case, about: About, budget: Budget) -> Judged:
             (output,) = _outputs(outputs, 1)
             failed = output is None or (isinstance(output, float) and math.isnan(output))
             answered.append((not failed, str(outputs[0])))
-    (first, shown), (second, other) = answered
+    (first, shown), (second, shown_second) = answered
     if first == second:
         return _exactly("")
-    return _exactly(f"it answers one input only: {shown} on the first, {other} on the second")
+    return _exactly(f"it answers one input only: {shown} on the first, {shown_second} on the second")
 
 
 def _law(case: Case, about: About, budget: Budget) -> Judged:
@@ -217,16 +217,16 @@ def _law(case: Case, about: About, budget: Budget) -> Judged:
 
 
 def _unlike_law(case: Case, answered: dict[str, Bounds]) -> str:
-    least = sum(Fraction(one.lower) for one in answered.values())
+    least = sum(Fraction(bounds.lower) for bounds in answered.values())
     if least > 1:
         return f"its probabilities sum to {_shown(least)}"
     for outcome, probability in case["law"]:
-        right, given = _ends(probability), answered.pop(_key(read_value(outcome)), Bounds(0, 0))
-        if given.upper < right.lower or given.lower > right.upper:
-            return f"P[{outcome}] is {_shown(given.lower)}, not {_shown(right.lower)}"
-    others, rest = sum(Fraction(one.lower) for one in answered.values()), Fraction(read_value(case["rest"]))
-    if others > rest:
-        return f"other outcomes have probability {_shown(others)}, not {_shown(rest)}"
+        right, stated = _ends(probability), answered.pop(_key(read_value(outcome)), Bounds(0, 0))
+        if stated.upper < right.lower or stated.lower > right.upper:
+            return f"P[{outcome}] is {_shown(stated.lower)}, not {_shown(right.lower)}"
+    unlisted, rest = sum(Fraction(bounds.lower) for bounds in answered.values()), Fraction(read_value(case["rest"]))
+    if unlisted > rest:
+        return f"other outcomes have probability {_shown(unlisted)}, not {_shown(rest)}"
     return ""
 
 
@@ -234,7 +234,7 @@ def _unlike_sample(case: Case, values: Sequence[Any], budget: Budget) -> str:
     counts, trials = Counter(map(_key, values)), budget.trials
     share = budget.alpha / (len(case["law"]) + len(case["tails"]) + 1)
     for place, probability in case["tails"]:
-        hits = sum(_is_at_least(one, read_value(place)) for one in values)
+        hits = sum(_is_at_least(value, read_value(place)) for value in values)
         if wrong := _other_frequency(f"P[noise ≥ {place}]", hits, trials, share, _ends(probability)):
             return wrong
     for outcome, probability in case["law"]:
@@ -245,10 +245,10 @@ def _unlike_sample(case: Case, values: Sequence[Any], budget: Budget) -> str:
     return _other_frequency("P[another outcome]", counts.total(), trials, share, rest)
 
 
-def _other_frequency(what: str, hits: int, trials: int, alpha: float, right: Bounds) -> str:
+def _other_frequency(label: str, hits: int, trials: int, alpha: float, right: Bounds) -> str:
     low, high = clopper_pearson(hits, trials, alpha)
     if low > right.upper or high < right.lower:
-        return f"{what} lies in [{low:.6g}, {high:.6g}], not at {_shown(right.upper)}"
+        return f"{label} lies in [{low:.6g}, {high:.6g}], not at {_shown(right.upper)}"
     return ""
 
 
@@ -263,7 +263,7 @@ def _pair(case: Case, about: About, budget: Budget) -> Judged:
             sides.append(_probability(answer["probability"]))
             continue
         exact = False
-        hits = sum(_happened(case["event"], one) for one in _outputs(answer["outputs"], budget.trials))
+        hits = sum(_happened(case["event"], output) for output in _outputs(answer["outputs"], budget.trials))
         low, high = clopper_pearson(hits, budget.trials, budget.alpha / 2)
         sides.append(Bounds(Fraction(float(low)), Fraction(float(high))))
     allowed = Fraction(exp_bounds(epsilon).upper) * Fraction(sides[1].upper) + delta
@@ -286,10 +286,10 @@ JUDGES: Mapping[str, Callable[[Case, About, Budget], Judged]] = {
 """What each type makes of the program's answers."""
 
 
-def _unlike(what: str, answered: Any, right: Any) -> str:
+def _unlike(label: str, answered: Any, right: Any) -> str:
     if _key(read_value(answered)) == _key(read_value(right)):
         return ""
-    return f"its {what.replace('_', ' ')} is {str(answered)[:80]!r}, not {right!r}"
+    return f"its {label.replace('_', ' ')} is {str(answered)[:80]!r}, not {right!r}"
 
 
 def _key(value: Any) -> str:
@@ -316,23 +316,23 @@ def _probability(text: Any) -> Bounds:
 
 
 def _probabilities(law: Any) -> dict[str, Bounds]:
-    if not isinstance(law, list) or not all(isinstance(one, list) and len(one) == 2 for one in law):
+    if not isinstance(law, list) or not all(isinstance(entry, list) and len(entry) == 2 for entry in law):
         raise UsageError("law must be a list of pairs of an outcome and its probability")
-    found = {_key(read_value(outcome)): _probability(probability) for outcome, probability in law}
-    if len(found) < len(law):
+    bounds = {_key(read_value(outcome)): _probability(probability) for outcome, probability in law}
+    if len(bounds) < len(law):
         raise UsageError("law names an outcome twice")
-    return found
+    return bounds
 
 
 def _outputs(outputs: Any, trials: int) -> list[Any]:
     if not isinstance(outputs, list) or len(outputs) != trials:
         raise UsageError(f"outputs must be a list of {trials} values")
-    return [read_value(one) for one in outputs]
+    return [read_value(output) for output in outputs]
 
 
 def _happened(event: Mapping[str, Any], output: Any) -> bool:
     if "outcomes" in event:
-        return _key(output) in [_key(read_value(one)) for one in event["outcomes"]]
+        return _key(output) in [_key(read_value(outcome)) for outcome in event["outcomes"]]
     return _is_at_least(output, read_value(event["at_least"]))
 
 
@@ -343,7 +343,7 @@ def _is_at_least(output: Any, place: Any) -> bool:
 def _ends(probability: Any) -> Bounds:
     value = read_value(probability)
     lower, upper = value if isinstance(value, Bounds) else (value, value)
-    if not all(isinstance(one, (int, Fraction)) for one in (lower, upper)):
+    if not all(isinstance(end, (int, Fraction)) for end in (lower, upper)):
         raise UsageError(f"{str(probability)[:80]!r} is not a rational number")
     return Bounds(Fraction(lower), Fraction(upper))
 

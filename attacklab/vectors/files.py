@@ -140,7 +140,7 @@ def _field(value: Any) -> Any:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
-        return [_fields(one) for one in value]
+        return [_fields(item) for item in value]
     return _fields(value) if isinstance(value, Mapping) else written(value)
 
 
@@ -171,7 +171,7 @@ def _require(read: dict[str, Any], path: Path) -> None:
         raise BadVectors(f"{path} is of version {read.get('version')!r}; this program reads version {VERSION}")
     folder = path.parent / SCHEMAS
     errors = list(_validator(folder, read["type"], path).iter_errors(read))
-    telling = [one for one in errors if one.validator != "unevaluatedProperties"]
+    telling = [error for error in errors if error.validator != "unevaluatedProperties"]
     worst = jsonschema.exceptions.best_match(telling or errors)
     if worst is not None:
         place = "/".join(map(str, worst.absolute_path)) or "the file"
@@ -189,7 +189,7 @@ def _require(read: dict[str, Any], path: Path) -> None:
 def _validator(folder: Path, name: str, path: Path) -> Any:
     if f"{name}.json" not in {file.name for file in folder.glob("*.json")} - {SHARED}:
         raise BadVectors(f"{path}: there is no schema {folder / name}.json for the type {name!r}")
-    shared, schema = (_schema(folder / one, path) for one in (SHARED, f"{name}.json"))
+    shared, schema = (_schema(folder / file, path) for file in (SHARED, f"{name}.json"))
     registry: Any = Registry().with_resource(SHARED, DRAFT202012.create_resource(shared))
     return jsonschema.Draft202012Validator(schema, registry=registry)
 

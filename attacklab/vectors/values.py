@@ -46,9 +46,9 @@ def written(value: Any) -> Any:
         case float() | np.floating():
             return "nan" if math.isnan(value) else float(value).hex()
         case np.ndarray():
-            return [written(one) for one in value]
+            return [written(item) for item in value]
         case Sequence() if not isinstance(value, (str, bytes)):
-            return [written(one) for one in value]
+            return [written(item) for item in value]
     exact: Any = value
     if hasattr(exact, "denominator"):
         return str(Fraction(int(exact.numerator), int(exact.denominator)))
@@ -66,10 +66,10 @@ def read_value(text: Any) -> Any:
     if text is None or isinstance(text, bool):
         return text
     if isinstance(text, list):
-        return [read_value(one) for one in text]
+        return [read_value(item) for item in text]
     if isinstance(text, dict) and text.keys() == {"lower", "upper"}:
         ends = Bounds(read_value(text["lower"]), read_value(text["upper"]))
-        if all(isinstance(one, (int, Fraction)) for one in ends) and ends.lower <= ends.upper:
+        if all(isinstance(end, (int, Fraction)) for end in ends) and ends.lower <= ends.upper:
             return ends
     if isinstance(text, str) and (number := _number(text)) is not None:
         return number

@@ -67,8 +67,8 @@ def audit_known_flaws(settings: Settings) -> tuple[list[Finding], list[dict[str,
         started = time.perf_counter()
         findings = audit(make(EPSILON), [attack], seed=settings.seed)
         seconds = time.perf_counter() - started
-        refuted = [one for one in findings if one.verdict is Verdict.VIOLATED]
-        best = min(refuted or findings, key=lambda one: one.trials)
+        refuted = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
+        best = min(refuted or findings, key=lambda finding: finding.trials)
         kept.append(best)
         measured.append(
             {"target": make.__name__, "attack": attack.name, "violated": bool(refuted), "trials": best.trials}

@@ -117,7 +117,7 @@ def library_rows(files: Mapping[str, File], budget: Budget, earlier: Sequence[Ro
         UserWarning: a row is left out, because what it says is not public.
     """
     rows, absent = [], []
-    described = {one.name: one for one in environments(ROOT)}
+    described = {environment.name: environment for environment in environments(ROOT)}
     for asked in ASKED:
         for version in asked.versions:
             environment = described[f"{asked.library}-{version}"]
@@ -135,14 +135,14 @@ def ask_library(asked: Asked, environment: Environment, files: Mapping[str, File
     Raises:
         TargetError: it did not answer as it must.
     """
-    given = replace(budget, trials=asked.trials or budget.trials)
+    scaled = replace(budget, trials=asked.trials or budget.trials)
     program = VectorProgram([str(environment.python), "-W", "ignore", str(asked.program)], Limits(seconds=SECONDS))
     rows = []
     try:
         for type_, (driven, mechanisms) in asked.driven.items():
             for name in mechanisms:
                 file = only(files[type_], name)
-                findings = list(check([file], program, given))
+                findings = list(check([file], program, scaled))
                 rows.append(
                     {
                         "library": asked.library,
@@ -166,12 +166,13 @@ def only(file: File, mechanism: str) -> File:
 
 
 def _counted(findings: Sequence[CaseFinding]) -> dict[str, Any]:
-    failed = [one for one in findings if one.verdict is Verdict.ERROR]
+    failed = [finding for finding in findings if finding.verdict is Verdict.ERROR]
     if failed:
         raise TargetError(f"case {failed[0].case} of type {failed[0].type}: {failed[0].reason}")
-    asked = [one for one in findings if one.verdict is not Verdict.NOT_APPLICABLE]
-    wrong = [one for one in asked if one.verdict is Verdict.VIOLATED]
-    return {"asked": len(asked), "wrong": len(wrong), "flags": sorted({flag for one in wrong for flag in one.flags})}
+    asked = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
+    wrong = [finding for finding in asked if finding.verdict is Verdict.VIOLATED]
+    flags = {flag for finding in wrong for flag in finding.flags}
+    return {"asked": len(asked), "wrong": len(wrong), "flags": sorted(flags)}
 
 
 def _public(rows: Sequence[Row]) -> list[Row]:

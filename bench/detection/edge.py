@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.inference import clopper_pearson
-from attacklab.model.findings import Finding, Severity, Verdict
+from attacklab.model.findings import Finding
 from attacklab.model.targets import Target
 from bench.detection import SPECIMENS
 
@@ -81,14 +81,13 @@ class Rate:
 
 def accusers(findings: list[Finding]) -> list[str]:
     """The attacks that refuted a claim, each once."""
-    refuted = (one for one in findings if one.verdict is Verdict.VIOLATED and one.severity is Severity.CLAIM)
-    return list(dict.fromkeys(one.attack for one in refuted))
+    return list(dict.fromkeys(finding.attack for finding in findings if finding.refutes))
 
 
 def audited(target: Target, seeds: range) -> Alarms:
     """The alarms of one default audit a seed."""
-    found = {str(seed): accusers(audit(target, trials=TRIALS, alpha=ALPHA, seed=seed)) for seed in seeds}
-    return {seed: attacks for seed, attacks in found.items() if attacks}
+    accused = {str(seed): accusers(audit(target, trials=TRIALS, alpha=ALPHA, seed=seed)) for seed in seeds}
+    return {seed: attacks for seed, attacks in accused.items() if attacks}
 
 
 def digest() -> str:
@@ -107,7 +106,7 @@ def _code(file: Path) -> str:
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):
             if isinstance(statements := getattr(node, field, None), list):
-                setattr(node, field, [one for one in statements if not _is_text(one)])
+                setattr(node, field, [statement for statement in statements if not _is_text(statement)])
     return ast.dump(tree)
 
 

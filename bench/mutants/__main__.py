@@ -40,7 +40,7 @@ def main() -> None:
     print(dict(Counter(row["outcome"] for row in rows)))
     if not options.module:
         rows.sort(key=lambda row: (row["module"], row["line"], row["key"]))
-        RECORD.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows), "utf-8")
+        RECORD.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
         PAGE.write_text(page(rows, options.seed, sources), "utf-8")
 
 
@@ -56,7 +56,7 @@ def page(rows: Sequence[Mapping[str, Any]], seed: int, sources: Mapping[str, str
         if "reason" in row:
             reasons[row["reason"]] = reasons.get(row["reason"], "") + f"\n  - `{row['key']}`"
     order = (KILLED, TIMED_OUT, SURVIVED, EQUIVALENT)
-    lines = [f"| `{name}` | {' | '.join(str(counts[each]) for each in order)} |" for name, counts in modules.items()]
+    lines = [f"| `{name}` | {' | '.join(str(counts[kind]) for kind in order)} |" for name, counts in modules.items()]
     diffs = [f"`{row['module']}`:\n\n```diff\n{row['diff']}\n```" for row in rows if "diff" in row]
     counted, caught = len(rows) - outcomes[EQUIVALENT], outcomes[KILLED] + outcomes[TIMED_OUT]
     return (

@@ -17,7 +17,7 @@ _PAIRS = (
     "min max", "minimum maximum", "fmin fmax", "any all", "bisect_left bisect_right", "RoundDown RoundUp", "down up",
     "lower upper", "numerator denominator", "below above", "first last", "low high",
 )  # fmt: skip
-_NAMES = {name: (other,) for pair in map(str.split, _PAIRS) for name, other in (pair, reversed(pair))} | {
+_NAMES = {name: (substitute,) for pair in map(str.split, _PAIRS) for name, substitute in (pair, reversed(pair))} | {
     "int64": ("int32", "int16"), "uint64": ("uint32",), "float64": ("float32",), "floor": ("rint", "ceil"),
     "ceil": ("floor",),
 }  # fmt: skip
@@ -43,7 +43,7 @@ def mutants(module: str, source: str) -> list[Mutant]:
     """Return every mutant of a file that is another program and compiles, each text once."""
     data, tree = source.encode(), ast.parse(source)
     lines = data.splitlines(keepends=True)
-    made: dict[str, Mutant] = {}
+    by_key: dict[str, Mutant] = {}
     for node, scope, substitute in _edits(tree, "", set()):
         first, last = lines[: node.lineno - 1], lines[: node.end_lineno - 1]
         start, end = len(b"".join(first)) + node.col_offset, len(b"".join(last)) + node.end_col_offset
@@ -59,8 +59,8 @@ def mutants(module: str, source: str) -> list[Mutant]:
         rest = len(lines) - node.end_lineno
         after = " ".join(" ".join(text.splitlines()[node.lineno - 1 : -rest or None]).split())
         key = f"{module}:{scope or 'module'}: {before} -> {after}"
-        made.setdefault(key, Mutant(module, node.lineno, key, text))
-    return list(made.values())
+        by_key.setdefault(key, Mutant(module, node.lineno, key, text))
+    return list(by_key.values())
 
 
 def _edits(node: ast.AST, scope: str, names: set[str]) -> Iterator[tuple[Any, str, ast.AST]]:
@@ -69,7 +69,7 @@ def _edits(node: ast.AST, scope: str, names: set[str]) -> Iterator[tuple[Any, st
         return
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         scope = f"{scope}.{node.name}".lstrip(".")
-        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | _BUILT_IN
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} | _BUILT_IN
     for substitute in _substitutes(node, names):
         yield node, scope, substitute
     for name, value in ast.iter_fields(node):
@@ -91,15 +91,15 @@ def _substitutes(node: ast.AST, names: set[str]) -> Iterator[ast.AST]:
         case ast.Constant(value=str(value)):
             yield from map(ast.Constant, _STRINGS.get(value, ()))
         case ast.Name(id=name, ctx=ast.Load()):
-            yield from (ast.Name(other) for other in _NAMES.get(name, ()) if other in names)
+            yield from (ast.Name(substitute) for substitute in _NAMES.get(name, ()) if substitute in names)
         case ast.Attribute(value=ast.Name(id="math"), attr="floor"):
             yield from (ast.Name("round"), ast.Attribute(node.value, "ceil"))
         case ast.Attribute(value=value, attr=name, ctx=ast.Load()):
-            yield from (ast.Attribute(value, other) for other in _NAMES.get(name, ()))
-        case ast.Compare(left=left, ops=ops, comparators=others):
+            yield from (ast.Attribute(value, substitute) for substitute in _NAMES.get(name, ()))
+        case ast.Compare(left=left, ops=ops, comparators=operands):
             for place, op in enumerate(ops):
                 if type(op) in _COMPARED:
-                    yield ast.Compare(left, [*ops[:place], _COMPARED[type(op)](), *ops[place + 1 :]], others)
+                    yield ast.Compare(left, [*ops[:place], _COMPARED[type(op)](), *ops[place + 1 :]], operands)
         case ast.BinOp(left=left, op=op, right=right):
             if type(op) in _CALCULATED:
                 yield ast.BinOp(left, _CALCULATED[type(op)](), right)
@@ -118,7 +118,7 @@ def _substitutes(node: ast.AST, names: set[str]) -> Iterator[ast.AST]:
             yield from (body, orelse)
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args, keywords=keywords):
             if name in _CLAMPS and not any(keyword.arg == "out" for keyword in keywords):
-                yield from (each for each in args if not isinstance(each, ast.Starred | ast.GeneratorExp))
+                yield from (argument for argument in args if not isinstance(argument, ast.Starred | ast.GeneratorExp))
             elif len(args) > 1 and name not in _NEVER_SWAPPED and not any(map(_is_text, args[:2])):
                 yield ast.Call(node.func, [args[1], args[0], *args[2:]], keywords)
         case ast.Expr(value=value) if not isinstance(value, ast.Constant):

@@ -56,7 +56,7 @@ def run(chosen: Sequence[Mutant], sources: Mapping[str, str]) -> Iterator[dict[s
         for name in PRELOADED:
             import_module(name)
         stages = {mutant.module: _stages(mutant.module, sources) for mutant in chosen if mutant.key not in reasons}
-        files = sorted({file for each in stages.values() for some in each for file in some})
+        files = sorted({file for listed in stages.values() for stage in listed for file in stage})
         if files and _forked(tree, lambda: int(pytest.main([*_OPTIONS, *files]))):  # it leaves compiled files behind
             raise RuntimeError(f"tests must pass before mutants are tried; run pytest {' '.join(files)}")
         for mutant in chosen:
@@ -82,12 +82,12 @@ def _stages(module: str, sources: Mapping[str, str]) -> list[list[str]]:
     They run one after the other; at last, for a module without a file of its own, those of mechanisms that name it.
     """
     named = f"mechanisms.core.{module} "
-    importing = [f"test_{other}" for other, text in sources.items() if named in text]
+    importing = [f"test_{name}" for name, text in sources.items() if named in text]
     stages: list[list[str]] = [[], [], [], []]
     for path in sorted((ROOT / TESTS).glob("*/mechanisms/**/test_*.py")):
         is_core, is_naming = path.parent.name == "core", named in path.read_text("utf-8")
-        own = is_core and path.stem.startswith(f"test_{module}")
-        places = own, is_core and is_naming, is_core and path.stem in importing, is_naming and not stages[0]
+        is_own = is_core and path.stem.startswith(f"test_{module}")
+        places = is_own, is_core and is_naming, is_core and path.stem in importing, is_naming and not stages[0]
         if any(places):
             stages[places.index(True)].append(str(path.relative_to(ROOT)))
     return [stage for stage in stages if stage]

@@ -46,7 +46,7 @@ def messages(page: str) -> list[str]:
         SyntaxError: a cell is not Python.
     """
     shown = [cell for cell in CELL.finditer(page) if "remove-cell" not in cell["options"]]
-    found = [
+    texts = [
         message
         for cell in shown
         for message in (
@@ -54,7 +54,7 @@ def messages(page: str) -> list[str]:
             *(piece.text for piece in _pieces(cell["source"]) if piece.shown),
         )
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(texts))
 
 
 def translated(page: str, translations: Mapping[str, str]) -> str:
@@ -122,9 +122,9 @@ def _pieces(source: str) -> Iterator[_Piece]:
     for node in _strings(tree):
         ends = ((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0))
         first, last = (starts[row - 1] + len(lines[row - 1].encode()[:column].decode()) for row, column in ends)
-        if found := _LITERAL.fullmatch(source[first:last]):
-            text = found["text"].strip()
-            start = first + found.start("text") + found["text"].index(text)
+        if match := _LITERAL.fullmatch(source[first:last]):
+            text = match["text"].strip()
+            start = first + match.start("text") + match["text"].index(text)
             prose = _FORMULA.sub("", _FIELD.sub("", text) if isinstance(node, ast.JoinedStr) else text)
             is_shown = (node in shown or " " in text) and node not in options and _WORD.search(prose) is not None
             yield _Piece(text, start, start + len(text), is_shown)

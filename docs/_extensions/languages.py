@@ -89,7 +89,7 @@ def _speak(app: Sphinx) -> None:
 
 def _context(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
     _, code, label = LANGUAGES[app.config.language]
-    others = [(name, other, folder) for folder, (name, other, _) in LANGUAGES.items() if folder != app.config.language]
+    others = [(name, tag, folder) for folder, (name, tag, _) in LANGUAGES.items() if folder != app.config.language]
     context.update(language=code, languages_label=label, other_languages=others)
     if app.config.language in NAVIGATION and "furo_navigation_tree" in context:
         context["furo_navigation_tree"] = context["furo_navigation_tree"].replace(*NAVIGATION[app.config.language])

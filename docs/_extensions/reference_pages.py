@@ -67,9 +67,9 @@ def modules(*packages: str) -> Iterator[str]:
     """Every public module of packages, with what it defines."""
     for package in packages:
         yield from _module(package)
-        for found in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-            if not any(part.startswith("_") for part in found.name.split(".")):
-                yield from _module(found.name)
+        for info in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+            if not any(part.startswith("_") for part in info.name.split(".")):
+                yield from _module(info.name)
 
 
 def members(*names: str) -> Iterator[str]:
@@ -102,8 +102,8 @@ def _usage(parsed: Any, context: Any) -> str:
 def _described_fields(kind: type) -> dict[str, str]:
     """What the section 'Attributes' of a class's docstring says of each."""
     _, _, section = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")
-    found = re.findall(r"(?ms)^    (\w+): (.*?)(?=^    \w|\Z)", section)
-    return {name: " ".join(text.split()) for name, text in found}
+    entries = re.findall(r"(?ms)^    (\w+): (.*?)(?=^    \w|\Z)", section)
+    return {name: " ".join(text.split()) for name, text in entries}
 
 
 def _escaped(text: str) -> str:
@@ -114,20 +114,20 @@ def _escaped(text: str) -> str:
 
 
 def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:
-    source[0] = _MARKER.sub(lambda found: "\n".join(_GENERATORS[found[1]](*found[2].split())), source[0])
+    source[0] = _MARKER.sub(lambda match: "\n".join(_GENERATORS[match[1]](*match[2].split())), source[0])
 
 
 _VARIABLES: dict[str, list[str]] = {}
 """The docstrings of variables: napoleon would read a sentence with a colon as a type and its explanation."""
 
 
-def _rst(_app: Sphinx, what: str, name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+def _rst(_app: Sphinx, kind: str, name: str, _object: Any, _options: Any, lines: list[str]) -> None:
     """Docstrings are plain text with code in single backticks; make literals of these, and text of the rest."""
     lines[:] = [line if line.lstrip().startswith((">>>", "...")) else _as_rst(line) for line in lines]
     for before, line in enumerate(lines[1:]):
         if lines[before].strip() in ("Returns:", "Yields:"):  # a sentence follows, and no type before its colon
             lines[before + 1] = re.sub(r"^ *", r"\g<0>: ", line)
-    if what in ("attribute", "data", "property"):
+    if kind in ("attribute", "data", "property"):
         _VARIABLES[name] = list(lines)
 
 

@@ -73,9 +73,9 @@ class _Check(SphinxTransform):
         if self.config.language == SOURCE or not _is_translated(self.env)(page):
             return
         body = [child for child in self.document if not isinstance(child, nodes.field_list | nodes.docinfo)]
-        said: dict[str, Any] = {message: node for part in body for node, message in extract_messages(part)}
-        said |= dict.fromkeys(messages(Path(self.env.doc2path(page)).read_text("utf-8")))
-        for message, place, fault in faults(said, _read(path)):
+        texts: dict[str, Any] = {message: node for part in body for node, message in extract_messages(part)}
+        texts |= dict.fromkeys(messages(Path(self.env.doc2path(page)).read_text("utf-8")))
+        for message, place, fault in faults(texts, _read(path)):
             shown = textwrap.shorten(message, 80, placeholder=" …")
             _logger.warning("%r %s, in %s", shown, fault, _shown(path), location=place or page)
 
@@ -91,8 +91,8 @@ class CodeMessages(nodes.Element, addnodes.translatable):
 
     def extract_original_messages(self) -> Sequence[str]:
         """What the cells say."""
-        found: Sequence[str] = self["messages"]
-        return found
+        texts: Sequence[str] = self["messages"]
+        return texts
 
 
 def translations_of(env: BuildEnvironment, page: str) -> dict[str, str]:
@@ -105,9 +105,9 @@ def _extract_from_cells(app: Sphinx, document: nodes.document) -> None:
     """Let the builder that extracts messages find those of code cells."""
     if app.builder.name == "gettext":
         path = Path(app.env.doc2path(app.env.current_document.docname))
-        found = CodeMessages(messages=messages(path.read_text("utf-8")))
-        found.source, found.line = str(path), 1
-        document += found
+        node = CodeMessages(messages=messages(path.read_text("utf-8")))
+        node.source, node.line = str(path), 1
+        document += node
 
 
 def _translate_cells(app: Sphinx, page: str, content: list[str]) -> None:
@@ -116,9 +116,9 @@ def _translate_cells(app: Sphinx, page: str, content: list[str]) -> None:
         return
     path = _folder(app.env) / f"{page}.po"
     translations = translations_of(app.env, page)
-    said = messages(content[0])
+    texts = messages(content[0])
     try:
-        text = translated(content[0], {message: translations[message] for message in said if message in translations})
+        text = translated(content[0], {message: translations[message] for message in texts if message in translations})
     except ValueError as error:
         _logger.warning("%s, in %s", error, _shown(path), location=page)
         return

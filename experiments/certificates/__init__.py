@@ -69,10 +69,10 @@ def write_one(folder: Path, name: str) -> Written:
     written = time.perf_counter()
     answer = run_checker(path, CHECKER, seconds=SECONDS)
     checked = time.perf_counter()
-    found = finding_of(target, certificate["relation"], path, answer, 0.0, f"experiments.targets:{name} --all")
-    if found.certificate is not None:
-        found = replace(found, certificate=replace(found.certificate, file=path.name))
-    return Written(found, tuple(tables), written - began, checked - written)
+    finding = finding_of(target, certificate["relation"], path, answer, 0.0, f"experiments.targets:{name} --all")
+    if finding.certificate is not None:
+        finding = replace(finding, certificate=replace(finding.certificate, file=path.name))
+    return Written(finding, tuple(tables), written - began, checked - written)
 
 
 def write_all(reports: Path, names: Iterable[str] = NAMES) -> Sequence[Written]:
@@ -83,7 +83,7 @@ def write_all(reports: Path, names: Iterable[str] = NAMES) -> Sequence[Written]:
     folder = reports / PROOFS
     with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
         written = list(pool.map(partial(write_one, folder), sorted(names)))
-    kept = {path for one in written for path in (folder / f"{one.finding.target}.json", *one.tables)}
+    kept = {path for result in written for path in (folder / f"{result.finding.target}.json", *result.tables)}
     for path in {*folder.glob("*.json"), *(folder / TABLES).glob("*.json")} - kept:
         path.unlink()
     write_whole(folder / RECORD, to_text(_record(written)))
@@ -92,10 +92,10 @@ def write_all(reports: Path, names: Iterable[str] = NAMES) -> Sequence[Written]:
 
 
 def _record(written: Sequence[Written]) -> dict[str, Any]:
-    findings = [one.finding.to_json() for one in written]
+    findings = [result.finding.to_json() for result in written]
     for finding in findings:
         del finding["seconds"]
-    read = {name for one in written if one.finding.certificate for name in one.finding.certificate.lemmas}
+    read = {name for result in written if result.finding.certificate for name in result.finding.certificate.lemmas}
     return {"schema": SCHEMA, "findings": findings, "lemmas": {name: _summary(name) for name in sorted(read)}}
 
 
@@ -109,11 +109,11 @@ def _summary(name: str) -> str:
 def _times(written: Sequence[Written]) -> dict[str, Any]:
     times = [
         {
-            "mechanism": one.finding.target,
-            "write_seconds": round(one.write_seconds, 2),
-            "check_seconds": round(one.check_seconds, 2),
+            "mechanism": result.finding.target,
+            "write_seconds": round(result.write_seconds, 2),
+            "check_seconds": round(result.check_seconds, 2),
         }
-        for one in written
+        for result in written
     ]
     return {"schema": SCHEMA, "environment": measured_here(), "findings": [], "times": times}
 
@@ -121,13 +121,14 @@ def _times(written: Sequence[Written]) -> dict[str, Any]:
 def main(reports: Path) -> int:
     """Write all certificates and the pages that show them; return 0 if each was accepted, else 1."""
     written = write_all(reports)
-    for one in written:
-        print(f"{one.finding.verdict:<12} {one.finding.target} ({one.write_seconds:.1f} + {one.check_seconds:.1f} s)")
-        if one.finding.verdict is not Verdict.PROVED:
-            print(f"             {one.finding.reason}")
+    for result in written:
+        finding = result.finding
+        print(f"{finding.verdict:<12} {finding.target} ({result.write_seconds:.1f} + {result.check_seconds:.1f} s)")
+        if finding.verdict is not Verdict.PROVED:
+            print(f"             {finding.reason}")
     if (reports / DATA / "matrix.json").is_file():
-        shown = [one.finding for one in written if one.finding.target in matrix.NAMES]
+        shown = [result.finding for result in written if result.finding.target in matrix.NAMES]
         replace_findings(load_experiments(ROOT)["matrix"], reports, CERTIFICATE, shown)
     size = sum(path.stat().st_size for path in (reports / PROOFS).rglob("*.json"))
     print(f"written: {write_index(reports)}; the certificates, tables and records have {size / 1e6:.1f} MB")
-    return int(any(one.finding.verdict is not Verdict.PROVED for one in written))
+    return int(any(result.finding.verdict is not Verdict.PROVED for result in written))

@@ -35,8 +35,8 @@ def marks(label: str, role: Role, x: Iterable[float], y: Iterable[float]) -> Ser
 
 def findings_of(data: dict[str, Any], target: str) -> list[Finding]:
     """The findings of one target in a record that brought it to an advantage, in their order."""
-    found = (Finding.from_json(finding) for finding in data["findings"])
-    return [finding for finding in found if finding.target == target and finding.advantage is not None]
+    findings = (Finding.from_json(finding) for finding in data["findings"])
+    return [finding for finding in findings if finding.target == target and finding.advantage is not None]
 
 
 def advantage_of(finding: Finding) -> Estimate:
@@ -50,15 +50,15 @@ def claimed_epsilon(finding: Finding) -> float:
     return finding.claim.nominal.epsilon
 
 
-def finding_at(data: dict[str, Any], target: str, epsilon: float) -> Finding:
-    """The one finding of a target at a claimed ε."""
-    (finding,) = (one for one in findings_of(data, target) if claimed_epsilon(one) == epsilon)
+def finding_at(findings: Iterable[Finding], epsilon: float) -> Finding:
+    """The one finding at a claimed ε."""
+    (finding,) = (finding for finding in findings if claimed_epsilon(finding) == epsilon)
     return finding
 
 
 def advantage_at(data: dict[str, Any], make: Maker, epsilon: float) -> float:
     """The advantage over the one target that a maker makes of a claimed ε, as it was measured."""
-    return advantage_of(finding_at(data, make.__name__, epsilon)).estimate
+    return advantage_of(finding_at(findings_of(data, make.__name__), epsilon)).estimate
 
 
 def advantages_by_epsilon(data: dict[str, Any], rows: Rows) -> list[Series]:
@@ -87,7 +87,7 @@ def advantage_series(findings: Iterable[Finding], x: Callable[[Finding], float],
 
 def estimate_series(estimates: Sequence[Mapping[str, float]], x: Sequence[float], label: str, role: Role) -> Series:
     """Estimates as plain values, with their confidence bounds."""
-    y, lower, upper = ([one[name] for one in estimates] for name in ("estimate", "lower", "upper"))
+    y, lower, upper = ([estimate[name] for estimate in estimates] for name in ("estimate", "lower", "upper"))
     return Series(label=label, role=role, x=x, y=y, lower=lower, upper=upper)
 
 

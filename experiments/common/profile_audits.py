@@ -99,9 +99,9 @@ def _tables(first: Floats, second: Floats, audits: int, at: Sequence[int], rng: 
     # From (bin of the first output, bin of the second) to those at or above a bin.
     above = cells[..., ::-1, ::-1].cumsum(axis=-2).cumsum(axis=-1)[..., ::-1, ::-1]
     events = np.arange(1, bins)
-    both, one, other = above[..., events, events], above[..., events, 0], above[..., 0, events]
-    neither = np.array(at)[:, np.newaxis] - one - other + both
-    return np.stack([both, one - both, other - both, neither], axis=-1)
+    both, of_first, of_second = above[..., events, events], above[..., events, 0], above[..., 0, events]
+    neither = np.array(at)[:, np.newaxis] - of_first - of_second + both
+    return np.stack([both, of_first - both, of_second - both, neither], axis=-1)
 
 
 def decided(claim: Claim, draws: Draws, alpha: float) -> list[Decision]:
@@ -152,7 +152,7 @@ def _chosen(
         for chunk in (
             np.array_split(np.flatnonzero(ends), math.ceil(np.count_nonzero(ends) / CHUNK)) if ends.any() else ()
         ):
-            first, second = (seen[chunk, :, 0] + seen[chunk, :, one] for one in (1, 2))
+            first, second = (seen[chunk, :, 0] + seen[chunk, :, column] for column in (1, 2))
             promised = promised_evidence(points, first, second, int(seen[0, 0].sum()))
             best = promised.reshape(len(chunk), -1).argmax(axis=1)
             events[open_[chunk]], places[open_[chunk]] = np.divmod(best, len(points))
@@ -171,7 +171,7 @@ def _largest_excess(points: Sequence[PrivacyClaim], tables: Tables) -> Floats:
         np.array(values)[:, np.newaxis, np.newaxis]
         for values in zip(*((math.exp(point.epsilon), point.delta) for point in points), strict=True)
     )
-    excess = [(here - growth * there - delta).max(axis=0) for here, there in directions(*bounds)]
+    excess = [(larger - growth * smaller - delta).max(axis=0) for larger, smaller in directions(*bounds)]
     return np.asarray(np.max(excess, axis=0))
 
 
@@ -185,7 +185,7 @@ def _evidence(tables: Tables, growing: Floats) -> Floats:
 def _by_bounds(claim: PrivacyClaim, counts: Counts, alpha: float) -> bool:
     """Whether the bounds at the end refute a claim; they hold the rates that were seen, which so have to break it."""
     p, q = counts.first / counts.trials, counts.second / counts.trials
-    breaks = max(claim.excess(here, there) for here, there in directions((p, p), (q, q))) > 0
+    breaks = max(claim.excess(larger, smaller) for larger, smaller in directions((p, p), (q, q))) > 0
     return breaks and judge(claim, counts, alpha).violated
 
 
@@ -209,7 +209,7 @@ def edge(claim: Claim, epsilon: float) -> tuple[float, float]:
         q = _normal(mu, claim.epsilon)[1]
         return math.exp(claim.epsilon) * q + claim.delta, q
     place = int(np.searchsorted(claim.points, epsilon))
-    low, high = (claim.at(claim.points[one]) for one in (place - 1, place))
+    low, high = (claim.at(claim.points[index]) for index in (place - 1, place))
     q = (low.delta - high.delta) / (math.exp(high.epsilon) - math.exp(low.epsilon))
     return math.exp(low.epsilon) * q + low.delta, q
 
@@ -238,8 +238,8 @@ def fewest_trials_of(claim: Claim, p: float, q: float, alpha: float) -> float:
         """About that of (p, q) from the nearest pair allowed at a point, by the variance of the excess."""
         growth = math.exp(point.epsilon)
         excess, variance = max(
-            (point.excess(here, there), here * (1 - here) + growth**2 * there * (1 - there))
-            for here, there in directions((p, p), (q, q))
+            (point.excess(larger, smaller), larger * (1 - larger) + growth**2 * smaller * (1 - smaller))
+            for larger, smaller in directions((p, p), (q, q))
         )
         return excess**2 / variance if excess > 1e-12 and variance > 0 else 0.0
 

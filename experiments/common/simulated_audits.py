@@ -127,7 +127,7 @@ def fewest_trials(claim: PrivacyClaim, p: float, q: float, alpha: float) -> floa
     Raises:
         ValueError: p and q keep the claim.
     """
-    if max(claim.excess(here, there) for here, there in directions((p, p), (q, q))) <= 0:
+    if max(claim.excess(larger, smaller) for larger, smaller in directions((p, p), (q, q))) <= 0:
         raise ValueError(f"p = {p} and q = {q} do not break ({claim.epsilon}, {claim.delta})-DP")
     factor, delta = math.exp(claim.epsilon), claim.delta
     # p′ ≤ e^ε·q′ + δ and 1 − q′ ≤ e^ε·(1 − p′) + δ meet where both are equalities.
@@ -146,6 +146,6 @@ def fewest_trials(claim: PrivacyClaim, p: float, q: float, alpha: float) -> floa
     return math.log(1 / alpha) / least if least > ROUNDING else math.inf
 
 
-def _divergence(p: float, other: float) -> float:
+def _divergence(p: float, q: float) -> float:
     """The relative entropy of two coins, in nats."""
-    return float(special.rel_entr(p, other) + special.rel_entr(1 - p, 1 - other))
+    return float(special.rel_entr(p, q) + special.rel_entr(1 - p, 1 - q))

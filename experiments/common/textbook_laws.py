@@ -112,7 +112,7 @@ def moves_of_one_person(seed: int) -> dict[str, Any]:
     }
 
 
-def _naive_move(one: NDArray[np.float64], other: NDArray[np.float64], statistic: Statistic) -> float:
+def _naive_move(first: NDArray[np.float64], second: NDArray[np.float64], statistic: Statistic) -> float:
     def aggregate(records: NDArray[np.float64]) -> float:
         (answer,) = naive_sample_aggregate(
             records,
@@ -126,7 +126,7 @@ def _naive_move(one: NDArray[np.float64], other: NDArray[np.float64], statistic:
         )
         return float(answer)
 
-    return abs(aggregate(one) - aggregate(other)) * means.CHUNKS / means.UPPER
+    return abs(aggregate(first) - aggregate(second)) * means.CHUNKS / means.UPPER
 
 
 def _exact_move(records: NDArray[np.float64], leaving: int, statistic: Statistic) -> float:
@@ -167,8 +167,8 @@ def _first_and_others(first: Fraction, others: int) -> Law:
     return Law({0: first, **dict.fromkeys(range(1, others + 1), (1 - first) / others)})
 
 
-def _loss(one: Law, other: Law) -> float:
-    return smallest_epsilon(one, other)[1] / math.log(2)
+def _loss(first: Law, second: Law) -> float:
+    return smallest_epsilon(first, second)[1] / math.log(2)
 
 
 def enumerated_loss(others: int) -> float:

@@ -67,8 +67,8 @@ class Bet:
     @property
     def databases(self) -> tuple[Any, Any]:
         """Databases 1 and 2: the shorter, then the smaller input first, whichever of them the attack names first."""
-        one, two = sorted(_inputs(self.scenario), key=_order)
-        return one, two
+        smaller, two = sorted(_inputs(self.scenario), key=_order)
+        return smaller, two
 
     def number(self, is_first: bool) -> int:
         """Which database the pair's first input is, or, if not `is_first`, its second one."""
@@ -107,12 +107,12 @@ def best_bet(attack: Attack, target: Target, rng: np.random.Generator) -> Bet:
     It is one of the attack's own; if all of them say the same of every output, so that none can win, it is a threshold.
     """
 
-    def probe(given: Any, trials: int) -> Outputs:
-        return target.outputs(given, trials, rng)
+    def probe(input_: Any, trials: int) -> Outputs:
+        return target.outputs(input_, trials, rng)
 
     def looks() -> Iterator[tuple[Scenario, Outputs, Outputs]]:
         for scenario in attack.scenarios(target, probe):
-            first, second = (drawn(target, scenario, given, LOOKS, rng) for given in _inputs(scenario))
+            first, second = (drawn(target, scenario, input_, LOOKS, rng) for input_ in _inputs(scenario))
             yield scenario, first, second
 
     def bets(events_of: Callable[..., Iterable[Event]]) -> Iterator[tuple[float, Bet]]:
@@ -124,8 +124,8 @@ def best_bet(attack: Attack, target: Target, rng: np.random.Generator) -> Bet:
                     yield float(named - wrongly) - ceiling, Bet(scenario, event, ceiling)
 
     seen = list(looks())
-    found = list(bets(lambda scenario, *_: scenario.events)) or list(bets(_thresholds))
-    return max(found, key=lambda one: one[0])[1]
+    candidates = list(bets(lambda scenario, *_: scenario.events)) or list(bets(_thresholds))
+    return max(candidates, key=lambda pair: pair[0])[1]
 
 
 def _thresholds(scenario: Scenario, first: Outputs, second: Outputs) -> Iterator[Event]:
@@ -150,15 +150,15 @@ def _size(outputs: Outputs) -> NDArray[np.float64]:
     return np.asarray(np.abs(answers).mean(axis=1)) if answers.ndim > 1 else answers
 
 
-def drawn(target: Target, scenario: Scenario, given: Any, trials: int, rng: np.random.Generator) -> Outputs:
+def drawn(target: Target, scenario: Scenario, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
     """Outputs for an input, in rows of as many as the adversary sees together."""
-    outputs = target.outputs(given, trials * scenario.answers, rng)
+    outputs = target.outputs(input_, trials * scenario.answers, rng)
     return outputs if scenario.answers == 1 else outputs.reshape(trials, scenario.answers)
 
 
 def answered(bet: Bet, target: Target, trials: int, rng: np.random.Generator) -> Answers:
     """Toss a coin for each answer, draw it from the input that the coin names, and have the bet name the input."""
-    first, second = (drawn(target, bet.scenario, given, trials, rng) for given in _inputs(bet.scenario))
+    first, second = (drawn(target, bet.scenario, input_, trials, rng) for input_ in _inputs(bet.scenario))
     from_first = rng.random(trials) < 0.5
     values = np.where(from_first.reshape(-1, *[1] * (first.ndim - 1)), first, second)
     return Answers(values, from_first, bet.says_first(values))
@@ -168,6 +168,6 @@ def _inputs(scenario: Scenario) -> tuple[Any, Any]:
     return scenario.pair.first, scenario.pair.second
 
 
-def _order(given: Any) -> tuple[int, list[Any]]:
-    values = np.asarray(given)
+def _order(input_: Any) -> tuple[int, list[Any]]:
+    values = np.asarray(input_)
     return values.size, values.ravel().tolist()

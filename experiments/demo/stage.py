@@ -169,8 +169,8 @@ class _Telling:
         self._tell("score", right=right, shown=shown, **asdict(seen), confidence=1 - ALPHA, ceiling=bet.ceiling)
 
     def _tell(self, key: str, **places: Any) -> None:
-        told = self._texts[key].format(**places)
-        lines = [told] if self._wait is None or key == "row" else broken(told, shutil.get_terminal_size().columns)
+        text = self._texts[key].format(**places)
+        lines = [text] if self._wait is None or key == "row" else broken(text, shutil.get_terminal_size().columns)
         for line in lines:
             self._say(line)
 
@@ -184,9 +184,8 @@ def advantage(answers: Answers, shown: int) -> Estimate:
 def event_in(language: str, description: str) -> str:
     """An event in another language than the attack's own; as the attack has it where nothing is known of it."""
     for pattern, words in EVENTS.get(language, {}).items():
-        found = re.fullmatch(pattern, description)
-        if found:
-            return found.expand(words)
+        if match := re.fullmatch(pattern, description):
+            return match.expand(words)
     return description
 
 
@@ -202,7 +201,7 @@ def broken(text: str, columns: int) -> list[str]:
 
 def large(text: str) -> list[str]:
     """Digits five lines high."""
-    return ["  ".join(DIGITS[one][line] for one in text) for line in range(5)]
+    return ["  ".join(DIGITS[digit][line] for digit in text) for line in range(5)]
 
 
 def read_key() -> bool:
@@ -250,15 +249,15 @@ def _value(value: Any) -> str:
     return f"{value!s:>6}"
 
 
-def described(given: Any) -> str:
+def described(input_: Any) -> str:
     """An input in one line: a long one by its values and how often it has them."""
-    values = np.asarray(given)
+    values = np.asarray(input_)
     if values.ndim == 0:
         return f"{values.item():g}"
     if values.size <= LISTED:
-        return f"[{', '.join(f'{one:g}' for one in values.ravel().tolist())}]"
+        return f"[{', '.join(f'{value:g}' for value in values.ravel().tolist())}]"
     counts = Counter(values.ravel().tolist())
-    shown = {one: f"{one:g}" for one in counts}
+    shown = {value: f"{value:g}" for value in counts}
     if len(set(shown.values())) < len(counts):
-        shown = {one: float(one).hex() for one in counts}
-    return ", ".join(f"{count:,} × {shown[one]}" for one, count in counts.most_common())
+        shown = {value: float(value).hex() for value in counts}
+    return ", ".join(f"{count:,} × {shown[value]}" for value, count in counts.most_common())

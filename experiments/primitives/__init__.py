@@ -167,8 +167,8 @@ def _primitive(entry: Mapping[str, Any]) -> Primitive:
     nested = {
         "functions": tuple(entry.get("functions", ())),
         "flaws": tuple(entry.get("flaws", ())),
-        "evidence": tuple(_record(Evidence, each, where) for each in entry.get("evidence", ())),
-        "demonstrations": tuple(_record(Demonstration, each, where) for each in entry.get("demonstrations", ())),
+        "evidence": tuple(_record(Evidence, item, where) for item in entry.get("evidence", ())),
+        "demonstrations": tuple(_record(Demonstration, item, where) for item in entry.get("demonstrations", ())),
     }
     primitive = _record(Primitive, {**entry, **nested}, where)
     try:
@@ -210,11 +210,11 @@ def _record(kind: type[Record], entry: Mapping[str, Any], where: str) -> Record:
         raise ValueError(f"{where}: lacks {sorted(names - set(entry))}, has unknown {sorted(set(entry) - names)}")
     for name, value in entry.items():
         texts = value if isinstance(value, tuple) else (value,)
-        if not all(each and isinstance(each, str | Evidence | Demonstration) for each in texts):
+        if not all(text and isinstance(text, str | Evidence | Demonstration) for text in texts):
             raise ValueError(f"{where}: {name} must be text that is not empty, not {value!r}")
     return kind(**entry)
 
 
-def _require_same(what: str, defined: list[str], named: set[str]) -> None:
+def _require_same(label: str, defined: list[str], named: set[str]) -> None:
     if len(defined) != len(set(defined)) or set(defined) != named:
-        raise ValueError(f"{what}: defined {sorted(defined)}, named by entries {sorted(named)}")
+        raise ValueError(f"{label}: defined {sorted(defined)}, named by entries {sorted(named)}")

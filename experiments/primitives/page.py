@@ -35,7 +35,7 @@ def page(listing: Listing) -> str:
     parts = [HEAD, "## The flaws\n\n| flaw | what an adversary gains |\n|---|---|"]
     parts[-1] += "".join(f"\n| {flaw.title} | {flaw.effect} |" for flaw in listing.flaws) + "\n"
     parts.append(
-        "## What to use instead\n\n" + "\n".join(f"- **{each.id}**: {each.advice}" for each in listing.remedies)
+        "## What to use instead\n\n" + "\n".join(f"- **{remedy.id}**: {remedy.advice}" for remedy in listing.remedies)
     )
     parts[-1] += "\n"
     titles = {flaw.id: flaw.title for flaw in listing.flaws}
@@ -52,7 +52,7 @@ def json_text(listing: Listing) -> str:
 
 def _entry(entry: Primitive, titles: dict[str, str]) -> str:
     functions = ", ".join(f"`{function}`" for function in entry.functions)
-    shown = "; ".join(f"{each.attack} refutes `{each.use}`" for each in entry.demonstrations)
+    shown = "; ".join(f"{demonstration.attack} refutes `{demonstration.use}`" for demonstration in entry.demonstrations)
     versions = "all known" if entry.since == entry.until else f"since {entry.since}, until {entry.until}"
     lines = [
         f"**{entry.library}**: {functions} ({entry.purpose})\n",

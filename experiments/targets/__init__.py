@@ -83,8 +83,8 @@ OTHER_CLAIMS: tuple[str, ...] = (
 
 __all__ = [
     name
-    for name, made in globals().items()
+    for name, value in globals().items()
     if name.startswith(("exact_", "naive_"))
-    and getattr(made, "__module__", "").startswith(f"{__name__}.")
+    and getattr(value, "__module__", "").startswith(f"{__name__}.")
     and name != "exact_by_reference"  # which helps to make them
 ]

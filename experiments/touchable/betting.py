@@ -41,8 +41,8 @@ def counts(spent: float, seed: int) -> list[Counts]:
     first, second = honest[0], ~honest[1]
     rows = zip(*(np.cumsum(hits)[LOOK - 1 :: LOOK] for hits in (first, second, first & second)), strict=True)
     return [
-        Counts(first=int(one), second=int(other), both=int(both), trials=(number + 1) * LOOK)
-        for number, (one, other, both) in enumerate(rows)
+        Counts(first=int(of_first), second=int(of_second), both=int(both), trials=(number + 1) * LOOK)
+        for number, (of_first, of_second, both) in enumerate(rows)
     ]
 
 

@@ -69,7 +69,7 @@ def _sampler(weights: tuple[int, ...], printed: bool, sampler: Sampler) -> dict[
             pass
         else:
             leaves["".join(tossed)[: coins.taken]] = int(outcome)
-        restarts |= {"".join(tossed)[:taken] for taken in coins.restarts if taken <= DEPTH}
+        restarts |= {"".join(tossed)[:count] for count in coins.restarts if count <= DEPTH}
     law = enumerate_law(sampler, limits=Limits(unresolved=Fraction(0)))
     return {
         "weights": weights,

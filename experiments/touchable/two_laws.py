@@ -41,7 +41,7 @@ def collect() -> dict[str, Any]:
 def needed(p: Fraction, q: Fraction) -> float:
     """The smallest ε that allows an event of these probabilities, and its complement, in both directions."""
     sides = [(p, q), (1 - p, 1 - q)]
-    return max(abs(math.log(one / other)) if other else 0.0 for one, other in sides)
+    return max(abs(math.log(mass_p / mass_q)) if mass_q else 0.0 for mass_p, mass_q in sides)
 
 
 def _law(answer: int) -> Law:

@@ -23,16 +23,16 @@ from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.partition_selection.exact import exact_partition_selection
 from mechanisms.published import discrete_laplace
 
-FORMATS = {one.name: one for one in (BINARY64, BINARY32, BFLOAT16, BINARY16)}
+FORMATS = {form.name: form for form in (BINARY64, BINARY32, BFLOAT16, BINARY16)}
 SPECIAL: Mapping[str, Run] = {
-    one.name: lambda _, input_, bits, one=one: one.run(input_, bits)  # type: ignore[misc]
-    for one in MECHANISMS
+    mechanism.name: lambda _, input_, bits, mechanism=mechanism: mechanism.run(input_, bits)  # type: ignore[misc]
+    for mechanism in MECHANISMS
 }
 OF_PAIRS: Mapping[str, Run] = {
-    "exponential": lambda of, one, bits: RUNS["exponential"]({"rate": of["epsilon"] / 2}, one, bits),
+    "exponential": lambda of, input_, bits: RUNS["exponential"]({"rate": of["epsilon"] / 2}, input_, bits),
     "randomized_response": RUNS["randomized_response"],
-    "discrete_laplace_on_integers": lambda of, one, bits: _on_integers(of["epsilon"], one, bits),
-    "bounded_sum": lambda of, one, bits: _noisy_sum(of["bounds"], one, bits),
+    "discrete_laplace_on_integers": lambda of, input_, bits: _on_integers(of["epsilon"], input_, bits),
+    "bounded_sum": lambda of, input_, bits: _noisy_sum(of["bounds"], input_, bits),
     "partition_selection": lambda of, count, bits: _is_named(count, of["epsilon"], of["delta"], bits),
 }
 """What has a claim. The mean is left out: its ideal noise is continuous."""
@@ -86,19 +86,19 @@ def traced(request: Mapping[str, Any], run: Run) -> dict[str, Any]:
 
 
 def _rounding(request: Mapping[str, Any]) -> dict[str, Any]:
-    number = sum((Fraction(read_value(one)) for one in request["terms"]), Fraction(0)) if "terms" in request else None
+    number = sum((Fraction(read_value(term)) for term in request["terms"]), Fraction(0)) if "terms" in request else None
     number = Fraction(read_value(request["value"])) if number is None else number
     return {"value": written(rounded(number, FORMATS[request["format"]], MODES[request["mode"]]))}
 
 
 def _sum(request: Mapping[str, Any]) -> dict[str, Any]:
-    return {"value": written(sum((Fraction(read_value(one)) for one in request["records"]), Fraction(0)))}
+    return {"value": written(sum((Fraction(read_value(record)) for record in request["records"]), Fraction(0)))}
 
 
 def _calibration(request: Mapping[str, Any]) -> dict[str, Any]:
     about = quantity(request["mechanism"])
-    given = {name: tuple(one) if isinstance(one, list) else one for name, one in request["parameters"].items()}
-    bound = about.enclose(**given)
+    arguments = {name: tuple(item) if isinstance(item, list) else item for name, item in request["parameters"].items()}
+    bound = about.enclose(**arguments)
     return {
         "value": written(float_above(bound.upper) if about.unsafe is Unsafe.TOO_SMALL else float_below(bound.lower))
     }

@@ -180,6 +180,6 @@ _ANSWERS: Mapping[str, Answers] = {
 _TEXT = (Path(__file__).parent.parent / "data" / "flawed_implementations.toml").read_text("utf-8")
 
 IMPLEMENTATIONS = tuple(
-    Flawed(name, told["wrong"], told["flaws"], _ANSWERS[name]) for name, told in tomllib.loads(_TEXT).items()
+    Flawed(name, row["wrong"], row["flaws"], _ANSWERS[name]) for name, row in tomllib.loads(_TEXT).items()
 )
 """In the order of the file, which says what is wrong with each."""

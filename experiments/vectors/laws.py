@@ -101,7 +101,7 @@ def _discrete_laplace() -> Iterator[Case]:
 
 
 def _discrete_gaussian() -> Iterator[Case]:
-    return (_noisy("variance", one, distributions.discrete_gaussian(one, FARTHEST)) for one in VARIANCES)
+    return (_noisy("variance", variance, distributions.discrete_gaussian(variance, FARTHEST)) for variance in VARIANCES)
 
 
 def _noisy(name: str, value: Fraction, of: Distribution, tails: Sequence[Any] = ()) -> Case:

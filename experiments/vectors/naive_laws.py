@@ -39,9 +39,9 @@ def selection(utilities: Sequence[int], rate: Fraction, format_: Format) -> list
     best = max(utilities)
     with context_of(format_):
         sums = [gmpy2.mpfr(0)]
-        for one in utilities:
-            sums.append(sums[-1] + gmpy2.exp(gmpy2.mpfr(mpq(rate * (one - best)))))
-        shares = [mpq(one / sums[-1]) for one in sums]
+        for utility in utilities:
+            sums.append(sums[-1] + gmpy2.exp(gmpy2.mpfr(mpq(rate * (utility - best)))))
+        shares = [mpq(total / sums[-1]) for total in sums]
     reached = [int(-(-share * WORD // 1)) for share in shares]
     return [Fraction(high - low, WORD) for low, high in pairwise(reached)]
 

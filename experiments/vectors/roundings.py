@@ -30,7 +30,7 @@ MODES = {
 
 def roundings() -> VectorFile:
     """The file."""
-    groups = [Group(one.name, SOURCE, list(_cases(one))) for one in (BINARY64, BINARY32, BFLOAT16, BINARY16)]
+    groups = [Group(form.name, SOURCE, list(_cases(form))) for form in (BINARY64, BINARY32, BFLOAT16, BINARY16)]
     return VectorFile("rounding", DESCRIPTION, NOTES, [*groups, Group("sum_of_binary64", SOURCE, list(_sums()))])
 
 

@@ -64,7 +64,7 @@ def _groups(
         Group(
             algorithm.name,
             algorithm.source,
-            [c for one in algorithm.settings for c in _cases(algorithm, one, run, flags)],
+            [c for setting in algorithm.settings for c in _cases(algorithm, setting, run, flags)],
         )
         for algorithm in algorithms
     ]
@@ -79,7 +79,7 @@ def _cases(
     """The first run, and the shortest and the longest of all."""
     name = f"{algorithm.name} {dict(setting.parameters)} {setting.input}"
     runs = [run(algorithm, setting, RecordedBits(f"{name} {number}")) for number in range(RUNS)]
-    runs = [one for one in runs if "bits" in one.fields or one.length <= MOST_REQUESTS]
+    runs = [candidate for candidate in runs if "bits" in candidate.fields or candidate.length <= MOST_REQUESTS]
     shortest, longest = (choose(runs, key=lambda run: run.length) for choose in (min, max))
     cases: dict[str, Case] = {}
     for place, chosen in {"first": runs[0], "shortest": shortest, "longest": longest}.items():

@@ -45,10 +45,10 @@ RUNS: Mapping[str, Run] = {
     "two_sided_geometric": lambda of, _, bits: two_sided_geometric(of["ratio"], bits),
     "discrete_laplace": lambda of, _, bits: discrete_laplace(Fraction(of["scale"]), bits),
     "discrete_gaussian": lambda of, _, bits: discrete_gaussian(Fraction(of["variance"]), bits),
-    "permute_and_flip": lambda of, one, bits: exact_exponential_noisy_max(epsilon=2 * of["rate"]).release(one, bits),
-    "randomized_response": lambda of, one, bits: exact_randomized_response(epsilon=of["epsilon"]).release(one, bits),
+    "permute_and_flip": lambda of, data, bits: exact_exponential_noisy_max(epsilon=2 * of["rate"]).release(data, bits),
+    "randomized_response": lambda of, data, bits: exact_randomized_response(epsilon=of["epsilon"]).release(data, bits),
     "two_sided_geometric_on_a_range": _geometric_on_a_range,
-    "exponential": lambda of, one, bits: exact_exponential(epsilon=2 * of["rate"]).release(one, bits),
+    "exponential": lambda of, data, bits: exact_exponential(epsilon=2 * of["rate"]).release(data, bits),
     "exponential_base2": _exponential_base2,
 }
 

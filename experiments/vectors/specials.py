@@ -108,9 +108,9 @@ def _utilities() -> Iterator[Special]:
         ("the least subnormal", "SubnormalInput", LEAST, LEAST),
     ):
         severity = "claim" if abs(value) < 1 else "robustness"
-        other = 1.0 if abs(value) < 1 else counts_as
+        nearby = 1.0 if abs(value) < 1 else counts_as
         for place, before, after in (("first", [], [0.0, 1.0]), ("last", [2.0], [])):
-            special, neighbour, ordinary = ([*before, number, *after] for number in (value, other, counts_as))
+            special, neighbour, ordinary = ([*before, number, *after] for number in (value, nearby, counts_as))
             yield Special(f"{comment} {place}", flag, special, neighbour, (ordinary, neighbour), severity)
     lows = [low] * 3
     yield Special("all NaN", "NotANumber", [math.nan] * 3, lows, (lows, lows), "robustness")

@@ -61,35 +61,35 @@ class GeneratorSeed(OfKinds, kinds={Kind.NOISE}):
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
         """The answers Δ and 0, with a bet for each of numpy's two generators."""
         scale = laplace_scale(target)
-        pair, here, there = pair_of_answers(target, target.sensitivity, 0.0)
+        pair, first, second = pair_of_answers(target, target.sensitivity, 0.0)
         events = tuple(
             Event(
-                f"{here!r}, not {there!r}, plus a first draw after {seeding}(s) for some s in {self.seeds}, "
+                f"{first!r}, not {second!r}, plus a first draw after {seeding}(s) for some s in {self.seeds}, "
                 f"scale {scale!r}",
                 partial(
                     only_from,
-                    here=here,
-                    there=there,
+                    here=first,
+                    there=second,
                     reachable=partial(_is_drawn, noise=scale * _first_draws(draws, self.seeds)),
                 ),
-                _source(seeding, scale, self.seeds, here, there),
+                _source(seeding, scale, self.seeds, first, second),
             )
             for seeding, draws in SEEDED
         )
         yield Scenario(pair, events)
 
 
-def _source(seeding: str, scale: float, seeds: range, here: float, there: float) -> str:
+def _source(seeding: str, scale: float, seeds: range, first: float, second: float) -> str:
     generator = "np.random.RandomState" if seeding == "np.random.seed" else seeding
     return f'''import numpy as np
 
 DRAWS = [{scale!r} * {generator}(seed).laplace() for seed in {seeds!r}]
-FROM_HERE = {{{here!r} + draw for draw in DRAWS}}
-FROM_THERE = {{{there!r} + draw for draw in DRAWS}}
+FROM_HERE = {{{first!r} + draw for draw in DRAWS}}
+FROM_THERE = {{{second!r} + draw for draw in DRAWS}}
 
 
 def event(output):
-    """E: the output is {here!r}, and not {there!r}, plus a first draw after one of these seeds."""
+    """E: the output is {first!r}, and not {second!r}, plus a first draw after one of these seeds."""
     return not isinstance(output, Failure) and output in FROM_HERE and output not in FROM_THERE
 '''
 

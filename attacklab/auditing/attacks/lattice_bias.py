@@ -102,8 +102,8 @@ class LatticeBias(OfKinds, kinds={Kind.NOISE}):
         for sign in (1, -1):  # a set that is likely under the first answer, or under the second
             for deviations in DEVIATIONS:
                 points = _favoured(learning, sign * step, claim.epsilon, deviations)
-                here, there = (int(np.isin(ranking + shift, points).sum()) for shift in (0.0, sign * step))
-                ranked.append((_evidence(claim, here, there, len(ranking)), sign, deviations))
+                first, second = (int(np.isin(ranking + shift, points).sum()) for shift in (0.0, sign * step))
+                ranked.append((_evidence(claim, first, second, len(ranking)), sign, deviations))
         shown, sign, deviations = max(ranked)
         middle = np.median(noise) + step / 2
         halves = [int((ranking + shift > middle).sum()) for shift in (step, 0.0)]
@@ -112,8 +112,8 @@ class LatticeBias(OfKinds, kinds={Kind.NOISE}):
             yield Scenario(pair, (_one_of(np.sort(points)),))
 
 
-def _evidence(claim: PrivacyClaim, here: int, there: int, trials: int) -> float:
-    return evidence(claim, Counts(here, there, trials, round(here * there / trials)))
+def _evidence(claim: PrivacyClaim, first: int, second: int, trials: int) -> float:
+    return evidence(claim, Counts(first, second, trials, round(first * second / trials)))
 
 
 def _differ(first: NDArray[np.float64], second: NDArray[np.float64]) -> bool:

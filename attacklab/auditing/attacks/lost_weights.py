@@ -187,8 +187,8 @@ class _Scale:
 
     def halves(self, outcomes: int) -> NeighbouringPair:
         """Outcomes alternately at 0 and a gap below, or the other way round."""
-        one = np.tile([0.0, -self.gap], outcomes // 2)
-        return self._pair(one, -self.gap - one)
+        utilities = np.tile([0.0, -self.gap], outcomes // 2)
+        return self._pair(utilities, -self.gap - utilities)
 
     def _pair(self, first: NDArray[np.float64], second: NDArray[np.float64]) -> NeighbouringPair:
         return self.target.adapted(NeighbouringPair.utilities(first, second, sensitivity=self.target.sensitivity))
@@ -261,10 +261,10 @@ def _excess(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) 
     return max(_deviations(point, trials * p, trials * q, trials) for point in points for p, q in cases)
 
 
-def _deviations(point: PrivacyClaim, here: float, there: float, trials: int) -> float:
+def _deviations(point: PrivacyClaim, first: float, second: float, trials: int) -> float:
     # Half an event more on either side keeps the ratio finite.
-    kept, other = max(0.0, here - point.delta * trials) + 0.5, there + 0.5
-    return (math.log(kept / other) - point.epsilon) / math.sqrt(1 / kept + 1 / other)
+    kept, base = max(0.0, first - point.delta * trials) + 0.5, second + 0.5
+    return (math.log(kept / base) - point.epsilon) / math.sqrt(1 / kept + 1 / base)
 
 
 def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:

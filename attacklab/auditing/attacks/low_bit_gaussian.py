@@ -65,14 +65,14 @@ class LowBitGaussian(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
         if self.sigma is None and target.claim.nominal.delta == 0:
             return
         # A numpy number would widen the arithmetic of narrower outputs; a Python float takes their format.
-        given = float(self.sigma or target.noise_scale or 0.0)
+        declared = float(self.sigma or target.noise_scale or 0.0)
 
         def scale_of(sensitivity: float) -> tuple[float, float]:
-            sigma = given or textbook_sigma(target.claim.nominal, sensitivity)
+            sigma = declared or textbook_sigma(target.claim.nominal, sensitivity)
             return sigma, 1 / sigma
 
-        found = noisy_numbers(target, probe, pairs_with_answers(target, self.answers), scale_of, MEAN_DEVIATION)
-        yield from scenarios(target.claim, found, _models)
+        numbers = noisy_numbers(target, probe, pairs_with_answers(target, self.answers), scale_of, MEAN_DEVIATION)
+        yield from scenarios(target.claim, numbers, _models)
 
 
 def textbook_sigma(claim: PrivacyClaim, sensitivity: float) -> float:

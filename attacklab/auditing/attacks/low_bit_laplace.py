@@ -61,8 +61,8 @@ class LowBitLaplace(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
         def scale_of(sensitivity: float) -> tuple[float, float]:
             return sensitivity / epsilon, epsilon / sensitivity
 
-        found = noisy_numbers(target, probe, pairs_with_answers(target, self.answers), scale_of, mean_deviation=1.0)
-        yield from scenarios(target.claim, found, _models)
+        numbers = noisy_numbers(target, probe, pairs_with_answers(target, self.answers), scale_of, mean_deviation=1.0)
+        yield from scenarios(target.claim, numbers, _models)
 
 
 def _models(view: View) -> tuple[Model, ...]:  # noqa: ARG001 - all work in every format

@@ -152,11 +152,11 @@ def reachable(
             equal = np.equal(sums, outputs[rows])  # an infinity is as far from itself as NaN is
             return equal if widths is None else equal | (np.abs(sums - outputs[rows]) <= widths[rows])
 
-        found = np.zeros(outputs.shape, dtype=bool)
+        produced = np.zeros(outputs.shape, dtype=bool)
         for moved in (np.asarray, form.next_above, form.next_below):
-            rest = ~found
-            found[rest] = gives(moved(nearest[rest]), rest)
-    return found
+            rest = ~produced
+            produced[rest] = gives(moved(nearest[rest]), rest)
+    return produced
 
 
 def _any_number(
@@ -235,7 +235,7 @@ def _of_neighbouring_sums(target: Target, probe: Probe) -> Iterator[Known]:
     moved = last - (Fraction(total) - Fraction(math.nextafter(total, 0)))
     if not (lower <= moved and last <= upper and float(last) == last and float(moved) == moved):
         return
-    datasets = [np.array([*[upper] * whole, float(one)]) for one in (last, moved)]
+    datasets = [np.array([*[upper] * whole, float(record)]) for record in (last, moved)]
     sums = [float(records.sum()) for records in datasets]
     if sums == [total, math.nextafter(total, 0)]:
         yield NeighbouringPair.records(datasets[0], datasets[1], Relation.SUBSTITUTE), (sums[0], sums[1])
@@ -244,29 +244,29 @@ def _of_neighbouring_sums(target: Target, probe: Probe) -> Iterator[Known]:
 def _on_grids(target: Target, probe: Probe) -> Iterator[Scenario]:
     """A pair whose second answer lies off the grid of the noise, if the outputs show that it was not moved there."""
     if target.kind is Kind.NOISE:
-        here = float(origin(target))
-        pair, here, there = pair_of_answers(target, here, here + GOLDEN * target.sensitivity)
+        base = float(origin(target))
+        pair, base, moved = pair_of_answers(target, base, base + GOLDEN * target.sensitivity)
     elif target.relation is Relation.ADD_REMOVE:
         return
     else:
-        here, far = ends(target)
-        there = here + GOLDEN * (far - here)
-        pair = NeighbouringPair.records(np.array([here]), np.array([there]), Relation.SUBSTITUTE)
-    if here == there:
+        base, far = ends(target)
+        moved = base + GOLDEN * (far - base)
+        pair = NeighbouringPair.records(np.array([base]), np.array([moved]), Relation.SUBSTITUTE)
+    if base == moved:
         return
     try:
         probed = [as_floats(answered(probe, side, GRID_PROBED)) for side in (pair.first, pair.second)]
     except TargetError:
         return
-    step = common_step(probed[0] - here)
-    if step is None or _is_multiple(probed[1] - here, step).any() or not _is_multiple(probed[1] - there, step).all():
+    step = common_step(probed[0] - base)
+    if step is None or _is_multiple(probed[1] - base, step).any() or not _is_multiple(probed[1] - moved, step).all():
         return
 
     def contains(outputs: Outputs) -> NDArray[np.bool_]:
         values = as_floats(outputs)
-        return np.asarray(_is_multiple(values - here, step) & ~_is_multiple(values - there, step))
+        return np.asarray(_is_multiple(values - base, step) & ~_is_multiple(values - moved, step))
 
-    words = f"y is a whole number of steps of {step!r} from {here!r} and not from {there!r}"
+    words = f"y is a whole number of steps of {step!r} from {base!r} and not from {moved!r}"
     source = f'''import math
 
 STEP = {step!r}
@@ -279,7 +279,7 @@ def is_multiple(difference):
 
 def event(output):
     """E: {words}."""
-    return is_multiple(float(output) - {here!r}) and not is_multiple(float(output) - {there!r})
+    return is_multiple(float(output) - {base!r}) and not is_multiple(float(output) - {moved!r})
 '''
     yield Scenario(pair, (Event(words, contains, source),))
 

@@ -124,14 +124,14 @@ def merged(first: Released, second: Released) -> Released:
     The format is the wider one: a sum has it, if the answer 0 leaves noise of a narrower format as it is. Numbers were
     rounded to a grid if all of them were; the finer one then.
     """
-    form = max(first.form, second.form, key=lambda one: one.significand_bits)
+    form = max(first.form, second.form, key=lambda candidate: candidate.significand_bits)
     if first.places is not None and second.places is not None:
         return Released(form, places=max(first.places, second.places))
     if first.digits is not None and second.digits is not None:
         return Released(form, digits=max(first.digits, second.digits))
     if first.power is not None and first.power == second.power:
         return Released(form, power=first.power)
-    written = [one.digits for one in (first, second) if one.digits is not None]
+    written = [released.digits for released in (first, second) if released.digits is not None]
     if written and None not in (first.places or first.digits, second.places or second.digits):
         return Released(form, digits=written[0])
     return Released(form)
@@ -167,7 +167,7 @@ def _decimal(values: Doubles, form: Format) -> Released | None:
     """Decimal places, decimal digits, or narrower floats written in decimal."""
     texts = [Decimal(repr(value)).normalize().as_tuple() for value in values.tolist()]
     ends = np.array([float(text.exponent) for text in texts])
-    for narrow in (one for one in (BINARY16, BINARY32) if one.significand_bits < form.significand_bits):
+    for narrow in (standard for standard in (BINARY16, BINARY32) if standard.significand_bits < form.significand_bits):
         moved = np.abs(values - narrow.rounded(values).astype(np.float64))
         if (moved <= 0.5 * 10.0**ends * ROUNDED_TWICE).all() and _evidence(2 * half_ulp(values, narrow), 10.0**ends):
             return Released(narrow)
@@ -179,7 +179,7 @@ def _decimal(values: Doubles, form: Format) -> Released | None:
         (Released(form, places=places), np.full(values.shape, 10.0**-places)),
         (Released(form, digits=digits), 10.0 ** (_decimal_exponents(values) - digits + 1)),
     )
-    grid, step = max(grids, key=lambda one: float(_coarser_by(one[1], last_places).sum()))
+    grid, step = max(grids, key=lambda pair: float(_coarser_by(pair[1], last_places).sum()))
     return grid if _evidence(step, last_places) else None
 
 

@@ -133,8 +133,8 @@ def _pairs(target: Target) -> Iterator[NeighbouringPair]:
             case _:
                 near, far = ends(target)
                 records, relation = on_path(near, far, RECORDS, 1), target.relation or Relation.SUBSTITUTE
-                other = records[1:] if relation is Relation.ADD_REMOVE else on_path(near, far, RECORDS, 0)
-                yield target.adapted(NeighbouringPair.records(records, other, relation))
+                neighbour = records[1:] if relation is Relation.ADD_REMOVE else on_path(near, far, RECORDS, 0)
+                yield target.adapted(NeighbouringPair.records(records, neighbour, relation))
 
 
 def _step(target: Target, step: int, outcome: int = 0) -> NeighbouringPair:
@@ -149,9 +149,9 @@ def _step(target: Target, step: int, outcome: int = 0) -> NeighbouringPair:
 def _flipped(target: Target, probe: Probe) -> NeighbouringPair | None:
     """The step at which calls begin to select another outcome."""
     winner = int(probe(_step(target, 0).first, 1)[0])
-    other = (winner + 1) % OUTCOMES
-    step = first(lambda step: int(probe(_step(target, step, other).first, 1)[0]) == other, most=MOST_STEPS)
-    return None if step is None else _step(target, step - 1, other)
+    rival = (winner + 1) % OUTCOMES
+    step = first(lambda step: int(probe(_step(target, step, rival).first, 1)[0]) == rival, most=MOST_STEPS)
+    return None if step is None else _step(target, step - 1, rival)
 
 
 def _drawn(pair: NeighbouringPair, draw: Callable[[Any], Outputs]) -> Sides:

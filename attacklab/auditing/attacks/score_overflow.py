@@ -106,8 +106,8 @@ def _rounded_exponents(target: Target, probe: Probe) -> Iterator[NeighbouringPai
 
         def both(ahead: int, base: int = base) -> NeighbouringPair:
             lower = (base + ahead - 1) * step
-            one, other = np.array([base * step, lower]), np.array([base * step, lower + step])
-            return NeighbouringPair.utilities(one, other, sensitivity=target.sensitivity)
+            before, after = np.array([base * step, lower]), np.array([base * step, lower + step])
+            return NeighbouringPair.utilities(before, after, sensitivity=target.sensitivity)
 
         def is_lost(ahead: int, both: Callable[[int], NeighbouringPair] = both) -> bool:
             outputs = probed(probe, both(ahead).second)

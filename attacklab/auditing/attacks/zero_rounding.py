@@ -63,10 +63,10 @@ class ZeroRounding(OfKinds, kinds={Kind.SELECTION}):
                     yield scenario
 
     def _astride(self, target: Target, depth: float, gap: float, outcomes: int) -> Scenario:
-        one = np.full(outcomes, -depth - gap)
-        one[0] = -depth
-        other = one[::-1] if outcomes == 2 else np.full(outcomes, -depth)
-        pair = NeighbouringPair.utilities(one, other, sensitivity=target.sensitivity)
+        utilities = np.full(outcomes, -depth - gap)
+        utilities[0] = -depth
+        neighbour = utilities[::-1] if outcomes == 2 else np.full(outcomes, -depth)
+        pair = NeighbouringPair.utilities(utilities, neighbour, sensitivity=target.sensitivity)
         return Scenario(target.adapted(pair), (OUTCOME_0,))
 
     def _boundary(self, target: Target, probe: Probe, gap: float) -> int:

@@ -91,10 +91,10 @@ def promised_evidence(
         An array of the shape of `first` with an axis more, for the claims; each number is the largest over the event
         and its complement and both directions.
     """
-    here, there = np.asarray(first), np.asarray(second)
+    first_hits, second_hits = np.asarray(first), np.asarray(second)
     # As `claims.directions`: the larger probability belongs to the hits of the first row, the smaller to the second.
-    larger = np.stack([here, trials - here, there, trials - there])[..., np.newaxis]
-    smaller = np.stack([there, trials - there, here, trials - here])[..., np.newaxis]
+    larger = np.stack([first_hits, trials - first_hits, second_hits, trials - second_hits])[..., np.newaxis]
+    smaller = np.stack([second_hits, trials - second_hits, first_hits, trials - first_hits])[..., np.newaxis]
     q = scipy.special.betaincinv(smaller + 0.5, trials - smaller + 0.5, QUANTILES)
     p = np.broadcast_to(larger / trials, q.shape)
     outcomes = np.stack([p * q, p * (1 - q), q * (1 - p), (1 - p) * (1 - q)], axis=-1).reshape(-1, 4)

@@ -87,7 +87,7 @@ def assess(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
 
 def largest_excess(claims: Sequence[PrivacyClaim], counts: Sequence[Counts], alpha: float) -> float:
     """The largest `excess_lower` of some events of one sample over several claims, as `assess` gives it for each."""
-    hits = np.array([[one.first, one.second] for one in counts])
+    hits = np.array([[count.first, count.second] for count in counts])
     lower, upper = (ends.tolist() for ends in clopper_pearson(hits, counts[0].trials, alpha / 2))
     cases = {
         case

@@ -65,14 +65,14 @@ def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float
     Returns:
         The advantage, within 1 %; None if no event with that base rate can be detected in so few trials.
     """
-    missed, found = 0.0, 1.0 - base_rate
-    if not detects(claim, base_rate + found, base_rate, trials, alpha):
+    missed, caught = 0.0, 1.0 - base_rate
+    if not detects(claim, base_rate + caught, base_rate, trials, alpha):
         return None
-    while found - missed > 0.01 * found:
-        middle = (missed + found) / 2
+    while caught - missed > 0.01 * caught:
+        middle = (missed + caught) / 2
         detected = detects(claim, base_rate + middle, base_rate, trials, alpha)
-        missed, found = (missed, middle) if detected else (middle, found)
-    return found
+        missed, caught = (missed, middle) if detected else (middle, caught)
+    return caught
 
 
 def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int | None:
@@ -82,7 +82,7 @@ def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int 
         The number, within 1 %; None if p and q keep the claim, or break it by so little that it takes too many trials.
     """
     p, q = max(p, q), min(p, q)
-    if max(claim.excess(here, there) for here, there in directions((p, p), (q, q))) <= 0:
+    if max(claim.excess(larger, smaller) for larger, smaller in directions((p, p), (q, q))) <= 0:
         return None
     return first(lambda trials: detects(claim, p, q, trials, alpha), most=MOST_TRIALS, precision=0.01)
 

@@ -44,15 +44,15 @@ def refuted_reason(judged: PrivacyClaim, counts: Counts, alpha: float, *, fails:
         alpha: at which it was judged.
         fails: whether the event is that the target fails.
     """
-    told = f"{counted(counts, fails=fails)}: odds of {odds_text(evidence(judged, counts))} to 1 against the claim"
-    return "; ".join([told, *_bounded(judged, counts, alpha)])
+    summary = f"{counted(counts, fails=fails)}: odds of {odds_text(evidence(judged, counts))} to 1 against the claim"
+    return "; ".join([summary, *_bounded(judged, counts, alpha)])
 
 
 def counted(counts: Counts, *, fails: bool) -> str:
     """How often an event happened on either side."""
-    said = "the target failed" if fails else "E happened"
-    there = f"in {counts.second:,} on the second"
-    return f"{said} in {counts.first:,} of {counts.trials:,} trials on the first input and {there}"
+    event = "the target failed" if fails else "E happened"
+    second = f"in {counts.second:,} on the second"
+    return f"{event} in {counts.first:,} of {counts.trials:,} trials on the first input and {second}"
 
 
 def odds_text(log_odds: float) -> str:
@@ -74,7 +74,7 @@ def above_text(bound: float, claimed: float) -> str:
 def _bounded(judged: PrivacyClaim, counts: Counts, alpha: float) -> Iterator[str]:
     """The bounds that exceed the claim at the highest confidence, and what they show; nothing if none does."""
     levels = [(alpha / 2, confidence_text(alpha))]  # the other half of α is that of the evidence
-    levels += [(1 - one, f"(confidence {100 * one:g} %)") for one in CONFIDENCES if 1 - one > alpha]
+    levels += [(1 - share, f"(confidence {100 * share:g} %)") for share in CONFIDENCES if 1 - share > alpha]
     for level, confidence in levels:
         first, second = (confidence_sequence(hits, counts.trials, level / 2) for hits in (counts.first, counts.second))
         cases = zip(directions(first, second), SIDES, strict=True)

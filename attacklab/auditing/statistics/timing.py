@@ -52,23 +52,23 @@ def timing_test(first: ArrayLike, second: ArrayLike) -> TimingTest:
     Raises:
         ValueError: a class has fewer than 30 times.
     """
-    one, other = (np.asarray(times, dtype=np.float64) for times in (first, second))
-    if min(one.size, other.size) < FEWEST:
-        raise ValueError(f"each class needs at least {FEWEST} times, not {one.size} and {other.size}")
-    thresholds = np.quantile(np.concatenate([one, other]), (*CROPS, 1.0))
+    left, right = (np.asarray(times, dtype=np.float64) for times in (first, second))
+    if min(left.size, right.size) < FEWEST:
+        raise ValueError(f"each class needs at least {FEWEST} times, not {left.size} and {right.size}")
+    thresholds = np.quantile(np.concatenate([left, right]), (*CROPS, 1.0))
     tests = []
     for crop, threshold in zip((*CROPS, 1.0), thresholds, strict=True):
-        kept, others = one[one <= threshold], other[other <= threshold]
+        kept, others = left[left <= threshold], right[right <= threshold]
         if min(kept.size, others.size) >= FEWEST:
             tests.append(TimingTest(*_welch(kept, others, crop)))
     best = min(tests, key=lambda test: (test.p_value, -abs(test.t)))
     return TimingTest(best.t, best.crop, min(1.0, len(tests) * best.p_value))
 
 
-def _welch(one: np.ndarray, other: np.ndarray, crop: float) -> tuple[float, float, float]:
+def _welch(first: np.ndarray, second: np.ndarray, crop: float) -> tuple[float, float, float]:
     """t, the crop and the p-value of one test; constant times differ with certainty or not at all."""
-    if one.var() == 0 and other.var() == 0:
-        differs = bool(one[0] != other[0])
-        return float(np.sign(one[0] - other[0])) * (np.inf if differs else 0.0), crop, 0.0 if differs else 1.0
-    found = scipy.stats.ttest_ind(one, other, equal_var=False)
-    return float(found.statistic), crop, float(found.pvalue)
+    if first.var() == 0 and second.var() == 0:
+        differs = bool(first[0] != second[0])
+        return float(np.sign(first[0] - second[0])) * (np.inf if differs else 0.0), crop, 0.0 if differs else 1.0
+    test = scipy.stats.ttest_ind(first, second, equal_var=False)
+    return float(test.statistic), crop, float(test.pvalue)

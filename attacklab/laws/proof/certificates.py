@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import subprocess
 import sys
@@ -120,13 +121,13 @@ def prove_every_pair(
     except UsageError:
         raise
     except OutOfTime:
-        told = f"{seconds:.3g} s were not enough to make the certificate; allow more by --seconds"
-        return _not_written(target, Answer(verdict=Verdict.INCONCLUSIVE, reason=told), began, spec)
+        reason = f"{seconds:.3g} s were not enough to make the certificate; allow more by --seconds"
+        return _not_written(target, Answer(verdict=Verdict.INCONCLUSIVE, reason=reason), began, spec)
     except BaseException as error:  # whatever makes the certificate raises
         if passes_through(error):
             raise
-        told = f"making the certificate raised {in_one_line(error)}; mend what makes it"
-        return _not_written(target, Answer(verdict=Verdict.ERROR, reason=told), began, spec)
+        reason = f"making the certificate raised {in_one_line(error)}; mend what makes it"
+        return _not_written(target, Answer(verdict=Verdict.ERROR, reason=reason), began, spec)
     say("the checker, in a process of its own")
     answer = run_checker(path, checker, seconds=deadline.left)
     return finding_of(target, certificate["relation"], path, answer, time.perf_counter() - began, spec)
@@ -180,11 +181,11 @@ def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> A
             checked=accepted["checked"],
         )
     if done.returncode == 1 and refused:
-        told = f"the checker refused the certificate: {refused['reason']}; mend the mechanism or its claim"
-        return Answer(verdict=Verdict.INCONCLUSIVE, reason=told)
-    said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()] or ["it said nothing"]
-    told = f"the checker ended with status {done.returncode}: {said[-1]}; run {checker} on {path}"
-    return Answer(verdict=Verdict.ERROR, reason=told)
+        reason = f"the checker refused the certificate: {refused['reason']}; mend the mechanism or its claim"
+        return Answer(verdict=Verdict.INCONCLUSIVE, reason=reason)
+    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()] or ["it said nothing"]
+    reason = f"the checker ended with status {done.returncode}: {lines[-1]}; run {checker} on {path}"
+    return Answer(verdict=Verdict.ERROR, reason=reason)
 
 
 def finding_of(
@@ -242,16 +243,16 @@ def require_same_claim(target: Target, certificate: Any) -> None:
             f"the certificate of {target.name} is {described(certificate)} without a claim and a relation; "
             "return what mechanisms.core.certificate writes"
         )
-    told = ""
+    difference = ""
     if not implies(certificate["claim"], target.claim):
-        told = f"claims {json.dumps(certificate['claim'], default=str)}, and the target {target.claim}"
+        difference = f"claims {json.dumps(certificate['claim'], default=str)}, and the target {target.claim}"
     elif not _covers_neighbours(target, certificate["relation"]):
         wanted = NEIGHBOURS.get(target.kind) or " or ".join(sorted(_relations(target)))
-        told = f"is about {certificate['relation']}, and the neighbours of the target are {wanted}"
+        difference = f"is about {certificate['relation']}, and the neighbours of the target are {wanted}"
     elif not _moves_as_far(target, certificate):
-        told = f"is about inputs that move less than the target's, whose sensitivity is {_sensitivity(target)}"
-    if told:
-        raise UsageError(f"the certificate of {target.name} {told}; certify what the target claims")
+        difference = f"is about inputs that move less than the target's, whose sensitivity is {_sensitivity(target)}"
+    if difference:
+        raise UsageError(f"the certificate of {target.name} {difference}; certify what the target claims")
 
 
 def implies(stated: Any, claim: Claim) -> bool:
@@ -267,33 +268,40 @@ def implies(stated: Any, claim: Claim) -> bool:
 
 
 def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
-    def number(name: str) -> Fraction:
-        return _rational(stated[name])
-
-    kind: str = stated["is"]
     if isinstance(claim, PrivacyClaim | Profile):
         wanted = claim.pairs if isinstance(claim, Profile) else ((claim.epsilon, claim.delta),)
         points = [
             (_rational(point["epsilon"]), _rational(point["delta"]))
-            for point in (stated["points"] if kind == "ProfileDP" else [stated])
+            for point in (stated["points"] if stated["is"] == "ProfileDP" else [stated])
             if point["is"] == "ApproximateDP"
         ]
         return all(any(e <= Fraction(epsilon) and d <= Fraction(delta) for e, d in points) for epsilon, delta in wanted)
     if isinstance(claim, GaussianDP):
-        return kind == "GaussianDP" and number("mu_squared") <= Fraction(claim.mu) ** 2
-    is_pure = kind == "ApproximateDP" and number("delta") == 0
-    rho = number("epsilon") ** 2 / 2 if is_pure else number("rho") if kind == "ZeroConcentratedDP" else None
+        return stated["is"] == "GaussianDP" and _rational(stated["mu_squared"]) <= Fraction(claim.mu) ** 2
     if isinstance(claim, ZeroConcentrated):
-        return rho is not None and rho <= Fraction(claim.rho)
-    if not isinstance(claim, Renyi):
-        return False
-    most = number("epsilon") if is_pure or kind == "RenyiDP" else None
-    order = number("alpha") if kind == "RenyiDP" else None
-    return all(
-        (rho is not None and Fraction(alpha) * rho <= Fraction(bound))
-        or (most is not None and most <= Fraction(bound) and (order is None or Fraction(alpha) <= order))
+        return _rho(stated) <= Fraction(claim.rho)
+    return isinstance(claim, Renyi) and all(
+        _divergence(stated, Fraction(alpha)) <= Fraction(bound)
         for alpha, bound in zip(claim.orders, claim.epsilons, strict=True)
     )
+
+
+def _pure_epsilon(stated: Mapping[str, Any]) -> Fraction | float:
+    """The ε of a stated claim with δ = 0; infinite if it is none."""
+    is_pure = stated["is"] == "ApproximateDP" and _rational(stated["delta"]) == 0
+    return _rational(stated["epsilon"]) if is_pure else math.inf
+
+
+def _rho(stated: Mapping[str, Any]) -> Fraction | float:
+    """The ρ for which a stated claim implies zCDP; infinite if it implies none."""
+    return _rational(stated["rho"]) if stated["is"] == "ZeroConcentratedDP" else _pure_epsilon(stated) ** 2 / 2
+
+
+def _divergence(stated: Mapping[str, Any], alpha: Fraction) -> Fraction | float:
+    """The bound on the Rényi divergence of an order that a stated claim implies; infinite if it implies none."""
+    if stated["is"] == "RenyiDP":
+        return _rational(stated["epsilon"]) if alpha <= _rational(stated["alpha"]) else math.inf
+    return min(_pure_epsilon(stated), alpha * _rho(stated))
 
 
 def _rational(value: Any) -> Fraction:
@@ -325,10 +333,10 @@ def _sensitivity(target: Target) -> float | None:
 
 def _moves_as_far(target: Target, certificate: Mapping[str, Any]) -> bool:
     """Whether each query of a term bounds moves that are no less than the target's; one that names none counts by 1."""
-    sensitivity, found = _sensitivity(target), list(_fields(certificate.get("term")))
-    if target.kind is Kind.SELECTION and any(value is True for name, value in found if name == "monotone"):
+    sensitivity, fields = _sensitivity(target), list(_fields(certificate.get("term")))
+    if target.kind is Kind.SELECTION and any(value is True for name, value in fields if name == "monotone"):
         return False  # its utilities move in one direction only
-    stated = [_rational(value) for name, value in found if name == "sensitivity"] or [Fraction(1)]
+    stated = [_rational(value) for name, value in fields if name == "sensitivity"] or [Fraction(1)]
     return sensitivity is None or min(stated) >= Fraction(sensitivity)
 
 

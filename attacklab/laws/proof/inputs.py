@@ -93,9 +93,9 @@ def prove_inputs(
     try:
         fields = search.watch.deadline.run(search.decided)
     except OutOfTime as late:
-        what = late.stuck or f"allow more time or give fewer inputs; {otherwise(target)}"
-        told = f"{seconds:.3g} s were not enough (reached: {search.watch.line}); {what}"
-        fields = {"verdict": Verdict.INCONCLUSIVE, "reason": told}
+        advice = late.stuck or f"allow more time or give fewer inputs; {otherwise(target)}"
+        reason = f"{seconds:.3g} s were not enough (reached: {search.watch.line}); {advice}"
+        fields = {"verdict": Verdict.INCONCLUSIVE, "reason": reason}
     except TargetError as error:
         fields = {"verdict": Verdict.ERROR, "reason": str(error)}
     scope = Scope(Reach.INPUTS, inputs=len(listed), pairs=len(pairs))
@@ -115,8 +115,8 @@ class _Search:
 
     def decided(self) -> dict[str, Any]:
         """The fields of the finding that the laws decide."""
-        found = [self._law(number) for number in range(len(self.inputs))]
-        self.laws = [law.map(with_python_numbers) for law in found] if self.target.numpy_as_python else found
+        enumerated = [self._law(number) for number in range(len(self.inputs))]
+        self.laws = [law.map(with_python_numbers) for law in enumerated] if self.target.numpy_as_python else enumerated
         worst, counts = self._worst()
         first, second, relation = worst.places
         laws = self.laws[first], self.laws[second]
@@ -124,7 +124,7 @@ class _Search:
         of_all = f"the worst of {len(self.pairs):,} pairs: " if len(self.pairs) > 1 else ""
         reason = f"{of_all}{reason_of(worst.ruling, *laws)}"
         if verdict is not Verdict.INCONCLUSIVE and not isinstance(self.target.sampler, HasLaw):
-            reason += f"; {self._confirmed(found):,} plain runs agree"
+            reason += f"; {self._confirmed(enumerated):,} plain runs agree"
         if verdict is Verdict.PROVED_WITH_SLACK:
             reason += "; the claim holds with 2^−58 added to δ"
         elif verdict is Verdict.VIOLATED:
@@ -161,12 +161,12 @@ class _Search:
     def _confirmed(self, laws: list[Law]) -> int:
         """Compare each law with plain runs in another process; return how many there were."""
         runs = max(sampling_check.RUNS // len(laws), min(sampling_check.RUNS, FEWEST_RUNS))
-        made = 0
+        total = 0
         for number, (input_, law) in enumerate(zip(self.inputs, laws, strict=True)):
             self.watch.begin(f"plain runs of input {number + 1} of {len(laws)}, in another process")
             seconds = min(sampling_check.SECONDS, self.watch.deadline.left / 2 / (len(laws) - number))
-            made += require_agreement(law, sampler_of(self.target), input_, runs=runs, seconds=seconds)
-        return made
+            total += require_agreement(law, sampler_of(self.target), input_, runs=runs, seconds=seconds)
+        return total
 
 
 @dataclass(frozen=True)
@@ -236,26 +236,26 @@ def _utilities(target: Target, inputs: Sequence[Any]) -> Iterator[tuple[int, int
         for row in range(len(places)):
             apart = np.abs(rough[row + 1 :] - rough[row]).max(axis=1)
             # Doubles that are this near to the exact differences only choose what to compare exactly.
-            for other in (row + 1 + np.flatnonzero(apart <= target.sensitivity * (1 + 2.0**-20))).tolist():
-                moved = max(abs(a - b) for a, b in zip(exact[row], exact[other], strict=True))
+            for later in (row + 1 + np.flatnonzero(apart <= target.sensitivity * (1 + 2.0**-20))).tolist():
+                moved = max(abs(a - b) for a, b in zip(exact[row], exact[later], strict=True))
                 if moved <= Fraction(target.sensitivity):
-                    yield places[row], places[other]
+                    yield places[row], places[later]
 
 
 def _tried(target: Target, inputs: Sequence[Any]) -> Iterator[Places]:
     """Pairs of graphs or of vectors of query answers, each tried."""
     relations = (target.relation,) if target.relation else target.domain.shape.relations  # type: ignore[union-attr]
-    for one, other in itertools.combinations(range(len(inputs)), 2):
+    for first, second in itertools.combinations(range(len(inputs)), 2):
         for relation in relations or (None,):
             try:
                 if relation is None:
-                    pair = NeighbouringPair(inputs[one], inputs[other], None)
+                    pair = NeighbouringPair(inputs[first], inputs[second], None)
                 else:
-                    pair = NeighbouringPair.graphs(inputs[one], inputs[other], relation)
+                    pair = NeighbouringPair.graphs(inputs[first], inputs[second], relation)
             except UsageError:
                 continue
             if target.covers(pair):
-                yield one, other, relation
+                yield first, second, relation
 
 
 def _one_deleted(inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
@@ -263,7 +263,7 @@ def _one_deleted(inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
     places = {key: place for place, key in enumerate(keys)}
     for longer, key in enumerate(keys):
         shorter = {places.get(key[:gone] + key[gone + 1 :]) for gone in range(len(key))}
-        yield from ((place, longer) for place in sorted(found for found in shorter if found is not None))
+        yield from ((place, longer) for place in sorted(place for place in shorter if place is not None))
 
 
 def _one_replaced(inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
@@ -273,9 +273,9 @@ def _one_replaced(inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
         for replaced in range(len(key)):
             rest[replaced, key[:replaced], key[replaced + 1 :]].append(place)
     for places in rest.values():
-        for one, other in itertools.combinations(places, 2):
-            if keys[one] != keys[other]:
-                yield one, other
+        for first, second in itertools.combinations(places, 2):
+            if keys[first] != keys[second]:
+                yield first, second
 
 
 def _key(record: Any) -> Any:
@@ -293,34 +293,34 @@ def _listed(target: Target, inputs: Sequence[Any]) -> list[Any]:
     """
     if isinstance(inputs, str) or not hasattr(inputs, "__iter__"):
         raise UsageTypeError(f"inputs must be a list of inputs, not {inputs!r}")
-    found: dict[Any, Any] = {}
-    for given in inputs:
-        input_ = _input(target, given)
+    distinct: dict[Any, Any] = {}
+    for value in inputs:
+        input_ = _input(target, value)
         if not target.takes(input_):
-            raise UsageError(f"input {given!r} lies outside the domain of {target.name}; leave it out")
+            raise UsageError(f"input {value!r} lies outside the domain of {target.name}; leave it out")
         key = repr(input_.tolist() if isinstance(input_, np.ndarray) else input_)
-        found.setdefault(key, input_)
-    return list(found.values())
+        distinct.setdefault(key, input_)
+    return list(distinct.values())
 
 
-def _input(target: Target, given: Any) -> Any:
+def _input(target: Target, value: Any) -> Any:
     """An input in the form of its kind: doubles, unless the domain holds integers only."""
     try:
-        array = np.asarray(given)
+        array = np.asarray(value)
     except ValueError:
-        raise UsageError(f"input {given!r} is ragged; give a number, or a list of numbers or strings") from None
+        raise UsageError(f"input {value!r} is ragged; give a number, or a list of numbers or strings") from None
     if target.kind is Kind.DATASET:
-        return target.cast(array if isinstance(given, list | tuple) else given)
+        return target.cast(array if isinstance(value, list | tuple) else value)
     shape = 0 if target.kind is Kind.NOISE else 1
     is_number = array.dtype.kind in "iuf" or not array.size
     if array.ndim != shape or not is_number or (target.kind is Kind.SELECTION and not array.size):
-        what = "a number" if target.kind is Kind.NOISE else "a list of numbers"
-        raise UsageError(f"an input of a {target.kind} target must be {what}, not {given!r}")
+        wanted = "a number" if target.kind is Kind.NOISE else "a list of numbers"
+        raise UsageError(f"an input of a {target.kind} target must be {wanted}, not {value!r}")
     if not np.isfinite(array).all() and target.kind in (Kind.NOISE, Kind.SELECTION):
-        raise UsageError(f"input {given!r} is not finite, so no sensitivity bounds it; leave it out")
+        raise UsageError(f"input {value!r} is not finite, so no sensitivity bounds it; leave it out")
     doubles = array.astype(np.float64)
     if array.dtype.kind in "iu" and doubles.tolist() != array.tolist():
-        raise UsageError(f"input {given!r} is not a double; give smaller integers, or --domain integers")
+        raise UsageError(f"input {value!r} is not a double; give smaller integers, or --domain integers")
     if target.domain is not None and target.domain.integers:
         return target.cast(array if array.ndim else array.item())
     return doubles if doubles.ndim else doubles.item()

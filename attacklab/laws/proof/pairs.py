@@ -156,11 +156,11 @@ def prove_pair(
     try:
         decided = deadline.run(partial(_decided, target, pair, limits, watch))
     except OutOfTime as late:
-        what = late.stuck or f"allow more time; {otherwise(target)}"
+        advice = late.stuck or f"allow more time; {otherwise(target)}"
         if late.stuck and isinstance(target.sampler, HasLaw):
-            what = "the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
-        told = f"{seconds:.3g} s were not enough (reached: {watch.line}); {what}"
-        decided = {"verdict": Verdict.INCONCLUSIVE, "reason": told}
+            advice = "the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
+        reason = f"{seconds:.3g} s were not enough (reached: {watch.line}); {advice}"
+        decided = {"verdict": Verdict.INCONCLUSIVE, "reason": reason}
     finding = _finding(target, pair, spec, **decided)
     return replace(finding, seconds=time.perf_counter() - started)
 
@@ -199,10 +199,10 @@ def prove_all(
         share = deadline.left / (len(chosen) - number)
         shown = progress and partial(_numbered, progress, number, len(chosen))
         try:
-            found = prove_pair(target, pair, limits=limits, seconds=share, progress=shown, spec=spec)
+            finding = prove_pair(target, pair, limits=limits, seconds=share, progress=shown, spec=spec)
         except TargetError as error:
-            found = _finding(target, pair, spec, verdict=Verdict.ERROR, reason=str(error))
-        findings.append(found)
+            finding = _finding(target, pair, spec, verdict=Verdict.ERROR, reason=str(error))
+        findings.append(finding)
     return findings
 
 
@@ -280,12 +280,12 @@ def figures_of(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[
     }
 
 
-def _sought(which: str, target: Target, input_: Any, limits: Limits, watch: Watch) -> Law:
+def _sought(side: str, target: Target, input_: Any, limits: Limits, watch: Watch) -> Law:
     """The law of one input; a failure of the sampler says on which."""
     try:
-        return law_of(target, input_, limits, watch.begin(f"the law of the {which} input"))
+        return law_of(target, input_, limits, watch.begin(f"the law of the {side} input"))
     except SamplerFailed as error:
-        raise SamplerFailed(f"on the {which} input, {error}") from error.__cause__
+        raise SamplerFailed(f"on the {side} input, {error}") from error.__cause__
 
 
 def _too_open(first: Law) -> str:
@@ -297,12 +297,12 @@ def _too_open(first: Law) -> str:
 
 def _confirmed(target: Target, pair: NeighbouringPair, laws: tuple[Law, Law], watch: Watch) -> str:
     """Compare both laws with plain runs in another process; say how many runs there were."""
-    sampler, made = sampler_of(target), []
-    for which, input_, law in zip(("first", "second"), (pair.first, pair.second), laws, strict=True):
-        watch.begin(f"plain runs of the {which} input, in another process")
+    sampler, counts = sampler_of(target), []
+    for side, input_, law in zip(("first", "second"), (pair.first, pair.second), laws, strict=True):
+        watch.begin(f"plain runs of the {side} input, in another process")
         seconds = min(sampling_check.SECONDS, watch.deadline.left / 4)
-        made.append(require_agreement(law, sampler, input_, seconds=seconds))
-    return f"{made[0]:,} and {made[1]:,} plain runs agree"
+        counts.append(require_agreement(law, sampler, input_, seconds=seconds))
+    return f"{counts[0]:,} and {counts[1]:,} plain runs agree"
 
 
 def _finding(target: Target, pair: NeighbouringPair, spec: str | None, **rest: Any) -> Finding:
@@ -352,10 +352,10 @@ def _require_provable(target: Target, pair: NeighbouringPair) -> None:
     sampler_of(target)
     if not target.covers(pair):
         if target.relation is not None and pair.relation not in (None, target.relation):
-            told = f"its claim is for {target.relation} neighbours, and the pair is one by {pair.relation}"
+            reason = f"its claim is for {target.relation} neighbours, and the pair is one by {pair.relation}"
         else:
-            told = "the pair lies outside its domain"
-        raise UsageError(f"{target.name} claims nothing of this pair: {told}; give another pair")
+            reason = "the pair lies outside its domain"
+        raise UsageError(f"{target.name} claims nothing of this pair: {reason}; give another pair")
     require_small_epsilons(target.claim)
 
 
@@ -431,13 +431,13 @@ def _needed(need: Need) -> str:
 
 def _point_needed(certificate: Certificate, *, is_closed: bool) -> str:
     least, most = certificate.epsilon_bounds
-    there = f" at δ = {certificate.delta:g}" if certificate.delta else ""
+    at_delta = f" at δ = {certificate.delta:g}" if certificate.delta else ""
     delta = upper_text(float_above(certificate.delta_bounds.upper))
     if is_closed:
-        said = "no finite ε" if math.isinf(most) else f"ε = {most:.12g}"
-        return f"they need {said}{there}, and δ({certificate.epsilon:g}) = {delta}"
+        needed = "no finite ε" if math.isinf(most) else f"ε = {most:.12g}"
+        return f"they need {needed}{at_delta}, and δ({certificate.epsilon:g}) = {delta}"
     return (
-        f"outcomes known on both sides need ε ≥ {lower_text(least, 12)}{there}, "
+        f"outcomes known on both sides need ε ≥ {lower_text(least, 12)}{at_delta}, "
         f"and δ({certificate.epsilon:g}) ≤ {delta}"
     )
 

@@ -167,9 +167,9 @@ def tangent(claim: Bounds, alpha: float, p: float, q: float, *, reverse: bool) -
         q: near the boundary.
         reverse: whether it is D_α(Q‖P) that is bounded.
     """
-    here, there = (Interval.of(number) for number in ((q, p) if reverse else (p, q)))
+    numerator, denominator = (Interval.of(number) for number in ((q, p) if reverse else (p, q)))
     order, less = Interval.of(alpha), Interval.of(alpha) - 1
-    r, s = here / there, (1 - here) / (1 - there)
+    r, s = numerator / denominator, (1 - numerator) / (1 - denominator)
     gained = order * (r.power(less) - s.power(less))
     lost = less * (r.power(order) - s.power(order))
     most = (less * claim.bound(alpha)).exp() - order * s.power(less) + less * s.power(order)
@@ -233,9 +233,9 @@ def _nearest(claim: Bounds, epsilon: float) -> tuple[Point, ...]:
         best = int(np.argmax(scipy.special.expit(log_odds_p) - slope * scipy.special.expit(log_odds_q)))
         ends = log_odds_q[[max(best - 3, 0), min(best + 3, len(log_odds_q) - 1)]]
         if claim.has_all_orders:
-            here, there = log_odds_p[[best]], log_odds_q[[best]]
-            forward = _zoomed(claim, forward, _excess(*forward, here, there), zoom)
-            reverse = _zoomed(claim, reverse, _excess(*reverse, there, here), zoom)
+            best_p, best_q = log_odds_p[[best]], log_odds_q[[best]]
+            forward = _zoomed(claim, forward, _excess(*forward, best_p, best_q), zoom)
+            reverse = _zoomed(claim, reverse, _excess(*reverse, best_q, best_p), zoom)
         log_odds_q = np.linspace(ends[0], ends[1], ZOOMED_POINTS)
         log_odds_p = _largest_p(forward, reverse, log_odds_q)
     best = int(np.argmax(scipy.special.expit(log_odds_p) - slope * scipy.special.expit(log_odds_q)))

@@ -47,7 +47,7 @@ class Profile(Claim):
                 pairs = [(epsilon, delta) for epsilon, delta in self.curve]
             except (TypeError, ValueError):
                 raise UsageTypeError(f"a profile is a function of ε or pairs (ε, δ), not {self.curve!r}") from None
-        kept = sorted((one.epsilon, one.delta) for one in (PrivacyClaim(*pair) for pair in pairs if pair[1] != 1))
+        kept = sorted((claim.epsilon, claim.delta) for claim in (PrivacyClaim(*pair) for pair in pairs if pair[1] != 1))
         if not kept:
             raise UsageError(f"{self.name} promises nothing: δ is 1 wherever it was asked for")
         if len({epsilon for epsilon, _ in kept}) < len(kept):
@@ -100,10 +100,10 @@ class Profile(Claim):
         changed = []
         for pair in self.pairs:
             try:
-                one = change(PrivacyClaim(*pair))
+                mapped = change(PrivacyClaim(*pair))
             except UsageError:  # nothing is promised there any more
                 continue
-            changed.append((one.epsilon, one.delta))
+            changed.append((mapped.epsilon, mapped.delta))
         if not changed:
             raise UsageError(f"{name}: nothing is promised any more, since δ is 1 or more everywhere")
         return Profile(tuple(changed), name)

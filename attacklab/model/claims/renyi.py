@@ -153,7 +153,7 @@ class Renyi(RenyiClaim):
     def composed(self, answers: int) -> Renyi:
         """(α, mε)-RDP, rounded up (Mironov 2017, proposition 1)."""
         require_count("answers", answers)
-        return Renyi(self.alpha, tuple((Interval.of(one) * answers).above() for one in self.epsilons))
+        return Renyi(self.alpha, tuple((Interval.of(epsilon) * answers).above() for epsilon in self.epsilons))
 
     def group(self, size: int) -> Renyi:
         """(α/2^c, 3^c·ε)-RDP for 2^c of at least `size` (Mironov 2017, proposition 2), for orders of at least 2^(c+1).

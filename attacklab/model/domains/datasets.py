@@ -38,42 +38,42 @@ def at_ends(values: Sequence[Any], sizes: Iterable[int], relation: Relation) -> 
     """
     for size in sizes:
         for usual in values:
-            for other in values:
+            for added in values:
                 if relation is Relation.ADD_REMOVE:
-                    yield [usual] * size + [other], [usual] * size, relation
-                elif other != usual:
-                    yield [usual] * size + [other], [usual] * (size + 1), relation
+                    yield [usual] * size + [added], [usual] * size, relation
+                elif added != usual:
+                    yield [usual] * size + [added], [usual] * (size + 1), relation
 
 
 def at_places(low: Any, high: Any, size: int, relation: Relation) -> Iterator[Datasets]:
     """The first, the middle or the last record is another, or one more, among equal, halved and alternating records."""
     for base in ([low] * size, [high] * size, _halves(low, high, size), [low, high] * (size // 2) + [low] * (size % 2)):
         for place in dict.fromkeys((0, size // 2, size - 1)):
-            other = low if base[place] == high else high
+            replacement = low if base[place] == high else high
             if relation is Relation.ADD_REMOVE:
-                for added in (other, base[place]):
+                for added in (replacement, base[place]):
                     yield [*base[:place], added, *base[place:]], list(base), relation
             else:
-                yield [*base[:place], other, *base[place + 1 :]], list(base), relation
+                yield [*base[:place], replacement, *base[place + 1 :]], list(base), relation
 
 
-def at_counts(usual: Any, rare: Any, others: int, most: int, relation: Relation) -> Iterator[Datasets]:
+def at_counts(usual: Any, rare: Any, usual_count: int, most: int, relation: Relation) -> Iterator[Datasets]:
     """One more record of a rare value than there are, among some usual ones: the counts at which thresholds lie.
 
     Args:
-        usual: the value of the others.
+        usual: the value of the usual records.
         rare: the value that is counted.
-        others: how many usual records there are.
+        usual_count: how many usual records there are.
         most: how many records there may be.
         relation: add-remove or substitute.
     """
     for count in COUNTS:
-        if others + count + 1 > most:
+        if usual_count + count + 1 > most:
             return
         if relation is Relation.ADD_REMOVE:
-            yield [usual] * others + [rare] * (count + 1), [usual] * others + [rare] * count, relation
+            yield [usual] * usual_count + [rare] * (count + 1), [usual] * usual_count + [rare] * count, relation
         else:
-            yield [usual] * others + [rare] * (count + 1), [usual] * (others + 1) + [rare] * count, relation
+            yield [usual] * usual_count + [rare] * (count + 1), [usual] * (usual_count + 1) + [rare] * count, relation
 
 
 def repeated(distinct: Sequence[Any], relation: Relation) -> Iterator[Datasets]:

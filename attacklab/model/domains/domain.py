@@ -87,12 +87,12 @@ class Domain(Numbers):
     def to_json(self) -> dict[str, Any]:
         """The domain as plain JSON values; only what differs from the defaults, its floats as hex strings."""
         data = {
-            one.name: _plain(getattr(self, one.name))
-            for one in fields(self)
-            if one.name != "shape" and getattr(self, one.name) != one.default
+            field.name: _plain(getattr(self, field.name))
+            for field in fields(self)
+            if field.name != "shape" and getattr(self, field.name) != field.default
         }
         if self.shape is not None:
-            shape = {one.name: _plain(getattr(self.shape, one.name)) for one in fields(self.shape)}
+            shape = {field.name: _plain(getattr(self.shape, field.name)) for field in fields(self.shape)}
             data["shape"] = {"form": self.shape.form, **shape}
         return data
 
@@ -112,8 +112,8 @@ class Domain(Numbers):
                 forms = {known.form: known for known in SHAPES}
                 if not isinstance(shape, Mapping) or shape.get("form") not in forms:
                     raise UsageError(f"shape of a domain must have a form out of {', '.join(forms)}, not {shape!r}")
-                made = {key: _read(key, value) for key, value in shape.items() if key != "form"}
-                values["shape"] = forms[shape["form"]](**made)
+                options = {key: _read(key, value) for key, value in shape.items() if key != "form"}
+                values["shape"] = forms[shape["form"]](**options)
             return cls(**values)
         except TypeError as error:
             if isinstance(error, UsageError):
@@ -132,7 +132,7 @@ def _pair(first: Any, second: Any, relation: Relation | None, sensitivity: float
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, float):
         return value.hex()
     return str(value) if isinstance(value, str) else value
@@ -143,7 +143,7 @@ FLOATS = ("bounds", "sensitivity")
 
 def _read(name: str, value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(_read(name, one) for one in value)
+        return tuple(_read(name, item) for item in value)
     if name in FLOATS and isinstance(value, str):
         try:
             return float.fromhex(value)

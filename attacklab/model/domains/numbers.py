@@ -72,7 +72,7 @@ class Numbers:
     def holds(self, numbers: Any) -> bool:
         """Whether a number, or every number of an array, belongs to it, by value and by type."""
         values = as_array(numbers)
-        whole = values.dtype.kind in "iu" or (values.dtype == object and all(type(one) is int for one in values.flat))
+        whole = values.dtype.kind in "iu" or (values.dtype == object and all(type(item) is int for item in values.flat))
         if not whole and values.dtype.kind != "f":
             return False
         if self.floats_only and values.dtype != np.float64:
@@ -150,14 +150,14 @@ class Numbers:
         """
         sides = [as_array(side) for side in (first, second)]
         try:
-            one, other = (side.ravel().tolist() for side in sides)
-            exact = {value: Fraction(value) for value in {*one, *other}}  # datasets repeat few values many times
+            listed = [side.ravel().tolist() for side in sides]
+            exact = {value: Fraction(value) for value in {*listed[0], *listed[1]}}  # datasets repeat few values often
         except (ValueError, OverflowError, TypeError):
             return None
         shift = self._shift(list(exact.values())) if sensitivity is not None else Fraction(0)
         whole = not self.floats_only and (self.integers or all(side.dtype.kind in "iuO" for side in sides))
         places = {value: self._moved(number + shift, whole=whole) for value, number in exact.items()}
-        moved = [[places[value] for value in side] for side in (one, other)]
+        moved = [[places[value] for value in side] for side in listed]
         if sensitivity is not None:
             moved[1] = [_brought_near(a, b, Fraction(sensitivity)) for a, b in zip(*moved, strict=True)]
         if sides[0].ndim == 0:
@@ -184,11 +184,11 @@ class Numbers:
         return math.copysign(sys.float_info.max, value) if abs(value) > sys.float_info.max else float(value)
 
 
-def _brought_near(number: Any, other: Any, sensitivity: Fraction) -> Any:
-    """The other number, or one between the two where rounding has moved it too far."""
+def _brought_near(number: Any, second: Any, sensitivity: Fraction) -> Any:
+    """The second number, or one between the two where rounding has moved it too far."""
     if isinstance(number, int):
         reach = math.floor(sensitivity)
-        return min(max(other, number - reach), number + reach)
-    while abs(Fraction(number) - Fraction(other)) > sensitivity:
-        other = math.nextafter(other, number)
-    return other
+        return min(max(second, number - reach), number + reach)
+    while abs(Fraction(number) - Fraction(second)) > sensitivity:
+        second = math.nextafter(second, number)
+    return second

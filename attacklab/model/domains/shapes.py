@@ -116,15 +116,13 @@ class Queries:
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - none
         """Each pattern up and down, from several answers: all alike, one ahead, in a row, far apart, halves."""
         step = self.sensitivity
-        for pattern in self.patterns:
-            for moves in self._moves(pattern):
-                for move in (moves, -moves):
-                    for base in self._bases():
-                        placed = numbers.nearest(base, base + step * move, step)
-                        if placed is None or np.array_equal(*placed):
-                            continue
-                        make = NeighbouringPair.integers if placed[0].dtype.kind == "i" else NeighbouringPair.utilities
-                        yield make(*placed, sensitivity=step)
+        moves = [signed for pattern in self.patterns for move in self._moves(pattern) for signed in (move, -move)]
+        for move, base in itertools.product(moves, self._bases()):
+            placed = numbers.nearest(base, base + step * move, step)
+            if placed is None or np.array_equal(*placed):
+                continue
+            make = NeighbouringPair.integers if placed[0].dtype.kind == "i" else NeighbouringPair.utilities
+            yield make(*placed, sensitivity=step)
 
     def _bases(self) -> Iterator[NDArray[np.float64]]:
         step = self.sensitivity
@@ -174,7 +172,7 @@ class _Datasets:
         self, values: Sequence[Any], distinct: Sequence[Any], relation: Relation | None
     ) -> Iterator[Datasets]:
         """Datasets one record apart, of some values (the usual one first, a rare one next) or of distinct ones."""
-        usual, rare, *others = values
+        usual, rare, *remaining = values
         least, most = self.least, self.most
         tried = (least, least + 1, least + 2, 3, 16, (least + most) // 2, most - 1)
         sizes = list(dict.fromkeys(size for size in tried if least <= size < most)) or [most - 1]
@@ -189,7 +187,7 @@ class _Datasets:
                 at_places(usual, rare, max(1, least, min(FEW, most - 1)), by),
                 at_places(usual, rare, max(1, least, middle), by),
                 repeated(distinct[:most], by),
-                *(at_ends((usual, other), (least, max(least, middle)), by) for other in others),
+                *(at_ends((usual, value), (least, max(least, middle)), by) for value in remaining),
             ]
         for sides in interleaved(*families):
             if all(least <= len(side) <= most for side in sides[:2]):
@@ -293,8 +291,8 @@ class Strings(_Datasets):
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
         """Datasets in which one string is the longest, differs in its first or its last character, or is empty."""
-        usual, other = self.alphabet[0] * self.longest, self.alphabet[1]
-        values = list(dict.fromkeys((usual, other * self.longest, usual[:-1] + other, other + usual[1:], "")))
+        usual, letter = self.alphabet[0] * self.longest, self.alphabet[1]
+        values = list(dict.fromkeys((usual, letter * self.longest, usual[:-1] + letter, letter + usual[1:], "")))
         words = itertools.islice(itertools.product(self.alphabet, repeat=self.longest), DISTINCT)
         yield from self._pairs_of_texts(values, ["".join(word) for word in words], relation)
 
@@ -328,9 +326,9 @@ class Streams:
             for count in COUNTS
             if count < self.length
         )
-        runs = ((one, other, Relation.SUBSTITUTE) for one, other in starts)
-        for one, other, by in interleaved(places, runs):
-            yield NeighbouringPair.records(numbers.vector(one), numbers.vector(other), by)
+        runs = ((first, second, Relation.SUBSTITUTE) for first, second in starts)
+        for first, second, by in interleaved(places, runs):
+            yield NeighbouringPair.records(numbers.vector(first), numbers.vector(second), by)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,9 +362,9 @@ class Graphs:
         """Each of several edges and nodes of graphs without edges, paths, rings, stars, halves and complete graphs."""
         for graph in self._graphs():
             if relation in (None, Relation.EDGE):
-                for one, other in dict.fromkeys(((0, 1), (0, len(graph) - 1), (len(graph) - 2, len(graph) - 1))):
+                for start, end in dict.fromkeys(((0, 1), (0, len(graph) - 1), (len(graph) - 2, len(graph) - 1))):
                     flipped = graph.copy()
-                    flipped[one, other] = flipped[other, one] = not graph[one, other]
+                    flipped[start, end] = flipped[end, start] = not graph[start, end]
                     yield NeighbouringPair.graphs(flipped, graph, Relation.EDGE)
             if relation in (None, Relation.NODE):
                 for node in dict.fromkeys((0, len(graph) // 2, len(graph) - 1)):
@@ -391,9 +389,9 @@ Shape: TypeAlias = Queries | Records | Categories | Strings | Streams | Graphs
 SHAPES: tuple[type[Shape], ...] = (Queries, Records, Categories, Strings, Streams, Graphs)
 
 
-def _texts(what: str, values: Any) -> tuple[str, ...]:
+def _texts(label: str, values: Any) -> tuple[str, ...]:
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
-        raise UsageTypeError(f"{what} must be a list of strings, not {values!r}")
+        raise UsageTypeError(f"{label} must be a list of strings, not {values!r}")
     return tuple(values)
 
 

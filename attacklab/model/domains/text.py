@@ -63,22 +63,22 @@ def read_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
     listed = _json(text, str(path))
     if not isinstance(listed, list) or not listed:
         raise UsageError(f"{path} must hold a list of one or more pairs")
-    return tuple(pair_of(one, f"pair {number} of {path}") for number, one in enumerate(listed))
+    return tuple(pair_of(entry, f"pair {number} of {path}") for number, entry in enumerate(listed))
 
 
-def pair_of(data: Any, what: str) -> NeighbouringPair:
+def pair_of(data: Any, label: str) -> NeighbouringPair:
     """Read a pair from JSON values, as `read_pairs` does.
 
     Args:
         data: an object with `first`, `second` and, for datasets, `relation`.
-        what: what the pair is called in messages.
+        label: what the pair is called in messages.
 
     Raises:
         UsageError: it does not hold a neighbouring pair.
     """
     if not isinstance(data, dict) or not {"first", "second"} <= set(data) <= {"first", "second", "relation"}:
-        raise UsageError(f"{what} must be an object with first, second and, for datasets, relation")
-    first, second = (_input(data[side], what) for side in ("first", "second"))
+        raise UsageError(f"{label} must be an object with first, second and, for datasets, relation")
+    first, second = (_input(data[side], label) for side in ("first", "second"))
     relation = None if data.get("relation") is None else Relation(data["relation"])
     if relation is None:
         return NeighbouringPair(first, second, None)
@@ -86,26 +86,26 @@ def pair_of(data: Any, what: str) -> NeighbouringPair:
     try:
         return make(first, second, relation)
     except UsageError as error:
-        raise UsageError(f"{what}: {error}") from error
+        raise UsageError(f"{label}: {error}") from error
 
 
-def _input(value: Any, what: str) -> Any:
+def _input(value: Any, label: str) -> Any:
     parsed = _parsed(value)
     if not isinstance(parsed, list):
         if parsed is not None:
             return parsed
         raise UsageError(
-            f"{what} has the input null; write a number, a string, an object, or a list of numbers or strings"
+            f"{label} has the input null; write a number, a string, an object, or a list of numbers or strings"
         )
     array = as_array(parsed) if parsed else np.empty(0)
     if array.dtype.kind not in "biufU":
-        raise UsageError(f"{what} has an input of mixed values or ragged lists; write numbers only, or strings only")
+        raise UsageError(f"{label} has an input of mixed values or ragged lists; write numbers only, or strings only")
     return array
 
 
 def _parsed(value: Any) -> Any:
     if isinstance(value, list):
-        return [_parsed(one) for one in value]
+        return [_parsed(item) for item in value]
     if isinstance(value, str) and value.lstrip("+-").lower().startswith(("0x", "inf", "nan")):
         try:
             return float.fromhex(value)
@@ -114,11 +114,11 @@ def _parsed(value: Any) -> Any:
     return value
 
 
-def _json(text: str, what: str) -> Any:
+def _json(text: str, label: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{what} is not JSON: {error}; write valid JSON") from None
+        raise UsageError(f"{label} is not JSON: {error}; write valid JSON") from None
 
 
 def _number(text: str, whole: str) -> float:

@@ -83,7 +83,7 @@ def direction_and_trials(finding: Finding) -> tuple[Direction, int]:
     """
     first, second, seen = _rates(finding)
     needed = {direction: _needed(finding, *_turned(direction, first, second)) for direction in DIRECTIONS}
-    direction = min(DIRECTIONS, key=lambda one: needed[one])
+    direction = min(needed, key=needed.__getitem__)
     if math.isinf(needed[direction]):
         raise UsageError(
             f"the rates that {finding.attack} saw, {first:.3g} and {second:.3g}, keep the claim in so few trials"
@@ -116,7 +116,7 @@ def bound(happened: float, trials: int, above: bool) -> float:
 def relative_entropy(p: float, q: float) -> float:
     """How far a coin of probability p is from one of probability q, in nats."""
     sides = ((p, q), (1 - p, 1 - q))
-    return sum(one * math.log(one / other) if other else math.inf for one, other in sides if one)
+    return sum(mass_p * math.log(mass_p / mass_q) if mass_q else math.inf for mass_p, mass_q in sides if mass_p)
 
 
 def _shown(finding: Finding) -> Finding:

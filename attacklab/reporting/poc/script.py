@@ -95,7 +95,7 @@ def _introduction(finding: Finding, call: Call) -> str:
             "Only one of the inputs holds NaN or an infinity, which is beyond what the claim is for: take this for a "
             "note on robustness."
         )
-    texts = (one if one.startswith(" ") else textwrap.fill(one, WIDTH) for one in paragraphs)
+    texts = (text if text.startswith(" ") else textwrap.fill(text, WIDTH) for text in paragraphs)
     body = "\n\n".join(texts).replace("\\", "\\\\").replace('"', "'")
     return f'"""{body}\n"""'
 
@@ -106,10 +106,10 @@ def _claim(finding: Finding) -> str:
     return f"EPSILON = {judged.epsilon!r}{implied}\nDELTA = {judged.delta!r}"
 
 
-def _input(name: str, value: Any, what: str) -> str:
+def _input(name: str, value: Any, label: str) -> str:
     shown = np.array2string(value, threshold=8, separator=", ") if isinstance(value, np.ndarray) else repr(value)
     text = textwrap.shorten(" ".join(shown.split()), 90, placeholder=" …")
-    return source_bundle(value, name).replace(f"{name} = ", f"# {what}: {text}\n{name} = ", 1)
+    return source_bundle(value, name).replace(f"{name} = ", f"# {label}: {text}\n{name} = ", 1)
 
 
 def _settings(finding: Finding, trials: int) -> str:
@@ -131,8 +131,8 @@ def _event(code: EventCode, direction: Direction) -> str:
     source = code.source.strip("\n")
     if not code.of_many:
         words = "; `event` must not hold of it" if direction.complement else ""
-        each = "not event(output)" if direction.complement else "event(output)"
-        body = f'    """Which of these outputs lie in E{words}."""\n    return [{each} for output in outputs]'
+        condition = "not event(output)" if direction.complement else "event(output)"
+        body = f'    """Which of these outputs lie in E{words}."""\n    return [{condition} for output in outputs]'
         return f"{source}\n\n\ndef events(outputs):\n{body}"
     if direction.complement:
         body = '    """The opposite: which of these outputs lie in E."""\n    return ~lie_outside(outputs)'
@@ -170,8 +170,8 @@ def _assembled(introduction: str, parts: Sequence[str]) -> str:
         used |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         bodies.append("\n".join(lines).strip("\n"))
     imports |= {f"import {module}" for name, module in MODULES.items() if name in used}
-    ordered = sorted(imports, key=lambda one: (_is_third(one), one.startswith("from"), one))
-    standard, third = ([one for one in ordered if _is_third(one) is is_third] for is_third in (False, True))
+    ordered = sorted(imports, key=lambda line: (_is_third(line), line.startswith("from"), line))
+    standard, third = ([line for line in ordered if _is_third(line) is is_third] for is_third in (False, True))
     heads = ["\n".join(group) for group in (standard, third) if group]
     constants, definitions = bodies[:SETTINGS], [body for body in bodies[SETTINGS:] if body]
     top = "\n\n".join([introduction, *heads, *constants])

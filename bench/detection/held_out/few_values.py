@@ -83,8 +83,8 @@ def constant_offset_between_columns(values: Any, trials: int, rng: Rng) -> NDArr
 
 def five_answers_at_epsilon_3(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     truth = coins(truth_probability(3.0, 5), trials, rng)
-    other = (int(records[0]) + rng.integers(1, 5, size=trials)) % 5
-    return np.where(truth, int(records[0]), other)
+    lie = (int(records[0]) + rng.integers(1, 5, size=trials)) % 5
+    return np.where(truth, int(records[0]), lie)
 
 
 def censored_to_eleven_values(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:

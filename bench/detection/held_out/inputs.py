@@ -49,9 +49,9 @@ def whole(first: Any, second: Any, sensitivity: float = 1.0) -> NeighbouringPair
     return NeighbouringPair.integers(first, second, sensitivity=sensitivity)
 
 
-def added(records: Sequence[Any], one: Any) -> NeighbouringPair:
+def added(records: Sequence[Any], record: Any) -> NeighbouringPair:
     """A dataset with one more record, and without it."""
-    more = np.array([*records, one])
+    more = np.array([*records, record])
     return NeighbouringPair.records(more, more[:-1], ADD_REMOVE)
 
 

@@ -52,8 +52,8 @@ def _logistic(trials: int, rng: Rng) -> NDArray[Any]:
 
 
 def _determinant(trials: int, rng: Rng) -> NDArray[Any]:
-    one, two, three, four = rng.standard_normal((4, trials))
-    return np.asarray(one * two - three * four)
+    a, b, c, d = rng.standard_normal((4, trials))
+    return np.asarray(a * b - c * d)
 
 
 def _next_float(words: NDArray[Any]) -> NDArray[np.float64]:

@@ -39,8 +39,8 @@ def one_hot_counted_as_two_bits(records: Any, trials: int, rng: Rng) -> list[str
 
 def _answer_of(values: NDArray[Any], truth: Fraction, size: int, rng: Rng) -> NDArray[Any]:
     kept = coins(truth, values.size, rng).reshape(values.shape)
-    other = (values + rng.integers(1, size, size=values.shape)) % size
-    return np.where(kept, values, other)
+    moved = (values + rng.integers(1, size, size=values.shape)) % size
+    return np.where(kept, values, moved)
 
 
 def number_of_answers_off_by_one(records: Any, trials: int, rng: Rng) -> NDArray[Any]:

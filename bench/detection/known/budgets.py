@@ -62,8 +62,8 @@ def renyi_of_other_order(answer: int, trials: int, rng: Rng) -> NDArray[np.float
 
 def truth_with_one_percent(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
     noisy = answer + discrete_laplace(1, trials, rng)
-    told = coins(Fraction(1, 100), trials, rng)
-    return np.asarray(np.where(told, answer + 10_000, noisy))
+    leaks = coins(Fraction(1, 100), trials, rng)
+    return np.asarray(np.where(leaks, answer + 10_000, noisy))
 
 
 def sampled_then_amplified(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -126,15 +126,15 @@ def three_thirds(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int
 
 def name_and_shame(records: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int, int]]:
     """One record in a thousand outputs is told in the clear, which is exactly a δ of 1/1000."""
-    told = coins(Fraction(1, 1000), trials, rng)
-    return [(int(records[0]), 1) if tell else (0, 0) for tell in told]
+    leaks = coins(Fraction(1, 1000), trials, rng)
+    return [(int(records[0]), 1) if tell else (0, 0) for tell in leaks]
 
 
 def truth_or_response(answer: NDArray[Any], trials: int, rng: Rng) -> list[str]:
     """The truth, marked as such, with probability 1/100, and otherwise randomized response of ε = 1."""
-    told = coins(Fraction(1, 100), trials, rng)
+    leaks = coins(Fraction(1, 100), trials, rng)
     lies = ~coins(truth_probability(1.0), trials, rng)
-    return [f"{answer[0]}!" if tell else str(int(answer[0] ^ lie)) for tell, lie in zip(told, lies, strict=True)]
+    return [f"{answer[0]}!" if tell else str(int(answer[0] ^ lie)) for tell, lie in zip(leaks, lies, strict=True)]
 
 
 def sampled_rightly(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:

@@ -217,6 +217,6 @@ def _two_noises(answer: int) -> dict[int, float]:
     outer = laplace_law(1)
     total: dict[int, float] = {}
     for n, mass in laplace_law(2).items():
-        for m, other in outer.items():
-            total[answer + n + 3 * m] = total.get(answer + n + 3 * m, 0.0) + mass * other
+        for m, weight in outer.items():
+            total[answer + n + 3 * m] = total.get(answer + n + 3 * m, 0.0) + mass * weight
     return total

@@ -136,8 +136,8 @@ def halves_of_weight(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[
 def response_on_the_best(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
     best, count = int(np.argmax(utilities)), len(utilities)
     truth = coins(truth_probability(1.0, count), trials, rng) if count > 1 else np.ones(trials, dtype=bool)
-    other = rng.integers(0, max(1, count - 1), trials)
-    return np.asarray(np.where(truth, best, other + (other >= best)))
+    lie = rng.integers(0, max(1, count - 1), trials)
+    return np.asarray(np.where(truth, best, lie + (lie >= best)))
 
 
 def any_outcome(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -289,6 +289,6 @@ def _shares(weights: list[float]) -> dict[int, float]:
 def _noisy_max_law(utilities: NDArray[Any]) -> dict[int, float]:
     law = laplace_law(2)
     first = sum(
-        mass * other for n, mass in law.items() for m, other in law.items() if utilities[0] + n >= utilities[1] + m
+        mass * weight for n, mass in law.items() for m, weight in law.items() if utilities[0] + n >= utilities[1] + m
     )
     return {0: first, 1: 1 - first}

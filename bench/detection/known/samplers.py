@@ -45,8 +45,8 @@ def difference_of_exponentials(answer: float, trials: int, rng: Rng) -> NDArray[
 
 
 def ratio_of_uniforms(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    one, other = 1.0 - rng.random(trials), 1.0 - rng.random(trials)
-    return np.asarray(answer + np.log(one / other))
+    first, second = 1.0 - rng.random(trials), 1.0 - rng.random(trials)
+    return np.asarray(answer + np.log(first / second))
 
 
 def scale_mixture(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
@@ -54,8 +54,8 @@ def scale_mixture(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
 
 
 def four_normals(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    one, two, three, four = rng.standard_normal((4, trials))
-    return np.asarray(answer + (one * two + three * four))
+    a, b, c, d = rng.standard_normal((4, trials))
+    return np.asarray(answer + (a * b + c * d))
 
 
 def python_gauss(answer: float, trials: int, rng: Rng) -> list[float]:
@@ -191,17 +191,17 @@ def _domain_of(release: Any) -> Domain | None:
 SPECIMENS: tuple[Specimen, ...] = (
     *(
         broken(
-            release, Target.noise, f"{what}: near 0 it has bits that are lost beside the answer 1", ZERO_ONE,
+            release, Target.noise, f"{label}: near 0 it has bits that are lost beside the answer 1", ZERO_ONE,
             is_finer_than_one, trials=10_000, epsilon=epsilon, domain=_domain_of(release)
         )
-        for release, epsilon, what in _LAPLACES
+        for release, epsilon, label in _LAPLACES
     ),
     *(
         broken(
-            release, Target.noise, f"{what}: near 0 it has bits that are lost beside the answer 1", ZERO_ONE,
+            release, Target.noise, f"{label}: near 0 it has bits that are lost beside the answer 1", ZERO_ONE,
             is_finer_than_one, trials=10_000, **NORMAL, domain=_domain_of(release)
         )
-        for release, what in _NORMALS
+        for release, label in _NORMALS
     ),
     broken(
         box_muller_sine, Target.noise, "Box and Muller's method in doubles, with a claim of zero-concentrated privacy",

@@ -82,10 +82,10 @@ def hashed_report(sites: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int,
     """A salted hash of the site into 16 cells, told truly with probability 0.8 and otherwise at random."""
     salts = rng.integers(0, 64, trials)
     truth = rng.random(trials) < 0.8
-    other = rng.integers(0, 16, trials)
+    guesses = rng.integers(0, 16, trials)
     return [
-        (int(salt), _cell(int(salt), str(sites[0])) if told else int(guess))
-        for salt, told, guess in zip(salts, truth, other, strict=True)
+        (int(salt), _cell(int(salt), str(sites[0])) if is_true else int(guess))
+        for salt, is_true, guess in zip(salts, truth, guesses, strict=True)
     ]
 
 
@@ -128,12 +128,12 @@ def budget_back_on_failure(answers: NDArray[Any], trials: int, rng: Rng) -> list
     """A query whose noisy answer is negative costs nothing, and may be asked again."""
     outputs: list[list[int]] = []
     for row in _rows(1, trials, 12, rng):
-        told: list[int] = []
+        released: list[int] = []
         for n in row:
-            told.append(int(answers[0] + n))
-            if told[-1] >= 0:
+            released.append(int(answers[0] + n))
+            if released[-1] >= 0:
                 break
-        outputs.append(told)
+        outputs.append(released)
     return outputs
 
 
@@ -159,7 +159,7 @@ def site_by_response(sites: NDArray[Any], trials: int, rng: Rng) -> list[str]:
     truth = coins(truth_probability(1.0, len(SITES)), trials, rng)
     others = [site for site in SITES if site != sites[0]]
     guesses = rng.integers(0, len(others), trials)
-    return [str(sites[0]) if told else others[guess] for told, guess in zip(truth, guesses, strict=True)]
+    return [str(sites[0]) if is_true else others[guess] for is_true, guess in zip(truth, guesses, strict=True)]
 
 
 def mean_of_shares(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:

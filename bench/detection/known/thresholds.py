@@ -49,17 +49,17 @@ def _tests(
     above = answers + noise >= level[:, None]
     outputs = []
     for row in above.tolist():
-        told: list[str] = []
+        marks: list[str] = []
         for is_above in row:
-            told.append("T" if is_above else "F")
-            if told.count("T") >= stop:
+            marks.append("T" if is_above else "F")
+            if marks.count("T") >= stop:
                 break
-        outputs.append(told)
+        outputs.append(marks)
     return outputs
 
 
 def queries_without_noise(answers: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    return ["".join(told) for told in _tests(answers, trials, rng, threshold=2.0, query=0.0)]
+    return ["".join(row) for row in _tests(answers, trials, rng, threshold=2.0, query=0.0)]
 
 
 def never_stops(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[str]]:
@@ -71,7 +71,7 @@ def public_threshold(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[
 
 
 def scale_without_count(answers: NDArray[Any], trials: int, rng: Rng) -> list[tuple[str, ...]]:
-    return [tuple(told) for told in _tests(answers, trials, rng, threshold=4.0, query=2 / 3, stop=6)]
+    return [tuple(row) for row in _tests(answers, trials, rng, threshold=4.0, query=2 / 3, stop=6)]
 
 
 def numeric_with_same_noise(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[float | None]]:
@@ -131,8 +131,8 @@ def maximum_with_value(answers: NDArray[Any], trials: int, rng: Rng) -> list[tup
 
 def stopped_by_truth(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:  # noqa: ARG001 - that is the flaw
     """How many answers were given until the true total passed 30."""
-    given = int(np.argmax(np.cumsum(answers) > 30)) if (np.cumsum(answers) > 30).any() else len(answers)
-    return [given] * trials
+    count = int(np.argmax(np.cumsum(answers) > 30)) if (np.cumsum(answers) > 30).any() else len(answers)
+    return [count] * trials
 
 
 def nothing_of_few(records: NDArray[Any], trials: int, rng: Rng) -> list[int | None]:
@@ -356,8 +356,8 @@ def _place_of_maximum(answers: NDArray[Any]) -> dict[int, float]:
         place: sum(
             mass
             * math.prod(
-                _below(noise, int(answer) + n - int(other) + (rival > place))
-                for rival, other in enumerate(answers)
+                _below(noise, int(answer) + n - int(rival_answer) + (rival > place))
+                for rival, rival_answer in enumerate(answers)
                 if rival != place
             )
             for n, mass in noise.items()

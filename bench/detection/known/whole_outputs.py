@@ -55,7 +55,7 @@ def rounded_answers(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[i
 
 def distinct_values(records: NDArray[Any], trials: int, rng: Rng) -> list[set[int]]:
     extra = rng.integers(0, 10, trials)
-    return [{*map(int, records), int(one)} for one in extra]
+    return [{*map(int, records), int(value)} for value in extra]
 
 
 def packed_twice(answers: NDArray[Any], trials: int, rng: Rng) -> list[bytes]:
@@ -140,7 +140,7 @@ def answers_of_all(records: NDArray[Any], trials: int, rng: Rng) -> list[list[bo
 def encoded_set(people: NDArray[Any], trials: int, rng: Rng) -> list[frozenset[str]]:
     lies = ~coins(truth_probability(0.5), trials * 3, rng).reshape(trials, 3)
     mine = np.array([people[0] == city for city in CITIES])
-    return [frozenset(city for city, told in zip(CITIES, row ^ mine, strict=True) if told) for row in lies]
+    return [frozenset(city for city, is_in in zip(CITIES, row ^ mine, strict=True) if is_in) for row in lies]
 
 
 def _response(truth: bool) -> dict[bool, float]:
@@ -269,7 +269,7 @@ SPECIMENS: tuple[Specimen, ...] = (
             _cities(["ash"], ["cedar"], Relation.SUBSTITUTE),
             lambda people: pushed(
                 joint(*(_response(people[0] == city) for city in CITIES)),
-                lambda bits: frozenset(city for city, told in zip(CITIES, bits, strict=True) if told),
+                lambda bits: frozenset(city for city, is_in in zip(CITIES, bits, strict=True) if is_in),
             ),
         ),
         epsilon=1.0, relation="substitute", domain=Domain(shape=Categories(names=CITIES, least=1, most=1))

@@ -115,8 +115,8 @@ class BlackBox(OfKinds, kinds=set(Kind)):
         draw = Sampler(probe)
         declared = [] if self.pairs else list(target.pairs)
         most = max(self.kept, min(MOST_PAIRS, self.learning // OUTPUTS_A_PAIR))
-        found = self.pairs or tuple(candidate_pairs(target, probe, self.outcomes, most))
-        covered = [pair for pair in found if target.covers(pair)]
+        candidates = self.pairs or tuple(candidate_pairs(target, probe, self.outcomes, most))
+        covered = [pair for pair in candidates if target.covers(pair)]
         outputs = self.learning // (SCREENING_TO_PROVE if self.proving else SCREENING)
         best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=outputs, proving=self.proving)
         pairs = declared + (best if self.proving else _cheap(best[: self._kept(best, draw)], probe))

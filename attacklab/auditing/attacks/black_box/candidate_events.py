@@ -83,12 +83,12 @@ def candidate_events(
         NotUnderstood: an output cannot be taken apart.
     """
     if proving:
-        found = _proving(first, second, partial(promised_epsilon, delta=claims[0].delta), most)
+        best = _proving(first, second, partial(promised_epsilon, delta=claims[0].delta), most)
     else:
-        found = _refuting(first, second, partial(_clarity, claims=claims), most)
-    if not found:  # all outputs are alike, and that is all there is to bet on
+        best = _refuting(first, second, partial(_clarity, claims=claims), most)
+    if not best:  # all outputs are alike, and that is all there is to bet on
         return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
-    return [Candidate(_interval(ranked.score, ranked.low, ranked.high), ranked.clarity) for ranked in found]
+    return [Candidate(_interval(ranked.score, ranked.low, ranked.high), ranked.clarity) for ranked in best]
 
 
 def _refuting(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
@@ -113,12 +113,12 @@ def _proving(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[
 
 def _clearest(scores: Iterable[Score], learning: Learning, ranking: Learning, rank: Ranking) -> list[_Ranked]:
     """The best event of each score, the clearest first."""
-    found: dict[tuple[int, int], _Ranked] = {}  # by hits: of several that held the same outputs, the first is kept
+    by_hits: dict[tuple[int, int], _Ranked] = {}  # by hits: of several that held the same outputs, the first is kept
     for score in scores:
         ranked = _best_interval(score, learning, ranking, rank)
         if ranked is not None:
-            found.setdefault(ranked.hits, ranked)
-    return sorted(found.values(), key=lambda ranked: -ranked.clarity)
+            by_hits.setdefault(ranked.hits, ranked)
+    return sorted(by_hits.values(), key=lambda ranked: -ranked.clarity)
 
 
 @dataclass(frozen=True, slots=True)

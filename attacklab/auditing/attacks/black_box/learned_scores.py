@@ -70,19 +70,19 @@ def _of_wholes(learning: Learning, ranking: Learning) -> Iterator[Score]:
 
 def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], learning: Learning) -> Iterator[Score]:
     of_each: list[tuple[Feature, list[Score]]] = []
-    found = (*numbers, *others)
-    places: Sequence[int] = range(len(found))
-    if len(found) > LEARNED_FROM:
-        reads = [feature.of for feature in found]
+    features = (*numbers, *others)
+    places: Sequence[int] = range(len(features))
+    if len(features) > LEARNED_FROM:
+        reads = [feature.of for feature in features]
         places = most_telling(reads, learning.outputs, learning.of_first, LEARNED_FROM)
     for place in places:
-        feature = found[place]
+        feature = features[place]
         rules = list(_tables(feature, learning, with_bits=place < len(numbers)))
         if rules:
             of_each.append((feature, rules))
             yield from rules
             yield plain_score(feature)
-    of_each.sort(key=lambda one: -max(_told(rule, learning) for rule in one[1]))
+    of_each.sort(key=lambda pair: -max(_told(rule, learning) for rule in pair[1]))
     for feature, rules in of_each[:IN_DETAIL]:
         values = as_doubles(feature.of(learning.outputs))
         if len(np.unique(values)) > FEW:

@@ -67,12 +67,12 @@ class _Read:
         """The rank with its sign and square, if there is one, and one indicator for each likely value but the first."""
         values = as_doubles(self.of(outputs))
         codes = _codes(values, self.likely)
-        found = [(codes == code).astype(np.float64) for code in range(2, len(self.likely) + 1)]
+        columns = [(codes == code).astype(np.float64) for code in range(2, len(self.likely) + 1)]
         if len(self.knots) > 1:
             ranks = np.interp(values, self.knots, np.linspace(-1, 1, len(self.knots)))
             ranks[(codes > 0) | np.isnan(values)] = 0
-            found = [ranks, np.sign(ranks), ranks * ranks, *found]
-        return found
+            columns = [ranks, np.sign(ranks), ranks * ranks, *columns]
+        return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +87,21 @@ class _Regression:
         total = np.full(len(outputs), self.weights[0])
         place, firsts = 1, []
         for read in self.reads:
-            found = read.regressors(outputs)
-            for column in found:
+            columns = read.regressors(outputs)
+            for column in columns:
                 total += self.weights[place] * column
                 place += 1
-            firsts.append(found[0])
-        for (one, other), weight in zip(_products(firsts), self.weights[place:], strict=True):
-            total += weight * (one * other)
+            firsts.append(columns[0])
+        for (first, second), weight in zip(_products(firsts), self.weights[place:], strict=True):
+            total += weight * (first * second)
         return total
 
 
 def _rows(reads: Sequence[_Read], outputs: Outputs) -> Doubles:
     """A constant and all regressors: shape (regressors + 1, outputs)."""
-    each = [read.regressors(outputs) for read in reads]
-    products = [one * other for one, other in _products([found[0] for found in each])]
-    return np.stack([np.ones(len(outputs)), *itertools.chain.from_iterable(each), *products])
+    blocks = [read.regressors(outputs) for read in reads]
+    products = [first * second for first, second in _products([block[0] for block in blocks])]
+    return np.stack([np.ones(len(outputs)), *itertools.chain.from_iterable(blocks), *products])
 
 
 def _products(firsts: Sequence[Doubles]) -> Iterator[tuple[Doubles, Doubles]]:

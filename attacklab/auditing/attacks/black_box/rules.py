@@ -108,9 +108,9 @@ def _indexed(outputs: Outputs, *, codes: Codes, dense: Doubles) -> Doubles:
 
 
 def _looked_up(outputs: Outputs, *, codes: Codes, known: NDArray[Any], log_ratios: Doubles) -> Doubles:
-    found = codes(outputs)
-    place = np.minimum(np.searchsorted(known, found), len(known) - 1)
-    return np.where(known[place] == found, log_ratios[place], 0.0)
+    values = codes(outputs)
+    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[place] == values, log_ratios[place], 0.0)
 
 
 def _ones_in_common(bits: NDArray[np.uint8]) -> NDArray[np.int64]:

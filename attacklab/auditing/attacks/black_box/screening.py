@@ -130,10 +130,10 @@ def told_apart(first: Outputs, second: Outputs, claim: PrivacyClaim, *, proving:
     hits = [_hits(values[:size], values[size:]) for values in _numbers(_pooled(first, second))]
     if not hits:
         return -math.inf
-    here, there = (np.concatenate(side) for side in zip(*hits, strict=True))
+    first_hits, second_hits = (np.concatenate(side) for side in zip(*hits, strict=True))
     if proving:
-        return float(promised_epsilon(here, there, size, claim.delta).max())
-    p, q = ((side + 0.5) / (size + 1) for side in (here, there))
+        return float(promised_epsilon(first_hits, second_hits, size, claim.delta).max())
+    p, q = ((side + 0.5) / (size + 1) for side in (first_hits, second_hits))
     return float(expected_evidence([claim], p, q).max())
 
 
@@ -187,7 +187,7 @@ def _hits(first: Doubles, second: Doubles) -> tuple[NDArray[np.int64], NDArray[n
     values, counts = np.unique(pooled, return_counts=True)
     likely = values[np.argsort(-counts, kind="stable")[:LIKELY_VALUES]] if len(values) < len(pooled) else values[:0]
     sides = [np.sort(first), np.sort(second)]
-    found = [
+    hits = [
         np.concatenate(
             [
                 np.searchsorted(side, ends, "right"),
@@ -196,4 +196,4 @@ def _hits(first: Doubles, second: Doubles) -> tuple[NDArray[np.int64], NDArray[n
         )
         for side in sides
     ]
-    return found[0], found[1]
+    return hits[0], hits[1]

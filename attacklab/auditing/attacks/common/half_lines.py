@@ -19,13 +19,13 @@ PROBED = 501  # how many outputs are drawn of each input; their median stands fo
 
 
 def half_line_scenario(
-    one: NDArray[np.float64], other: NDArray[np.float64], relation: Relation, probe: Probe, *, probed: int = PROBED
+    first: NDArray[np.float64], second: NDArray[np.float64], relation: Relation, probe: Probe, *, probed: int = PROBED
 ) -> Scenario:
     """Bet on which of two datasets has the higher answers.
 
     Args:
-        one: the records of one dataset, shape (n,).
-        other: the records of its neighbour.
+        first: the records of one dataset, shape (n,).
+        second: the records of its neighbour.
         relation: what makes them neighbours.
         probe: draws outputs of the target.
         probed: how many outputs of each dataset the typical answer is taken from.
@@ -38,9 +38,9 @@ def half_line_scenario(
         TargetError: the target always fails, on both datasets.
     """
     try:
-        sides = [(typical(probe(records, probed)), records) for records in (one, other)]
+        sides = [(typical(probe(records, probed)), records) for records in (first, second)]
     except TargetError:
-        return bet_on_failing(NeighbouringPair.records(one, other, relation), probe)
+        return bet_on_failing(NeighbouringPair.records(first, second, relation), probe)
     (low, lower), (high, higher) = sorted(sides, key=lambda side: side[0])
     return Scenario(NeighbouringPair.records(higher, lower, relation), half_lines(low, high))
 

@@ -110,8 +110,8 @@ class View:
         """Where it is and what happened to it, to end the words of an event; empty for an output as it is."""
         where = f", {self.words}" if self.words else ""
         moved = "" if self.slope == 1 and self.offset == 0 else f", after y = {self.slope!r}·x + {self.offset!r}"
-        made = "" if self.released == Released(self.released.form) else f", {self.released.description}"
-        return f"{where}{moved}{made}"
+        form = "" if self.released == Released(self.released.form) else f", {self.released.description}"
+        return f"{where}{moved}{form}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +129,18 @@ class NoisyNumber:
     Attributes:
         pair: the two inputs.
         view: where the number is and how it was moved.
-        here: guesses for the first input, the likeliest first.
-        there: guesses for the second input.
+        first: guesses for the first input, the likeliest first.
+        second: guesses for the second input.
         probed: outputs of the first and of the second input.
-        given: whether the true answers are known, so that the number is worth a bet whatever the outputs show.
+        answers_known: whether the true answers are known, so that the number is worth a bet whatever the outputs show.
     """
 
     pair: NeighbouringPair
     view: View
-    here: tuple[Side, ...]
-    there: tuple[Side, ...]
+    first: tuple[Side, ...]
+    second: tuple[Side, ...]
     probed: tuple[Outputs, Outputs]
-    given: bool
+    answers_known: bool
 
     @property
     def coarseness(self) -> float:
@@ -166,7 +166,7 @@ def noisy_numbers(
         scale_of: the noise's scale for a sensitivity; None where nothing is assumed of it.
         mean_deviation: that of noise of scale 1 from its median.
     """
-    found = []
+    candidates = []
     for pair, known in pairs:
         try:
             probed = (answered(probe, pair.first, PROBED), answered(probe, pair.second, PROBED))
@@ -177,9 +177,9 @@ def noisy_numbers(
         for words, feature in _features(target, probed[0]):
             number = _Number.of(target, pair, known, words, feature, probed, mean_deviation)
             if number is not None:
-                found.append(number)
+                candidates.append(number)
                 yield from number.scaled(1.0, scale_of)
-    for number in found if scale_of else ():
+    for number in candidates if scale_of else ():
         for slope in number.slopes:
             yield from number.scaled(slope, scale_of)
 
@@ -239,11 +239,11 @@ class _Number:
     ) -> _Number | None:
         """The number, or None if it is missing in half of the outputs."""
         seen = [feature(outputs) for outputs in probed]
-        values = [_finite(one) for one in seen]
-        if any(2 * one.size < len(outputs) for one, outputs in zip(values, probed, strict=True)):
+        values = [_finite(column) for column in seen]
+        if any(2 * finite.size < len(outputs) for finite, outputs in zip(values, probed, strict=True)):
             return None
-        medians = tuple(float(np.median(one)) for one in values)
-        spreads = (float(np.abs(one - median).mean()) for one, median in zip(values, medians, strict=True))
+        medians = tuple(float(np.median(finite)) for finite in values)
+        spreads = (float(np.abs(finite - median).mean()) for finite, median in zip(values, medians, strict=True))
         deviations = tuple(spread / mean_deviation for spread in spreads)
         return cls(target, pair, known, words, feature, probed, merged(*map(inferred, seen)), medians, deviations)
 
@@ -262,19 +262,18 @@ class _Number:
             if not 0 < deviation < math.inf and self.known is None:
                 return
             plain = slope == 1 and self.target.kind is Kind.NOISE
-            scales = (
-                _scales(self.target, side, deviation, scale_of, textbook=plain)
-                if scale_of
-                else [(deviation or 1.0, 1.0)]
-            )
+            scales = [(deviation or 1.0, 1.0)]
+            if scale_of:
+                scales = _scales(self.target, side, deviation, scale_of, textbook=plain)
             median = self.medians[place] / slope
             answers = (self.known[place],) if self.known else _answers(side, median, deviation)
-            sides.append(tuple(Side(one, Assumed(*scale, self.released.form)) for one in answers for scale in scales))
+            assumed = [Assumed(*scale, self.released.form) for scale in scales]
+            sides.append(tuple(Side(answer, form) for answer in answers for form in assumed))
         if all(sides):
             known = self.known
             offset = _offset(self.medians[0] - slope * known[0], self.deviations[0]) if known else 0.0
             view = View(self.words, self.feature, self.released, slope, offset)
-            yield NoisyNumber(self.pair, view, sides[0], sides[1], self.probed, given=known is not None)
+            yield NoisyNumber(self.pair, view, sides[0], sides[1], self.probed, answers_known=known is not None)
 
 
 def _finite(values: NDArray[Any]) -> Doubles:
@@ -298,7 +297,7 @@ def _sensitivities(target: Target, side: Any) -> Iterable[float]:
     if target.kind is Kind.NOISE:
         return (target.sensitivity,)
     size = len(side) if as_array(side).ndim else 1
-    found = [1.0, 2.0] if target.kind is Kind.DATASET else []
+    sensitivities = [1.0, 2.0] if target.kind is Kind.DATASET else []
     bounds: tuple[float, float] | None = None
     if target.bounds is not None:
         bounds = target.bounds
@@ -306,11 +305,11 @@ def _sensitivities(target: Target, side: Any) -> Iterable[float]:
         bounds = (float(target.domain.low), float(target.domain.high))
     if bounds is not None:
         lower, upper = bounds
-        found += [upper - lower, max(abs(lower), abs(upper))]
+        sensitivities += [upper - lower, max(abs(lower), abs(upper))]
     if target.kind is Kind.SUM:
-        return dict.fromkeys(found)
-    by_size = [one / size for one in found if size]
-    return dict.fromkeys(by_size if target.kind is Kind.MEAN else found + by_size)
+        return dict.fromkeys(sensitivities)
+    by_size = [sensitivity / size for sensitivity in sensitivities if size]
+    return dict.fromkeys(by_size if target.kind is Kind.MEAN else sensitivities + by_size)
 
 
 def _scales(
@@ -318,12 +317,12 @@ def _scales(
 ) -> list[tuple[float, float]]:
     """Scales and rates that fit the deviation; the textbook's own first, whatever the deviation is."""
     if target.noise_scale is not None:
-        own, split = [(target.noise_scale, 1 / target.noise_scale)], []
+        unsplit, split = [(target.noise_scale, 1 / target.noise_scale)], []
     else:
-        own = [scale_of(sensitivity) for sensitivity in _sensitivities(target, side)]
-        split = [(scale * by, rate / by) for by in SPLITS for scale, rate in own]
-    fitting = [one for one in (*own, *split) if abs(deviation / one[0] - 1) < DEVIATION_TOLERANCE]
-    return list(dict.fromkeys([*(own if textbook else ()), *fitting]))
+        unsplit = [scale_of(sensitivity) for sensitivity in _sensitivities(target, side)]
+        split = [(scale * by, rate / by) for by in SPLITS for scale, rate in unsplit]
+    fitting = [pair for pair in (*unsplit, *split) if abs(deviation / pair[0] - 1) < DEVIATION_TOLERANCE]
+    return list(dict.fromkeys([*(unsplit if textbook else ()), *fitting]))
 
 
 def _answers(side: Any, median: float, deviation: float) -> tuple[float, ...]:
@@ -338,14 +337,14 @@ def _answers(side: Any, median: float, deviation: float) -> tuple[float, ...]:
 
 def _statistics(side: Any) -> list[float]:
     """What a query may ask of a dataset: 0, counts, sums and means, of all records and of each column."""
-    found = [0.0]
+    guesses = [0.0]
     with contextlib.suppress(TypeError, ValueError, OverflowError), np.errstate(all="ignore"):
         values = as_array(side)
-        found.append(float(len(values)) if values.ndim else 1.0)
+        guesses.append(float(len(values)) if values.ndim else 1.0)
         for column in (values.reshape(-1), *(values.T[:MOST_COLUMNS] if values.ndim == 2 else ())):
-            found += [float(count) for _, count in Counter(column.tolist()).most_common(MOST_ANSWERS)]
+            guesses += [float(count) for _, count in Counter(column.tolist()).most_common(MOST_ANSWERS)]
             if column.dtype.kind in "biuf" and column.size:
                 doubles = column.astype(np.float64)
                 total = float(doubles.sum())
-                found += [total, total / doubles.size, float(np.median(doubles)), math.fsum(doubles)]
-    return [guess for guess in dict.fromkeys(found) if math.isfinite(guess)]
+                guesses += [total, total / doubles.size, float(np.median(doubles)), math.fsum(doubles)]
+    return [guess for guess in dict.fromkeys(guesses) if math.isfinite(guess)]

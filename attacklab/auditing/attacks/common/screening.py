@@ -45,12 +45,12 @@ MOST_SCENARIOS = 2  # how many pairs are judged if their true answers were guess
 
 @dataclass(frozen=True, slots=True)
 class Bet:
-    """That a row comes from one side, because the model reaches it from there and not from the other side."""
+    """That a row comes from the backed side, because the model reaches it from there and not from the excluded one."""
 
     view: View
     model: Model
-    here: Side
-    there: Side
+    backed: Side
+    excluded: Side
     on_first: bool
 
     def contains(self, outputs: Outputs) -> Bools:
@@ -59,17 +59,17 @@ class Bet:
 
     def wins(self, rows: Floats, widths: Doubles) -> Bools:
         """Which rows win the bet, as the view shows them."""
-        inside = reached(self.model, rows, widths, self.here)
+        inside = reached(self.model, rows, widths, self.backed)
         rest = np.flatnonzero(inside)
-        inside[rest] = ~reached(self.model, rows[rest], widths[rest], self.there)
+        inside[rest] = ~reached(self.model, rows[rest], widths[rest], self.excluded)
         return inside
 
     @property
     def event(self) -> Event:
         """The bet as an event."""
         words = (
-            f"reachable from {self.here.answer!r} and not from {self.there.answer!r} by {self.model.description}, "
-            f"scale {self.here.assumed.scale!r}{self.view.description}"
+            f"reachable from {self.backed.answer!r} and not from {self.excluded.answer!r} by {self.model.description}, "
+            f"scale {self.backed.assumed.scale!r}{self.view.description}"
         )
         return Event(words, self.contains, self._source(words))
 
@@ -77,12 +77,12 @@ class Bet:
         """The bet for doubles as they were released; nothing where the model has no source, or the view is another."""
         if not self.model.source or not self.view.shows_doubles:
             return ""
-        here, there = (
+        backed, excluded = (
             f"reached(float(output), {side.answer!r}, {side.assumed.scale!r}, {side.assumed.rate!r})"
-            for side in (self.here, self.there)
+            for side in (self.backed, self.excluded)
         )
         imports = "import math\n\nimport numpy as np\n\n\n"
-        return f"{imports}{self.model.source}\n\n{event_function(words, of_present(f'{here} and not {there}'))}"
+        return f"{imports}{self.model.source}\n\n{event_function(words, of_present(f'{backed} and not {excluded}'))}"
 
 
 def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:
@@ -91,24 +91,24 @@ def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:
 
 
 def scenarios(
-    claim: Claim, found: Iterable[NoisyNumber], models_of: Callable[[View], Sequence[Model]]
+    claim: Claim, numbers: Iterable[NoisyNumber], models_of: Callable[[View], Sequence[Model]]
 ) -> list[Scenario]:
     """The scenarios worth judging; if the answers are given and no bet is worth it, one with the first model.
 
     Args:
         claim: the target's.
-        found: numbers with noise in the outputs of pairs.
+        numbers: with noise in the outputs of pairs.
         models_of: the models for outputs seen in that way.
     """
     ranked: list[tuple[float, NoisyNumber, Bet]] = []
     fallback: Scenario | None = None
-    for number in itertools.islice(found, MOST_NUMBERS):
+    for number in itertools.islice(numbers, MOST_NUMBERS):
         models = models_of(number.view)
-        if fallback is None and number.given:
-            here, there = number.here[0], number.there[0]
+        if fallback is None and number.answers_known:
+            first, second = number.first[0], number.second[0]
             blind = (
-                Bet(number.view, models[0], here, there, on_first=True),
-                Bet(number.view, models[0], there, here, on_first=False),
+                Bet(number.view, models[0], first, second, on_first=True),
+                Bet(number.view, models[0], second, first, on_first=False),
             )
             fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
         if ranked and max(ranked, key=_worth)[0] > (0.0 if number.view.slope != 1 else ENOUGH):
@@ -126,10 +126,10 @@ def scenarios(
                 for rates, bet in _bets(number, same, answers)
             ]
     ranked.sort(key=_worth, reverse=True)
-    promising = [one for one in ranked if one[0] > 0]
+    promising = [entry for entry in ranked if entry[0] > 0]
     if promising or fallback is None:
         return _grouped(promising)
-    return _grouped([one for one in ranked if one[1].given][:1]) or [fallback]
+    return _grouped([entry for entry in ranked if entry[1].answers_known][:1]) or [fallback]
 
 
 def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
@@ -144,13 +144,13 @@ def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]
         key = (id(number.pair), bet.model.answers)
         if worth >= NEARLY * best.setdefault(key, worth):
             groups.setdefault(key, []).append((number, bet))
-    found = []
+    chosen = []
     for group in itertools.islice(groups.values(), MOST_SCENARIOS):
         number, bet = group[0]
         pair = number.pair if bet.on_first else number.pair.swapped()
-        events = [one.event for _, one in group if one.on_first == bet.on_first]
-        found.append(Scenario(pair, tuple(events[:MOST_BETS]), bet.model.answers))
-    return found
+        events = [candidate.event for _, candidate in group if candidate.on_first == bet.on_first]
+        chosen.append(Scenario(pair, tuple(events[:MOST_BETS]), bet.model.answers))
+    return chosen
 
 
 def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tuple[tuple[float, float], Bet]]:
@@ -161,18 +161,18 @@ def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tu
     for model in models:
         likely = [
             _likely(model, sides, seen[:GUESSED_AT], widths[:GUESSED_AT])
-            for sides, (seen, widths) in zip((number.here, number.there), glances, strict=True)
+            for sides, (seen, widths) in zip((number.first, number.second), glances, strict=True)
         ]
         for pair in itertools.product(*likely):
             # Which side's bet it is, and the outputs in the order of its own and the other's.
-            for own, (here, there) in enumerate((pair, pair[::-1])):
-                bet = Bet(number.view, model, here, there, on_first=own == 0)
-                if not _hits(bet, glances[own]):
+            for side, (backed, excluded) in enumerate((pair, pair[::-1])):
+                bet = Bet(number.view, model, backed, excluded, on_first=side == 0)
+                if not _hits(bet, glances[side]):
                     continue
-                rows = len(samples[own][0])
-                hits, others = (_hits(bet, samples[place]) for place in (own, 1 - own))
-                if hits - others > STANDARD_ERRORS * math.sqrt(hits + others + 1):
-                    won.append(((hits / rows, others / rows), bet))
+                rows = len(samples[side][0])
+                hits, false_hits = (_hits(bet, samples[place]) for place in (side, 1 - side))
+                if hits - false_hits > STANDARD_ERRORS * math.sqrt(hits + false_hits + 1):
+                    won.append(((hits / rows, false_hits / rows), bet))
     return won
 
 

@@ -59,19 +59,19 @@ def _hashed(outputs: Outputs) -> NDArray[np.uint64]:
         return _hashes_of_numbers(outputs)
     if isinstance(table, np.ndarray) and table.dtype in (np.float64, np.int64):
         return _hashes_of_numbers(table)
-    found = np.zeros(len(outputs), dtype=np.uint64)
+    hashed = np.zeros(len(outputs), dtype=np.uint64)
     alike: dict[tuple[np.dtype[Any], tuple[int, ...]], list[tuple[int, Any]]] = {}
     for place, output in enumerate(outputs):
         value = opened(output)
         form = _form(value)
         if form is None:
-            found[place] = hash_of(value)
+            hashed[place] = hash_of(value)
         else:
             alike.setdefault(form, []).append((place, value))
     for (dtype, _), members in alike.items():
         rows = np.array([value for _, value in members], dtype=dtype)
-        found[[place for place, _ in members]] = _hashes_of_numbers(rows)
-    return found
+        hashed[[place for place, _ in members]] = _hashes_of_numbers(rows)
+    return hashed
 
 
 def hash_of(value: Any) -> int:

@@ -88,29 +88,30 @@ def taken_apart(
     outputs: Outputs, of_first: NDArray[np.bool_] | None = None
 ) -> tuple[tuple[Feature, ...], tuple[Feature, ...]]:
     """The numbers in the outputs, and apart from them all other features; arguments and errors as for `numbers`."""
-    found = list(_found(outputs, of_first))
-    plain = _kept([feature for feature, is_number in found if is_number], outputs, of_first)
+    listed = list(_found(outputs, of_first))
+    plain = _kept([feature for feature, is_number in listed if is_number], outputs, of_first)
     pairs = [_difference(*pair) for pair in itertools.pairwise(plain[: DIFFERENCES + 1])]
-    others = [feature for feature, is_number in found if not is_number]
+    others = [feature for feature, is_number in listed if not is_number]
     return plain, _kept([*others, *pairs], outputs, of_first)
 
 
-def _kept(found: list[Feature], outputs: Outputs, of_first: NDArray[np.bool_] | None) -> tuple[Feature, ...]:
-    if len(found) <= MOST:
-        return tuple(found)
-    places = most_telling([feature.of for feature in found], outputs, of_first, MOST)
-    return tuple(found[place] for place in places)
+def _kept(candidates: list[Feature], outputs: Outputs, of_first: NDArray[np.bool_] | None) -> tuple[Feature, ...]:
+    if len(candidates) <= MOST:
+        return tuple(candidates)
+    places = most_telling([feature.of for feature in candidates], outputs, of_first, MOST)
+    return tuple(candidates[place] for place in places)
 
 
-def _difference(one: Feature, other: Feature) -> Feature:
-    return Feature(f"{one.description} minus {other.description}", partial(_subtracted, one=one.of, other=other.of))
+def _difference(first: Feature, second: Feature) -> Feature:
+    words = f"{first.description} minus {second.description}"
+    return Feature(words, partial(_subtracted, first=first.of, second=second.of))
 
 
 def _subtracted(
-    outputs: Outputs, *, one: Callable[[Outputs], NDArray[Any]], other: Callable[[Outputs], NDArray[Any]]
+    outputs: Outputs, *, first: Callable[[Outputs], NDArray[Any]], second: Callable[[Outputs], NDArray[Any]]
 ) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore", over="ignore"):
-        return one(outputs).astype(np.float64) - other(outputs).astype(np.float64)
+        return first(outputs).astype(np.float64) - second(outputs).astype(np.float64)
 
 
 Found = Iterator[tuple[Feature, bool]]
@@ -155,7 +156,7 @@ class _Walk:
         held = set(map(type, known))
 
         def has(*types: type) -> bool:
-            return any(issubclass(one, types) for one in held)
+            return any(issubclass(kind, types) for kind in held)
 
         if has(int, float, np.floating, *EXACT):
             yield self._feature(words, steps, as_numbers), True
@@ -204,8 +205,8 @@ class _Walk:
             if len(names) > MOST_NAMES:
                 reads = [partial(presence, name=name, of_parts=of_parts) for name in names]
                 numbers_ = [partial(_number_at, step=Named(name, of_parts)) for name in names]
-                told = most_telling([*reads, *numbers_], known, self.of_first, MOST_NAMES)
-                names = [names[place] for place in sorted({place % len(names) for place in told})]
+                telling = most_telling([*reads, *numbers_], known, self.of_first, MOST_NAMES)
+                names = [names[place] for place in sorted({place % len(names) for place in telling})]
             for name in names:
                 yield from self._deeper(Named(name, of_parts), steps, words, depth)
                 present = presence(known, name=name, of_parts=of_parts)
@@ -220,9 +221,9 @@ class _Walk:
 
 def _kinds_of(known: list[Any]) -> set[str]:
     """The names of the types of opened values, of which some say more than the type itself."""
-    told = {kind for kind in set(map(type, known)) - {type(MISSING)} if not issubclass(kind, np.ndarray | Parts)}
-    names = {kind_name(value) for value in known if type(value) not in told and value is not MISSING}
-    return names | {"float64" if kind is float else kind.__name__ for kind in told}
+    kinds = {kind for kind in set(map(type, known)) - {type(MISSING)} if not issubclass(kind, np.ndarray | Parts)}
+    names = {kind_name(value) for value in known if type(value) not in kinds and value is not MISSING}
+    return names | {"float64" if kind is float else kind.__name__ for kind in kinds}
 
 
 def _number_at(values: Values, *, step: Step) -> NDArray[Any]:

@@ -101,13 +101,13 @@ def in_text(known: list[Any]) -> Named:
 
 def in_bytes(known: list[Any]) -> Named:
     """The readings of bytes as numbers, single bytes, and the length."""
-    found = Counter(len(value) for value in known if isinstance(value, bytes))
+    sizes = Counter(len(value) for value in known if isinstance(value, bytes))
     for width, codes in READINGS.items():
-        if any(length and length % width == 0 for length in found):
+        if any(length and length % width == 0 for length in sizes):
             for code in codes:
                 yield f"number {code}", partial(_reading, code=code)
             break
-    for place in range(min(max(found), MOST_BYTES)):
+    for place in range(min(max(sizes), MOST_BYTES)):
         yield f"byte {place}", partial(_each, of=partial(_byte, place=place))
     yield "the length", lengths
 
@@ -180,20 +180,20 @@ def _number_in_text(values: Values, *, place: int) -> NDArray[Any]:
     return as_numbers([_parsed(_numbers_in(opened(value)), place) for value in values])
 
 
-def _parsed(found: Sequence[str], place: int) -> Any:
-    if place >= len(found):
+def _parsed(texts: Sequence[str], place: int) -> Any:
+    if place >= len(texts):
         return MISSING
-    text = found[place]
+    text = texts[place]
     if "x" in text.lower():
         return float.fromhex(text)
     return int(text) if len(text) < MOST_DIGITS and text.lstrip("+-").isdecimal() else float(text)
 
 
 def _digits(value: Any, *, place: int) -> float:
-    found = _numbers_in(value)
-    if place >= len(found):
+    texts = _numbers_in(value)
+    if place >= len(texts):
         return math.nan
-    return float(len(found[place].lower().split("e")[0].partition(".")[2]))
+    return float(len(texts[place].lower().split("e")[0].partition(".")[2]))
 
 
 def _wording(value: Any) -> float:
@@ -243,10 +243,10 @@ def _as_rows(values: Values) -> NDArray[np.float64]:
 def _of_rows(values: Values, *, of: Callable[[NDArray[np.float64]], NDArray[Any]]) -> NDArray[np.float64]:
     rows = _rows(values)
     known = ~np.isnan(rows).all(axis=1)
-    found = np.full(len(rows), math.nan)
+    results = np.full(len(rows), math.nan)
     with np.errstate(invalid="ignore", over="ignore"):
-        found[known] = of(rows[known]) if known.any() else math.nan
-    return found
+        results[known] = of(rows[known]) if known.any() else math.nan
+    return results
 
 
 def _descents(rows: NDArray[np.float64]) -> NDArray[Any]:

@@ -33,5 +33,5 @@ def recalled(values: Any, key: Hashable, make: Callable[[], Made]) -> Made:
         _MEMORY.of.popitem(last=False)
     if key not in known[1]:
         known[1][key] = make()
-    made: Made = known[1][key]
-    return made
+    value: Made = known[1][key]
+    return value

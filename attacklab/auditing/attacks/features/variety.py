@@ -25,10 +25,10 @@ def most_telling(
         most: how many to keep.
     """
     rows = _rows(len(values), of_first, max(16, min(LOOKED_AT, MOST_LOOKED_AT // max(1, len(reads)))))
-    some = values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+    sample = values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
     sides = None if of_first is None else of_first[rows]
-    told = np.array([_told(np.asarray(read(some)).astype(np.float64), sides) for read in reads])
-    return sorted(np.argsort(-told, kind="stable")[:most].tolist())
+    scores = np.array([_told(np.asarray(read(sample)).astype(np.float64), sides) for read in reads])
+    return sorted(np.argsort(-scores, kind="stable")[:most].tolist())
 
 
 def _rows(count: int, of_first: NDArray[np.bool_] | None, most: int) -> NDArray[np.intp]:
@@ -55,8 +55,8 @@ def _odd_bits(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _apart(numbers: NDArray[np.float64], of_first: NDArray[np.bool_]) -> float:
-    one, other = numbers[of_first], numbers[~of_first]
-    if not len(one) or not len(other):
+    first, second = numbers[of_first], numbers[~of_first]
+    if not len(first) or not len(second):
         return 0.0
-    error = math.sqrt((one.var() + 1e-12) / len(one) + (other.var() + 1e-12) / len(other))
-    return abs(float(one.mean() - other.mean())) / error
+    error = math.sqrt((first.var() + 1e-12) / len(first) + (second.var() + 1e-12) / len(second))
+    return abs(float(first.mean() - second.mean())) / error

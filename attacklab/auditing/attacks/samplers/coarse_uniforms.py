@@ -62,9 +62,9 @@ def _reachable(
     """Which outputs, or pairs of them, come from a uniform, or from one each, that is a multiple of 1/count."""
     with np.errstate(all="ignore"):
         uniforms, errors = inverse(*_error(outputs, half_widths, answer, assumed))
-        own = ROUNDINGS * 2.0**-assumed.form.significand_bits  # the error of uniforms near 1
-        found = _on_grid(uniforms, errors + own, count)
-    return np.asarray(found.all(axis=1)) if found.ndim > 1 else found
+        rounding = ROUNDINGS * 2.0**-assumed.form.significand_bits  # the error of uniforms near 1
+        produced = _on_grid(uniforms, errors + rounding, count)
+    return np.asarray(produced.all(axis=1)) if produced.ndim > 1 else produced
 
 
 def _laplace(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:

@@ -50,13 +50,13 @@ LAYERS = 256
 
 def _in_chunks(rows: Rows, size: int, description: str, answers: int = 1) -> Model:
     def reachable(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> Bools:
-        found = np.empty(len(outputs), dtype=bool)
+        produced = np.empty(len(outputs), dtype=bool)
         # No sampler produces the failures and infinities among the outputs; they need no warning.
         with np.errstate(all="ignore"):
             for start in range(0, len(outputs), size):
-                here = slice(start, start + size)
-                found[here] = rows(outputs[here], half_widths[here], answer, assumed.scale)
-        return found
+                chunk = slice(start, start + size)
+                produced[chunk] = rows(outputs[chunk], half_widths[chunk], answer, assumed.scale)
+        return produced
 
     return Model(description, reachable, answers)
 
@@ -67,7 +67,7 @@ def _ziggurat(outputs: Floats, half_widths: Doubles, answer: float, sigma: float
     noise = (outputs - number(answer)) / number(sigma)
     multiples = number(1 / np.finfo(outputs.dtype).eps)
     steps = ziggurat_steps(outputs.dtype)[::-1]
-    found = np.zeros(outputs.shape, dtype=bool)
+    produced = np.zeros(outputs.shape, dtype=bool)
     assumed = Assumed(sigma, 1 / sigma, format_of_type(outputs.dtype))
     open_ = np.flatnonzero(reachable(outputs, half_widths, answer, assumed, divides=False, numbers=any_number))
     tried = 0
@@ -83,9 +83,9 @@ def _ziggurat(outputs: Floats, half_widths: Doubles, answer: float, sigma: float
                 np.abs(reached - outputs[open_, np.newaxis]) <= half_widths[open_, np.newaxis]
             )
         decided = hit.any(axis=1)
-        found[open_[decided]] = True
+        produced[open_[decided]] = True
         open_ = open_[~decided]
-    return found
+    return produced
 
 
 @lru_cache
@@ -150,11 +150,11 @@ def _box_muller(
     angles = full_turn * (second.values * grid).astype(outputs.dtype)
     cosines, sines = np.cos(angles), np.sin(angles)
     dense = too_many(first.counts * second.counts) | (depth <= depth_error)
-    one, other = first.with_each_of(second, ~dense)
-    hits, rows = np.arange(len(one)), first.rows[one]
+    of_first, of_second = first.with_each_of(second, ~dense)
+    hits, rows = np.arange(len(of_first)), first.rows[of_first]
     for column, parts in enumerate((cosines, sines)):
-        made = answer + sigma * (radii[one[hits]] * parts[other[hits]])
-        hits = hits[_agrees(made, outputs, half_widths, rows[hits], column)]
+        sums = answer + sigma * (radii[of_first[hits]] * parts[of_second[hits]])
+        hits = hits[_agrees(sums, outputs, half_widths, rows[hits], column)]
     return marked(dense, rows[hits])
 
 
@@ -173,20 +173,20 @@ def _polar(
     limit = 0.5 / grid
     first, second = (GridPoints.within(centre[:, side], width[:, side], 2 * grid, -limit, limit - 1) for side in (0, 1))
     dense = too_many(first.counts * second.counts) | (depth <= depth_error)
-    one, other = first.with_each_of(second, ~dense)
+    of_first, of_second = first.with_each_of(second, ~dense)
     v, w = ((points.values * (2 * grid)).astype(outputs.dtype) for points in (first, second))
-    square = (v**2)[one] + (w**2)[other]
+    square = (v**2)[of_first] + (w**2)[of_second]
     factor = np.sqrt(-2 * log(square) / square)
-    hits, rows = np.arange(len(one)), first.rows[one]
-    for column, parts in enumerate((v[one], w[other])):
-        made = answer + sigma * (parts[hits] * factor[hits])
-        hits = hits[_agrees(made, outputs, half_widths, rows[hits], column)]
+    hits, rows = np.arange(len(of_first)), first.rows[of_first]
+    for column, parts in enumerate((v[of_first], w[of_second])):
+        sums = answer + sigma * (parts[hits] * factor[hits])
+        hits = hits[_agrees(sums, outputs, half_widths, rows[hits], column)]
     return marked(dense, rows[hits])
 
 
-def _agrees(made: Floats, outputs: Floats, half_widths: Doubles, rows: Integers, column: int) -> Bools:
+def _agrees(sums: Floats, outputs: Floats, half_widths: Doubles, rows: Integers, column: int) -> Bools:
     """Which numbers are the outputs of their rows, as far as these are known."""
-    return np.asarray(np.abs(made - outputs[rows, column]) <= half_widths[rows, column])
+    return np.asarray(np.abs(sums - outputs[rows, column]) <= half_widths[rows, column])
 
 
 def _second_first(rows: Rows, outputs: Floats, half_widths: Doubles, answer: float, sigma: float) -> Bools:

@@ -52,14 +52,14 @@ class GridPoints:
         rows, place = _enumerated(np.where(too_many(counts), 0, counts))
         return cls(rows, low[rows] + place, counts)
 
-    def with_each_of(self, other: GridPoints, wanted: Bools) -> tuple[Integers, Integers]:
+    def with_each_of(self, points: GridPoints, wanted: Bools) -> tuple[Integers, Integers]:
         """Every combination of a point with one of the other's in the same row, for the wanted rows.
 
         Returns:
             The index of the point, and the index of the other's point, of each combination.
         """
-        first_of_row = np.searchsorted(other.rows, np.arange(len(other.counts)))
-        mine, place = _enumerated(np.where(wanted, other.counts, 0)[self.rows])
+        first_of_row = np.searchsorted(points.rows, np.arange(len(points.counts)))
+        mine, place = _enumerated(np.where(wanted, points.counts, 0)[self.rows])
         return mine, first_of_row[self.rows][mine] + place
 
 
@@ -70,9 +70,9 @@ def too_many(candidates: Integers) -> Bools:
 
 def marked(certain: Bools, rows: Integers) -> Bools:
     """A bool for each row: true if the row is certain or listed."""
-    found = certain.copy()
-    found[rows] = True
-    return found
+    marks = certain.copy()
+    marks[rows] = True
+    return marks
 
 
 def _enumerated(counts: Integers) -> tuple[Integers, Integers]:

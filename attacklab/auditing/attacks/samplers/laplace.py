@@ -165,14 +165,14 @@ def reachable(
     Returns:
         A bool for each output; exact, unless a grid point lies outside the search window, which was never seen.
     """
-    found = np.empty(outputs.shape, dtype=bool)
+    produced = np.empty(outputs.shape, dtype=bool)
     factor = (1 / scale if rate is None else rate) if model.divides else scale
     for start in range(0, len(outputs), CHUNK):
-        here = slice(start, start + CHUNK)
-        doubles = outputs[here].astype(np.float64, copy=False)
-        widths = half_widths[here] if half_widths is not None and half_widths[here].any() else None
-        found[here] = _reachable_chunk(doubles, widths, answer, scale, factor, model, released)
-    return found
+        chunk = slice(start, start + CHUNK)
+        doubles = outputs[chunk].astype(np.float64, copy=False)
+        widths = half_widths[chunk] if half_widths is not None and half_widths[chunk].any() else None
+        produced[chunk] = _reachable_chunk(doubles, widths, answer, scale, factor, model, released)
+    return produced
 
 
 def _reachable_chunk(
@@ -185,10 +185,10 @@ def _reachable_chunk(
     released: Format,
 ) -> NDArray[np.bool_]:
     grid = grid_of(released)
-    there, by = (released.rounded(np.array([value])) for value in (answer, factor))
+    origin, by = (released.rounded(np.array([value])) for value in (answer, factor))
     unit_roundoff = 2.0**-released.significand_bits
     with np.errstate(all="ignore"):
-        noise = outputs - float(there[0])
+        noise = outputs - float(origin[0])
         depth = np.abs(noise) * float(by[0]) if model.divides else np.abs(noise) / float(by[0])
         centre = np.exp(-depth) * grid
         # The centre may miss the grid point by the rounding of y and of y − f; by that of the depth (one unit in the
@@ -203,13 +203,13 @@ def _reachable_chunk(
         # Start no lower than the first grid point. If an output is a failure, there is nothing to search.
         low = np.maximum(np.ceil(centre - width), 1)
         high = np.minimum(np.floor(centre + width), grid)
-    found = high - low > WIDEST_SEARCH
-    searched = (low <= high) & ~found
+    produced = high - low > WIDEST_SEARCH
+    searched = (low <= high) & ~produced
 
     def gives(points: Doubles, rows: Integers, *, above: bool) -> NDArray[np.bool_]:
         logarithms = released.rounded(model.log(points / grid))
         drawn = released.rounded(logarithms / by if model.divides else by * logarithms)
-        error = np.abs(released.rounded(there - drawn if above else there + drawn) - outputs[rows])
+        error = np.abs(released.rounded(origin - drawn if above else origin + drawn) - outputs[rows])
         return np.less_equal(error, 0 if half_widths is None else half_widths[rows])
 
     # Noise that the sum rounds away may have had either sign.
@@ -222,14 +222,14 @@ def _reachable_chunk(
         while open_.size:
             # The point nearest to the centre is the likeliest; the others come in turn on either side of it.
             point = middle + step
-            some = np.flatnonzero(
+            tried = np.flatnonzero(
                 allowed[point.astype(np.int64) & (PERIOD - 1)] & (point <= most if step > 0 else point >= least)
             )
-            hit = some[gives(point[some], open_[some], above=above)]
-            found[open_[hit]] = True
+            hit = tried[gives(point[tried], open_[tried], above=above)]
+            produced[open_[hit]] = True
             step = -step if step > 0 else 1 - step
             left = np.maximum(most - middle, middle - least) >= abs(step)
             left[hit] = False
             rest = np.flatnonzero(left)
             open_, middle, least, most = open_[rest], middle[rest], least[rest], most[rest]
-    return found
+    return produced

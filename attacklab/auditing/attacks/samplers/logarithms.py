@@ -38,25 +38,25 @@ def logarithm(outputs: Floats, half_widths: Doubles, answer: float, assumed: Ass
     """
     rounded = assumed.form.rounded
     with np.errstate(all="ignore"):
-        there, scale = (rounded(np.array(value)) for value in (answer, assumed.scale))
-        noise = (outputs.astype(np.float64) - float(there)) / float(scale)
+        origin, scale = (rounded(np.array(value)) for value in (answer, assumed.scale))
+        noise = (outputs.astype(np.float64) - float(origin)) / float(scale)
         factor = np.where(noise > 0, -1.0, 1.0) if sign == 0 else np.full(noise.shape, sign)
-        found = np.abs(noise) > DENSE
-        open_ = np.flatnonzero(~found & np.isfinite(noise))
+        produced = np.abs(noise) > DENSE
+        open_ = np.flatnonzero(~produced & np.isfinite(noise))
         factor, half_widths, outputs = factor[open_], half_widths[open_], outputs[open_]
         above = below = rounded(np.exp(factor * noise[open_]))
 
         def gives(arguments: Floats) -> Bools:
             logarithms = rounded(library_log(arguments.astype(np.float64)))
             drawn = rounded(scale * rounded(logarithms * factor))
-            return np.abs(rounded(there + drawn) - outputs) <= half_widths
+            return np.abs(rounded(origin + drawn) - outputs) <= half_widths
 
         hit = gives(above)
         for _ in range(SEARCHED_ULPS):
             above, below = assumed.form.next_above(above), assumed.form.next_below(below)
             hit |= gives(above) | gives(below)
-        found[open_[hit]] = True
-    return found
+        produced[open_[hit]] = True
+    return produced
 
 
 def _source(words: str, sign: float) -> str:

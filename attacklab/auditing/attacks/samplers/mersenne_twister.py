@@ -135,11 +135,11 @@ def _continued(state: Forms, length: int) -> Forms:
     for start in range(0, length - WORDS, block):
         stop = min(start + block, length - WORDS)
         first, second = words[start:stop], words[start + 1 : stop + 1]
-        made = words[start + MIDDLE : stop + MIDDLE].copy()
-        made[:, 30] ^= first[:, 31]
-        made[:, :30] ^= second[:, 1:31]
-        made[:, twist] ^= second[:, :1]
-        words[start + WORDS : stop + WORDS] = made
+        fresh = words[start + MIDDLE : stop + MIDDLE].copy()
+        fresh[:, 30] ^= first[:, 31]
+        fresh[:, :30] ^= second[:, 1:31]
+        fresh[:, twist] ^= second[:, :1]
+        words[start + WORDS : stop + WORDS] = fresh
     return words
 
 
@@ -152,16 +152,16 @@ def _solved(equations: Forms, unknowns: int) -> tuple[NDArray[np.uint64], list[i
         if column % _TIDIED == 0:
             equations = _open(equations, word)
         if column % 64 == 0:
-            here = equations[:, word].copy()  # side by side in memory, where 64 columns are looked up
-        holding = np.flatnonzero((here & (np.uint64(1) << np.uint64(column % 64))) != 0)
+            column_words = equations[:, word].copy()  # side by side in memory, where 64 columns are looked up
+        holding = np.flatnonzero((column_words & (np.uint64(1) << np.uint64(column % 64))) != 0)
         if not holding.size:
             free.append(column)
             continue
         pivot = equations[holding[0]].copy()
         equations[holding[1:], word:] ^= pivot[word:]
-        here[holding[1:]] ^= pivot[word]
-        equations[holding[0]], here[holding[0]] = equations[-1], here[-1]
-        equations, here = equations[:-1], here[:-1]
+        column_words[holding[1:]] ^= pivot[word]
+        equations[holding[0]], column_words[holding[0]] = equations[-1], column_words[-1]
+        equations, column_words = equations[:-1], column_words[:-1]
         pivots.append((column, pivot))
     _open(equations, unknowns // 64)
     # The constant's place holds a 1, as if it were an unknown.

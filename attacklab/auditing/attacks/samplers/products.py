@@ -56,22 +56,22 @@ def reachable(
     rounded = assumed.form.rounded
     steps, nearest, next_above, next_below = numbers(assumed.form)
     with np.errstate(all="ignore"):
-        there, factor = (rounded(np.array(value)) for value in (answer, assumed.rate if divides else assumed.scale))
+        origin, factor = (rounded(np.array(value)) for value in (answer, assumed.rate if divides else assumed.scale))
 
         def gives(variates: Floats, outputs: Floats, half_widths: Doubles) -> Bools:
             noise = rounded(variates / factor) if divides else rounded(factor * variates)
-            return np.abs(rounded(there + noise) - outputs) <= half_widths
+            return np.abs(rounded(origin + noise) - outputs) <= half_widths
 
-        noise = rounded(outputs - there)
+        noise = rounded(outputs - origin)
         above = below = nearest(rounded(noise * factor) if divides else rounded(noise / factor))
-        found = gives(above, outputs, half_widths)
-        open_ = np.flatnonzero(~found & np.isfinite(outputs))
+        produced = gives(above, outputs, half_widths)
+        open_ = np.flatnonzero(~produced & np.isfinite(outputs))
         above, below, outputs, half_widths = above[open_], below[open_], outputs[open_], half_widths[open_]
         for _ in range(steps):
             above, below = next_above(above), next_below(below)
             hit = gives(above, outputs, half_widths) | gives(below, outputs, half_widths)
-            found[open_[hit]] = True
-    return found
+            produced[open_[hit]] = True
+    return produced
 
 
 def any_number(form: Format) -> Numbers:

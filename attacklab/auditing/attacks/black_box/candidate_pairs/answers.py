@@ -73,8 +73,8 @@ def _pairs(step: float, scale: float, released: Format) -> Iterator[tuple[float,
     yield from (apart(2.0 ** (power + k)) for k in (3, 10, 20, 40, 50))
     yield from ((0.0, released.at_most(tiny)) for tiny in (step * 2.0**-10, step * 2.0**-40, released.least))
     for k in (-4, -2, -1, 0, 1, 2, 4):
-        one = released.at_most(2.0 ** (power + k))
-        yield one, float(released.next_below(released.rounded(np.array([one])))[0])
+        answer = released.at_most(2.0 ** (power + k))
+        yield answer, float(released.next_below(released.rounded(np.array([answer])))[0])
     yield from (apart(answer) for answer in (1.0, 0.5, 10.0, 0.1, *LARGE))
     yield from (apart(answer - step) for answer in LARGE if answer > step)
     mirrored = [apart(0.0), *edges, *(apart(answer) for answer in (1.0, 10.0, *LARGE))]

@@ -63,4 +63,4 @@ def _excess(first: NDArray[np.float64], second: NDArray[np.float64], epsilon: fl
     ends = np.unique(np.concatenate([first, second]))
     p, q = (np.searchsorted(np.sort(side), ends, "right") / len(side) for side in (first, second))
     factor = math.exp(min(epsilon, 700.0))
-    return float(max((here - factor * there).max() for here, there in directions((p, p), (q, q))))
+    return float(max((larger - factor * smaller).max() for larger, smaller in directions((p, p), (q, q))))

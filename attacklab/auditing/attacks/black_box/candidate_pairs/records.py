@@ -67,8 +67,8 @@ def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]
         if low < 0 < high:
             families.append(at_ends((0.0, low, high), (0, 15), by))
     families += [_on_lines(target, probe, by) for by in relations]  # last, because a short list can do without
-    for one, other, by in interleaved(*families):
-        yield NeighbouringPair.records(np.array(one, dtype=np.float64), np.array(other, dtype=np.float64), by)
+    for first, second, by in interleaved(*families):
+        yield NeighbouringPair.records(np.array(first, dtype=np.float64), np.array(second, dtype=np.float64), by)
 
 
 def _outside(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
@@ -76,15 +76,15 @@ def _outside(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
     width = high - low
     for size in (15, 0):
         for widths in OUTSIDE:
-            for other, usual in (
+            for outlier, usual in (
                 (low - widths * width, low),
                 (high + widths * width, high),
                 (low - widths * width, high),
                 (high + widths * width, low),
             ):
-                if math.isfinite(other):
+                if math.isfinite(outlier):
                     rest = [usual] * size
-                    yield [*rest, other], rest if relation is Relation.ADD_REMOVE else [*rest, usual], relation
+                    yield [*rest, outlier], rest if relation is Relation.ADD_REMOVE else [*rest, usual], relation
 
 
 def _in_chunks(low: float, high: float, relation: Relation) -> Iterator[Datasets]:

@@ -58,10 +58,10 @@ def _on_lines(target: Target, probe: Probe, count: int) -> Iterator[Neighbouring
     gap = power_of_two_within(target.sensitivity)
     nats = target.claim.nominal.epsilon / 2 * (gap / target.sensitivity)
     last = 1 << max(1, math.ceil(math.log2(DEEPEST_NATS / nats)))
-    one, all_ = np.zeros(count), np.ones(count)
-    one[0] = 1.0
+    unit, all_ = np.zeros(count), np.ones(count)
+    unit[0] = 1.0
     # If all move together, one outcome is ahead, so that not all outcomes are alike.
-    for start, direction in ((one, -all_), (one, all_), (0 * one, 2 * one - all_), (0 * one, all_ - 2 * one)):
+    for start, direction in ((unit, -all_), (unit, all_), (0 * unit, 2 * unit - all_), (0 * unit, all_ - 2 * unit)):
         line = partial(_on_line, gap=gap, start=start, direction=direction)
         steps = broken_steps(line, last, target.claim.nominal, probe)
         for step in dict.fromkeys((*steps, 0)):
