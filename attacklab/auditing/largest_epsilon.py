@@ -31,6 +31,7 @@ import numpy as np
 
 from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
+from attacklab.auditing.flaws import with_weakness
 from attacklab.auditing.referee import (
     DEFAULT_ALPHA,
     DEFAULT_TRIALS,
@@ -129,7 +130,7 @@ def largest_epsilon(
         findings.insert(0, search.judged(max(better, key=lambda bet: bet.epsilon)))
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     replay, seconds = _replay(target, attacks, trials, alpha, seed, spec), time.perf_counter() - started
-    return [replace(finding, replay=replay, seconds=seconds) for finding in findings]
+    return [with_weakness(replace(finding, replay=replay, seconds=seconds)) for finding in findings]
 
 
 def _proving(attack: Attack, trials: int) -> Attack:

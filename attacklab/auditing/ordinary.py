@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from attacklab.auditing.attacks import BlackBox, IntegerCast, MissingClip, SpecialValues, SumSensitivity
+from attacklab.auditing.flaws import with_weakness
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.model.findings import FAILURE, TOO_LITTLE, VALUE_OF_TEXT, Finding
 
@@ -53,7 +54,11 @@ def best(findings: Sequence[Finding]) -> Finding | None:
 
 
 def supported(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings of one audit, each with the flaw that all of them together support."""
+    """The findings of one audit, each with the flaw that all of them together support, and its weakness."""
+    return list(map(with_weakness, _named(findings)))
+
+
+def _named(findings: Sequence[Finding]) -> list[Finding]:
     named = [replace(finding, flaw=TOO_LITTLE) if _is_on_ordinary_inputs(finding) else finding for finding in findings]
     if not any(finding.flaw == TOO_LITTLE and _is_plain(finding.pair) for finding in named):
         return named

@@ -241,6 +241,8 @@ class Finding:
             line; None otherwise, and in older records.
         flaw: what it shows if the claim is refuted by it, in one line; empty in older records, and where nothing was
             judged.
+        cwe: the number of that flaw in the Common Weakness Enumeration; None in older records, where the claim is not
+            refuted, and where the flaw is not one of the catalogue.
         answers: how many answers the adversary sees in one trial.
         counts: how often the event happened.
         first: P[E] with its bounds.
@@ -292,6 +294,7 @@ class Finding:
     replay: str = ""
     severity: Severity = Severity.CLAIM
     flaw: str = ""
+    cwe: int | None = None
     code: EventCode | None = None
 
     @property

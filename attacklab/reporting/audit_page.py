@@ -16,12 +16,13 @@ from typing import Any
 import jinja2
 from markupsafe import escape
 
+from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.power import POWER
 from attacklab.model.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.model.plain_text import plain
 from attacklab.reporting.summary import UNDECIDED, detectable, summary
-from attacklab.reporting.wording import claim_text, flaw_of, judged_text, pair_text, shown_by
+from attacklab.reporting.wording import claim_text, judged_text, pair_text, shown_by
 
 TEMPLATE = "audit_page.html.j2"
 

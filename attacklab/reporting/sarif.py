@@ -4,8 +4,9 @@ A refuted claim is a result of level error, a failure beyond the claim one of le
 flaw is not the one that the attack looks for (the target fails on one input, say), a rule of its own below that of the
 attack. A claim left undecided (by an error, by too few trials, or because no sample can refute it) is a notification of
 the tool, and so is one that is proved with slack only; a run with an error is recorded as unsuccessful, so that its log
-does not read as a clean one. Proved claims are left out: nobody has to act on them. So are NOT_DETECTED findings:
-SARIF's word for them would be 'pass', and no claim passes on samples alone.
+does not read as a clean one. Where a flaw is one of the catalogue, its rule names the weakness of the Common Weakness
+Enumeration (CWE) that it belongs to. Proved claims are left out: nobody has to act on them. So are NOT_DETECTED
+findings: SARIF's word for them would be 'pass', and no claim passes on samples alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
 """
@@ -20,10 +21,12 @@ from typing import Any
 from urllib.parse import quote
 
 from attacklab.auditing.attacks import ALL_ATTACKS
-from attacklab.auditing.flaws import NAMES, Flaw
+from attacklab.auditing.flaws import NAMES, Flaw, Weakness, flaw_of
 from attacklab.model.findings import Finding, Verdict, environment
 from attacklab.model.plain_text import plain
-from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, flaw_of, judged_text
+from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, judged_text
+
+CWE = "CWE"
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
@@ -63,6 +66,8 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     undecided = [(finding, place) for finding, place in findings if finding.verdict in LEVELS]
     shown = {_rule(finding): finding for finding, _ in violated}
     rules = list(shown)
+    flaws = [flaw_of(finding) for finding in shown.values()]
+    taxa = list(dict.fromkeys(flaw.weakness for flaw in flaws if flaw is not None))
     return {
         "$schema": SCHEMA,
         "version": VERSION,
@@ -72,9 +77,11 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
                     "driver": {
                         "name": "attacklab",
                         "version": environment()["attacklab"],
-                        "rules": [_described(*rule, flaw_of(finding)) for rule, finding in shown.items()],
+                        "rules": [_described(*rule, flaw, taxa) for rule, flaw in zip(rules, flaws, strict=True)],
+                        "supportedTaxonomies": [{"name": CWE, "index": 0}],
                     }
                 },
+                "taxonomies": [_taxonomy(taxa)],
                 "invocations": [
                     {
                         "executionSuccessful": all(finding.verdict is not Verdict.ERROR for finding, _ in undecided),
@@ -95,7 +102,20 @@ def _rule(finding: Finding) -> tuple[str, str]:
     return "/".join(filter(None, (finding.attack, NAMES.get(finding.flaw)))), finding.flaw
 
 
-def _described(name: str, text: str, flaw: Flaw | None) -> dict[str, Any]:
+def _taxonomy(taxa: Sequence[Weakness]) -> dict[str, Any]:
+    return {
+        "name": CWE,
+        "fullName": "Common Weakness Enumeration",
+        "organization": "MITRE",
+        "informationUri": "https://cwe.mitre.org/",
+        "taxa": [
+            {"id": str(one.number), "name": one.title, "shortDescription": {"text": one.title}, "helpUri": one.url}
+            for one in taxa
+        ],
+    }
+
+
+def _described(name: str, text: str, flaw: Flaw | None, taxa: Sequence[Weakness]) -> dict[str, Any]:
     described: dict[str, Any] = {"id": name, "shortDescription": {"text": text}}
     if flaw is None:
         return described
@@ -108,6 +128,17 @@ def _described(name: str, text: str, flaw: Flaw | None) -> dict[str, Any]:
             "markdown": "\n\n".join(f"## {title}\n\n{part}" for title, part in marked),
         },
         "helpUri": flaw.read[0].url,
+        "relationships": [
+            {
+                "target": {
+                    "id": str(flaw.weakness.number),
+                    "index": taxa.index(flaw.weakness),
+                    "toolComponent": {"name": CWE, "index": 0},
+                },
+                "kinds": ["superset"],
+            }
+        ],
+        "properties": {"tags": ["security", f"external/cwe/cwe-{flaw.weakness.number}"]},
     }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.auditing.statistics.power import POWER
 from attacklab.auditing.statistics.reasons import odds_text
 from attacklab.model.findings import Finding, Verdict, upper_text
-from attacklab.reporting.wording import claim_text, flaw_of, inputs_text
+from attacklab.reporting.wording import claim_text, inputs_text
 
 UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attacklab.auditing.flaws import NAMES, Flaw, catalogue
+from attacklab.auditing.flaws import NAMES, Flaw, flaw_of
 from attacklab.model.findings import Finding, upper_text
 
 EXAMPLE = "An example"
@@ -56,11 +56,6 @@ def _input_text(described: Mapping[str, Any]) -> str:
     return f"[{text}]" if described["shape"] else text
 
 
-def flaw_of(finding: Finding) -> Flaw | None:
-    """The catalogue's entry of the flaw that a finding shows; None where its attack is somebody's own."""
-    return catalogue().get(NAMES.get(finding.flaw, finding.attack))
-
-
 def shown_by(finding: Finding) -> str:
     """The name of an attack, after that of the flaw if it is another than the attack looks for."""
     name = NAMES.get(finding.flaw) if finding.refutes else None
@@ -88,6 +83,7 @@ def explanation(flaw: Flaw) -> list[tuple[str, str]]:
         (EXAMPLE, flaw.example),
         ("Why it leaks", flaw.leak),
         ("Usual repair", f"{flaw.repair[0].upper()}{flaw.repair[1:]}."),
+        ("Weakness", f"{flaw.weakness}, {flaw.weakness.url}"),
         ("Read", "; ".join(map(str, flaw.read))),
         ("To show a finding to a maintainer", "attacklab poc FINDINGS.json writes it as one script."),
     ]

@@ -34,6 +34,7 @@ def flaws() -> Iterator[str]:
         yield f"```python\n{flaw.example}\n```\n"
         yield f"**Why it leaks.** {flaw.leak}\n"
         yield f"**Usual repair.** {flaw.repair[0].upper()}{flaw.repair[1:]}.\n"
+        yield f"**Weakness.** [CWE-{flaw.weakness.number}]({flaw.weakness.url}): {flaw.weakness.title}.\n"
         yield "**Read.** " + "; ".join(f"[{source.title}]({source.url})" for source in flaw.read) + ".\n"
 
 

@@ -56,15 +56,15 @@ def test_every_other_named_python_can_read_the_package(version: str) -> None:
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_two_builds_from_two_folders_have_equal_bytes(tmp_path: Path, kind: str) -> None:
     """File times differ between the folders, and one was filled in reverse."""
-    first = _built(copied_tree(tmp_path / "first", reverse=False), kind, tmp_path / "dist")
-    again = _built(copied_tree(tmp_path / "second", reverse=True), kind, tmp_path / "again")
+    first = built(copied_tree(tmp_path / "first", reverse=False), kind, tmp_path / "dist")
+    again = built(copied_tree(tmp_path / "second", reverse=True), kind, tmp_path / "again")
     assert first.name == again.name
     assert hashlib.sha256(first.read_bytes()).digest() == hashlib.sha256(again.read_bytes()).digest()
 
 
 @needs_hatchling
 def test_the_wheel_holds_the_instrument_alone_and_its_script_runs(tmp_path: Path) -> None:
-    wheel = _built(copied_tree(tmp_path / "tree", reverse=False), "wheel", tmp_path / "dist")
+    wheel = built(copied_tree(tmp_path / "tree", reverse=False), "wheel", tmp_path / "dist")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         archive.extractall(tmp_path / "installed")
@@ -100,7 +100,7 @@ def copied_tree(folder: Path, *, reverse: bool) -> Path:
     return folder
 
 
-def _built(tree: Path, kind: str, folder: Path) -> Path:
+def built(tree: Path, kind: str, folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     done = _run([sys.executable, "-c", BUILD, str(tree), kind, str(folder)], tree)
     assert done.returncode == 0, done.stderr

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from attacklab.auditing.flaws import flaw_of
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import EventCode, Finding, Severity, recovered_pair
 from attacklab.model.plain_text import escaped
@@ -21,7 +22,7 @@ from attacklab.model.releases import gathered
 from attacklab.model.source_bundle import source_bundle
 from attacklab.reporting.poc.calls import Call
 from attacklab.reporting.poc.choice import ALPHA, Direction, bound, direction_and_trials
-from attacklab.reporting.wording import claim_text, flaw_of
+from attacklab.reporting.wording import claim_text
 
 WIDTH = 100
 

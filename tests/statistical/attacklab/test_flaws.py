@@ -14,10 +14,11 @@ from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.auditing.attacks.work import Work
 from attacklab.auditing.flaws import NAMES, Flaw, catalogue
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import Verdict
+from attacklab.model.findings import FAILURE, TOO_LITTLE, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 
+WEAKNESSES = (20, 190, 203, 208, 335, 338, 339, 369, 681, 682, 703, 1339)
 WORK = Work(NeighbouringPair(1, 0, None))
 LONGEST_LINE, LONGEST_EXAMPLE, LONGEST_REPAIR = 100, 10, 200
 TRIALS = {"double_budget": 4_000_000, "generator_state": 100, "score_overflow": 1_000}
@@ -27,6 +28,7 @@ TRIALS = {"double_budget": 4_000_000, "generator_state": 100, "score_overflow": 
 def test_every_attack_and_every_flaw_has_an_entry_and_no_entry_is_left_over() -> None:
     named = {attack.name for attack in (*ALL_ATTACKS, WORK)}
     assert set(catalogue()) == named | set(NAMES.values())
+    assert {flaw.weakness.number for flaw in catalogue().values()} == set(WEAKNESSES)
 
 
 def test_an_attack_that_no_list_names_has_one_too() -> None:
@@ -70,5 +72,7 @@ def test_the_attack_refutes_the_example(flaw: Flaw) -> None:
     refuting = [finding for finding in findings if finding.refutes]
     assert refuting, [str(finding) for finding in findings]
     assert all(finding.verdict is Verdict.VIOLATED for finding in refuting)
+    of_any_attack = {FAILURE: 703, TOO_LITTLE: 682}
+    assert all(finding.cwe == of_any_attack.get(finding.flaw, flaw.weakness.number) for finding in refuting)
     if shown:
         assert {finding.flaw for finding in refuting} == {shown}

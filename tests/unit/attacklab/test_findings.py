@@ -200,6 +200,13 @@ def test_only_a_proof_says_a_scope() -> None:
     assert str(BARE) == "t: a: not applicable: not this kind"
 
 
+def test_an_older_record_has_no_number_of_a_weakness() -> None:
+    old = FULL.to_json()
+    del old["cwe"]
+    assert Finding.from_json(old).cwe is None
+    assert Finding.from_json({**old, "cwe": 1339}).to_json()["cwe"] == 1339
+
+
 def test_an_older_proof_by_exact_laws_was_of_one_pair() -> None:
     old = {**BARE.to_json(), "attack": EXACT_LAW, "verdict": "proved"}
     del old["scope"], old["certificate"]

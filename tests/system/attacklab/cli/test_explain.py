@@ -21,12 +21,14 @@ def test_each_page_has_all_its_parts(attacklab: Any, columns: str, monkeypatch: 
             "An example",
             "Why it leaks",
             "Usual repair",
+            "Weakness",
             "Read",
             "To show a finding to a maintainer",
         ]
         assert all(f"    {line}".rstrip() in lines for line in flaw.example.splitlines())
         words = " ".join(out.split())
         assert flaw.leak in words
+        assert f"CWE-{flaw.weakness.number}: {flaw.weakness.title}, https://cwe.mitre.org/" in words
         assert flaw.read[-1].url in words
         assert flaw.repair[1:] in words
 

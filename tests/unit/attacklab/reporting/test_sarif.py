@@ -10,6 +10,7 @@ from attacklab.auditing.flaws import catalogue
 from attacklab.model.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, to_text
 from attacklab.reporting.sarif import Place, sarif_log
+from tests.system.sarif_logs import require_valid
 
 VIOLATED = Finding(
     target="my_laplace",
@@ -134,6 +135,24 @@ def test_a_rule_says_what_the_flaw_is_how_it_is_repaired_and_where_to_read() -> 
             assert flaw.repair[1:] in text
         assert f"```python\n{flaw.example}\n```" in rule["help"]["markdown"]
     assert set(unknown) == {"id", "shortDescription"}
+
+
+def test_a_rule_points_to_its_weakness() -> None:
+    failing, own = replace(VIOLATED, flaw=FAILURE), replace(VIOLATED, attack="an_attack_of_ones_own", flaw="odd")
+    log = sarif_log([(VIOLATED, PLACE), (failing, PLACE), (own, PLACE), (replace(VIOLATED, pair=None), PLACE)])
+    require_valid(log)
+    (run,) = log["runs"]
+    precision, fails, unknown = run["tool"]["driver"]["rules"]
+    (taxonomy,) = run["taxonomies"]
+    assert (taxonomy["name"], taxonomy["organization"]) == ("CWE", "MITRE")
+    assert [(taxon["id"], taxon["name"]) for taxon in taxonomy["taxa"]] == [
+        ("1339", "Insufficient Precision or Accuracy of a Real Number"),
+        ("703", "Improper Check or Handling of Exceptional Conditions"),
+    ]
+    for rule, number in ((precision, "1339"), (fails, "703")):
+        assert [relation["target"]["id"] for relation in rule["relationships"]] == [number]
+        assert f"external/cwe/cwe-{number}" in rule["properties"]["tags"]
+    assert "relationships" not in unknown
 
 
 def test_what_a_target_says_does_not_steer_whoever_shows_the_log() -> None:
