@@ -357,8 +357,8 @@ def _module_of_file(path: Path, place: str) -> ModuleType:
 
 def _targets_in(module: ModuleType) -> list[str]:
     functions = {name: value.__module__ for name, value in vars(module).items() if inspect.isfunction(value)}
-    own = [name for name, home in functions.items() if home == module.__name__ and not name.startswith("_")]
-    offered = functions.keys() & set(getattr(module, "__all__", None) or own)
+    public = [name for name, home in functions.items() if home == module.__name__ and not name.startswith("_")]
+    offered = functions.keys() & set(getattr(module, "__all__", None) or public)
     return [name for name, value in vars(module).items() if isinstance(value, Target) or name in offered]
 
 
