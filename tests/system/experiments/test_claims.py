@@ -44,7 +44,7 @@ def test_each_noise_exceeds_the_other_profile_somewhere(collected: Data) -> None
 
 
 def test_the_paragraph_says_what_is_certified_of_each_claim() -> None:
-    """δ(1) of ρ = ½ is 0.2149 by a search over events (tests/statistical/attacklab/calibration), of μ = 1 what Φ gives."""
+    """δ(1) of ρ = ½ is 0.2149 by a search over events (tests/statistical/attacklab), of μ = 1 what Φ gives."""
     normal = stats.norm.sf(0.5) - math.e * stats.norm.sf(1.5)
     paragraph = " ".join(claims.explain(committed_record("claims")).split())
     assert f"δ is 0.2149 for ρ = 0.5 and {normal:.4f} for μ = 1." in paragraph

@@ -1,4 +1,4 @@
-"""The clients in other languages: each passes its exact Laplace mechanism, and catches the naive one and every altered file."""
+"""Clients in other languages: each passes its exact mechanism, and catches the naive one and every altered file."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_a_type_that_is_not_known_is_skipped_by_name(built: Built, tmp_path: Pat
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda text: "",
+        lambda _: "",
         lambda text: text[:-3],
         lambda text: text + "}",
         lambda text: text.replace('"version": 1', '"version": 2'),
@@ -221,7 +221,7 @@ def test_a_type_that_is_not_known_is_skipped_by_name(built: Built, tmp_path: Pat
         lambda text: text.replace('"version": 1', "'version': 1"),
         lambda text: text.replace('"version": 1', '"version": True'),
         lambda text: text.replace('"comment": "', '"comment": "\t'),
-        lambda text: "[" * 100_000,
+        lambda _: "[" * 100_000,
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(built: Built, spoil: Callable[[str], str], tmp_path: Path) -> None:
@@ -261,7 +261,8 @@ def test_confidence_limits_are_wrong_as_rarely_as_stated(built: Built, trials: i
     status, output = built.run("limits", str(trials), repr(share))
     lower = np.array([float.fromhex(line) for line in output.split()])
     assert (status, lower.size) == (0, trials + 1)
-    assert np.all(np.diff(lower) > 0) and lower[0] == 0
+    assert np.all(np.diff(lower) > 0)
+    assert lower[0] == 0
     upper = 1 - lower[::-1]
     hits = np.arange(trials + 1)
     # A limit is wrong for p if p lies below it; the worst p is just below one of the limits.
