@@ -1,6 +1,6 @@
 """The audit of files before a commit: every `Target` that one of them makes at its top goes through `attacklab audit`.
 
-    python -m attacklab.cli.changed [--trials N] FILE...
+    python -m attacklab.cli.changed [--trials N] [--alpha P] FILE...
 
 A file is read, not run, to see which targets it makes, so a file without any costs nothing. Each audit is a process of
 its own, and the exit status is the worst of all: that of a refuted claim before that of anything else that went wrong.
@@ -22,13 +22,14 @@ TRIALS = 2_000
 """Outputs of each input for an event, unless asked otherwise: a few seconds a target."""
 
 ALPHA = 1e-6
-"""The probability of a false alarm in all of these audits together."""
+"""The probability of a false alarm in all of these audits together, unless asked otherwise."""
 
 
 def main(words: Sequence[str] | None = None) -> Status:
     """Audit the targets of the files that are named; the status of `attacklab audit` on the worst of them."""
     parser = argparse.ArgumentParser(prog="python -m attacklab.cli.changed", description="Audit the targets in files.")
     parser.add_argument("--trials", type=int, default=TRIALS, help=f"outputs of each input [default: {TRIALS}]")
+    parser.add_argument("--alpha", type=float, default=ALPHA, help=f"probability of a false alarm [default: {ALPHA}]")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a Python file")
     asked = parser.parse_args(words)
     try:
@@ -36,7 +37,7 @@ def main(words: Sequence[str] | None = None) -> Status:
     except (OSError, SyntaxError, ValueError) as error:
         say(f"{error}; repair or leave out that file")
         return Status.FAILED
-    options = ["--trials", str(asked.trials), "--alpha", repr(ALPHA / max(1, len(specs)))]
+    options = ["--trials", str(asked.trials), "--alpha", repr(asked.alpha / max(1, len(specs)))]
     audit = [sys.executable, "-m", "attacklab", "audit"]
     ended = [subprocess.call([*audit, *options, "--", spec]) for spec in specs]  # noqa: S603 - the user's own code
     if Status.REFUTED in ended:
