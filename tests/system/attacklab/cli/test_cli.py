@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from attacklab.auditing.attacks import ATTACKS
-from attacklab.cli import audit, target_options
+from attacklab.cli import COMMANDS, audit, target_options
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
 from attacklab.model.findings import Finding, Verdict, read_record, to_text
@@ -548,11 +548,14 @@ def test_a_target_that_misbehaves_ends_in_error_findings_and_status_two(
     assert all("\n" not in one for one in reasons)
 
 
-def test_the_help_tells_every_command_in_a_whole_line(attacklab: Any) -> None:
-    status, out, err = attacklab("--help")
-    assert (status, err) == (0, "")
-    assert all(f"\n  {command} " in out for command in ("list", "run", "audit", "prove"))
-    assert not re.search(r"(?m)^  .*\.\.\.$", out)
+def test_the_help_tells_every_command_in_a_whole_line(attacklab: Any, tmp_path: Path) -> None:
+    for marker in ("", '[tool.attacklab]\nexperiments = "experiments"\n'):  # elsewhere, and in a lab
+        (tmp_path / "pyproject.toml").write_text(marker)
+        status, out, err = attacklab("--help")
+        assert (status, err) == (0, "")
+        for command in COMMANDS:
+            assert (f"\n  {command.name} " in out) is (bool(marker) or not command.needs_lab)
+        assert not re.search(r"(?m)^  .*\.\.\.$", out)
 
 
 @pytest.mark.parametrize(
