@@ -48,6 +48,7 @@ COMMANDS = (
     Command("run", "run", "Run experiments; write data, figures and a page."),
     Command("reports", "reports", "Write pages from records, and mark older ones."),
     Command("audit", "audit", "Run every attack that applies against a target."),
+    Command("replay", "replay", "Run a target on neighbours with its noise frozen."),
     Command(
         "prove",
         "prove",

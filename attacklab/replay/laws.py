@@ -23,6 +23,8 @@ from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroC
 LAPLACE, GAUSSIAN, DISCRETE_LAPLACE = "Laplace", "Gaussian", "discrete Laplace"
 GUMBEL, LOGISTIC, EXPONENTIAL, UNIFORM, CAUCHY = "Gumbel", "logistic", "exponential", "uniform", "Cauchy"
 CATEGORICAL, UNKNOWN = "categorical", "unknown"
+BITS, SAMPLING, OTHER = "bits", "sampling", "other"
+"""What is drawn besides noise: raw bits, records or their order, and what has no law here."""
 
 CONTINUOUS: dict[str, Any] = {
     LAPLACE: stats.laplace,
@@ -43,6 +45,8 @@ ROUNDING_SLACK = 2.0**-20
 
 LEAST_EXCESS = 1e-11
 """How far a δ must exceed the claimed one: beyond what convolutions round."""
+
+LEAST_CHANCE = 2.0**-40
 
 CELLS = 513
 LOSS_GRID = 2.0**-9
@@ -76,7 +80,7 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
     if first.family != second.family or first.family == UNKNOWN:
         return math.inf
     if first.family == CATEGORICAL:
-        return _largest_ratio(first.weights, second.weights)
+        return largest_ratio(first.weights, second.weights)
     shift = abs(first.centre - second.centre)
     if first.scale != second.scale or not first.scale:
         if _nearly(first.scale, second.scale) and first.family in L1_LAWS and first.scale:
@@ -87,7 +91,7 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
     if first.family in L1_LAWS:
         return shift / first.scale
     if first.family == CAUCHY:
-        half = float(shift / first.scale) / 2
+        half = near(shift / first.scale) / 2
         return 2 * math.asinh(half)
     return math.inf
 
@@ -96,7 +100,7 @@ def renyi_divergence(first: Law, second: Law, order: float) -> float:
     """The larger Rényi divergence of the two directions, of an order above 1; nothing where no formula is known."""
     if first == second:
         return 0.0
-    shift, scale = float(abs(first.centre - second.centre)), float(first.scale)
+    shift, scale = near(abs(first.centre - second.centre)), near(first.scale)
     if first.family != second.family or first.family not in (LAPLACE, GAUSSIAN) or not (scale and second.scale):
         return math.inf if first.family == second.family and first.family != CATEGORICAL else 0.0
     if first.family == GAUSSIAN:
@@ -115,10 +119,16 @@ def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float) -> float:
     if not moved:
         return 0.0
     if all(one.family == other.family == GAUSSIAN and one.scale == other.scale > 0 for one, other in moved):
-        return gaussian_delta(math.sqrt(float(sum(square_of(one, other) for one, other in moved))), epsilon)
+        return gaussian_delta(math.sqrt(near(sum(square_of(one, other) for one, other in moved))), epsilon)
     largest = sorted(moved, key=lambda sides: largest_loss(*sides), reverse=True)[:MOST_COMPOSED]
     both = (largest, [(second, first) for first, second in largest])
     return max(_composed([_losses(*sides) for sides in direction], epsilon) for direction in both)
+
+
+def coin(chance: float) -> Law:
+    """The law of an event of this probability."""
+    chance = min(1.0, max(0.0, chance))
+    return Law(CATEGORICAL, weights=(chance, 1 - chance))
 
 
 def square_of(first: Law, second: Law) -> Fraction:
@@ -159,9 +169,9 @@ def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]]) -> Excess | None
         loss = loss_of(pairs)
         if loss <= claim.epsilon * (1 + ROUNDING_SLACK):
             return None
-        return Excess(f"ε = {text_of(loss)}", f"ε = {claim.epsilon!r}", epsilon=float(loss))
+        return Excess(f"ε = {text_of(loss)}", f"ε = {claim.epsilon!r}", epsilon=near(loss))
     if isinstance(claim, GaussianDP) and pairs and all(_is_gaussian(*pair) for pair in pairs):
-        mu = math.sqrt(float(sum(square_of(*pair) for pair in pairs)))
+        mu = math.sqrt(near(sum(square_of(*pair) for pair in pairs)))
         return None if mu <= claim.mu * (1 + ROUNDING_SLACK) else Excess(f"μ = {mu:.6g}", f"μ = {claim.mu!r}")
     if isinstance(claim, ZeroConcentrated | Renyi):
         orders = (2.0, 8.0, 64.0) if isinstance(claim, ZeroConcentrated) else claim.orders
@@ -188,15 +198,23 @@ def loss_of(pairs: Sequence[tuple[Law, Law]]) -> Fraction | float:
     losses = [largest_loss(*pair) for pair in pairs]
     exact = sum((loss for loss in losses if isinstance(loss, Fraction)), Fraction(0))
     rest = sum(loss for loss in losses if not isinstance(loss, Fraction))
-    return exact if not rest else float(exact) + rest
+    return exact if not rest else near(exact) + rest
 
 
 def text_of(number: Fraction | float) -> str:
     """A number as people read it; an infinite one in words."""
     if number in (math.inf, -math.inf):
         return "infinite"
-    near = float(number)
-    return f"{near:.17g}" if abs(near - round(near, 6)) < 1e-9 * abs(near) and near != round(near, 6) else f"{near:.6g}"
+    text = near(number)
+    return f"{text:.17g}" if abs(text - round(text, 6)) < 1e-9 * abs(text) and text != round(text, 6) else f"{text:.6g}"
+
+
+def near(number: Any) -> float:
+    """A number as a float, however large it is."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(1e300, number)
 
 
 def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -209,7 +227,7 @@ def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[n
     if not first.scale or not second.scale:
         equal = first.scale == second.scale and not shift
         return (np.ones(1), np.ones(1)) if equal else (np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    where = [(0.0, float(first.scale), first.family), (float(shift), float(second.scale), second.family)]
+    where = [(0.0, near(first.scale), first.family), (near(shift), near(second.scale), second.family)]
     depths = np.concatenate([np.logspace(-15, -0.31, CELLS // 2), [0.5]])
     ends = [centre + _upper(family, depths, scale) * sign for centre, scale, family in where for sign in (-1, 1)]
     edges = np.unique(np.concatenate(ends))
@@ -218,20 +236,15 @@ def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[n
     return masses[0], masses[1]
 
 
-def probability_above(law: Law, threshold: float) -> float:
-    """P[noisy > threshold]."""
-    if not law.scale:
-        return float(law.centre > Fraction(threshold))
-    return float(_tails(law.family, np.array([threshold - float(law.centre)]), float(law.scale))[1][0])
-
-
 def _upper(family: str, depths: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     if family == DISCRETE_LAPLACE:
         return np.asarray(np.floor(stats.laplace.isf(depths) * scale) + 0.5)
     return np.asarray(CONTINUOUS[family].isf(depths) * scale)
 
 
-def _tails(family: str, offsets: NDArray[np.float64], scale: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def tails_of(
+    family: str, offsets: NDArray[np.float64], scale: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The probabilities of noise of at most, and of more than, so much."""
     if family == DISCRETE_LAPLACE:
         at = np.floor(offsets)  # P[K >= k] = r^k/(1 + r) for k >= 1, r = e^(-1/scale)
@@ -243,7 +256,7 @@ def _tails(family: str, offsets: NDArray[np.float64], scale: float) -> tuple[NDA
 
 def _masses(family: str, offsets: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """The masses between edges, from whichever tail is smaller, which loses no digits."""
-    below, above = _tails(family, offsets, scale)
+    below, above = tails_of(family, offsets, scale)
     below, above = np.concatenate([[0.0], below, [1.0]]), np.concatenate([[1.0], above, [0.0]])
     masses: NDArray[np.float64] = np.where(above[:-1] < 0.5, above[:-1] - above[1:], below[1:] - below[:-1])
     return np.maximum(masses, 0.0)
@@ -284,14 +297,15 @@ def _convolved(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[
     return np.maximum(product[: len(one) + len(other) - 1], 0.0) * (1 - 1e-12)
 
 
-def _largest_ratio(first: Sequence[float], second: Sequence[float]) -> float:
+def largest_ratio(first: Sequence[float], second: Sequence[float]) -> float:
+    """The largest loss of a choice; probabilities that only rounding tells from 0 count as none."""
     if len(first) != len(second):
         return math.inf
     ratios = [0.0]
     for one, other in zip(first, second, strict=True):
-        if bool(one > 0) != bool(other > 0):
+        if max(one, other) > LEAST_CHANCE and min(one, other) <= 0:
             return math.inf
-        if one > 0:
+        if min(one, other) > 0:
             ratios.append(abs(math.log(one) - math.log(other)))
     return max(ratios)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -67,13 +68,13 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
     elif isinstance(value, np.ndarray) and value.ndim and value.size <= LARGEST_ARRAY and value.dtype.names is None:
         yield Leaf(f"{path}.shape", value.shape)
         tag = value.tag if isinstance(value, TracedArray) else None
-        for place in np.ndindex(value.shape):
-            inner = plain(value)[place]
-            where = f"{path}[{', '.join(map(str, place))}]"
+        for index in np.ndindex(value.shape):
+            inner = plain(value)[index]
+            where = f"{path}[{', '.join(map(str, index))}]"
             if value.dtype == object and depth < DEEPEST:
                 yield from _parts(inner, where, depth + 1)
             else:
-                yield Leaf(where, _comparable(inner), None if tag is None else tag.at(place))
+                yield Leaf(where, _comparable(inner), None if tag is None else tag.at(index))
     elif depth >= DEEPEST:
         yield Leaf(path, _comparable(value))
     elif isinstance(value, Mapping):
@@ -124,9 +125,26 @@ def _comparable(value: Any) -> Any:
     return ADDRESS.sub("", repr(value))
 
 
+def skeleton(output: Any, *, floats: bool = False) -> list[Any]:
+    """An output without the numbers in it that are floats: what is there, and what was decided."""
+    return [(leaf.path, leaf.value if floats or not is_float(leaf.value) else "float") for leaf in leaves(output)]
+
+
+def is_float(value: Any) -> bool:
+    """Whether a part's value is a float."""
+    return isinstance(value, tuple) and len(value) == 2 and value[0] == "float"
+
+
+def number_of(value: Any) -> float:
+    """A part's value as a number; NaN where it is none."""
+    if is_float(value):
+        return float.fromhex(value[1])
+    return float(value) if isinstance(value, int) else math.nan
+
+
 def shown(value: Any) -> str:
     """A part's value as people read it."""
-    if isinstance(value, tuple) and len(value) == 2 and value[0] == "float":
+    if is_float(value):
         return repr(float.fromhex(value[1]))
     text = "NaN" if value == ("nan",) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}…"

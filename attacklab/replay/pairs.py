@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attacklab.model.domains import Domain, Records
 from attacklab.model.errors import UsageError
@@ -16,7 +18,8 @@ from attacklab.model.targets import Kind, Target
 LARGE = 2.0**53
 """From here on doubles are further than 1 apart, so that adding a record may change nothing, or twice as much."""
 
-MOST_RECORDS = 64
+MOST_RECORDS = 256
+MOST_SUMMED = 1024
 
 
 def pairs_of(target: Target) -> Iterator[NeighbouringPair]:
@@ -65,27 +68,29 @@ def neighbours_among(inputs: Sequence[Any], relation: Relation | None) -> list[N
 
 
 def _records(target: Target, lower: float, upper: float) -> Iterator[NeighbouringPair]:
-    """Records at the bounds and between; and sums that round: many of them, of different sizes, in either order."""
+    """Records at the bounds and between; and so many that a sum of them rounds, or wraps around."""
     relations = (Relation.ADD_REMOVE, Relation.SUBSTITUTE) if target.relation is None else (target.relation,)
-    ordinary = Domain(shape=Records(least=1, most=MOST_RECORDS), bounds=(lower, upper))
-    middle = (lower + upper) / 2
-    ends = (lower, upper, middle, float(np.nextafter(upper, lower)))
-    bases = [
-        [upper] * 3 + [lower] * 2,
-        [upper] * 63,
-        [middle] * 40 + [upper],
-        [upper, *([upper * 2.0**-53] * 40), lower],
-    ]
-    shapes = [
-        NeighbouringPair(np.array([*base, end]), np.array(base), Relation.ADD_REMOVE)
-        if by is Relation.ADD_REMOVE
-        else NeighbouringPair(np.array([*base[:-1], end]), np.array([*base[:-1], other]), by)
-        for base in bases
-        for end, other in itertools.permutations(ends, 2)
+    ordinary = Domain(shape=Records(least=1, most=MOST_RECORDS), bounds=(lower, upper)).pairs(target.relation)
+    wrapping = [math.ceil(2**bits / abs(upper)) for bits in (7, 15) if 2**bits < MOST_SUMMED * abs(upper)]
+    sizes = dict.fromkeys((*wrapping, MOST_SUMMED, MOST_RECORDS - 56))
+    many = [
+        _changed(np.array([upper] * raised + [lower] * (size - raised)), size - 1, upper, by)
+        for size in sizes
+        for raised in dict.fromkeys((size - 1, size // 32 - 1, size // 32, size // 2))
         for by in relations
-        if by is Relation.ADD_REMOVE or end != other
     ]
-    yield from interleaved([ordinary.pairs(target.relation), shapes])
+    unlike = np.array([upper, *([upper * 2.0**-53] * 40), lower])
+    worst = [_changed(unlike, place, value, by) for place in (0, 40) for value in (lower, upper) for by in relations]
+    yield from interleaved([ordinary, many, worst])
+
+
+def _changed(records: NDArray[np.float64], place: int, value: float, by: Relation) -> NeighbouringPair:
+    """A dataset, and the one without one of its records, or with another in its place."""
+    if by is Relation.ADD_REMOVE:
+        return NeighbouringPair(records, np.delete(records, place), by)
+    other = records.copy()
+    other[place] = value if records[place] != value else 2 * float(records.mean()) - value
+    return NeighbouringPair(records, other, by)
 
 
 def _answers(target: Target) -> Iterator[NeighbouringPair]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,10 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import CATEGORICAL, DISCRETE_LAPLACE, GUMBEL, SHIFT_LAWS, Law, _tails
+from attacklab.replay.laws import CATEGORICAL, DISCRETE_LAPLACE, GUMBEL, SHIFT_LAWS, Law, near, tails_of
 from attacklab.replay.session import Affine, Node, Seen, Session, Site, rational
 
-POINTS = 4001
+POINTS = 1201
+MOST = 64
+"""How many comparisons are looked at one by one."""
+
 REACH = 60.0
 """How far an integral over noise goes, in scales."""
 
@@ -44,36 +47,40 @@ class Bound:
     site: Site
 
 
-def bounds_of(run: Session) -> list[Bound] | None:
-    """All comparisons of a run; None where one of them cannot be read."""
+def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None:
+    """All comparisons of a run that involve a hidden draw; None where one of them cannot be read.
+
+    Args:
+        run: the run.
+        shown: the draws whose noisy numbers the output holds, and those numbers: whoever sees them can compare them.
+    """
     bounds: list[Bound] = []
     for seen in run.seen:
-        if seen.kind == "compare":
-            if seen.operation in ("equal", "not_equal"):
-                return None
-            outcome = np.asarray(seen.outcome)
-            for place in range(outcome.size):
-                bounds.append(_bound(run, seen, place, bool(outcome.reshape(-1)[place])))
+        if seen.kind != "compare":
+            continue
+        if seen.operation in ("equal", "not_equal"):
+            return None
+        outcome = np.asarray(seen.outcome)
+        sides = [_numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
+        for left, right, came in zip(*sides, outcome.reshape(-1).tolist(), strict=True):
+            operation = seen.operation
+            if not isinstance(left, tuple):
+                left, right, operation = right, left, FLIPPED[operation]
+            if isinstance(left, tuple):
+                bounds.append(Bound(left, right, came == operation.startswith("greater"), seen.site))
     return bounds
 
 
-def _bound(run: Session, seen: Seen, place: int, outcome: bool) -> Bound:
-    shape = np.shape(seen.outcome)
-    sides: list[Any] = []
-    for operand in seen.operands:
-        if isinstance(operand, Affine):
-            ids = np.broadcast_to(operand.ids, shape)
-            where = place
-            if operand.ids.shape != shape:
-                numbers = np.broadcast_to(np.arange(operand.ids.size).reshape(operand.ids.shape), shape)
-                where = int(numbers.reshape(-1)[place])
-            sides.append((int(ids.reshape(-1)[place]), run.law(Node(seen.site, operand, None), where)))
-        else:
-            sides.append(rational(np.broadcast_to(operand, shape).reshape(-1)[place]))
-    operation, (left, right) = seen.operation, sides
-    if not isinstance(left, tuple):
-        left, right, operation = right, left, FLIPPED[operation]
-    return Bound(left, right, outcome == operation.startswith("greater"), seen.site)
+def _numbers_of(
+    run: Session, seen: Seen, operand: Any, shape: tuple[int, ...], shown: Mapping[int, Fraction]
+) -> list[Any]:
+    """A side of comparisons, one after another: a draw with its law, or a number."""
+    if not isinstance(operand, Affine):
+        return [rational(number) for number in np.broadcast_to(operand, shape).reshape(-1)]
+    places = np.broadcast_to(np.arange(operand.ids.size).reshape(operand.ids.shape), shape).reshape(-1).tolist()
+    units = operand.ids.reshape(-1).tolist()
+    node = Node(seen.site, operand, None)
+    return [shown.get(units[place]) or (units[place], run.law(node, place)) for place in places]
 
 
 def grouped(bounds: Sequence[Bound]) -> list[list[Bound]]:
@@ -98,25 +105,25 @@ def grouped(bounds: Sequence[Bound]) -> list[list[Bound]]:
 
 def probability(group: Sequence[Bound]) -> float | None:
     """How probable the outcomes of a group are together; None where its draws are not compared with a common one."""
-    units = {unit for bound in group for unit in _units(bound)}
+    units = {unit for bound in group for unit in units_of(bound)}
     if any(law.family not in SHIFT_LAWS for bound in group for law in _laws(bound)):
         return None
     if len(units) == 1:
         return max(0.0, _between(group))
-    hubs = set.intersection(*(set(_units(bound)) for bound in group if isinstance(bound.right, tuple)))
+    hubs = set.intersection(*(set(units_of(bound)) for bound in group if isinstance(bound.right, tuple)))
     if not hubs:
         return None
     hub = min(
-        hubs, key=lambda unit: sum(unit in _units(bound) for bound in group if not isinstance(bound.right, tuple))
+        hubs, key=lambda unit: sum(unit in units_of(bound) for bound in group if not isinstance(bound.right, tuple))
     )
-    law = next(law for bound in group for unit, law in _sides(bound) if unit == hub)
+    law = next(law for bound in group for unit, law in sides_of(bound) if unit == hub)
     at, masses = _grid(law, group)
     chances = np.ones_like(at)
     for unit in units - {hub}:
-        chances *= _given(unit, hub, [bound for bound in group if unit in _units(bound)], at)
+        chances *= _given(unit, hub, [bound for bound in group if unit in units_of(bound)], at)
     for bound in group:
-        if _units(bound) == [hub]:
-            above = at > float(bound.right)  # type: ignore[arg-type]
+        if units_of(bound) == [hub]:
+            above = at > near(bound.right)
             chances *= above if bound.above else ~above
     return float((masses * chances).sum())
 
@@ -124,18 +131,18 @@ def probability(group: Sequence[Bound]) -> float | None:
 def _between(group: Sequence[Bound]) -> float:
     """P[the noisy number lies between all thresholds]."""
     law = group[0].left[1]
-    low = max((float(one.right) for one in group if one.above), default=-math.inf)  # type: ignore[arg-type]
-    high = min((float(one.right) for one in group if not one.above), default=math.inf)  # type: ignore[arg-type]
-    return _interval(law, low, high)
+    low = max((near(one.right) for one in group if one.above), default=-math.inf)
+    high = min((near(one.right) for one in group if not one.above), default=math.inf)
+    return float(_interval(law, low, high))
 
 
 def _interval(law: Law, low: Any, high: Any) -> Any:
     """P[low < noisy ≤ high]; the bounds may be arrays."""
     if not law.scale:
-        centre = float(law.centre)
+        centre = near(law.centre)
         return np.asarray((low < centre) & (centre <= high), dtype=float)
-    scale, centre = float(law.scale), float(law.centre)
-    ends = [_tails(law.family, np.atleast_1d(np.asarray(end, dtype=float)) - centre, scale) for end in (low, high)]
+    scale, centre = float(law.scale), near(law.centre)
+    ends = [tails_of(law.family, np.atleast_1d(np.asarray(end, dtype=float)) - centre, scale) for end in (low, high)]
     by_upper, by_lower = ends[0][1] - ends[1][1], ends[1][0] - ends[0][0]
     masses = np.where(ends[0][1] < 0.5, by_upper, by_lower)
     return np.maximum(masses, 0.0) if np.ndim(low) or np.ndim(high) else float(max(masses[0], 0.0))
@@ -144,9 +151,9 @@ def _interval(law: Law, low: Any, high: Any) -> Any:
 def _given(unit: int, hub: int, group: Sequence[Bound], at: NDArray[np.float64]) -> NDArray[np.float64]:
     """How probable a draw's comparisons are, given the value of the one that it shares with others."""
     low, high = np.full_like(at, -np.inf), np.full_like(at, np.inf)
-    law = next(law for bound in group for number, law in _sides(bound) if number == unit)
+    law = next(law for bound in group for number, law in sides_of(bound) if number == unit)
     for bound in group:
-        threshold: Any = at if hub in _units(bound) else float(bound.right)  # type: ignore[arg-type]
+        threshold: Any = at if hub in units_of(bound) else near(bound.right)
         if bound.above == (bound.left[0] == unit):
             low = np.maximum(low, threshold)
         else:
@@ -157,9 +164,9 @@ def _given(unit: int, hub: int, group: Sequence[Bound], at: NDArray[np.float64])
 def _grid(law: Law, group: Sequence[Bound]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The middles and the masses of cells of the shared draw, fine wherever a noisy value may lie."""
     scale = float(law.scale)
-    thresholds = [float(bound.right) for bound in group if not isinstance(bound.right, tuple)]
+    thresholds = [near(bound.right) for bound in group if not isinstance(bound.right, tuple)]
     spread = np.sinh(np.linspace(-np.arcsinh(REACH), np.arcsinh(REACH), POINTS))
-    middles = {float(one.centre): float(one.scale) for bound in group for one in _laws(bound)}
+    middles = {near(one.centre): float(one.scale) for bound in group for one in _laws(bound)}
     edges = np.unique(
         np.concatenate([*(centre + spread * (own or scale) for centre, own in middles.items()), thresholds])
     )
@@ -178,7 +185,7 @@ def argmax_law(laws: Sequence[Law], smallest: bool = False) -> Law | None:
         top = max(law.centre for law in laws)
         weights = np.exp([float((law.centre - top) / scale) for law in laws])
         return Law(CATEGORICAL, weights=tuple((weights / weights.sum()).tolist()))
-    centre = [float(law.centre) for law in laws]
+    centre = [near(law.centre) for law in laws]
     spread = np.sinh(np.linspace(-np.arcsinh(REACH), np.arcsinh(REACH), POINTS))
     edges = np.unique(np.concatenate([at + spread * float(law.scale) for at, law in zip(centre, laws, strict=True)]))
     middle = (edges[:-1] + edges[1:]) / 2
@@ -208,35 +215,32 @@ def selections(run: Session) -> list[tuple[Seen, Law | None, list[int]]]:
             tag, ends = seen.operands
             laws = [run.law(Node(seen.site, tag, None), place) for place in range(tag.ids.size)]
             for law in laws:
-                tails = _tails(law.family, np.asarray(ends, dtype=float) - float(law.centre), float(law.scale or 1))[0]
+                tails = tails_of(law.family, np.asarray(ends, dtype=float) - near(law.centre), float(law.scale or 1))[0]
                 weights = np.diff(np.concatenate([[0.0], tails, [1.0]]))
                 chosen.append((seen, Law(CATEGORICAL, weights=tuple(weights.tolist())), tag.ids.reshape(-1).tolist()))
     return chosen
 
 
-def is_scan(group: Sequence[Bound]) -> bool:
-    """Whether comparisons are those of Python's `max` over noisy values: one fewer than there are values."""
-    units = {unit for bound in group for unit in _units(bound)}
-    return all(isinstance(one.right, tuple) for one in group) and len(group) == len(units) - 1 > 0
-
-
 def scanned_law(group: Sequence[Bound]) -> Law | None:
-    """The law of the place that such a scan gives."""
-    laws = {unit: law for bound in group for unit, law in _sides(bound)}
+    """The law of the place that Python's `max` or `min` over noisy values gives; None where this is no such scan."""
+    laws = {unit: law for bound in group for unit, law in sides_of(bound)}
+    if len(group) != len(laws) - 1 or any(not isinstance(one.right, tuple) for one in group):
+        return None
     first = group[0]
-    winners = [one.left[0] if one.above else one.right[0] for one in group]  # type: ignore[index]
-    smallest = len(group) > 1 and winners[0] not in _units(group[1])
-    del first
+    larger = first.left[0] if first.above else first.right[0]  # type: ignore[index]
+    smallest = len(group) > 1 and larger not in units_of(group[1])
     return argmax_law([laws[unit] for unit in sorted(laws)], smallest)
 
 
-def _sides(bound: Bound) -> list[tuple[int, Law]]:
+def sides_of(bound: Bound) -> list[tuple[int, Law]]:
+    """The draws of a comparison, with their laws."""
     return [bound.left, bound.right] if isinstance(bound.right, tuple) else [bound.left]
 
 
-def _units(bound: Bound) -> list[int]:
-    return [unit for unit, _ in _sides(bound)]
+def units_of(bound: Bound) -> list[int]:
+    """The numbers of the draws of a comparison."""
+    return [unit for unit, _ in sides_of(bound)]
 
 
 def _laws(bound: Bound) -> list[Law]:
-    return [law for _, law in _sides(bound)]
+    return [law for _, law in sides_of(bound)]

@@ -1,4 +1,4 @@
-"""`replay`: a function or a target, pairs of neighbours, and a finding for what the code between the mechanisms does."""
+"""`replay`: a target, pairs of neighbours, and findings for what the code between the mechanisms does."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ from attacklab.model.releases import as_release
 from attacklab.model.targets import Target
 from attacklab.replay import examine, laws
 from attacklab.replay.examine import Difference, Outcome, Pair
+from attacklab.replay.hooks import Hooks
 from attacklab.replay.outputs import differences
 from attacklab.replay.pairs import neighbours_among, pairs_of
 from attacklab.replay.search import searched
 from attacklab.replay.session import Session
-from attacklab.replay.sources import BASE_GENERATOR, Hooks, watch
+from attacklab.replay.sources import BASE_GENERATOR, watch
 from attacklab.replay.trail import located
 
 NAME = "replay"
@@ -182,12 +183,13 @@ class Study:
     sites: dict[str, str] = field(default_factory=dict)
     failed: str = ""
     cut: bool = False
+    failures: int = 0
     template: NeighbouringPair | None = None
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self._hooks = Hooks()
-        self.runs = examine.Target(
+        self.runs = examine.Runs(
             lambda input_, rng: self.target.release(input_, 1, rng), lambda seed: watch(_generator(seed))
         )
 
@@ -220,6 +222,7 @@ class Study:
         examination = Pair(self.runs, pair, self.target.claim, self.seed)
         outcome = examination.examine()
         self.count += 1
+        self.failures += outcome.has_failed
         for difference in outcome.differences:
             placed = difference
             if not difference.site.line:
@@ -232,7 +235,7 @@ class Study:
             kept = self.worst.get(key)
             if kept is None or (placed.is_certain, _badness(placed)) > (kept[0].is_certain, _badness(kept[0])):
                 self.worst[key] = (placed, pair)
-        self.loss = max(self.loss, outcome.loss, key=float)
+        self.loss = max(self.loss, outcome.loss, key=laws.near)
         for place, shift in outcome.shifts.items():
             self.shifts[place] = max(self.shifts.get(place, Fraction(0)), shift)
         for what in dict.fromkeys(outcome.unjudged):
@@ -265,6 +268,8 @@ class Study:
         if worst:
             return [self._violated(difference, pair) for difference, pair in worst]
         told = self._watched()
+        if self.failures == self.count:
+            return [self._finding(Verdict.ERROR, f"{self.target.name} raised on both inputs of every pair; {told}")]
         if self.unjudged:
             why = "; ".join(self.unjudged)
             return [self._finding(Verdict.INCONCLUSIVE, f"{told}; not judged: {why}", scope=self._scope(is_finite))]
@@ -277,7 +282,9 @@ class Study:
         pairs = "1 pair" if self.count == 1 else f"{self.count:,} pairs"
         shifts = "; ".join(f"{_short(place)} moves by at most {laws.text_of(by)}" for place, by in self.shifts.items())
         draws = ", ".join(f"{_short(place)} {what}" for place, what in self.sites.items()) or "no draw was seen"
-        loss = f"the outputs lose at most {laws.text_of(self.loss)}" if self.loss else "no noisy value moves"
+        loss = f"the outputs lose at most ε = {laws.text_of(self.loss)}" if self.loss else "no noisy value moves"
+        if self.loss == math.inf:
+            loss = "what is lost has no bound in ε alone, and keeps the claim"
         cut = "; the time was up before all pairs were tried" if self.cut else ""
         return f"no divergence on {pairs}: {loss}" + (f" ({shifts})" if shifts else "") + f"; watched: {draws}{cut}"
 

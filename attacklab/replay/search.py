@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attacklab.model.neighbours import NeighbouringPair, as_array
+from attacklab.replay.laws import near
 from attacklab.replay.pairs import is_vector
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def searched(study: Study, most: int) -> None:
         first, second = np.array(records, dtype=sample.dtype), np.array(changed, dtype=sample.dtype)
         pair = NeighbouringPair(first, second, study.template.relation if study.template else None)
         if study.target.covers(pair):
-            target(min(1e9, float(study.examined(pair).loss)))
+            target(min(1e9, near(study.examined(pair).loss)))
 
     try:
         tried()

@@ -20,12 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import UNKNOWN, Law
+from attacklab.replay.laws import UNIFORM, UNKNOWN, Law
 
 Ids = NDArray[np.int64]
 
 NEW = 1 << 40
 """Draws of a run that its record does not have are numbered from here."""
+
+BEYOND = Fraction(2) ** 1018
+"""What NaN and the infinities stand for is larger."""
 
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _HERE = str(Path(__file__).parent)
@@ -51,8 +54,8 @@ def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a ca
     if kind is None:
         if file.startswith(_HERE):
             kind = _OWN
-        elif file.startswith("<") and not file.startswith("<ipython"):
-            kind = _SKIPPED if file.startswith(("<frozen", "<__array")) else _USER
+        elif file.startswith("<"):
+            kind = _USER if file.startswith(("<ipython", "<stdin", "<cell")) else _SKIPPED
         elif file.startswith(_LAB) and "libraries" not in file:
             kind = _SKIPPED
         else:
@@ -62,6 +65,11 @@ def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a ca
             kind = (_SKIPPED if sampler else _PART) if places else _USER
         known[file] = kind
     return kind
+
+
+def is_users(file: str) -> bool:
+    """Whether a source file is the user's own, not a library's."""
+    return _kind_of(file) == _USER
 
 
 def here() -> Site:
@@ -97,6 +105,7 @@ class Call:
         shape: of what was drawn; None for a number.
         raw: what was drawn, without its location.
         first: the number of the first of its draws.
+        ids: the numbers of all.
         weights: of a categorical law.
     """
 
@@ -109,6 +118,7 @@ class Call:
     shape: tuple[int, ...] | None
     raw: Any
     first: int
+    ids: Ids
     weights: tuple[float, ...] = ()
 
     @property
@@ -199,9 +209,9 @@ def rational(number: Any) -> Fraction:
         number = number.item() if number.dtype.kind in "biufO" else float(number)
     try:
         return Fraction(number)
-    except (OverflowError, ValueError, TypeError):
-        if isinstance(number, float):
-            return Fraction(2) ** 1100 * (-1 if number < 0 else 1) + (Fraction(2) ** 1200 if number != number else 0)
+    except (OverflowError, ValueError):
+        return BEYOND * (3 if number != number else 2 if number > 0 else -2)
+    except TypeError:
         return Fraction(float(number))
 
 
@@ -224,14 +234,13 @@ class Session:
     Args:
         seed: of the draws that the record does not have.
         script: what to take from a record; None to record.
-        changed: by the number of a call, what is made of its draw: to see what an output depends on.
+        changed: by the number of a call, what is made of its draw, to see what an output depends on: a function, or for
+            some of its numbers what is added to them (to uniform ones: what they are instead).
     """
 
     current: Session | None = None
 
-    def __init__(
-        self, seed: int, script: Script | None = None, changed: Mapping[int, Callable[[Any], Any]] | None = None
-    ) -> None:
+    def __init__(self, seed: int, script: Script | None = None, changed: Mapping[int, Any] | None = None) -> None:
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.seed = seed
         self.script = script
@@ -240,13 +249,14 @@ class Session:
         self.nodes: list[Node] = []
         self.seen: list[Seen] = []
         self.seeds: list[tuple[Site, str, Any]] = []
-        self.sources: dict[str, Site] = {}
         self.inside = 0
+        self.own: dict[Any, Any] = {}
         self.output: Any = None
-        self.raised = ""
         self._units = 0
         self._new = NEW
         self._owner: dict[int, Call] = {}
+        self._placed: dict[int, tuple[Call, int]] = {}
+        self.merged: set[int] = set()
         self._keys: defaultdict[tuple[Any, ...], int] = defaultdict(int)
         self._counts: defaultdict[tuple[Any, ...], int] = defaultdict(int)
         self._kept: dict[tuple[Any, ...], tuple[Ids, Any]] = {}
@@ -300,14 +310,14 @@ class Session:
             ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
         number = len(self.calls)
         if number in self.changed:
-            raw = self.changed[number](raw)
-        call = Call(site, key, sampler, family, parameters, scale, shape, raw, first, weights)
+            raw = _changed(raw, self.changed[number], family == UNIFORM)
+        call = Call(site, key, sampler, family, parameters, scale, shape, raw, first, ids, weights)
         self.calls.append(call)
         self._calls_by_key[key] = call
         if stream:
             self._streams.setdefault(stream, call)
         if key in (self.script.aligned if self.script else ()):
-            self._owner.update((int(one), call) for one in ids.reshape(-1))
+            self._placed.update((one, (call, place)) for place, one in enumerate(ids.reshape(-1).tolist()))
         elif first not in self._owner:
             self._owner[first] = call
         return (np.array(raw, copy=True) if isinstance(raw, np.ndarray) else raw), ids
@@ -335,6 +345,7 @@ class Session:
     def synthetic(self, sampler: str, family: str, scale: Any, parents: Ids) -> Ids:
         """The numbers of noise that is made of two draws; the same ones for the same two draws."""
         site = here()
+        self.merged.update(parents.reshape(-1).tolist())
         place = (sampler, site[:3], tuple(parents.reshape(-1)[:4].tolist()))
         key = (*place, self._keys[place])
         self._keys[place] += 1
@@ -342,10 +353,11 @@ class Session:
         recorded = None if self.script is None else self.script.record._calls_by_key.get(key)
         size = int(np.prod(parents.shape[1:]))
         first = recorded.first if recorded is not None and recorded.shape == shape else self._number(size)
-        call = Call(site, key, sampler, family, (), scale, shape, None, first)
+        ids: Ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
+        call = Call(site, key, sampler, family, (), scale, shape, None, first, ids)
         self._calls_by_key[key] = call
         self._owner[first] = call
-        return first + np.arange(size, dtype=np.int64).reshape(shape or ())
+        return ids
 
     def kept(self, kind: str, ids: Ids, computed: Any) -> Any:
         """An outcome: of this run where it is recorded, that of the record elsewhere, as far as draws are the same."""
@@ -400,6 +412,8 @@ class Session:
 
     def owner(self, unit: int) -> tuple[Call, int]:
         """The call that made a draw of this number, and which of its draws it is."""
+        if unit in self._placed:
+            return self._placed[unit]
         call = self._owner.get(unit)
         if call is not None and call.size == 1:
             return call, 0
@@ -424,6 +438,15 @@ class Session:
 
 
 _SYMMETRIC = ("Laplace", "Gaussian", "logistic", "Cauchy", "discrete Laplace")
+
+
+def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:
+    if callable(change):
+        return change(raw)
+    moved = np.array(raw, copy=True).reshape(-1)
+    for place, by in change.items():
+        moved[place] = by if is_uniform else moved[place] + by
+    return moved.reshape(np.shape(raw)) if isinstance(raw, np.ndarray) else moved[0].item()
 
 
 def _kind(value: Any) -> str:

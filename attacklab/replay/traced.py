@@ -1,7 +1,7 @@
-"""Numbers and arrays that remember which draws they are made of, as long as the code adds, multiplies or compares them.
+"""Numbers and arrays that remember which draws they are made of, as long as they are added, multiplied or compared.
 
-A draw that a run gets is one of these. Anything else that is done with it gives plain numbers, and the run keeps that it
-was done. Booleans are always plain: what a comparison gives is kept by the run.
+A draw that a run gets is one of these. Anything else that is done with it gives plain numbers, and the run keeps that
+it was done. Booleans are always plain: what a comparison gives is kept by the run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Traced:
     session: Session
 
 
-class TracedFloat(np.float64, Traced):
+class TracedFloat(np.float64, Traced):  # type: ignore[misc] # its comparisons are set below
     """A float that remembers its draw."""
 
     __array_priority__ = 1e9
@@ -64,7 +64,7 @@ class TracedFloat(np.float64, Traced):
     def __format__(self, spec: str) -> str:
         return format(float(self), spec)
 
-    def __round__(self, digits: int | None = None) -> Any:
+    def __round__(self, digits: int | None = None) -> Any:  # type: ignore[override] # of whatever type the plain one is
         return _left(self, "round", (digits,), round(float(self), digits))
 
     def item(self, *_: Any) -> Any:
@@ -197,7 +197,7 @@ class TracedArray(np.ndarray[Any, Any], Traced):
         """The same numbers in a row."""
         return np.ravel(self, *args)
 
-    flatten = ravel
+    flatten = ravel  # type: ignore[assignment] # every order is that of C here
 
     def copy(self, *_: Any) -> Any:
         """The same numbers."""
@@ -272,42 +272,48 @@ def _step(noise: Any, tag: Affine, step: tuple[str, Any], computed: Any) -> Any:
 
 def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
     """What two draws together give: noise of a law that is known, or else of one that is not."""
-    session, shape = first.session, np.shape(computed)
-    is_pure = all(step in "*/" for one in (first, second) for step, _ in one.tag.steps)
-    if name not in ("add", "subtract", "multiply") or not is_pure or first.tag.ids.shape != second.tag.ids.shape:
+    session, one, other = first.session, first.tag, second.tag
+    is_product = name == "multiply"
+    if name not in ("add", "subtract", "multiply") or one.ids.shape != other.ids.shape or not one.ids.size:
         return _lost((first, second), name, computed)
-    if not first.tag.ids.size or first.tag.ids.shape != shape:
-        return computed
-    family, scale = _law_of_two(session, name, first.tag, second.tag)
-    ids = session.synthetic(f"{name} of two draws", family, scale, np.stack([first.tag.ids, second.tag.ids]))
-    return wrapped(session.kept("two", ids, computed), Affine(ids), session)
+    ends = [[tag.exact(place) for place in range(tag.ids.size)] for tag in (one, other)]
+    sign = -1 if name == "subtract" else 1
+    values = [left[0] + sign * right[0] for left, right in zip(*ends, strict=True)]
+    if is_product and any(value for side in ends for value, _ in side):
+        return _lost((first, second), name, computed)
+    calls = [session.owner(int(tag.ids.reshape(-1)[0])) for tag in (one, other)]
+    scales = [float(call.scale_at(at) * abs(side[0][1])) for (call, at), side in zip(calls, ends, strict=True)]
+    is_opposite = ends[0][0][1] * ends[1][0][1] * sign < 0
+    family, scale = _law_of_two([call.family for call, _ in calls], scales, is_product, is_opposite)
+    ids = session.synthetic(f"{name} of two draws", family, scale, np.stack([one.ids, other.ids]))
+    total: Any = np.array(values, dtype=object).reshape(one.ids.shape) if one.ids.ndim else values[0]
+    affine = Affine(ids, (("+", total),) if not is_product else ())
+    return wrapped(session.add_node(affine, computed), affine, session)
 
 
-def _law_of_two(session: Session, name: str, first: Affine, second: Affine) -> tuple[str, Any]:
-    ends = []
-    for tag in (first, second):
-        call, at = session.owner(int(tag.ids.reshape(-1)[0]))
-        ends.append((call.family, float(call.scale_at(at)) * float(abs(tag.exact(0)[1]))))
-    (one, scale), (other, of_other) = ends
-    if one == other and scale == of_other and name == "subtract" and one in (EXPONENTIAL, GEOMETRIC):
-        return (LAPLACE if one == EXPONENTIAL else DISCRETE_LAPLACE), scale
-    if one == other == GAUSSIAN and name != "multiply":
-        return GAUSSIAN, math.hypot(scale, of_other)
-    if {one, other} == {SIGN, EXPONENTIAL} and name == "multiply":
-        return LAPLACE, scale if one == EXPONENTIAL else of_other
-    return UNKNOWN, 0
+def _law_of_two(families: list[str], scales: list[float], is_product: bool, is_opposite: bool) -> tuple[str, float]:
+    one, other = families
+    if is_product and {one, other} == {SIGN, EXPONENTIAL}:
+        return LAPLACE, scales[families.index(EXPONENTIAL)]
+    if one == other and scales[0] == scales[1] and is_opposite and one in (EXPONENTIAL, GEOMETRIC):
+        return (LAPLACE if one == EXPONENTIAL else DISCRETE_LAPLACE), scales[0]
+    if one == other == GAUSSIAN and not is_product:
+        return GAUSSIAN, math.hypot(*scales)
+    return UNKNOWN, 0.0
 
 
 def _selected(array: TracedArray, operation: str, place: Any) -> Any:
     if array.tag is None or array.session is not Session.current:
         return place
-    return array.session.add_seen("argmax", operation, array.tag.ids, (array.tag,), place)
+    session: Session = array.session
+    return session.add_seen("argmax", operation, array.tag.ids, (array.tag,), place)
 
 
 def _left(noise: Any, operation: str, operands: tuple[Any, ...], computed: Any) -> Any:
     """A computation after which nothing is followed."""
-    if noise.tag is not None and noise.session is Session.current:
-        noise.session.add_seen("other", operation, noise.tag.ids, (noise.tag, *operands), computed)
+    session: Session = noise.session
+    if noise.tag is not None and session is Session.current:
+        session.add_seen("other", operation, noise.tag.ids, (noise.tag, *operands), computed)
     return computed
 
 
@@ -378,5 +384,5 @@ for _class in (TracedFloat, TracedInt):
         setattr(_class, f"__r{_method}__", _binary(_name, True, _compute))
     for _method, (_name, _compute) in _COMPARED.items():
         setattr(_class, f"__{_method}__", _binary(_name, False, _compute))
-    _class.__neg__ = lambda self: combined("negative", (self,), -_bare(self))  # type: ignore[method-assign, assignment]
-    _class.__pos__ = lambda self: self  # type: ignore[method-assign, assignment]
+    _class.__neg__ = lambda self: combined("negative", (self,), -_bare(self))  # type: ignore[method-assign]
+    _class.__pos__ = lambda self: self  # type: ignore[method-assign]

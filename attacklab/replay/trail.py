@@ -7,7 +7,7 @@ from typing import Any
 
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.replay.outputs import Leaf, _comparable, differences
-from attacklab.replay.session import _USER, Script, Session, Site, _kind_of
+from attacklab.replay.session import Script, Session, Site, is_users
 
 MOST_STEPS = 200_000
 MOST_LOCALS = 200
@@ -23,7 +23,7 @@ class _Trail:
         self._values = values
 
     def __call__(self, frame: Any, event: str, argument: Any) -> Any:
-        if _kind_of(frame.f_code.co_filename) != _USER:
+        if not is_users(frame.f_code.co_filename):
             return None
         return self._traced(frame, event, argument)
 
