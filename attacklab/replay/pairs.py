@@ -56,7 +56,7 @@ def neighbours_among(inputs: Sequence[Any], relation: Relation | None) -> list[N
     """
     known = (Relation.ADD_REMOVE, Relation.SUBSTITUTE) if relation is None else (relation,)
     found = []
-    for one, other in itertools.permutations(inputs, 2):
+    for one, other in itertools.combinations(inputs, 2):
         for by in known:
             try:
                 found.append(NeighbouringPair.records(one, other, by))

@@ -425,5 +425,3 @@ def raw_residual_in_the_report(x, rng):
     noisy = truth + rng.normal(0, 10)
     error = abs(noisy - truth)  # flaw
     return {"sum": noisy, "error": error}  # flaw
-
-
