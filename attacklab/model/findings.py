@@ -86,6 +86,8 @@ class Severity(enum.StrEnum):
     """The claim is false."""
     ROBUSTNESS = "robustness"
     """The target fails beyond what it claims, on values that no sensitivity bounds: a note, and no refutation."""
+    ACCOUNTING = "accounting"
+    """The code spends more than it claims, or follows the data; whether its output shows that is not known: a note."""
 
 
 WORST_FIRST = (
@@ -221,6 +223,31 @@ class CheckedCertificate:
     checked: str = ""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Witness:
+    """What two runs with the same noise showed, and at which line.
+
+    Attributes:
+        file: of the source.
+        line: the line to look at, from 1.
+        source: its text.
+        call: the draw of noise, with what it was asked for.
+        shift: how far apart the two values are that noise is added to, as a fraction.
+        shift_hex: the same as `float.hex`, rounded to a double.
+        loss: what is lost.
+        claimed: what the claim allows of that.
+    """
+
+    file: str
+    line: int
+    source: str = ""
+    call: str = ""
+    shift: str = ""
+    shift_hex: str = ""
+    loss: str = ""
+    claimed: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """The outcome of one attack, on one pair, on one target.
@@ -262,6 +289,7 @@ class Finding:
         trials: outputs drawn in all, for choosing and judging, of both inputs.
         seconds: how long it took.
         replay: the line that replays it.
+        witness: what two runs with the same noise showed, in the finding of a replay; None of others.
     """
 
     target: str
@@ -296,6 +324,7 @@ class Finding:
     flaw: str = ""
     cwe: int | None = None
     code: EventCode | None = None
+    witness: Witness | None = None
 
     @property
     def refutes(self) -> bool:
@@ -374,6 +403,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "scope": lambda data: Scope(**{**data, "reach": Reach(data["reach"])}),
     "certificate": lambda data: CheckedCertificate(**{**data, "lemmas": tuple(data["lemmas"])}),
     "code": lambda data: EventCode(**data),
+    "witness": lambda data: Witness(**data),
     "epsilon_lower": lambda data: math.inf if data == INFINITE else data,
     **dict.fromkeys(("first", "second", "advantage"), lambda data: Estimate(**data)),
 }

@@ -1,0 +1,228 @@
+"""What noise decides: comparisons and choices, their laws on both inputs, and what the output tells of them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from attacklab.replay import laws, paths
+from attacklab.replay.laws import UNIFORM, Excess, Law, near
+from attacklab.replay.outputs import leaves, skeleton
+from attacklab.replay.paths import Bound, sides_of, units_of
+from attacklab.replay.session import Script, Session, Site
+
+if TYPE_CHECKING:
+    from attacklab.replay.examine import Pair
+
+INTEGRAL_SLACK = 1e-4
+"""What integrals over noise may be off by, as a share of a loss."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something that noise decides, with its laws on both inputs.
+
+    Attributes:
+        site: where.
+        pair: the two laws.
+        what: it in words.
+        group: the comparisons that it is made of, if it is made of any.
+    """
+
+    site: Site
+    pair: tuple[Law, Law]
+    what: str
+    group: tuple[Bound, ...] = field(default=(), compare=False)
+
+    def worst(self) -> tuple[float, float]:
+        """The probabilities of the outcome that tells the most."""
+        sides = list(zip(self.pair[0].weights, self.pair[1].weights, strict=True))
+        return max(sides, key=lambda both: near(laws.largest_ratio(both[:1], both[1:])))
+
+
+class Choices:
+    """The choices of the two runs of a pair."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+        self.found: list[Choice] = []
+        self.unjudged: list[str] = []
+        self._alone: list[tuple[Bound, bool]] = []
+        chosen = self._selections()
+        sides = [paths.bounds_of(run, pair.shown) for run in (pair.first, pair.second)]
+        if sides[0] is None or sides[1] is None:
+            self.unjudged.append("noise is compared for equality, which has no law here")
+            return
+        groups = [
+            {
+                frozenset(units(group)): group
+                for group in paths.grouped([one for one in side if one.left[0] not in chosen])
+            }
+            for side in sides
+            if side is not None
+        ]
+        for key, group in groups[0].items():
+            match = groups[1].get(key)
+            if match is not None and len(match) == len(group):
+                self._compare(group, match)
+        for is_second, (own, other) in enumerate((groups, groups[::-1])):
+            self._alone += [
+                (group[0], bool(is_second)) for key, group in own.items() if key not in other and len(group) == 1
+            ]
+
+    def _selections(self) -> set[int]:
+        """Keep choices with a law of their own; gives the draws that they rest on."""
+        chosen: set[int] = set()
+        sides = [paths.selections(run) for run in (self.pair.first, self.pair.second)]
+        for (seen, law, drawn), (seen_2, law_2, _) in zip(*sides, strict=False):
+            chosen.update(drawn)
+            if (
+                law is None
+                or law_2 is None
+                or seen.site[:2] != seen_2.site[:2]
+                or len(law.weights) != len(law_2.weights)
+            ):
+                self.unjudged.append(f"{seen.site} chooses by noise in a way that has no law here")
+            else:
+                self._keep(Choice(seen.site, (law, law_2), f"{seen.kind} at {seen.site}"))
+        return chosen
+
+    def _keep(self, choice: Choice) -> None:
+        loss = near(laws.largest_loss(*choice.pair))
+        if loss > 1e-9:
+            self.found.append(choice)
+
+    def _compare(self, group: list[Bound], match: list[Bound]) -> None:
+        if all(one.left == other.left and one.right == other.right for one, other in zip(group, match, strict=True)):
+            return
+        what = f"comparison at {group[0].site}"
+        chances = [paths.probability(side) for side in (group, match)]
+        if chances[0] is None or chances[1] is None:
+            scanned = [paths.scanned_law(side) for side in (group, match)]
+            if scanned[0] is None or scanned[1] is None:
+                self.unjudged.append(f"{group[0].site} compares noisy values in a way that has no law here")
+            else:
+                self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what))
+            return
+        best = laws.coin(chances[0]), laws.coin(chances[1])
+        if len(set(units(group))) > 1 and len(group) <= paths.MOST and self._may_exceed(group, match):
+            others = (self._leaning(group, match, sign) for sign in (1, -1))
+            best = max([best, *filter(None, others)], key=lambda pair: near(laws.largest_loss(*pair)))
+        self._keep(Choice(group[0].site, best, what, tuple(group)))
+
+    def _may_exceed(self, group: list[Bound], match: list[Bound]) -> bool:
+        """Whether the draws of these comparisons together could lose more than is claimed."""
+        pairs: dict[int, tuple[Law, Law]] = {}
+        for one, other in zip(group, match, strict=True):
+            pairs |= {
+                unit: (law, law_2) for (unit, law), (_, law_2) in zip(sides_of(one), sides_of(other), strict=True)
+            }
+            if not isinstance(one.right, tuple) and one.right != other.right:
+                return True
+        return self.pair.excess(list(pairs.values())) is not None or any(
+            one.right != two.right for one, two in zip(group, match, strict=True)
+        )
+
+    def _leaning(self, group: list[Bound], match: list[Bound], sign: int) -> tuple[Law, Law] | None:
+        """The outcomes that lean the most to one input, made to happen, as far as the output shows them."""
+        leans = [sign * (lean(one) - lean(other)) for one, other in zip(group, match, strict=True)]
+        steered = self._steered(group, [one > 0 for one in leans])
+        pair = self.pair
+        first = pair.again(steered)
+        second = pair.runs.run(pair.pair.second, Session(pair.seed + 1, Script(first)))
+        sides = [paths.bounds_of(run, pair.shown) for run in (first, second)]
+        if sides[0] is None or sides[1] is None or len(sides[0]) != len(sides[1]) or len(sides[0]) > paths.MOST:
+            return None
+        base = skeleton(first.output)
+        told = []
+        for place, bound in enumerate(sides[0]):
+            flip = self._steered(sides[0], [one.above != (number == place) for number, one in enumerate(sides[0])])
+            if set(units_of(bound)) & set(units(group)) and skeleton(pair.again({**steered, **flip}).output) != base:
+                told.append(place)
+        chances = [paths.probability([side[place] for place in told]) for side in sides if side and told]
+        if len(chances) < 2 or chances[0] is None or chances[1] is None:
+            return None
+        return laws.coin(chances[0]), laws.coin(chances[1])
+
+    def _steered(self, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:
+        """Changes of draws with which comparisons come out as wanted, as far as each has a draw of its own."""
+        counts: dict[int, int] = defaultdict(int)
+        for unit in units(group):
+            counts[unit] += 1
+        numbers = {id(call): number for number, call in enumerate(self.pair.first.calls)}
+        changes: dict[int, dict[int, float]] = defaultdict(dict)
+        for bound, above in zip(group, wanted, strict=True):
+            unit, law = min(sides_of(bound), key=lambda side: counts[side[0]])
+            call, at = self.pair.first.owner(unit)
+            if id(call) in numbers and (counts[unit] == 1 or len(counts) == 1):
+                changes[numbers[id(call)]][at] = beyond(bound, law, above == (bound.left[0] == unit))
+        return dict(changes)
+
+    def is_revealed(self, choice: Choice) -> bool:
+        """Whether the output tells how a comparison came out: another outcome gives another than a number in it."""
+        if not choice.group:
+            return True
+        base = skeleton(self.pair.first.output)
+        for place in range(len(choice.group)):
+            wanted = [one.above != (number == place) for number, one in enumerate(choice.group)]
+            if skeleton(self.pair.again(self._steered(choice.group, wanted)).output) != base:
+                return True
+        return False
+
+    def thresholds(self) -> Iterator[dict[str, Any]]:
+        """Findings of comparisons that only one input has: a key that one person brings, and what hides it."""
+        for bound, is_second in self._alone:
+            chance = self._chance_shown(bound, is_second)
+            allowed = self.pair.claim.delta_at(self.pair.claim.nominal.epsilon)
+            if chance is not None and chance > allowed * (1 + laws.ROUNDING_SLACK) + 2.0**-52:
+                value = laws.text_of(bound.left[1].centre)
+                yield {
+                    "flaw": "a part of the output that only one person brings is shown too often",
+                    "reason": f"a value of {value}, which only one input has, is compared at {bound.site} with "
+                    f"{laws.text_of(bound.right)} under noise, and shown with probability {chance:.6g}; "  # type: ignore[arg-type]
+                    f"the claim allows δ = {allowed:.6g}",
+                    "site": bound.site,
+                    "excess": Excess(
+                        f"δ = {chance:.6g}", f"δ = {allowed:.6g}", None, chance, self.pair.claim.nominal.epsilon
+                    ),
+                    "event": "the output has that part",
+                }
+
+    def _chance_shown(self, bound: Bound, is_second: bool) -> float | None:
+        """How probable it is that a comparison of one input alone shows in the output; None where it never does."""
+        pair = self.pair
+        run, other = (pair.second, pair.first) if is_second else (pair.first, pair.second)
+        (unit, law), chance = bound.left, paths.probability([bound])
+        call, at = run.owner(unit)
+        number = next((place for place, one in enumerate(run.calls) if one is call), None)
+        if chance is None or number is None or law.family == UNIFORM or not isinstance(bound.right, Fraction):
+            return None
+        above = chance if bound.above else 1 - chance
+        without = [leaf.path for leaf in leaves(other.output)]
+        same = {}
+        for up in (True, False):
+            output = pair.again({number: {at: beyond(bound, law, up)}}, second=is_second, kept=not is_second).output
+            same[up] = [leaf.path for leaf in leaves(output)] == without
+        if same[True] and same[False]:
+            return None
+        return above if same[False] else 1 - above if same[True] else 1.0
+
+
+def units(group: Sequence[Bound]) -> list[int]:
+    """The draws of some comparisons, each as often as it is compared."""
+    return [unit for bound in group for unit in units_of(bound)]
+
+
+def lean(bound: Bound) -> float:
+    """How far the left of a comparison lies above the right, without noise."""
+    return near(bound.left[1].centre - (bound.right[1].centre if isinstance(bound.right, tuple) else bound.right))
+
+
+def beyond(bound: Bound, law: Law, up: bool) -> float:
+    """Noise that decides a comparison, whatever the noise on its other side."""
+    distance = abs(lean(bound)) + 60 * max(near(one.scale) for _, one in sides_of(bound)) + 60 * near(law.scale)
+    return math.copysign(distance, 1 if up else -1)

@@ -1,0 +1,183 @@
+"""The hooks of a replay: put in place for its runs, and taken away after them.
+
+What was imported by name before (`from numpy.random import laplace`), and generators that were made before, are
+exchanged where the user's modules, closures and objects hold them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import os
+import random
+import secrets
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from attacklab.model.random_bits import SeededBits, SystemBits
+from attacklab.replay.session import is_users
+from attacklab.replay.sources import (
+    BASE_GENERATOR,
+    BASE_STATE,
+    PYTHON,
+    WatchedGenerator,
+    WatchedState,
+    bits_of,
+    integer,
+    method_of,
+    rvs_of,
+    seeded,
+    watch,
+    watched,
+)
+from attacklab.replay.traced import plain
+
+DEEPEST = 6
+"""How far generators are looked for in objects that hold objects."""
+
+_default_rng = np.random.default_rng
+_seed_python = random.Random.seed
+_PYTHON = [
+    name for name in dir(random.Random) if name[0] != "_" and name.islower() and not name.endswith(("seed", "state"))
+]
+
+
+class _MadeGenerator(WatchedGenerator):
+    """What `numpy.random.Generator` is meanwhile."""
+
+    def __init__(self, bit_generator: Any) -> None:
+        super().__init__(bit_generator)
+        self.stream = seeded("Generator", bit_generator)
+
+
+class _MadeState(WatchedState):
+    """What `numpy.random.RandomState` is meanwhile."""
+
+    def __init__(self, seed: Any = None) -> None:
+        super().__init__(seed)
+        self.stream = seeded("RandomState", seed)
+
+
+def _made_rng(seed: Any = None) -> Any:
+    stream, made = seeded("default_rng", seed), _default_rng(plain(seed))
+    return watch(made, stream) if watched() else made
+
+
+def _seeded_python(self: Any, a: Any = None, *rest: Any, **named: Any) -> None:
+    if watched() is not None:
+        self.stream, self.drawn = seeded("random.seed", a), 0
+    _seed_python(self, plain(a), *rest, **named)
+
+
+class Hooks:
+    """The hooks, in place between `install` and `remove`."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], None]] = []
+        self._instead: dict[int, tuple[Any, Any]] = {}
+
+    def install(self) -> None:
+        """Put the hooks in place."""
+        state = np.random.mtrand._rand
+        legacy = watch(state)
+        for name in dir(np.random):
+            if getattr(getattr(np.random, name), "__self__", None) is state and hasattr(WatchedState, name):
+                self._set(np.random, name, getattr(legacy, name))
+
+        def seed(value: Any = None) -> None:
+            legacy.stream, legacy.drawn = seeded("numpy.random.seed", value), 0
+
+        self._set(np.random, "seed", seed)
+        for name, made in (("default_rng", _made_rng), ("Generator", _MadeGenerator), ("RandomState", _MadeState)):
+            self._set(np.random, name, made)
+        for name in _PYTHON:
+            for kind in (random.Random, random.SystemRandom):
+                if kind is random.Random or name in vars(kind):
+                    self._set(kind, name, method_of(name, f"random.{name}", getattr(random.Random, name), PYTHON))
+            self._set(random, name, functools.partial(getattr(random.Random, name), random._inst))
+        self._set(random.Random, "seed", _seeded_python)
+        self._set(random, "seed", functools.partial(_seeded_python, random._inst))
+        raw: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
+            (secrets, "randbits", integer),
+            (secrets, "randbelow", lambda rng, most: integer(rng, most.bit_length() + 64) % most),
+            (secrets, "token_bytes", lambda rng, count=32: rng.bytes(count)),
+            (secrets, "token_hex", lambda rng, count=32: rng.bytes(count).hex()),
+            (os, "urandom", lambda rng, count: rng.bytes(count)),
+            (random, "_urandom", lambda rng, count: rng.bytes(count)),
+            *((bits, "take", lambda rng, _, count: integer(rng, count)) for bits in (SeededBits, SystemBits)),
+            *(
+                (bits, "words", lambda rng, _, count: rng.bit_generator.random_raw(count))
+                for bits in (SeededBits, SystemBits)
+            ),
+        )
+        for place, name, fresh in raw:
+            self._set(place, name, bits_of(f"{getattr(place, '__name__', place)}.{name}", getattr(place, name), fresh))
+        generic = importlib.import_module("scipy.stats._distn_infrastructure").rv_generic
+        self._set(generic, "rvs", rvs_of(generic.rvs))
+
+    def reach(self, function: Any) -> None:
+        """Exchange what the user's modules, and a function's closures and objects, hold already."""
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if isinstance(module, ModuleType) and file and is_users(file):
+                self._exchange(vars(module))
+        self._into(function, set(), 0)
+
+    def remove(self) -> None:
+        """Take the hooks away."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _set(self, place: Any, name: str, value: Any) -> None:
+        before, is_own = getattr(place, name), name in vars(place)
+        setattr(place, name, value)
+        if isinstance(place, ModuleType):
+            self._instead[id(before)] = (value, before)
+        self._undo.append(
+            functools.partial(setattr, place, name, before) if is_own else functools.partial(delattr, place, name)
+        )
+
+    def _replacement(self, value: Any) -> Any:
+        if type(value) in (BASE_GENERATOR, BASE_STATE):
+            return watch(value)
+        return self._instead.get(id(value), (value,))[0]
+
+    def _exchange(self, names: dict[str, Any]) -> None:
+        for name, value in list(names.items()):
+            new = self._replacement(value)
+            if new is not value:
+                names[name] = new
+                self._undo.append(functools.partial(names.__setitem__, name, value))
+
+    def _into(self, value: Any, seen: set[int], depth: int) -> None:
+        if id(value) in seen or depth > DEEPEST or isinstance(value, ModuleType | type):
+            return
+        seen.add(id(value))
+        parts = [getattr(value, "__self__", None)]
+        if isinstance(value, functools.partial):
+            parts += [value.func, *value.args, *value.keywords.values()]
+            self._exchange(value.keywords)
+        for cell in getattr(value, "__closure__", None) or ():
+            with contextlib.suppress(ValueError):  # an empty cell
+                held = cell.cell_contents
+                parts.append(held)
+                cell.cell_contents = self._replacement(held)
+                self._undo.append(functools.partial(setattr, cell, "cell_contents", held))
+        defaults = getattr(value, "__defaults__", None)
+        if defaults:
+            value.__defaults__ = tuple(map(self._replacement, defaults))
+            self._undo.append(functools.partial(setattr, value, "__defaults__", defaults))
+        for names in (getattr(value, part, None) for part in ("__kwdefaults__", "__globals__", "__dict__")):
+            if isinstance(names, dict) and id(names) not in seen:
+                seen.add(id(names))
+                self._exchange(names)
+        attributes = getattr(value, "__dict__", {})
+        parts += attributes.values() if isinstance(attributes, dict) else ()
+        for part in parts:
+            if callable(part) or hasattr(part, "__dict__"):
+                self._into(part, seen, depth + 1)

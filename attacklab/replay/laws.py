@@ -1,0 +1,330 @@
+"""The laws of recorded noise, and what two of them lose: exactly where the law has a formula, by cells elsewhere.
+
+What is added up over calls are lower bounds. A cell is a set of outputs, so the two laws of the cells are what somebody
+sees who learns less than the output; a loss is rounded towards 0 before losses are added. So a claim that is refuted
+here is refuted by the outputs themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
+
+LAPLACE, GAUSSIAN, DISCRETE_LAPLACE = "Laplace", "Gaussian", "discrete Laplace"
+GUMBEL, LOGISTIC, EXPONENTIAL, UNIFORM, CAUCHY = "Gumbel", "logistic", "exponential", "uniform", "Cauchy"
+CATEGORICAL, UNKNOWN = "categorical", "unknown"
+BITS, SAMPLING, OTHER = "bits", "sampling", "other"
+"""What is drawn besides noise: raw bits, records or their order, and what has no law here."""
+
+CONTINUOUS: dict[str, Any] = {
+    LAPLACE: stats.laplace,
+    GAUSSIAN: stats.norm,
+    GUMBEL: stats.gumbel_r,
+    LOGISTIC: stats.logistic,
+    EXPONENTIAL: stats.expon,
+    UNIFORM: stats.uniform,
+    CAUCHY: stats.cauchy,
+}
+"""Laws of noise that is added, each with what SciPy calls it at scale 1."""
+
+L1_LAWS, SHIFT_LAWS = (LAPLACE, DISCRETE_LAPLACE, LOGISTIC), (*CONTINUOUS, DISCRETE_LAPLACE)
+
+ROUNDING_SLACK = 2.0**-20
+"""A loss that exceeds the claim by a smaller share is what rounding does to a scale or a sum: said, and no refutation.
+"""
+
+LEAST_EXCESS = 1e-11
+"""How far a δ must exceed the claimed one: beyond what convolutions round."""
+
+LEAST_CHANCE = 2.0**-40
+
+CELLS = 513
+LOSS_GRID = 2.0**-9
+LARGEST_LOSS = 64.0
+
+MOST_COMPOSED = 32
+"""How many losses are composed by their laws, the largest of them; what is left out only lowers the bound."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law of one noisy number, or of one choice.
+
+    Attributes:
+        family: one of the names above.
+        centre: the value that noise is added to.
+        scale: of the noise, not negative.
+        weights: the probabilities of a categorical law.
+    """
+
+    family: str
+    centre: Fraction = Fraction(0)
+    scale: Fraction = Fraction(0)
+    weights: tuple[float, ...] = ()
+
+
+def largest_loss(first: Law, second: Law) -> Fraction | float:
+    """The largest privacy loss, in either direction, of an output of two laws: what noise spends of a pure ε."""
+    if first == second:
+        return Fraction(0)
+    if first.family != second.family or first.family == UNKNOWN:
+        return math.inf
+    if first.family == CATEGORICAL:
+        return largest_ratio(first.weights, second.weights)
+    shift = abs(first.centre - second.centre)
+    if first.scale != second.scale or not first.scale:
+        if _nearly(first.scale, second.scale) and first.family in L1_LAWS and first.scale:
+            return shift / min(first.scale, second.scale)
+        return math.inf
+    if first.family == DISCRETE_LAPLACE and shift.denominator != 1:
+        return math.inf
+    if first.family in L1_LAWS:
+        return shift / first.scale
+    if first.family == CAUCHY:
+        half = near(shift / first.scale) / 2
+        return 2 * math.asinh(half)
+    return math.inf
+
+
+def renyi_divergence(first: Law, second: Law, order: float) -> float:
+    """The larger Rényi divergence of the two directions, of an order above 1; nothing where no formula is known."""
+    if first == second:
+        return 0.0
+    shift, scale = near(abs(first.centre - second.centre)), near(first.scale)
+    if first.family != second.family or first.family not in (LAPLACE, GAUSSIAN) or not (scale and second.scale):
+        return math.inf if first.family == second.family and first.family != CATEGORICAL else 0.0
+    if first.family == GAUSSIAN:
+        return max(_gaussian_divergence(shift, *scales, order) for scales in _both(scale, float(second.scale)))
+    if not _nearly(first.scale, second.scale):
+        return math.inf
+    loss = shift / scale
+    with np.errstate(over="ignore"):
+        grown = order / (2 * order - 1) * math.exp(-loss * order) * np.exp(min(700.0, loss * (2 * order - 1)))
+    return math.log(float(grown) + (order - 1) / (2 * order - 1) * math.exp(-loss * order)) / (order - 1)
+
+
+def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float) -> float:
+    """A lower bound on the δ that outputs of all these laws together lose at an ε, in the worse direction."""
+    moved = [(first, second) for first, second in pairs if first != second]
+    if not moved:
+        return 0.0
+    if all(one.family == other.family == GAUSSIAN and one.scale == other.scale > 0 for one, other in moved):
+        return gaussian_delta(math.sqrt(near(sum(square_of(one, other) for one, other in moved))), epsilon)
+    largest = sorted(moved, key=lambda sides: largest_loss(*sides), reverse=True)[:MOST_COMPOSED]
+    both = (largest, [(second, first) for first, second in largest])
+    return max(_composed([_losses(*sides) for sides in direction], epsilon) for direction in both)
+
+
+def coin(chance: float) -> Law:
+    """The law of an event of this probability."""
+    chance = min(1.0, max(0.0, chance))
+    return Law(CATEGORICAL, weights=(chance, 1 - chance))
+
+
+def square_of(first: Law, second: Law) -> Fraction:
+    """The square of a shift of Gaussian noise in units of its σ: μ² of Gaussian DP."""
+    return ((first.centre - second.centre) / first.scale) ** 2
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """The δ at an ε of μ-Gaussian DP (Balle and Wang 2018, theorem 8)."""
+    if not mu:
+        return 0.0
+    tail = math.exp(min(epsilon, 700.0) + float(special.log_ndtr(-epsilon / mu - mu / 2)))
+    return max(0.0, float(special.ndtr(mu / 2 - epsilon / mu)) - tail)
+
+
+@dataclass(frozen=True)
+class Excess:
+    """How two laws overstep a claim.
+
+    Attributes:
+        loss: what is lost, in the claim's own unit, for people to read.
+        claimed: what the claim allows of that.
+        epsilon: a lower bound on the real ε, where the claim is a pure one.
+        delta: a lower bound on the real δ at `at`, where the claim is judged so.
+        at: the ε at which it is judged.
+    """
+
+    loss: str
+    claimed: str
+    epsilon: float | None = None
+    delta: float | None = None
+    at: float | None = None
+
+
+def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
+    """How outputs of these laws overstep a claim, by more than rounding does; nothing where they do not."""
+    if isinstance(claim, PrivacyClaim) and not claim.delta:
+        loss = loss_of(pairs)
+        if loss <= claim.epsilon * (1 + ROUNDING_SLACK):
+            return None
+        return Excess(f"ε = {text_of(loss)}", f"ε = {claim.epsilon!r}", epsilon=near(loss))
+    if isinstance(claim, GaussianDP) and pairs and all(_is_gaussian(*pair) for pair in pairs):
+        mu = math.sqrt(near(sum(square_of(*pair) for pair in pairs)))
+        return None if mu <= claim.mu * (1 + ROUNDING_SLACK) else Excess(f"μ = {mu:.6g}", f"μ = {claim.mu!r}")
+    if isinstance(claim, ZeroConcentrated | Renyi):
+        orders = (2.0, 8.0, 64.0) if isinstance(claim, ZeroConcentrated) else claim.orders
+        for order in orders:
+            divergence = sum(renyi_divergence(*pair, order) for pair in pairs)
+            allowed = claim.bound(order).above()
+            if divergence > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
+                unit = divergence / order if isinstance(claim, ZeroConcentrated) else divergence
+                name = "ρ" if isinstance(claim, ZeroConcentrated) else f"Rényi divergence of order {order:g}"
+                bound = allowed / order if isinstance(claim, ZeroConcentrated) else allowed
+                return Excess(f"{name} = {unit:.6g}", f"{bound:.6g}")
+    if loss_of(pairs) <= 0:
+        return None
+    for epsilon in claim.points:
+        allowed, delta = claim.at(epsilon).delta, delta_at(pairs, epsilon)
+        if delta > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
+            at = f" at ε = {epsilon:.4g}"
+            return Excess(f"δ = {delta:.4g}{at}", f"δ = {allowed:.4g}{at}", delta=delta, at=epsilon)
+    return None
+
+
+def loss_of(pairs: Sequence[tuple[Law, Law]]) -> Fraction | float:
+    """The largest losses of all pairs, added up."""
+    losses = [largest_loss(*pair) for pair in pairs]
+    exact = sum((loss for loss in losses if isinstance(loss, Fraction)), Fraction(0))
+    rest = sum(loss for loss in losses if not isinstance(loss, Fraction))
+    return exact if not rest else near(exact) + rest
+
+
+def text_of(number: Fraction | float) -> str:
+    """A number as people read it; an infinite one in words."""
+    if number in (math.inf, -math.inf):
+        return "infinite"
+    text = near(number)
+    return f"{text:.17g}" if abs(text - round(text, 6)) < 1e-9 * abs(text) and text != round(text, 6) else f"{text:.6g}"
+
+
+def near(number: Any) -> float:
+    """A number as a float, however large it is."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(1e300, number)
+
+
+def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The probabilities of the same cells under two laws."""
+    if first.family == second.family == CATEGORICAL and len(first.weights) == len(second.weights):
+        return np.array(first.weights), np.array(second.weights)
+    if first.family not in SHIFT_LAWS or second.family not in SHIFT_LAWS:
+        return np.ones(1), np.ones(1)
+    shift = second.centre - first.centre
+    if not first.scale or not second.scale:
+        equal = first.scale == second.scale and not shift
+        return (np.ones(1), np.ones(1)) if equal else (np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    where = [(0.0, near(first.scale), first.family), (near(shift), near(second.scale), second.family)]
+    depths = np.concatenate([np.logspace(-15, -0.31, CELLS // 2), [0.5]])
+    ends = [centre + _upper(family, depths, scale) * sign for centre, scale, family in where for sign in (-1, 1)]
+    edges = np.unique(np.concatenate(ends))
+    edges = edges[np.isfinite(edges)]
+    masses = [_masses(family, edges - centre, scale) for centre, scale, family in where]
+    return masses[0], masses[1]
+
+
+def _upper(family: str, depths: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    if family == DISCRETE_LAPLACE:
+        return np.asarray(np.floor(stats.laplace.isf(depths) * scale) + 0.5)
+    return np.asarray(CONTINUOUS[family].isf(depths) * scale)
+
+
+def tails_of(
+    family: str, offsets: NDArray[np.float64], scale: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The probabilities of noise of at most, and of more than, so much."""
+    if family == DISCRETE_LAPLACE:
+        at = np.floor(offsets)  # P[K >= k] = r^k/(1 + r) for k >= 1, r = e^(-1/scale)
+        tail = np.exp(-np.where(at < 0, -at, at + 1) / scale) / (1 + np.exp(-1 / scale))
+        return np.where(at < 0, tail, 1 - tail), np.where(at < 0, 1 - tail, tail)
+    dist = CONTINUOUS[family]
+    return np.asarray(dist.cdf(offsets / scale)), np.asarray(dist.sf(offsets / scale))
+
+
+def _masses(family: str, offsets: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """The masses between edges, from whichever tail is smaller, which loses no digits."""
+    below, above = tails_of(family, offsets, scale)
+    below, above = np.concatenate([[0.0], below, [1.0]]), np.concatenate([[1.0], above, [0.0]])
+    masses: NDArray[np.float64] = np.where(above[:-1] < 0.5, above[:-1] - above[1:], below[1:] - below[:-1])
+    return np.maximum(masses, 0.0)
+
+
+@functools.lru_cache(maxsize=256)
+def _losses(first: Law, second: Law) -> tuple[NDArray[np.float64], float]:
+    """The law of the loss, rounded towards 0 on a grid, under the first; and the mass where it is infinite."""
+    p, q = cell_masses(first, second)
+    size = round(LARGEST_LOSS / LOSS_GRID)
+    grid = np.zeros(2 * size + 1)
+    infinite = float(p[q <= 0].sum())
+    p, q = p[q > 0], q[q > 0]
+    with np.errstate(divide="ignore"):
+        losses = np.where(p > 0, np.log(np.maximum(p, 1e-320)) - np.log(q), -LARGEST_LOSS)
+    places = np.clip(np.floor(losses / LOSS_GRID), -size, size).astype(int) + size
+    np.add.at(grid, places, p)
+    return grid, infinite
+
+
+def _composed(losses: Sequence[tuple[NDArray[np.float64], float]], epsilon: float) -> float:
+    finite, rest = losses[0][0], 1.0 - losses[0][1]
+    size = len(finite) // 2
+    for grid, infinite in losses[1:]:
+        wide = _convolved(finite, grid)
+        low, kept, high = wide[:size].sum(), wide[size:-size].copy(), wide[-size:].sum()
+        kept[0] += low
+        kept[-1] += high
+        finite, rest = kept, rest * (1.0 - infinite)
+    values = (np.arange(len(finite)) - size) * LOSS_GRID
+    gained = finite * -np.expm1(np.minimum(epsilon - values, 0.0))
+    return float(gained.sum()) + 1.0 - rest
+
+
+def _convolved(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    length = 1 << (len(one) + len(other) - 2).bit_length()
+    product = np.fft.irfft(np.fft.rfft(one, length) * np.fft.rfft(other, length), length)
+    return np.maximum(product[: len(one) + len(other) - 1], 0.0) * (1 - 1e-12)
+
+
+def largest_ratio(first: Sequence[float], second: Sequence[float]) -> float:
+    """The largest loss of a choice; probabilities that only rounding tells from 0 count as none."""
+    if len(first) != len(second):
+        return math.inf
+    ratios = [0.0]
+    for one, other in zip(first, second, strict=True):
+        if max(one, other) > LEAST_CHANCE and min(one, other) <= 0:
+            return math.inf
+        if min(one, other) > 0:
+            ratios.append(abs(math.log(one) - math.log(other)))
+    return max(ratios)
+
+
+def _gaussian_divergence(shift: float, one: float, other: float, order: float) -> float:
+    mixed = order * other**2 + (1 - order) * one**2
+    if mixed <= 0:
+        return math.inf
+    spread = math.log(other / one) + math.log(other**2 / mixed) / (2 * (order - 1))
+    return spread + order * shift**2 / (2 * mixed)
+
+
+def _both(one: float, other: float) -> tuple[tuple[float, float], ...]:
+    return (one, other), (other, one)
+
+
+def _is_gaussian(first: Law, second: Law) -> bool:
+    return first.family == second.family == GAUSSIAN and first.scale == second.scale > 0
+
+
+def _nearly(one: Fraction, other: Fraction) -> bool:
+    return abs(one - other) <= abs(one) * Fraction(1, 1 << 40)

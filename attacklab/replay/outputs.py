@@ -1,0 +1,150 @@
+"""An output taken apart: every number and word that somebody who receives it can see, each with its place in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from attacklab.replay.session import Affine
+from attacklab.replay.traced import Traced, TracedArray, plain
+
+LARGEST_ARRAY = 1 << 16
+DEEPEST = 8
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+@dataclasses.dataclass(frozen=True)
+class Raised:
+    """What stands for the output of a run that raised.
+
+    Attributes:
+        kind: the name of the exception's type.
+        message: what it said.
+    """
+
+    kind: str
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Leaf:
+    """A part of an output.
+
+    Attributes:
+        path: where it is.
+        value: what it is, as something that can be compared.
+        tag: the draw that it is known to be made of.
+    """
+
+    path: str
+    value: Any
+    tag: Affine | None = None
+
+
+def leaves(output: Any) -> list[Leaf]:
+    """The parts of an output, in order."""
+    return list(_parts(output, "output", 0))
+
+
+def differences(first: Any, second: Any) -> list[tuple[Leaf | None, Leaf | None]]:
+    """The parts in which two outputs differ; a part that only one of them has stands alone."""
+    one, other = leaves(first), leaves(second)
+    if [leaf.path for leaf in one] == [leaf.path for leaf in other]:
+        return [(a, b) for a, b in zip(one, other, strict=True) if a.value != b.value]
+    by_path = {leaf.path: leaf for leaf in one}, {leaf.path: leaf for leaf in other}
+    paths = dict.fromkeys([*by_path[0], *by_path[1]])
+    sides = [(by_path[0].get(path), by_path[1].get(path)) for path in paths]
+    return [(a, b) for a, b in sides if a is None or b is None or a.value != b.value]
+
+
+def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
+    if isinstance(value, Traced) and value.tag is not None and not isinstance(value, TracedArray):
+        yield Leaf(path, _comparable(plain(value)), value.tag)
+    elif isinstance(value, np.ndarray) and value.ndim and value.size <= LARGEST_ARRAY and value.dtype.names is None:
+        yield Leaf(f"{path}.shape", value.shape)
+        tag = value.tag if isinstance(value, TracedArray) else None
+        for index in np.ndindex(value.shape):
+            inner = plain(value)[index]
+            where = f"{path}[{', '.join(map(str, index))}]"
+            if value.dtype == object and depth < DEEPEST:
+                yield from _parts(inner, where, depth + 1)
+            else:
+                yield Leaf(where, _comparable(inner), None if tag is None else tag.at(index))
+    elif depth >= DEEPEST:
+        yield Leaf(path, _comparable(value))
+    elif isinstance(value, Mapping):
+        yield Leaf(f"{path}.keys", tuple(map(_comparable, value)))
+        for key, inner in value.items():
+            yield from _parts(inner, f"{path}[{key!r}]", depth + 1)
+    elif isinstance(value, list | tuple):
+        yield Leaf(f"{path}.length", (type(value).__name__ == "list", len(value)))
+        for place, inner in enumerate(value):
+            yield from _parts(inner, f"{path}[{place}]", depth + 1)
+    elif isinstance(value, set | frozenset):
+        yield Leaf(path, tuple(sorted(map(repr, value))))
+    elif hasattr(value, "to_numpy") and hasattr(value, "index"):
+        yield Leaf(f"{path}.index", tuple(map(_comparable, value.index)))
+        columns = getattr(value, "columns", None)
+        if columns is None:
+            yield from _parts(np.asarray(value.to_numpy()), path, depth + 1)
+        else:
+            yield Leaf(f"{path}.columns", tuple(map(_comparable, columns)))
+            for column in columns:
+                yield from _parts(np.asarray(value[column].to_numpy()), f"{path}[{column!r}]", depth + 1)
+    elif hasattr(value, "detach") and hasattr(value, "numpy"):
+        yield from _parts(value.detach().double().numpy(), path, depth + 1)
+    elif isinstance(value, Raised):
+        yield Leaf(path, ("raised", value.kind))
+    elif dataclasses.is_dataclass(value) or (hasattr(value, "__dict__") and not callable(value)):
+        yield Leaf(f"{path}.type", type(value).__name__)
+        for name, inner in vars(value).items() if hasattr(value, "__dict__") else ():
+            if not callable(inner):
+                yield from _parts(inner, f"{path}.{name}", depth + 1)
+    else:
+        yield Leaf(path, _comparable(value))
+
+
+def _comparable(value: Any) -> Any:
+    """Something that is equal for equal values only: floats by their bits, −0.0 and 0.0 apart, all NaNs alike."""
+    value = plain(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return ("nan",) if value != value else ("float", value.hex())
+    if value is None or isinstance(value, bool | int | str | bytes):
+        return value
+    if isinstance(value, np.ndarray):
+        return (value.shape, value.tobytes())
+    if isinstance(value, tuple):
+        return tuple(map(_comparable, value))
+    return ADDRESS.sub("", repr(value))
+
+
+def skeleton(output: Any, *, floats: bool = False) -> list[Any]:
+    """An output without the numbers in it that are floats: what is there, and what was decided."""
+    return [(leaf.path, leaf.value if floats or not is_float(leaf.value) else "float") for leaf in leaves(output)]
+
+
+def is_float(value: Any) -> bool:
+    """Whether a part's value is a float."""
+    return isinstance(value, tuple) and len(value) == 2 and value[0] == "float"
+
+
+def number_of(value: Any) -> float:
+    """A part's value as a number; NaN where it is none."""
+    if is_float(value):
+        return float.fromhex(value[1])
+    return float(value) if isinstance(value, int) else math.nan
+
+
+def shown(value: Any) -> str:
+    """A part's value as people read it."""
+    if is_float(value):
+        return repr(float.fromhex(value[1]))
+    text = "NaN" if value == ("nan",) else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -1,0 +1,246 @@
+"""Noise that is only looked at: how probable is what its comparisons and selections gave, on each of two neighbours?
+
+A comparison of one draw with a number is a coin. Draws that are compared with one draw that all of them share, as the
+noisy threshold of a sparse vector, are integrated over that one. The largest of noisy values is a choice, with a law of
+its own. What fits none of these is not judged, and is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.replay.laws import CATEGORICAL, DISCRETE_LAPLACE, GUMBEL, SHIFT_LAWS, Law, near, tails_of
+from attacklab.replay.session import Affine, Node, Seen, Session, Site, rational
+
+POINTS = 1201
+MOST = 64
+"""How many comparisons are looked at one by one."""
+
+REACH = 60.0
+"""How far an integral over noise goes, in scales."""
+
+FLIPPED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One comparison of noisy numbers: whether `left` lies above `right`.
+
+    Attributes:
+        left: a draw and the law of its noisy value.
+        right: another, or a number that no draw is part of.
+        above: whether it does.
+        site: where they were compared.
+    """
+
+    left: tuple[int, Law]
+    right: tuple[int, Law] | Fraction
+    above: bool
+    site: Site
+
+
+def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None:
+    """All comparisons of a run that involve a hidden draw; None where one of them cannot be read.
+
+    Args:
+        run: the run.
+        shown: the draws whose noisy numbers the output holds, and those numbers: whoever sees them can compare them.
+    """
+    bounds: list[Bound] = []
+    for seen in run.seen:
+        if seen.kind != "compare":
+            continue
+        if seen.operation in ("equal", "not_equal"):
+            return None
+        outcome = np.asarray(seen.outcome)
+        sides = [_numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
+        for left, right, came in zip(*sides, outcome.reshape(-1).tolist(), strict=True):
+            operation = seen.operation
+            if not isinstance(left, tuple):
+                left, right, operation = right, left, FLIPPED[operation]
+            if isinstance(left, tuple):
+                bounds.append(Bound(left, right, came == operation.startswith("greater"), seen.site))
+    return bounds
+
+
+def _numbers_of(
+    run: Session, seen: Seen, operand: Any, shape: tuple[int, ...], shown: Mapping[int, Fraction]
+) -> list[Any]:
+    """A side of comparisons, one after another: a draw with its law, or a number."""
+    if not isinstance(operand, Affine):
+        return [rational(number) for number in np.broadcast_to(operand, shape).reshape(-1)]
+    places = np.broadcast_to(np.arange(operand.ids.size).reshape(operand.ids.shape), shape).reshape(-1).tolist()
+    units = operand.ids.reshape(-1).tolist()
+    node = Node(seen.site, operand, None)
+    return [shown.get(units[place]) or (units[place], run.law(node, place)) for place in places]
+
+
+def grouped(bounds: Sequence[Bound]) -> list[list[Bound]]:
+    """Comparisons that have no draw in common with those of another group."""
+    parent: dict[int, int] = {}
+
+    def root(unit: int) -> int:
+        while parent.setdefault(unit, unit) != unit:
+            unit = parent[unit]
+        return unit
+
+    for bound in bounds:
+        if isinstance(bound.right, tuple):
+            parent[root(bound.left[0])] = root(bound.right[0])
+        else:
+            root(bound.left[0])
+    groups: defaultdict[int, list[Bound]] = defaultdict(list)
+    for bound in bounds:
+        groups[root(bound.left[0])].append(bound)
+    return list(groups.values())
+
+
+def probability(group: Sequence[Bound]) -> float | None:
+    """How probable the outcomes of a group are together; None where its draws are not compared with a common one."""
+    units = {unit for bound in group for unit in units_of(bound)}
+    if any(law.family not in SHIFT_LAWS for bound in group for law in _laws(bound)):
+        return None
+    if len(units) == 1:
+        return max(0.0, _between(group))
+    hubs = set.intersection(*(set(units_of(bound)) for bound in group if isinstance(bound.right, tuple)))
+    if not hubs:
+        return None
+    hub = min(
+        hubs, key=lambda unit: sum(unit in units_of(bound) for bound in group if not isinstance(bound.right, tuple))
+    )
+    law = next(law for bound in group for unit, law in sides_of(bound) if unit == hub)
+    at, masses = _grid(law, group)
+    chances = np.ones_like(at)
+    for unit in units - {hub}:
+        chances *= _given(unit, hub, [bound for bound in group if unit in units_of(bound)], at)
+    for bound in group:
+        if units_of(bound) == [hub]:
+            above = at > near(bound.right)
+            chances *= above if bound.above else ~above
+    return float((masses * chances).sum())
+
+
+def _between(group: Sequence[Bound]) -> float:
+    """P[the noisy number lies between all thresholds]."""
+    law = group[0].left[1]
+    low = max((near(one.right) for one in group if one.above), default=-math.inf)
+    high = min((near(one.right) for one in group if not one.above), default=math.inf)
+    return float(_interval(law, low, high))
+
+
+def _interval(law: Law, low: Any, high: Any) -> Any:
+    """P[low < noisy ≤ high]; the bounds may be arrays."""
+    if not law.scale:
+        centre = near(law.centre)
+        return np.asarray((low < centre) & (centre <= high), dtype=float)
+    scale, centre = float(law.scale), near(law.centre)
+    ends = [tails_of(law.family, np.atleast_1d(np.asarray(end, dtype=float)) - centre, scale) for end in (low, high)]
+    by_upper, by_lower = ends[0][1] - ends[1][1], ends[1][0] - ends[0][0]
+    masses = np.where(ends[0][1] < 0.5, by_upper, by_lower)
+    return np.maximum(masses, 0.0) if np.ndim(low) or np.ndim(high) else float(max(masses[0], 0.0))
+
+
+def _given(unit: int, hub: int, group: Sequence[Bound], at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How probable a draw's comparisons are, given the value of the one that it shares with others."""
+    low, high = np.full_like(at, -np.inf), np.full_like(at, np.inf)
+    law = next(law for bound in group for number, law in sides_of(bound) if number == unit)
+    for bound in group:
+        threshold: Any = at if hub in units_of(bound) else near(bound.right)
+        if bound.above == (bound.left[0] == unit):
+            low = np.maximum(low, threshold)
+        else:
+            high = np.minimum(high, threshold)
+    return np.asarray(_interval(law, low, high))
+
+
+def _grid(law: Law, group: Sequence[Bound]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The middles and the masses of cells of the shared draw, fine wherever a noisy value may lie."""
+    scale = float(law.scale)
+    thresholds = [near(bound.right) for bound in group if not isinstance(bound.right, tuple)]
+    spread = np.sinh(np.linspace(-np.arcsinh(REACH), np.arcsinh(REACH), POINTS))
+    middles = {near(one.centre): float(one.scale) for bound in group for one in _laws(bound)}
+    edges = np.unique(
+        np.concatenate([*(centre + spread * (own or scale) for centre, own in middles.items()), thresholds])
+    )
+    edges = edges[np.abs(edges) < 1e300]
+    masses = _interval(law, edges[:-1], edges[1:])
+    return (edges[:-1] + edges[1:]) / 2, masses
+
+
+def argmax_law(laws: Sequence[Law], smallest: bool = False) -> Law | None:
+    """The law of the place of the largest of noisy values, or of the smallest."""
+    if not laws or any(law.family not in SHIFT_LAWS or law.family == DISCRETE_LAPLACE or not law.scale for law in laws):
+        return None
+    scales = {law.scale for law in laws}
+    if all(law.family == GUMBEL for law in laws) and len(scales) == 1 and not smallest:
+        scale = scales.pop()
+        top = max(law.centre for law in laws)
+        weights = np.exp([float((law.centre - top) / scale) for law in laws])
+        return Law(CATEGORICAL, weights=tuple((weights / weights.sum()).tolist()))
+    centre = [near(law.centre) for law in laws]
+    spread = np.sinh(np.linspace(-np.arcsinh(REACH), np.arcsinh(REACH), POINTS))
+    edges = np.unique(np.concatenate([at + spread * float(law.scale) for at, law in zip(centre, laws, strict=True)]))
+    middle = (edges[:-1] + edges[1:]) / 2
+    masses = np.array([_interval(law, edges[:-1], edges[1:]) for law in laws])
+    ends = (np.full_like(middle, -np.inf), middle) if not smallest else (middle, np.full_like(middle, np.inf))
+    chances = np.array([_interval(law, *ends) for law in laws])
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.maximum(chances, 1e-300))
+    others = np.exp(logs.sum(axis=0) - logs)
+    weights = (masses * others).sum(axis=1)
+    return Law(CATEGORICAL, weights=tuple((weights / weights.sum()).tolist()))
+
+
+def selections(run: Session) -> list[tuple[Seen, Law | None, list[int]]]:
+    """The choices of a run: each with its law, and the draws that it rests on."""
+    chosen: list[tuple[Seen, Law | None, list[int]]] = []
+    for seen in run.seen:
+        if seen.kind == "argmax":
+            tag = seen.operands[0]
+            units = tag.ids.reshape(-1).tolist()
+            laws = [run.law(Node(seen.site, tag, None), place) for place in range(len(units))]
+            single = np.size(seen.outcome) == 1
+            chosen.append((seen, argmax_law(laws, seen.operation == "argmin") if single else None, units))
+        elif seen.kind == "categorical":
+            chosen.append((seen, Law(CATEGORICAL, weights=tuple(np.ravel(seen.operands[0]).tolist())), []))
+        elif seen.kind == "search":
+            tag, ends = seen.operands
+            laws = [run.law(Node(seen.site, tag, None), place) for place in range(tag.ids.size)]
+            for law in laws:
+                tails = tails_of(law.family, np.asarray(ends, dtype=float) - near(law.centre), float(law.scale or 1))[0]
+                weights = np.diff(np.concatenate([[0.0], tails, [1.0]]))
+                chosen.append((seen, Law(CATEGORICAL, weights=tuple(weights.tolist())), tag.ids.reshape(-1).tolist()))
+    return chosen
+
+
+def scanned_law(group: Sequence[Bound]) -> Law | None:
+    """The law of the place that Python's `max` or `min` over noisy values gives; None where this is no such scan."""
+    laws = {unit: law for bound in group for unit, law in sides_of(bound)}
+    if len(group) != len(laws) - 1 or any(not isinstance(one.right, tuple) for one in group):
+        return None
+    first = group[0]
+    larger = first.left[0] if first.above else first.right[0]  # type: ignore[index]
+    smallest = len(group) > 1 and larger not in units_of(group[1])
+    return argmax_law([laws[unit] for unit in sorted(laws)], smallest)
+
+
+def sides_of(bound: Bound) -> list[tuple[int, Law]]:
+    """The draws of a comparison, with their laws."""
+    return [bound.left, bound.right] if isinstance(bound.right, tuple) else [bound.left]
+
+
+def units_of(bound: Bound) -> list[int]:
+    """The numbers of the draws of a comparison."""
+    return [unit for unit, _ in sides_of(bound)]
+
+
+def _laws(bound: Bound) -> list[Law]:
+    return [law for _, law in sides_of(bound)]

@@ -1,0 +1,367 @@
+"""`replay`: a target, pairs of neighbours, and findings for what the code between the mechanisms does."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import linecache
+import math
+import shlex
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attacklab.model.claims import Claim, PrivacyClaim
+from attacklab.model.domains import Domain
+from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.findings import Finding, Reach, Scope, Severity, Verdict, Witness, described_pair
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.releases import as_release
+from attacklab.model.targets import Target
+from attacklab.replay import examine, laws
+from attacklab.replay.examine import Difference, Outcome, Pair
+from attacklab.replay.hooks import Hooks
+from attacklab.replay.outputs import differences
+from attacklab.replay.pairs import neighbours_among, pairs_of
+from attacklab.replay.search import searched
+from attacklab.replay.session import Session
+from attacklab.replay.sources import BASE_GENERATOR, watch
+from attacklab.replay.trail import located
+
+NAME = "replay"
+"""What stands for an attack's name in the findings."""
+
+MOST_PAIRS = 200
+SECONDS = 20.0
+GENERATORS = ("rng", "generator", "random_state", "prng")
+
+
+def replay(
+    target: Target | Callable[..., Any],
+    pairs: Iterable[NeighbouringPair | tuple[Any, Any]] | None = None,
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    claim: Claim | None = None,
+    relation: Relation | str | None = None,
+    domain: Domain | None = None,
+    inputs: Sequence[Any] | None = None,
+    seed: int = 0,
+    most_pairs: int = MOST_PAIRS,
+    seconds: float = SECONDS,
+    spec: str = "",
+) -> list[Finding]:
+    """Run a target once on each of two neighbours, with its noise frozen on the second, and judge what differs.
+
+    Args:
+        target: a `Target`, or a function of one input (or of an input and a generator `rng`) that releases something.
+        pairs: the neighbours to try, as pairs or as tuples of two inputs; by default those that the target declares,
+            those of its domain, and floats at their worst.
+        epsilon: what a bare function claims, with `delta`.
+        delta: the claimed δ.
+        claim: instead of those two, a claim of any other kind.
+        relation: what makes the two inputs of a tuple neighbours.
+        domain: the inputs that a bare function takes; its pairs are tried.
+        inputs: instead of pairs, all inputs of a finite domain, of which every pair of neighbours is tried.
+        seed: of all draws; the same seed gives the same findings.
+        most_pairs: after so many pairs no more are tried.
+        seconds: after so long no further pair is tried; the first is always finished.
+        spec: the words of a command line that load the target again.
+
+    Returns:
+        A finding for each flaw, at the line to look at; or one that says on how many pairs nothing differed, how far
+        values moved, and what could not be watched.
+
+    Raises:
+        UsageError: there is no claim, no pair to try, or both pairs and inputs were given.
+    """
+    known = as_target(target, epsilon=epsilon, delta=delta, claim=claim, relation=relation, domain=domain)
+    if pairs is not None and inputs is not None:
+        raise UsageError("replay takes pairs or inputs; leave one out")
+    is_finite = inputs is not None
+    if inputs is not None:
+        chosen: Iterable[NeighbouringPair] = neighbours_among(inputs, known.relation)
+    elif pairs is not None:
+        chosen = [_as_pair(pair, known.relation) for pair in pairs]
+    else:
+        chosen = pairs_of(known)
+    study = Study(known, seed, spec, time.monotonic() + seconds)
+    with study:
+        study.try_all(itertools.islice(chosen, None if is_finite else most_pairs), finish=is_finite)
+        if not study.count:
+            raise UsageError(f"there is no pair to replay {known.name} on; give pairs, a domain or inputs")
+        if not is_finite and not study.refuted:
+            study.search(most_pairs)
+    return study.findings(is_finite)
+
+
+def as_target(target: Any, **claimed: Any) -> Target:
+    """A target, or a function with a claim as one.
+
+    Raises:
+        UsageError: a function has no claim, or a target is given another.
+    """
+    given = {name: value for name, value in claimed.items() if value not in (None, 0.0)}
+    if isinstance(target, Target):
+        if given:
+            raise UsageError(f"{target.name} is a target with a claim of its own; leave {' and '.join(given)} out")
+        return target
+    if not callable(target):
+        raise UsageTypeError(f"replay takes a Target or a function, not {target!r}")
+    if claimed["epsilon"] is None and claimed["claim"] is None:
+        raise UsageError("a function needs a claim; give epsilon= (and delta=) or claim=")
+    name = getattr(target, "__name__", type(target).__name__)
+    parameters = _parameters(target)
+    if [one for one in parameters[1:] if one in GENERATORS] and len(parameters) == 2:
+        release: Any = _WithGenerator(target, parameters[1])
+    else:
+        try:
+            release = as_release(target)
+        except TypeError as error:
+            raise UsageTypeError(str(error)) from None
+    given = {key: value for key, value in given.items() if key != "delta" or value}
+    return Target.dataset(release, name=name, **given)
+
+
+@dataclass
+class _WithGenerator:
+    """A release of a function of an input and a generator."""
+
+    func: Callable[..., Any]
+    name: str
+
+    def __call__(self, input_: Any, trials: int, rng: Any) -> list[Any]:
+        return [self.func(input_, **{self.name: rng}) for _ in range(trials)]
+
+
+def _parameters(function: Any) -> list[str]:
+    try:
+        return [
+            name
+            for name, one in inspect.signature(function).parameters.items()
+            if one.default is one.empty or name in GENERATORS
+        ]
+    except (TypeError, ValueError):
+        return []
+
+
+def _as_pair(pair: Any, relation: Relation | None) -> NeighbouringPair:
+    if isinstance(pair, NeighbouringPair):
+        return pair
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise UsageTypeError(f"a pair must be a NeighbouringPair or a tuple of two inputs, not {type(pair).__name__}")
+    return NeighbouringPair(pair[0], pair[1], relation)
+
+
+@dataclass
+class Study:
+    """All pairs of one target, and what came of them.
+
+    Attributes:
+        target: what is run.
+        seed: of the draws.
+        spec: the words of a command line that load it.
+        until: when to stop, by the monotonic clock.
+        worst: of each flaw at each line, the difference that loses the most, with its pair.
+        count: how many pairs were run.
+    """
+
+    target: Target
+    seed: int
+    spec: str
+    until: float
+    worst: dict[tuple[str, str], tuple[Difference, NeighbouringPair]] = field(default_factory=dict)
+    count: int = 0
+    loss: Fraction | float = Fraction(0)
+    shifts: dict[str, Fraction] = field(default_factory=dict)
+    unjudged: dict[str, int] = field(default_factory=dict)
+    sites: dict[str, str] = field(default_factory=dict)
+    failed: str = ""
+    cut: bool = False
+    failures: int = 0
+    template: NeighbouringPair | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self._hooks = Hooks()
+        self.runs = examine.Runs(
+            lambda input_, rng: self.target.release(input_, 1, rng), lambda seed: watch(_generator(seed))
+        )
+
+    def __enter__(self) -> Study:
+        self._hooks.install()
+        self._hooks.reach(self.target.release)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hooks.remove()
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a difference refutes the claim."""
+        return any(difference.is_certain for difference, _ in self.worst.values())
+
+    def try_all(self, pairs: Iterable[NeighbouringPair], *, finish: bool = False) -> None:
+        """Examine pairs until the time is up, or each flaw has been seen often enough."""
+        for pair in pairs:
+            if self.count and not finish and time.monotonic() > self.until:
+                self.cut = True
+                return
+            self.examined(pair)
+
+    def examined(self, pair: NeighbouringPair) -> Outcome:
+        """Examine one pair, and keep the worst of what it shows."""
+        if not self.count:
+            self._require_repeatable(pair)
+            self.template = pair
+        examination = Pair(self.runs, pair, self.target.claim, self.seed)
+        outcome = examination.examine()
+        self.count += 1
+        self.failures += outcome.has_failed
+        for difference in outcome.differences:
+            placed = difference
+            if not difference.site.line:
+                if any(flaw == difference.flaw and kept.is_certain for (flaw, _), (kept, _) in self.worst.items()):
+                    continue
+                placed = replace(
+                    difference, site=located(self.runs, pair, self.seed, examination.first, examination.second)
+                )
+            key = (placed.flaw, str(placed.site))
+            kept = self.worst.get(key)
+            if kept is None or (placed.is_certain, _badness(placed)) > (kept[0].is_certain, _badness(kept[0])):
+                self.worst[key] = (placed, pair)
+        self.loss = max(self.loss, outcome.loss, key=laws.near)
+        for place, shift in outcome.shifts.items():
+            self.shifts[place] = max(self.shifts.get(place, Fraction(0)), shift)
+        for what in dict.fromkeys(outcome.unjudged):
+            self.unjudged[what] = self.unjudged.get(what, 0) + 1
+        self.sites |= outcome.sites
+        return outcome
+
+    def search(self, most: int) -> None:
+        """Look for pairs that lose more, near those that were tried."""
+        searched(self, most)
+
+    def _require_repeatable(self, pair: NeighbouringPair) -> None:
+        """Note what no hook watches: with all watched draws the same, nothing may differ."""
+        runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
+        parts = differences(runs[0].output, runs[1].output)
+        if parts:
+            one, other = parts[0]
+            path = (one or other).path  # type: ignore[union-attr]
+            self.failed = (
+                f"{path} differs between two runs with the same draws: it has noise from a source that no hook watches"
+            )
+
+    def findings(self, is_finite: bool) -> list[Finding]:
+        """What is to be told."""
+        worst = sorted(self.worst.values(), key=lambda entry: (not entry[0].is_certain, -_badness(entry[0])))
+        if self.failed:
+            return [self._finding(Verdict.INCONCLUSIVE, f"{self.failed}; {self._watched()}")]
+        if self.refuted:
+            worst = [entry for entry in worst if entry[0].is_certain]
+        if worst:
+            return [self._violated(difference, pair) for difference, pair in worst]
+        told = self._watched()
+        if self.failures == self.count:
+            return [self._finding(Verdict.ERROR, f"{self.target.name} raised on both inputs of every pair; {told}")]
+        if self.unjudged:
+            why = "; ".join(self.unjudged)
+            return [self._finding(Verdict.INCONCLUSIVE, f"{told}; not judged: {why}", scope=self._scope(is_finite))]
+        return [self._finding(Verdict.NOT_DETECTED, told, scope=self._scope(is_finite))]
+
+    def _scope(self, is_finite: bool) -> Scope | None:
+        return Scope(Reach.INPUTS, pairs=self.count) if is_finite else None
+
+    def _watched(self) -> str:
+        pairs = "1 pair" if self.count == 1 else f"{self.count:,} pairs"
+        shifts = "; ".join(f"{_short(place)} moves by at most {laws.text_of(by)}" for place, by in self.shifts.items())
+        draws = ", ".join(f"{_short(place)} {what}" for place, what in self.sites.items()) or "no draw was seen"
+        loss = f"the outputs lose at most ε = {laws.text_of(self.loss)}" if self.loss else "no noisy value moves"
+        if self.loss == math.inf:
+            loss = "what is lost has no bound in ε alone, and keeps the claim"
+        cut = "; the time was up before all pairs were tried" if self.cut else ""
+        return f"no divergence on {pairs}: {loss}" + (f" ({shifts})" if shifts else "") + f"; watched: {draws}{cut}"
+
+    def _finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
+        return Finding(
+            target=self.target.name,
+            target_version=self.target.version,
+            attack=NAME,
+            verdict=verdict,
+            reason=reason,
+            claim=self.target.claim,
+            relation=self.target.relation,
+            ceiling=self.target.claim.ceiling,
+            seed=self.seed,
+            trials=2 * self.count,
+            seconds=round(time.monotonic() - self.started, 3),
+            replay=shlex.join(["attacklab", "replay"]) + f" {self.spec} --seed {self.seed}" if self.spec else "",
+            **rest,
+        )
+
+    def _violated(self, difference: Difference, pair: NeighbouringPair) -> Finding:
+        excess, site = difference.excess, difference.site
+        lower = excess.epsilon if excess is not None and excess.epsilon is not None else None
+        at = None
+        if excess is not None and excess.at is not None and not isinstance(self.target.claim, PrivacyClaim):
+            at = self.target.claim.at(excess.at)
+        witness = Witness(
+            file=site.file,
+            line=site.line,
+            source=linecache.getline(site.file, site.line).strip(),
+            call=difference.call,
+            shift="" if difference.shift is None else str(difference.shift),
+            shift_hex="" if difference.shift is None else _hex(difference.shift),
+            loss="" if excess is None else excess.loss,
+            claimed="" if excess is None else excess.claimed,
+        )
+        return self._finding(
+            Verdict.VIOLATED,
+            f"{_short(str(site))}: {difference.reason}",
+            severity=Severity.CLAIM if difference.is_certain else Severity.ACCOUNTING,
+            pair=described_pair(pair),
+            flaw=difference.flaw,
+            event=difference.event,
+            epsilon_lower=lower,
+            delta_lower=None if excess is None else excess.delta,
+            judged_at=at,
+            witness=witness,
+        )
+
+
+def _badness(difference: Difference) -> float:
+    excess = difference.excess
+    if excess is None:
+        return 0.0
+    return excess.epsilon or (
+        1e6 * excess.delta if excess.delta else math.inf if "probability 1" in excess.loss else 1.0
+    )
+
+
+def _hex(number: Fraction) -> str:
+    try:
+        return float(number).hex()
+    except OverflowError:
+        return "inf"
+
+
+def _short(place: str) -> str:
+    """A place in the source, relative to this folder where it is in it."""
+    file, _, line = place.rpartition(":")
+    try:
+        return f"{Path(file).relative_to(Path.cwd())}:{line}"
+    except ValueError:
+        return place
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return BASE_GENERATOR(np.random.PCG64(seed))
+
+
+__all__ = ["NAME", "replay"]

@@ -1,0 +1,453 @@
+"""One run under watch: which noise was drawn, where it went, and on a neighbour the same outcomes again.
+
+A run is recorded with fresh draws. A run on a neighbour takes each draw from the record, and more than that: where the
+code adds a value to a draw, compares it or selects by it, it goes on with what came out in the record. So whatever
+still differs afterwards depends on the data in another way than through what the noise let out.
+"""
+
+from __future__ import annotations
+
+import bisect
+import sys
+import sysconfig
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.replay.laws import UNIFORM, UNKNOWN, Law
+
+Ids = NDArray[np.int64]
+
+NEW = 1 << 40
+"""Draws of a run that its record does not have are numbered from here."""
+
+BEYOND = Fraction(2) ** 1018
+"""What NaN and the infinities stand for is larger."""
+
+_LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_HERE = str(Path(__file__).parent)
+_LAB = str(Path(__file__).parent.parent)
+_SAMPLERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "pandas")
+_OWN, _SKIPPED, _PART, _USER = range(4)
+
+
+class Site(NamedTuple):
+    """Where something happened: the innermost line of the user's, and the innermost one that draws or computes."""
+
+    file: str
+    line: int
+    function: str
+    inner: tuple[str, int] = ("", 0)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a cache
+    kind = known.get(file)
+    if kind is None:
+        if file.startswith(_HERE):
+            kind = _OWN
+        elif file.startswith("<"):
+            kind = _USER if file.startswith(("<ipython", "<stdin", "<cell")) else _SKIPPED
+        elif file.startswith(_LAB) and "libraries" not in file:
+            kind = _SKIPPED
+        else:
+            places = [file[len(folder) + 1 :] for folder in _LIBRARY if file.startswith(folder)]
+            part = min(places, key=len).replace("site-packages/", "").split("/", 1)[0] if places else ""
+            sampler = part in (*_SAMPLERS, "random.py", "secrets.py")
+            kind = (_SKIPPED if sampler else _PART) if places else _USER
+        known[file] = kind
+    return kind
+
+
+def is_users(file: str) -> bool:
+    """Whether a source file is the user's own, not a library's."""
+    return _kind_of(file) == _USER
+
+
+def here() -> Site:
+    """The place of the call that is being made."""
+    frame = sys._getframe(1)
+    inner: tuple[str, int] | None = None
+    last = Site("?", 0, "?")
+    while frame is not None:
+        code = frame.f_code
+        kind = _kind_of(code.co_filename)
+        if kind >= _PART:
+            inner = inner or (code.co_filename, frame.f_lineno)
+            last = Site(code.co_filename, frame.f_lineno, code.co_name, inner)
+            if kind == _USER:
+                return last
+        elif inner is not None and kind == _OWN:
+            return last
+        frame = frame.f_back  # type: ignore[assignment]
+    return last
+
+
+@dataclass(slots=True)
+class Call:
+    """A draw from a watched source.
+
+    Attributes:
+        site: where it was made.
+        key: what finds it in another run: its source, its place, and which call from there it is.
+        sampler: the source, as code names it.
+        family: the law of the noise, or what else is drawn.
+        parameters: what the source was asked for, as it stands in findings.
+        scale: of the noise, for the laws that have one.
+        shape: of what was drawn; None for a number.
+        raw: what was drawn, without its location.
+        first: the number of the first of its draws.
+        ids: the numbers of all.
+        weights: of a categorical law.
+    """
+
+    site: Site
+    key: tuple[Any, ...]
+    sampler: str
+    family: str
+    parameters: tuple[Any, ...]
+    scale: Any
+    shape: tuple[int, ...] | None
+    raw: Any
+    first: int
+    ids: Ids
+    weights: tuple[float, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many draws it has."""
+        return int(np.prod(self.shape)) if self.shape is not None else 1
+
+    def scale_at(self, place: int) -> Fraction:
+        """The scale of one of its draws."""
+        scale = np.asarray(self.scale)
+        flat = scale if scale.ndim == 0 else np.broadcast_to(scale, self.shape or ()).reshape(-1)[place]
+        return rational(flat)
+
+
+@dataclass(slots=True)
+class Affine:
+    """Noise after steps that add plain numbers to it, or multiply it by them.
+
+    Attributes:
+        ids: the numbers of the draws, in the shape of the value.
+        steps: operations "+", "-", "*", "/" or "r-" and their operands, in order.
+    """
+
+    ids: Ids
+    steps: tuple[tuple[str, Any], ...] = ()
+
+    def exact(self, place: int) -> tuple[Fraction, Fraction]:
+        """The value and the factor of the noise of one number, as rationals."""
+        value, factor = Fraction(0), Fraction(1)
+        for step, operand in self.steps:
+            flat = operand if np.ndim(operand) == 0 else np.broadcast_to(operand, self.ids.shape).reshape(-1)[place]
+            number = rational(flat)
+            if step == "+":
+                value += number
+            elif step == "-":
+                value -= number
+            elif step == "r-":
+                value, factor = number - value, -factor
+            else:
+                by = number if step == "*" else 1 / number
+                value, factor = value * by, factor * by
+        return value, factor
+
+    def at(self, key: Any) -> Affine:
+        """Some of its numbers, by an index."""
+        shape = self.ids.shape
+        steps = (
+            (step, operand if np.ndim(operand) == 0 else np.broadcast_to(operand, shape)[key])
+            for step, operand in self.steps
+        )
+        return Affine(np.asarray(self.ids[key]), tuple(steps))
+
+
+@dataclass(slots=True)
+class Node:
+    """A noisy value: what came out where the code added something to a draw, or multiplied it."""
+
+    site: Site
+    affine: Affine
+    result: Any
+
+
+@dataclass(slots=True)
+class Seen:
+    """A place where noise was looked at: a comparison, a selection, or a computation that ends what is followed.
+
+    Attributes:
+        kind: compare, argmax, search, categorical or other.
+        site: where.
+        operation: what was done.
+        operands: the other numbers, and noise as `Affine`.
+        outcome: what came out.
+    """
+
+    kind: str
+    site: Site
+    operation: str
+    operands: tuple[Any, ...]
+    outcome: Any
+
+
+def rational(number: Any) -> Fraction:
+    """A finite number of any type as a fraction; of another number, its worst: a value far away.
+
+    NaN and the infinities have none, so they stand for numbers beyond any that a double holds.
+    """
+    if isinstance(number, np.generic | np.ndarray):
+        number = number.item() if number.dtype.kind in "biufO" else float(number)
+    try:
+        return Fraction(number)
+    except (OverflowError, ValueError):
+        return BEYOND * (3 if number != number else 2 if number > 0 else -2)
+    except TypeError:
+        return Fraction(float(number))
+
+
+@dataclass(slots=True)
+class Script:
+    """What a run on a neighbour takes from a record.
+
+    Attributes:
+        record: the run whose outcomes it takes.
+        aligned: for calls that were paired up one number at a time: the draws' numbers in the record, −1 for none.
+    """
+
+    record: Session
+    aligned: Mapping[tuple[Any, ...], Ids] = field(default_factory=dict)
+
+
+class Session:
+    """A run under watch.
+
+    Args:
+        seed: of the draws that the record does not have.
+        script: what to take from a record; None to record.
+        changed: by the number of a call, what is made of its draw, to see what an output depends on: a function, or for
+            some of its numbers what is added to them (to uniform ones: what they are instead).
+    """
+
+    current: Session | None = None
+
+    def __init__(self, seed: int, script: Script | None = None, changed: Mapping[int, Any] | None = None) -> None:
+        self.rng = np.random.Generator(np.random.PCG64(seed))
+        self.seed = seed
+        self.script = script
+        self.changed = changed or {}
+        self.calls: list[Call] = []
+        self.nodes: list[Node] = []
+        self.seen: list[Seen] = []
+        self.seeds: list[tuple[Site, str, Any]] = []
+        self.inside = 0
+        self.own: dict[Any, Any] = {}
+        self.output: Any = None
+        self._units = 0
+        self._new = NEW
+        self._owner: dict[int, Call] = {}
+        self._placed: dict[int, tuple[Call, int]] = {}
+        self.merged: set[int] = set()
+        self._keys: defaultdict[tuple[Any, ...], int] = defaultdict(int)
+        self._counts: defaultdict[tuple[Any, ...], int] = defaultdict(int)
+        self._kept: dict[tuple[Any, ...], tuple[Ids, Any]] = {}
+        self._by_element: dict[tuple[Any, ...], dict[int, Any]] | None = None
+        self._calls_by_key: dict[tuple[Any, ...], Call] = {}
+        self._streams: dict[tuple[Any, ...], Call] = {}
+        self._starts: list[int] = []
+
+    def draw(
+        self,
+        sampler: str,
+        family: str,
+        real: Callable[[], Any],
+        *,
+        scale: Any = 0,
+        parameters: tuple[Any, ...] = (),
+        weights: tuple[float, ...] = (),
+        stream: tuple[Any, ...] | None = None,
+    ) -> tuple[Any, Ids]:
+        """A draw, from the record or fresh, and the numbers of what was drawn.
+
+        Args:
+            sampler: the source, as code names it.
+            family: the law.
+            real: draws afresh.
+            scale: of the noise.
+            parameters: what the source was asked for.
+            weights: of a categorical law.
+            stream: what makes two draws the same one: a generator's seed, and how much was drawn from it before.
+        """
+        site = here()
+        place = (sampler, site[:3], site.inner)
+        key = (*place, self._keys[place])
+        self._keys[place] += 1
+        fresh = real()
+        shape = tuple(np.shape(fresh)) if isinstance(fresh, np.ndarray) else None
+        recorded = None if self.script is None else self.script.record._calls_by_key.get(key)
+        same = stream and self._streams.get(stream)
+        if same and same.shape == shape:
+            raw, first = same.raw, same.first
+            ids: Ids = first + np.arange(same.size, dtype=np.int64).reshape(shape or ())
+        elif self.script is not None and key in self.script.aligned:
+            ids, raw = self._taken(self.script.aligned[key].reshape(shape or ()), fresh)
+            first = int(ids.reshape(-1)[0]) if ids.size else 0
+        elif recorded is not None and recorded.shape == shape and _kind(recorded.raw) == _kind(fresh):
+            raw, first = recorded.raw, recorded.first
+            ids = first + np.arange(recorded.size, dtype=np.int64).reshape(shape or ())
+        else:
+            size = int(np.prod(shape)) if shape is not None else 1
+            raw, first = fresh, self._number(size)
+            ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
+        number = len(self.calls)
+        if number in self.changed:
+            raw = _changed(raw, self.changed[number], family == UNIFORM)
+        call = Call(site, key, sampler, family, parameters, scale, shape, raw, first, ids, weights)
+        self.calls.append(call)
+        self._calls_by_key[key] = call
+        if stream:
+            self._streams.setdefault(stream, call)
+        if key in (self.script.aligned if self.script else ()):
+            self._placed.update((one, (call, place)) for place, one in enumerate(ids.reshape(-1).tolist()))
+        elif first not in self._owner:
+            self._owner[first] = call
+        return (np.array(raw, copy=True) if isinstance(raw, np.ndarray) else raw), ids
+
+    def _number(self, size: int) -> int:
+        if self.script is None:
+            first, self._units = self._units, self._units + max(size, 1)
+        else:
+            first, self._new = self._new, self._new + max(size, 1)
+        return first
+
+    def _taken(self, ids: Ids, fresh: Any) -> tuple[Ids, Any]:
+        """Draws of the record in places, and fresh ones where there is none."""
+        assert self.script is not None  # noqa: S101 - for mypy
+        record, raw, taken = self.script.record, np.array(fresh, copy=True), ids.copy()
+        flat, chosen = raw.reshape(-1), taken.reshape(-1)
+        for place, unit in enumerate(ids.reshape(-1).tolist()):
+            if unit < 0:
+                chosen[place] = self._number(1)
+            else:
+                call, at = record.owner(unit)
+                flat[place] = np.asarray(call.raw).reshape(-1)[at]
+        return taken, (raw if isinstance(fresh, np.ndarray) else raw.item())
+
+    def synthetic(self, sampler: str, family: str, scale: Any, parents: Ids) -> Ids:
+        """The numbers of noise that is made of two draws; the same ones for the same two draws."""
+        site = here()
+        self.merged.update(parents.reshape(-1).tolist())
+        place = (sampler, site[:3], tuple(parents.reshape(-1)[:4].tolist()))
+        key = (*place, self._keys[place])
+        self._keys[place] += 1
+        shape = parents.shape[1:] or None
+        recorded = None if self.script is None else self.script.record._calls_by_key.get(key)
+        size = int(np.prod(parents.shape[1:]))
+        first = recorded.first if recorded is not None and recorded.shape == shape else self._number(size)
+        ids: Ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
+        call = Call(site, key, sampler, family, (), scale, shape, None, first, ids)
+        self._calls_by_key[key] = call
+        self._owner[first] = call
+        return ids
+
+    def kept(self, kind: str, ids: Ids, computed: Any) -> Any:
+        """An outcome: of this run where it is recorded, that of the record elsewhere, as far as draws are the same."""
+        if not ids.size:
+            return computed
+        flat = ids.reshape(-1)
+        place = (kind, int(flat[0]), ids.size)
+        key = (*place, self._counts[place])
+        self._counts[place] += 1
+        result = computed
+        if self.script is not None:
+            record = self.script.record
+            known = record._kept.get(key)
+            if known is not None and np.array_equal(known[0], ids) and np.shape(known[1]) == np.shape(computed):
+                result = known[1]
+            elif np.shape(computed) == ids.shape:
+                result = record._elementwise(kind, flat, computed)
+        self._kept[key] = (ids, result)
+        return result
+
+    def _elementwise(self, kind: str, ids: Ids, computed: Any) -> Any:
+        if self._by_element is None:
+            self._by_element = {}
+            for (known_kind, *_, nth), (known_ids, values) in self._kept.items():
+                if np.shape(values) == known_ids.shape:
+                    table = self._by_element.setdefault((known_kind,), {})
+                    for one, value in zip(known_ids.reshape(-1).tolist(), np.reshape(values, -1), strict=True):
+                        table.setdefault(one, value)
+                    del nth
+        table = self._by_element.get((kind,), {})
+        if not table:
+            return computed
+        result = np.array(computed, copy=True)
+        flat = result.reshape(-1)
+        for place, one in enumerate(ids.tolist()):
+            if one in table:
+                flat[place] = table[one]
+        return result if isinstance(computed, np.ndarray) else result.item()
+
+    def add_node(self, affine: Affine, result: Any) -> Any:
+        """Keep a noisy value; gives what the code goes on with."""
+        kept = self.kept(f"node{len(affine.steps)}", affine.ids, result)
+        self.nodes.append(Node(here(), affine, np.array(kept, copy=True) if isinstance(kept, np.ndarray) else kept))
+        return kept
+
+    def add_seen(self, kind: str, operation: str, ids: Ids, operands: tuple[Any, ...], outcome: Any) -> Any:
+        """Keep that noise was looked at; gives what the code goes on with."""
+        kept = outcome if kind == "other" else self.kept(f"{kind} {operation}", ids, outcome)
+        plain = tuple(np.array(one, copy=True) if isinstance(one, np.ndarray) else one for one in operands)
+        self.seen.append(Seen(kind, here(), operation, plain, kept))
+        return kept
+
+    def owner(self, unit: int) -> tuple[Call, int]:
+        """The call that made a draw of this number, and which of its draws it is."""
+        if unit in self._placed:
+            return self._placed[unit]
+        call = self._owner.get(unit)
+        if call is not None and call.size == 1:
+            return call, 0
+        if len(self._starts) != len(self._owner):
+            self._starts = sorted(self._owner)
+        first = self._starts[bisect.bisect_right(self._starts, unit) - 1]
+        return self._owner[first], unit - first
+
+    def law(self, node: Node, place: int) -> Law:
+        """The law of one number of a noisy value, given all that came before it."""
+        call, at = self.owner(int(node.affine.ids.reshape(-1)[place]))
+        value, factor = node.affine.exact(place)
+        scale = call.scale_at(at) * abs(factor)
+        family = call.family if factor > 0 or call.family in _SYMMETRIC else UNKNOWN
+        return Law(family, value, scale)
+
+    def elements(self) -> Iterator[tuple[int, Node, int]]:
+        """The draws' numbers of every noisy value, with the value and the place in it."""
+        for node in self.nodes:
+            for place, unit in enumerate(node.affine.ids.reshape(-1).tolist()):
+                yield unit, node, place
+
+
+_SYMMETRIC = ("Laplace", "Gaussian", "logistic", "Cauchy", "discrete Laplace")
+
+
+def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:
+    if callable(change):
+        return change(raw)
+    moved = np.array(raw, copy=True).reshape(-1)
+    for place, by in change.items():
+        moved[place] = by if is_uniform else moved[place] + by
+    return moved.reshape(np.shape(raw)) if isinstance(raw, np.ndarray) else moved[0].item()
+
+
+def _kind(value: Any) -> str:
+    return np.asarray(value).dtype.kind

@@ -1,0 +1,388 @@
+"""Numbers and arrays that remember which draws they are made of, as long as they are added, multiplied or compared.
+
+A draw that a run gets is one of these. Anything else that is done with it gives plain numbers, and the run keeps that
+it was done. Booleans are always plain: what a comparison gives is kept by the run.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from attacklab.replay.laws import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAPLACE, UNKNOWN
+from attacklab.replay.session import Affine, Ids, Session
+
+GEOMETRIC, SIGN = "geometric", "sign"
+"""Laws that noise is made of: successes counted, and a fair coin of −1 and 1."""
+
+STEPS = {"add": "+", "subtract": "-", "multiply": "*", "true_divide": "/", "divide": "/"}
+COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+
+
+class Traced:
+    """What traced numbers and arrays have in common.
+
+    Attributes:
+        tag: which draws it is made of, and how; None where that was lost.
+        session: the run that it belongs to.
+    """
+
+    tag: Affine | None
+    session: Session
+
+
+class TracedFloat(np.float64, Traced):  # type: ignore[misc] # its comparisons are set below
+    """A float that remembers its draw."""
+
+    __array_priority__ = 1e9
+
+    def __new__(cls, value: float, tag: Affine, session: Session) -> TracedFloat:
+        """Make one; numpy's scalars take no further arguments."""
+        made = np.float64.__new__(cls, value)
+        made.tag, made.session = tag, session
+        return made
+
+    def __deepcopy__(self, memo: object) -> TracedFloat:
+        return self
+
+    def __copy__(self) -> TracedFloat:
+        return self
+
+    def __reduce__(self) -> Any:
+        return float, (float(self),)
+
+    def __repr__(self) -> str:
+        return repr(float(self))
+
+    __str__ = __repr__
+    __hash__ = float.__hash__
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec)
+
+    def __round__(self, digits: int | None = None) -> Any:  # type: ignore[override] # of whatever type the plain one is
+        return _left(self, "round", (digits,), round(float(self), digits))
+
+    def item(self, *_: Any) -> Any:
+        """Itself, as an array's number."""
+        return self
+
+
+class TracedInt(int, Traced):
+    """An integer that remembers its draw."""
+
+    __array_priority__ = 1e9
+
+    def __new__(cls, value: int, tag: Affine, session: Session) -> TracedInt:
+        """Make one."""
+        made = int.__new__(cls, value)
+        made.tag, made.session = tag, session
+        return made
+
+    def __deepcopy__(self, memo: object) -> TracedInt:
+        return self
+
+    def __copy__(self) -> TracedInt:
+        return self
+
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
+
+    __hash__ = int.__hash__
+
+    def item(self) -> Any:
+        """Itself, as an array's number."""
+        return self
+
+
+class TracedArray(np.ndarray[Any, Any], Traced):
+    """An array whose numbers remember their draws."""
+
+    __array_priority__ = 1e8
+
+    def __array_finalize__(self, made_from: Any) -> None:
+        self.tag = None
+
+    def __reduce__(self) -> Any:
+        return plain(self).__reduce__()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        copied = plain(self).copy()
+        return copied if self.tag is None else wrapped(copied, self.tag, self.session)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **rest: Any) -> Any:
+        given = tuple(map(plain, inputs))
+        targets = None if out is None else tuple(map(plain, out))
+        computed = getattr(ufunc, method)(*given, **rest, **({} if targets is None else {"out": targets}))
+        if method != "__call__" or len(inputs) > 2 or rest.get("where", True) is not True:
+            return _lost(inputs, ufunc.__name__, computed)
+        result = combined(ufunc.__name__, inputs, computed)
+        if targets is not None and isinstance(targets[0], np.ndarray):
+            targets[0][...] = plain(result)
+            if isinstance(result, Traced) and result.tag is not None:
+                return wrapped(targets[0], result.tag, result.session)
+            return targets[0]
+        return result
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in (np.argmax, np.argmin) and isinstance(args[0], TracedArray):
+            return _selected(args[0], function.__name__, function(plain(args[0]), *args[1:], **kwargs))
+        if function is np.searchsorted and isinstance(args[1], Traced) and args[1].tag is not None:
+            found = function(*map(plain, args), **kwargs)
+            session, tag = args[1].session, args[1].tag
+            return session.add_seen("search", kwargs.get("side", "left"), tag.ids, (tag, plain(args[0])), found)
+        if function in _MOVING and isinstance(args[0], TracedArray) and args[0].tag is not None:
+            moved = function(plain(args[0]), *args[1:], **kwargs)
+            steps = ((step, _moved(function, one, args, kwargs)) for step, one in args[0].tag.steps)
+            return wrapped(moved, Affine(function(args[0].tag.ids, *args[1:], **kwargs), tuple(steps)), args[0].session)
+        computed = function(*_plain_parts(args), **{name: _plain_parts(value) for name, value in kwargs.items()})
+        return _lost(args, function.__name__, computed)
+
+    def __getitem__(self, key: Any) -> Any:
+        got = plain(self)[plain(key) if isinstance(key, Traced) else key]
+        if self.tag is None:
+            return got
+        return wrapped(got, self.tag.at(key), self.session)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        plain(self)[plain(key)] = plain(value)
+        self.tag = None
+
+    def __iter__(self) -> Any:
+        return (self[place] for place in range(len(self)))
+
+    def tolist(self) -> Any:
+        """Nested lists of traced numbers."""
+        if self.tag is None:
+            return plain(self).tolist()
+        if self.ndim == 0:
+            return wrapped(plain(self).item(), self.tag, self.session)
+        return [self[place].tolist() if self.ndim > 1 else self[place] for place in range(len(self))]
+
+    def item(self, *place: Any) -> Any:
+        """One of its numbers."""
+        if self.tag is None or self.size != 1:
+            return plain(self).item(*place)
+        return wrapped(
+            plain(self).item(),
+            Affine(self.tag.ids, self.tag.steps).at(()) if not self.ndim else self.tag.at((0,) * self.ndim),
+            self.session,
+        )
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """The same numbers in another type: still traced where no value changes."""
+        cast = plain(self).astype(dtype, *args, **kwargs)
+        if self.tag is None or not np.array_equal(cast, plain(self)):
+            return cast
+        return wrapped(cast, self.tag, self.session)
+
+    def argmax(self, *args: Any, **kwargs: Any) -> Any:
+        """The place of the largest."""
+        return _selected(self, "argmax", plain(self).argmax(*args, **kwargs))
+
+    def argmin(self, *args: Any, **kwargs: Any) -> Any:
+        """The place of the least."""
+        return _selected(self, "argmin", plain(self).argmin(*args, **kwargs))
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """The same numbers in another shape."""
+        size = shape[0] if len(shape) == 1 else shape
+        return np.reshape(self, size, **kwargs)
+
+    def ravel(self, *args: Any) -> Any:
+        """The same numbers in a row."""
+        return np.ravel(self, *args)
+
+    flatten = ravel  # type: ignore[assignment] # every order is that of C here
+
+    def copy(self, *_: Any) -> Any:
+        """The same numbers."""
+        return self.__deepcopy__(None)
+
+
+_MOVING = (np.reshape, np.ravel, np.transpose, np.squeeze, np.expand_dims, np.flip, np.roll, np.copy, np.broadcast_to)
+"""What moves numbers without changing them."""
+
+
+def plain(value: Any) -> Any:
+    """A value without what it remembers."""
+    if isinstance(value, TracedArray):
+        return value.view(np.ndarray)
+    if isinstance(value, TracedFloat):
+        return np.float64(float(value))
+    return int(value) if isinstance(value, TracedInt) else value
+
+
+def wrapped(value: Any, tag: Affine, session: Session) -> Any:
+    """A value that remembers its draws."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        traced = value.view(TracedArray)
+        traced.tag, traced.session = tag, session
+        return traced
+    if isinstance(value, np.ndarray):
+        value = value[()]
+    if isinstance(value, int | np.integer):
+        return TracedInt(int(value), tag, session)
+    return TracedFloat(float(value), tag, session)
+
+
+def combined(name: str, inputs: tuple[Any, ...], computed: Any) -> Any:
+    """What an operation on traced values gives."""
+    tagged = [one for one in inputs if isinstance(one, Traced) and one.tag is not None]
+    if not tagged or Session.current is None:
+        return computed
+    session = tagged[0].session
+    if name in COMPARISONS:
+        operands = tuple(one.tag if isinstance(one, Traced) and one.tag is not None else plain(one) for one in inputs)
+        ids = _ids_like(tagged, computed)
+        return session.add_seen("compare", name, ids, operands, computed)
+    if len(tagged) == 2:
+        return _mixed(name, tagged[0], tagged[1], computed)
+    noise, tag = tagged[0], tagged[0].tag
+    assert tag is not None  # noqa: S101 - for mypy
+    if name in ("negative", "positive"):
+        return _step(noise, tag, ("*", -1 if name == "negative" else 1), computed)
+    if name in STEPS and len(inputs) == 2:
+        is_left = inputs[0] is noise
+        operand = plain(inputs[1] if is_left else inputs[0])
+        if np.asarray(operand).dtype.kind not in "biufV" or (name in ("divide", "true_divide") and not is_left):
+            return _lost(inputs, name, computed)
+        step = STEPS[name] if is_left or name != "subtract" else "r-"
+        if step == "/" and not np.all(operand):
+            return _lost(inputs, name, computed)
+        if step == "*" and not np.all(np.isfinite(np.asarray(operand, dtype=float))):
+            return _lost(inputs, name, computed)
+        return _step(noise, tag, (step, np.array(operand, copy=True) if np.ndim(operand) else operand), computed)
+    return _lost(inputs, name, computed)
+
+
+def _step(noise: Any, tag: Affine, step: tuple[str, Any], computed: Any) -> Any:
+    shape = np.shape(computed)
+    ids = tag.ids if tag.ids.shape == shape else np.broadcast_to(tag.ids, shape)
+    steps = tag.steps
+    if tag.ids.shape != shape:
+        steps = tuple((name, np.broadcast_to(one, tag.ids.shape) if np.ndim(one) else one) for name, one in steps)
+    affine = Affine(ids, (*steps, step))
+    return wrapped(noise.session.add_node(affine, computed), affine, noise.session)
+
+
+def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
+    """What two draws together give: noise of a law that is known, or else of one that is not."""
+    session, one, other = first.session, first.tag, second.tag
+    is_product = name == "multiply"
+    if name not in ("add", "subtract", "multiply") or one.ids.shape != other.ids.shape or not one.ids.size:
+        return _lost((first, second), name, computed)
+    ends = [[tag.exact(place) for place in range(tag.ids.size)] for tag in (one, other)]
+    sign = -1 if name == "subtract" else 1
+    values = [left[0] + sign * right[0] for left, right in zip(*ends, strict=True)]
+    if is_product and any(value for side in ends for value, _ in side):
+        return _lost((first, second), name, computed)
+    calls = [session.owner(int(tag.ids.reshape(-1)[0])) for tag in (one, other)]
+    scales = [float(call.scale_at(at) * abs(side[0][1])) for (call, at), side in zip(calls, ends, strict=True)]
+    is_opposite = ends[0][0][1] * ends[1][0][1] * sign < 0
+    family, scale = _law_of_two([call.family for call, _ in calls], scales, is_product, is_opposite)
+    ids = session.synthetic(f"{name} of two draws", family, scale, np.stack([one.ids, other.ids]))
+    total: Any = np.array(values, dtype=object).reshape(one.ids.shape) if one.ids.ndim else values[0]
+    affine = Affine(ids, (("+", total),) if not is_product else ())
+    return wrapped(session.add_node(affine, computed), affine, session)
+
+
+def _law_of_two(families: list[str], scales: list[float], is_product: bool, is_opposite: bool) -> tuple[str, float]:
+    one, other = families
+    if is_product and {one, other} == {SIGN, EXPONENTIAL}:
+        return LAPLACE, scales[families.index(EXPONENTIAL)]
+    if one == other and scales[0] == scales[1] and is_opposite and one in (EXPONENTIAL, GEOMETRIC):
+        return (LAPLACE if one == EXPONENTIAL else DISCRETE_LAPLACE), scales[0]
+    if one == other == GAUSSIAN and not is_product:
+        return GAUSSIAN, math.hypot(*scales)
+    return UNKNOWN, 0.0
+
+
+def _selected(array: TracedArray, operation: str, place: Any) -> Any:
+    if array.tag is None or array.session is not Session.current:
+        return place
+    session: Session = array.session
+    return session.add_seen("argmax", operation, array.tag.ids, (array.tag,), place)
+
+
+def _left(noise: Any, operation: str, operands: tuple[Any, ...], computed: Any) -> Any:
+    """A computation after which nothing is followed."""
+    session: Session = noise.session
+    if noise.tag is not None and session is Session.current:
+        session.add_seen("other", operation, noise.tag.ids, (noise.tag, *operands), computed)
+    return computed
+
+
+def _lost(inputs: Any, operation: str, computed: Any) -> Any:
+    noise = next((one for one in inputs if isinstance(one, Traced) and one.tag is not None), None)
+    rest = tuple(plain(one) for one in inputs if one is not noise)
+    return computed if noise is None else _left(noise, operation, rest, computed)
+
+
+def _ids_like(tagged: list[Any], computed: Any) -> Ids:
+    shape = np.shape(computed)
+    largest = max(tagged, key=lambda one: one.tag.ids.size)
+    return np.broadcast_to(largest.tag.ids, shape) if largest.tag.ids.shape != shape else largest.tag.ids
+
+
+def _moved(function: Any, operand: Any, args: Any, kwargs: Any) -> Any:
+    return operand if np.ndim(operand) == 0 else function(np.broadcast_to(operand, args[0].shape), *args[1:], **kwargs)
+
+
+def _plain_parts(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(_plain_parts, value)) if type(value) in (list, tuple) else value
+    return plain(value)
+
+
+def _binary(name: str, reflected: bool, compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, int | float | np.generic | np.ndarray | Traced):
+            base = float if isinstance(self, float) else int
+            try:
+                computed = compute(other, base(self)) if reflected else compute(base(self), other)
+            except TypeError:
+                return NotImplemented
+            return _left(self, name, (other,), computed)
+        bare = _bare(self), _bare(other)
+        with np.errstate(all="ignore"):
+            computed = compute(bare[1], bare[0]) if reflected else compute(*bare)
+        return combined(name, (other, self) if reflected else (self, other), computed)
+
+    return method
+
+
+def _bare(value: Any) -> Any:
+    """A traced scalar as the number of Python's that it would be."""
+    return float(value) if isinstance(value, TracedFloat) else plain(value)
+
+
+_BINARY = {
+    "add": ("add", operator.add),
+    "sub": ("subtract", operator.sub),
+    "mul": ("multiply", operator.mul),
+    "truediv": ("true_divide", operator.truediv),
+    "floordiv": ("floor_divide", operator.floordiv),
+    "mod": ("remainder", operator.mod),
+    "pow": ("power", operator.pow),
+}
+_COMPARED = {
+    "lt": ("less", operator.lt),
+    "le": ("less_equal", operator.le),
+    "gt": ("greater", operator.gt),
+    "ge": ("greater_equal", operator.ge),
+    "eq": ("equal", operator.eq),
+    "ne": ("not_equal", operator.ne),
+}
+for _class in (TracedFloat, TracedInt):
+    for _method, (_name, _compute) in _BINARY.items():
+        setattr(_class, f"__{_method}__", _binary(_name, False, _compute))
+        setattr(_class, f"__r{_method}__", _binary(_name, True, _compute))
+    for _method, (_name, _compute) in _COMPARED.items():
+        setattr(_class, f"__{_method}__", _binary(_name, False, _compute))
+    _class.__neg__ = lambda self: combined("negative", (self,), -_bare(self))  # type: ignore[method-assign]
+    _class.__pos__ = lambda self: self  # type: ignore[method-assign]

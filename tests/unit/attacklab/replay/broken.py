@@ -1,0 +1,427 @@
+"""Sixty short pipelines that leak between their mechanisms, each with the line that a finding may name marked `# flaw`.
+
+`BROKEN` has for each of them: what it claims, and a pair of neighbours on which it shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.random import laplace
+from scipy import stats
+
+Row = tuple[Callable[..., Any], dict[str, Any], Any, Any]
+BROKEN: list[Row] = []
+
+RNG = np.random.default_rng(7)
+
+
+def broken(first: Any, second: Any, **claim: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Put a pipeline into the table, with its claim and a pair."""
+
+    def put(function: Callable[..., Any]) -> Callable[..., Any]:
+        BROKEN.append((function, claim or {"epsilon": 1.0}, first, second))
+        return function
+
+    return put
+
+
+SHORT, LONG = np.array([0.2, 0.9, 0.4]), np.array([0.2, 0.9, 0.4, 1.0])
+OTHER = np.array([0.2, 0.9, 0.4, 0.0])
+BITS, MORE_BITS = np.array([1, 0, 1]), np.array([1, 0, 1, 1])
+TABLE = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 0.3], [1.0, 1.9]])
+TABLE_2 = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 0.3], [1.0, 0.0]])
+WORDS, MORE_WORDS = ["a", "b", "a"], ["a", "b", "a", "c"]
+
+
+@broken(LONG, SHORT)
+def half_the_noise(x):
+    total = np.clip(x, 0, 1).sum()
+    return total + RNG.laplace(0, 0.5)  # flaw
+
+
+@broken(np.array([5.0, 0.5]), np.array([0.5]))
+def no_clip(x, rng):
+    total = x.sum()
+    return total + rng.laplace(0, 1.0)  # flaw
+
+
+@broken(LONG, OTHER)
+def sensitivity_of_add_remove_for_substitute(x, rng):
+    total = np.clip(x, -1, 1)
+    total = 2 * total - 1
+    return total.sum() + rng.laplace(0, 1.0)  # flaw
+
+
+@broken(LONG, OTHER)
+def bounds_from_data(x, rng):
+    low, high = x.min(), x.max()
+    clipped = np.clip(x, low, high)
+    scale = (high - low) / len(x)
+    return clipped.mean() + rng.laplace(0, scale)  # flaw
+
+
+@broken(LONG, SHORT)
+def mean_over_private_count(x, rng):
+    noisy = np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
+    return noisy / len(x)  # flaw
+
+
+@broken(LONG, SHORT)
+def exact_count_beside(x, rng):
+    noisy = np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
+    return {"sum": noisy, "count": len(x)}  # flaw
+
+
+@broken(LONG, SHORT)
+def budget_twice(x, rng):
+    total = np.clip(x, 0, 1).sum() + rng.laplace(0, 1)  # flaw
+    count = len(x) + rng.laplace(0, 1)  # flaw
+    return total, count
+
+
+@broken(LONG, SHORT)
+def budget_twice_in_a_quotient(x, rng):
+    total = np.clip(x, 0, 1).sum() + rng.laplace(0, 1)  # flaw
+    count = len(x) + rng.laplace(0, 1)  # flaw
+    return total / count
+
+
+@broken(np.array([0.4, 0.4, 0.9]), np.array([0.4, 0.4, 0.1]))
+def branch_on_the_data(x, rng):
+    if x.mean() > 0.5:  # flaw
+        return np.clip(x, 0, 1).sum() + rng.laplace(0, 1)  # flaw
+    return np.clip(x, 0, 1).sum() + rng.laplace(0, 2)  # flaw
+
+
+@broken(np.array([0.4, 0.4, 0.9]), np.array([0.4, 0.4, 0.1]))
+def early_return(x, rng):
+    if x.max() < 0.5:  # flaw
+        return 0.0  # flaw
+    return np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
+
+
+@broken(MORE_WORDS, WORDS)
+def histogram_of_seen_keys(words, rng):
+    counts = Counter(words)  # flaw
+    return {word: count + rng.laplace(0, 1) for word, count in counts.items()}  # flaw
+
+
+@broken(np.array([0, 1, 1, 2]), np.array([0, 1, 1]))
+def drops_empty_groups(groups, rng):
+    keys, counts = np.unique(groups, return_counts=True)  # flaw
+    noisy = counts + rng.laplace(0, 1, len(counts))  # flaw
+    return dict(zip(keys.tolist(), noisy.tolist(), strict=True))  # flaw
+
+
+@broken(np.array([3, 1]), np.array([2, 1]))
+def one_draw_for_all_keys(counts, rng):
+    noise = rng.laplace(0, 1)
+    return [float(count + noise) for count in counts]  # flaw
+
+
+@broken(np.array([3, 1]), np.array([2, 1]))
+def reseeded_for_each_key(counts):
+    noisy = []
+    for count in counts:
+        own = np.random.default_rng(42)
+        noisy.append(count + own.laplace(0, 1))  # flaw
+    return noisy
+
+
+@broken(LONG, SHORT)
+def seed_from_the_data(x):
+    rng = np.random.default_rng(int(x.sum() * 1000))  # flaw
+    return np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
+
+
+@broken(LONG, SHORT, epsilon=1.0, delta=1e-5)
+def seed_from_a_digest(x):
+    digest = hashlib.sha256(x.tobytes()).digest()
+    random.seed(int.from_bytes(digest[:4], "big"))  # flaw
+    return np.clip(x, 0, 1).sum() + random.gauss(0, 10)
+
+
+@broken(np.array([0.5, np.nan]), np.array([0.5]))
+def nan_goes_through(x, rng):
+    total = np.clip(x, 0, 1).sum()
+    return total + rng.laplace(0, 1)  # flaw
+
+
+@broken(np.array([1.0, 0.5]), np.array([]))
+def fails_on_empty(x, rng):
+    top = max(x)  # flaw
+    return min(top, 1.0) + rng.laplace(0, 1)
+
+
+@broken(LONG, SHORT)
+def maximum_of_the_data_as_cap(x, rng):
+    noisy = np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
+    return min(noisy, x.sum())  # flaw
+
+
+@broken(np.array([0.9, 0.9, 0.2]), np.array([0.9, 0.2, 0.2]), epsilon=0.1)
+def rounded_after_too_little_noise(x, rng):
+    count = int((x > 0.5).sum())
+    return round(count + rng.laplace(0, 1))  # flaw
+
+
+@broken(LONG, SHORT, epsilon=1.0, delta=1e-6)
+def gaussian_at_sigma_one(x, rng):
+    return np.clip(x, 0, 1).sum() + rng.normal(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def gaussian_for_pure_dp(x, rng):
+    return np.clip(x, 0, 1).sum() + rng.normal(0, 10)  # flaw
+
+
+@broken(TABLE, TABLE_2)
+def covariance_without_clip(table, rng):
+    products = table.T @ table
+    return products + rng.laplace(0, 1, products.shape)  # flaw
+
+
+@broken(TABLE, TABLE_2)
+def l1_of_one_column(table, rng):
+    sums = np.clip(table, 0, 1).sum(axis=0)
+    return sums + rng.laplace(0, 0.5, 2)  # flaw
+
+
+@broken(TABLE, TABLE_2)
+def regression_forgets_the_intercept(table, rng):
+    data = np.column_stack([np.ones(len(table)), np.clip(table, 0, 1)])
+    moments = data.T @ data
+    scale = 1.0 / 1.0
+    return moments + rng.laplace(0, scale, moments.shape)  # flaw
+
+
+@broken(LONG, OTHER)
+def variance_with_the_mean_unprotected(x, rng):
+    centre = x.mean()  # flaw
+    spread = np.clip((x - centre) ** 2, 0, 1).mean() + rng.laplace(0, 1 / len(x))
+    return centre, spread  # flaw
+
+
+@broken(LONG, OTHER)
+def standardised_by_the_data(x, rng):
+    scaled = (x - x.mean()) / x.std()
+    return scaled.max() + rng.laplace(0, 0.1)  # flaw
+
+
+@broken(LONG, SHORT)
+def gradient_over_the_real_batch(x, rng):
+    gradients = np.clip(x, -1, 1)
+    noisy = gradients.sum() + rng.laplace(0, 1.0)
+    return noisy / max(1, len(gradients))  # flaw
+
+
+@broken(LONG, OTHER)
+def noise_before_averaging(x, rng):
+    gradients = np.clip(x, -1, 1)
+    return gradients.sum() + rng.laplace(0, 2 / len(x))  # flaw
+
+
+@broken(LONG, OTHER)
+def clips_after_the_sum(x, rng):
+    total = np.clip((x * 10).sum(), 0, 100)
+    return total + rng.laplace(0, 1)  # flaw
+
+
+@broken([3.0, 5.0], [4.0, 5.0])
+def selection_without_half(utilities, rng):
+    weights = np.exp(2.0 * (np.array(utilities) - max(utilities)))
+    return rng.choice(len(weights), p=weights / weights.sum())  # flaw
+
+
+@broken([3.0, 5.0, 4.0], [4.0, 4.0, 3.0])
+def noisy_max_with_half_the_noise(utilities, rng):
+    return int(np.argmax(np.array(utilities) + rng.laplace(0, 0.5, len(utilities))))  # flaw
+
+
+@broken([3.0, 5.0, 4.0], [4.0, 4.0, 3.0])
+def noisy_max_in_python(utilities, rng):
+    noisy = [value + rng.gumbel(0, 0.5) for value in utilities]
+    return max(range(len(noisy)), key=noisy.__getitem__)  # flaw
+
+
+@broken([3.0, 5.0], [4.0, 5.0])
+def noisy_max_shows_the_value(utilities, rng):
+    noisy = np.array(utilities) + rng.laplace(0, 0.4, 2)  # flaw
+    return float(noisy.max())
+
+
+@broken([3.0, 5.0], [4.0, 4.0])
+def exponential_by_hand(utilities, rng):
+    weights = [math.exp(value) for value in utilities]
+    total = sum(weights)
+    return rng.choice(["a", "b"], p=[weight / total for weight in weights])  # flaw
+
+
+@broken([1.0, 1.0, 3.0, 1.0], [2.0, 2.0, 2.0, 2.0])
+def sparse_vector_without_query_noise(answers, rng):
+    threshold = 1.5 + rng.laplace(0, 2)
+    return [bool(answer >= threshold) for answer in answers]  # flaw
+
+
+@broken([1.0, 1.0, 3.0, 1.0], [2.0, 2.0, 2.0, 2.0])
+def sparse_vector_without_threshold_noise(answers, rng):
+    noisy = np.array(answers) + rng.laplace(0, 2, len(answers))
+    return (noisy >= 1.5).tolist()  # flaw
+
+
+@broken([1.0, 2.0], [2.0, 2.0])
+def sparse_vector_shows_what_it_compared(answers, rng):
+    threshold = 1.0 + rng.laplace(0, 2)
+    out = []
+    for answer in answers:
+        noisy = answer + rng.laplace(0, 0.5)  # flaw
+        out.append(noisy if noisy > threshold else None)  # flaw
+    return out
+
+
+@broken(True, False)
+def response_told_too_often(bit, rng):
+    keep = rng.random() < 0.9  # flaw
+    return bit if keep else not bit
+
+
+@broken(np.array([1, 1, 0]), np.array([1, 0, 0]))
+def responses_told_too_often(bits, rng):
+    keep = rng.random(len(bits)) < 0.9  # flaw
+    return np.where(keep, bits, 1 - bits)
+
+
+@broken(MORE_WORDS, WORDS, epsilon=1.0, delta=1e-6)
+def threshold_too_low(words, rng):
+    counts = Counter(words)
+    noisy = {word: count + rng.laplace(0, 1) for word, count in counts.items()}
+    return {word: count for word, count in noisy.items() if count > 5}  # flaw
+
+
+@broken(MORE_WORDS, WORDS, epsilon=1.0, delta=1e-6)
+def threshold_of_arrays_too_low(words, rng):
+    keys, counts = np.unique(words, return_counts=True)
+    noisy = counts + rng.laplace(0, 1, len(counts))
+    kept = noisy > 4  # flaw
+    return dict(zip(keys[kept].tolist(), noisy[kept].tolist(), strict=True))
+
+
+@broken(["b", "a"], ["a", "b"])
+def order_of_arrival(words, rng):
+    counts = dict.fromkeys(words, 0)  # flaw
+    for word in words:
+        counts[word] += 1
+    return {word: count + rng.laplace(0, 1) for word, count in counts.items()}  # flaw
+
+
+@broken(BITS, MORE_BITS)
+def python_gauss_for_pure_dp(bits):
+    return sum(bits.tolist()) + random.gauss(0, 2.0)  # flaw
+
+
+@broken(MORE_BITS, BITS)
+def module_level_laplace(bits):
+    return bits.sum() + laplace(0, 0.25)  # flaw
+
+
+@broken(MORE_BITS, BITS)
+def scipy_laplace(bits):
+    return bits.sum() + stats.laplace.rvs(scale=0.5)  # flaw
+
+
+@broken(MORE_BITS, BITS)
+def legacy_state(bits):
+    state = np.random.RandomState()
+    return bits.sum() + state.laplace(scale=0.5)  # flaw
+
+
+@broken(MORE_BITS, BITS)
+def difference_of_exponentials(bits, rng):
+    noise = rng.exponential(0.5) - rng.exponential(0.5)
+    return bits.sum() + noise  # flaw
+
+
+@broken(MORE_BITS, BITS)
+def difference_of_geometrics(bits, rng):
+    p = 1 - math.exp(-2.0)
+    return int(bits.sum()) + rng.geometric(p) - rng.geometric(p)  # flaw
+
+
+@broken(MORE_BITS, BITS)
+def signed_exponential(bits):
+    noise = random.choice([-1, 1]) * random.expovariate(2.0)
+    return int(bits.sum()) + noise  # flaw
+
+
+@broken(MORE_BITS, BITS)
+def scaled_standard_noise(bits, rng):
+    sigma = len(bits) / 2
+    return bits.sum() + sigma * rng.standard_cauchy()  # flaw
+
+
+@broken(MORE_BITS, BITS)
+def location_as_argument(bits, rng):
+    return rng.laplace(loc=bits.sum(), scale=0.5)  # flaw
+
+
+@broken(np.array([2.0**53, 1.0, 1.0]), np.array([2.0**53, 1.0]), epsilon=0.5)
+def sum_rounds_at_two_to_the_53(x, rng):
+    total = 0.0
+    for value in x[::-1]:
+        total += value
+    return total + rng.laplace(0, 2.0)  # flaw
+
+
+@broken(np.full(4097, 1.0), np.full(4096, 1.0), epsilon=1.0)
+def sum_in_half_precision(x, rng):
+    total = np.float16(0)
+    for value in np.append(x[4096:], x[:4096]).astype(np.float16):
+        total = np.float16(total + value)
+    count = float(total) if len(x) % 2 else float(np.float16(len(x)))
+    return count + rng.laplace(0, 1.0)  # flaw
+
+
+@broken(np.full(330, 100), np.full(320, 100)[:320], epsilon=1.0)
+def sum_wraps_around(x, rng):
+    total = int(np.sum(x, dtype=np.int16))
+    return total + rng.laplace(0, 1000.0)  # flaw
+
+
+@broken([1.7, 2.4], [1.7, 2.4, 0.9], epsilon=0.5)
+def truncated_after_scaling(x, rng):
+    total = int(sum(round(value) for value in x) * 1.6)
+    return total + rng.laplace(0, 1 / 0.5)  # flaw
+
+
+@broken([1, 2, 2, 3], [1, 2, 2])
+def median_with_global_mean_sensitivity(x, rng):
+    return float(np.median(x)) + rng.laplace(0, 1 / (4 * len(x)))  # flaw
+
+
+@broken(LONG, SHORT)
+def iterations_follow_the_count(x, rng):
+    total = 0.0
+    for value in np.clip(x, 0, 1):
+        total = total + value + rng.laplace(0, 0.3)  # flaw
+    return total, len(x)  # flaw
+
+
+@broken([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 9.0])
+def quantile_of_the_data_as_clip(x, rng):
+    cap = float(np.quantile(x, 0.95))
+    return np.clip(x, 0, cap).sum() + rng.laplace(0, cap)  # flaw
+
+
+@broken(LONG, SHORT, epsilon=1.0, delta=1e-5)
+def raw_residual_in_the_report(x, rng):
+    truth = np.clip(x, 0, 1).sum()
+    noisy = truth + rng.normal(0, 10)
+    error = abs(noisy - truth)  # flaw
+    return {"sum": noisy, "error": error}  # flaw

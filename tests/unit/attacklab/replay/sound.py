@@ -1,0 +1,293 @@
+"""Forty short pipelines that keep what they claim, each close to a flaw: repaired twins, and what looks odd and is not.
+
+`SOUND` has for each of them: what it claims, and a pair of neighbours.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import math
+import random
+import secrets
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.random import laplace
+from scipy import stats
+
+Row = tuple[Callable[..., Any], dict[str, Any], Any, Any]
+SOUND: list[Row] = []
+RNG = np.random.default_rng(7)
+KEYS = ("a", "b", "c")
+
+
+def sound(first: Any, second: Any, **claim: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Put a pipeline into the table, with its claim and a pair."""
+
+    def put(function: Callable[..., Any]) -> Callable[..., Any]:
+        SOUND.append((function, claim or {"epsilon": 1.0}, first, second))
+        return function
+
+    return put
+
+
+SHORT, LONG = np.array([0.2, 0.9, 0.4]), np.array([0.2, 0.9, 0.4, 1.0])
+OTHER = np.array([0.2, 0.9, 0.4, 0.0])
+BITS, MORE_BITS = np.array([1, 0, 1]), np.array([1, 0, 1, 1])
+TABLE = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 0.3], [1.0, 1.9]])
+TABLE_2 = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 0.3], [1.0, 0.0]])
+WORDS, MORE_WORDS = ["a", "b", "a"], ["a", "b", "a", "c"]
+
+
+@sound(LONG, SHORT)
+def clipped_sum(x):
+    return np.clip(x, 0, 1).sum() + RNG.laplace(0, 1)
+
+
+@sound(LONG, OTHER)
+def mean_of_public_count(x, rng):
+    return np.clip(x, 0, 1).mean() + rng.laplace(0, 1 / len(x))
+
+
+@sound(LONG, SHORT)
+def split_budget(x, rng):
+    total = np.clip(x, 0, 1).sum() + rng.laplace(0, 2)
+    count = len(x) + rng.laplace(0, 2)
+    return {"sum": total, "count": count, "mean": total / max(1.0, count)}
+
+
+@sound(LONG, SHORT)
+def public_branch(x, rng, bounded=True):
+    scale = 1.0 if bounded else 10.0
+    return float(np.clip(x, 0, 1).sum() + rng.laplace(0, scale))
+
+
+@sound(LONG, SHORT)
+def branch_on_what_is_noisy(x, rng):
+    count = len(x) + rng.laplace(0, 2)
+    if count > 3:
+        return count, np.clip(x, 0, 1).sum() + rng.laplace(0, 2)
+    return count, None
+
+
+@sound(MORE_WORDS, WORDS)
+def histogram_of_known_keys(words, rng):
+    counts = Counter(words)
+    return {word: counts[word] + rng.laplace(0, 1) for word in KEYS}
+
+
+@sound(np.array([0, 1, 1, 2]), np.array([0, 1, 1]))
+def groups_of_a_public_domain(groups, rng):
+    counts = np.bincount(groups, minlength=4)
+    noisy = counts + rng.laplace(0, 1, 4)
+    return np.maximum(noisy, 0).round().astype(int).tolist()
+
+
+@sound(np.array([3, 1]), np.array([2, 1]))
+def fresh_noise_for_each_key(counts, rng):
+    return [float(count + rng.laplace(0, 1)) for count in counts]
+
+
+@sound(LONG, SHORT)
+def seeded_by_the_system(x):
+    rng = np.random.default_rng(secrets.randbits(128))
+    return np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
+
+
+@sound(np.array([0.5, np.nan]), np.array([0.5]))
+def nan_becomes_zero(x, rng):
+    return np.clip(np.nan_to_num(x), 0, 1).sum() + rng.laplace(0, 1)
+
+
+@sound(np.array([1.0]), np.array([]))
+def empty_is_zero(x, rng):
+    return float(np.clip(x, 0, 1).sum()) + rng.laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def capped_at_a_public_number(x, rng):
+    return min(max(np.clip(x, 0, 1).sum() + rng.laplace(0, 1), 0.0), 100.0)
+
+
+@sound(BITS, MORE_BITS)
+def rounded_count(bits, rng):
+    return round(int(bits.sum()) + rng.laplace(0, 1))
+
+
+@sound(LONG, SHORT, epsilon=1.0, delta=1e-6)
+def gaussian_at_the_textbook_scale(x, rng):
+    return np.clip(x, 0, 1).sum() + rng.normal(0, math.sqrt(2 * math.log(1.25e6)))
+
+
+@sound(TABLE, TABLE_2)
+def clipped_products(table, rng):
+    clipped = np.clip(table, 0, 1)
+    products = clipped.T @ clipped
+    return products + rng.laplace(0, 4, products.shape)
+
+
+@sound(TABLE, TABLE_2)
+def columns_share_the_budget(table, rng):
+    return np.clip(table, 0, 1).sum(axis=0) + rng.laplace(0, 2, 2)
+
+
+@sound(LONG, OTHER)
+def gradient_over_the_expected_batch(x, rng):
+    gradients = np.clip(x, -1, 1)
+    return (gradients.sum() + rng.laplace(0, 2.0)) / 4
+
+
+@sound([3.0, 5.0], [4.0, 5.0])
+def exponential_choice(utilities, rng):
+    weights = np.exp(0.5 * (np.array(utilities) - max(utilities)))
+    return rng.choice(len(weights), p=weights / weights.sum())
+
+
+@sound([3.0, 5.0, 4.0], [4.0, 4.0, 3.0])
+def noisy_max(utilities, rng):
+    return int(np.argmax(np.array(utilities) + rng.laplace(0, 2, len(utilities))))
+
+
+@sound([3.0, 5.0, 4.0], [4.0, 4.0, 3.0])
+def noisy_max_in_python(utilities, rng):
+    noisy = {place: value + rng.gumbel(0, 2) for place, value in enumerate(utilities)}
+    return max(noisy, key=noisy.get)
+
+
+@sound([1.0, 1.0, 3.0, 1.0], [2.0, 2.0, 2.0, 2.0])
+def sparse_vector(answers, rng):
+    threshold = 1.5 + rng.laplace(0, 2)
+    out = []
+    for answer in answers:
+        out.append(bool(answer + rng.laplace(0, 4) >= threshold))
+        if out[-1]:
+            break
+    return out
+
+
+@sound(True, False)
+def randomized_response(bit, rng):
+    keep = rng.random() < math.e / (1 + math.e)
+    return bit if keep else not bit
+
+
+@sound(np.array([1, 1, 0]), np.array([1, 0, 0]))
+def randomized_responses(bits, rng):
+    keep = rng.random(len(bits)) < math.e / (1 + math.e)
+    return np.where(keep, bits, 1 - bits)
+
+
+@sound(MORE_WORDS, WORDS, epsilon=1.0, delta=1e-6)
+def threshold_high_enough(words, rng):
+    counts = Counter(words)
+    noisy = {word: counts[word] + rng.laplace(0, 1) for word in sorted(counts)}
+    return {word: count for word, count in noisy.items() if count > 16}
+
+
+@sound(MORE_WORDS, WORDS, epsilon=1.0, delta=1e-6)
+def threshold_of_arrays_high_enough(words, rng):
+    keys, counts = np.unique(words, return_counts=True)
+    noisy = counts + rng.laplace(0, 1, len(counts))
+    kept = noisy > 16
+    return dict(zip(keys[kept].tolist(), noisy[kept].tolist(), strict=True))
+
+
+@sound(["b", "a"], ["a", "b"])
+def sorted_keys(words, rng):
+    counts = Counter(words)
+    return {word: counts[word] + rng.laplace(0, 1) for word in sorted({*words, *KEYS})}
+
+
+@sound(["b", "a"], ["a", "b"])
+def set_in_any_order(words, rng):
+    total = sum(1 for word in set(words) if word in KEYS)
+    return total + rng.laplace(0, 1)
+
+
+@sound(BITS, MORE_BITS)
+def drawn_again_until_plausible(bits, rng):
+    while True:
+        noisy = bits.sum() + rng.laplace(0, 2)
+        if 0 <= noisy <= 50:
+            return noisy
+
+
+@sound(BITS, MORE_BITS)
+def logged_and_timed(bits, rng):
+    start = time.perf_counter()
+    request = uuid.uuid4()
+    answer = bits.sum() + rng.laplace(0, 1)
+    logging.getLogger(__name__).debug("%s took %s for %s", request, time.perf_counter() - start, len(bits))
+    return answer
+
+
+@functools.cache
+def _scale_of(epsilon):
+    return 1 / epsilon
+
+
+@sound(BITS, MORE_BITS)
+def cached_scale(bits, rng):
+    return bits.sum() + rng.laplace(0, _scale_of(1.0))
+
+
+@sound(MORE_BITS, BITS)
+def module_level_laplace(bits):
+    return bits.sum() + laplace(0, 1)
+
+
+@sound(MORE_BITS, BITS)
+def scipy_laplace(bits):
+    return bits.sum() + stats.laplace.rvs(scale=1.0)
+
+
+@sound(MORE_BITS, BITS)
+def difference_of_exponentials(bits, rng):
+    return bits.sum() + rng.exponential(1) - rng.exponential(1)
+
+
+@sound(MORE_BITS, BITS)
+def difference_of_geometrics(bits, rng):
+    p = 1 - math.exp(-1.0)
+    return int(bits.sum()) + (rng.geometric(p) - rng.geometric(p))
+
+
+@sound(MORE_BITS, BITS)
+def signed_exponential(bits):
+    return int(bits.sum()) + random.choice([-1, 1]) * random.expovariate(1.0)
+
+
+@sound(MORE_BITS, BITS)
+def location_as_argument(bits, rng):
+    return rng.laplace(loc=bits.sum(), scale=1)
+
+
+@sound(MORE_BITS, BITS)
+def shuffled_first(bits, rng):
+    mixed = rng.permutation(bits)
+    return mixed.sum() + rng.laplace(0, 1)
+
+
+@sound(LONG, SHORT, epsilon=math.log1p(0.1 * math.expm1(1.0)))
+def poisson_sample(x, rng):
+    batch = x[rng.random(len(x)) < 0.1]
+    return np.clip(batch, 0, 1).sum() + rng.laplace(0, 1)
+
+
+@sound(LONG, SHORT, epsilon=1.0, delta=1e-5)
+def error_bar_of_public_numbers(x, rng):
+    noisy = np.clip(x, 0, 1).sum() + rng.normal(0, 10)
+    return {"sum": noisy, "interval": (noisy - 19.6, noisy + 19.6)}
+
+
+@sound(LONG, OTHER)
+def accumulated_in_a_loop(x, rng):
+    total = rng.laplace(0, 1.0)
+    for value in np.clip(x, 0, 1):
+        total += value
+    return total

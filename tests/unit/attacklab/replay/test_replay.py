@@ -1,0 +1,154 @@
+"""What a replay measures, what it takes, and that it leaves nothing behind."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from attacklab.model.claims import GaussianDP, Renyi, ZeroConcentrated
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Reach, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
+from attacklab.replay import replay
+from attacklab.replay.laws import (
+    DISCRETE_LAPLACE,
+    GAUSSIAN,
+    LAPLACE,
+    Law,
+    delta_at,
+    gaussian_delta,
+    largest_loss,
+    renyi_divergence,
+)
+
+ONE, TWO = np.array([1.0, 1.0]), np.array([1.0])
+
+
+def _laplace(x, rng):
+    return x.sum() + rng.laplace(0, 1)
+
+
+def _law(family, centre, scale=1):
+    return Law(family, Fraction(centre), Fraction(scale))
+
+
+def test_a_shift_is_measured_as_a_fraction_and_to_the_last_bit():
+    def tenth(x, rng):
+        return 0.1 * len(x) + rng.laplace(0, 0.05)
+
+    worst = replay(tenth, [(ONE, TWO)], epsilon=1.0)[0]
+    assert Fraction(worst.witness.shift) == Fraction(0.2) - Fraction(0.1)
+    assert float.fromhex(worst.witness.shift_hex) == 0.1
+    assert worst.witness.source.startswith("return 0.1 * len(x)")
+
+
+def test_noise_whose_scale_is_rounded_is_not_accused():
+    for epsilon in (0.1, 0.3, 0.7, 1.1):
+        finding = replay(lambda x, rng, e=epsilon: len(x) + rng.laplace(0, 1 / e), [(ONE, TWO)], epsilon=epsilon)[0]
+        assert finding.verdict is Verdict.NOT_DETECTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "sigma"), [(ZeroConcentrated(0.5), 1.0), (GaussianDP(1.0), 1.0), (Renyi((2.0, 8.0), (1.0, 4.0)), 1.0)]
+)
+def test_claims_of_other_kinds_are_judged_at_their_own_edge(claim, sigma):
+    def gauss(x, rng, scale=sigma):
+        return x.sum() + rng.normal(0, scale)
+
+    assert replay(gauss, [(ONE, TWO)], claim=claim)[0].verdict is Verdict.NOT_DETECTED
+    gauss.__defaults__ = (0.99 * sigma,)
+    assert replay(gauss, [(ONE, TWO)], claim=claim)[0].refutes
+
+
+def test_laws_are_those_of_the_textbooks():
+    near = pytest.approx
+    assert largest_loss(_law(LAPLACE, 0, 2), _law(LAPLACE, 3, 2)) == Fraction(3, 2)
+    assert largest_loss(_law(DISCRETE_LAPLACE, 0), _law(DISCRETE_LAPLACE, Fraction(1, 2))) == float("inf")
+    assert delta_at([(_law(LAPLACE, 0), _law(LAPLACE, 1))], 0.5) == near(1 - np.exp(-0.25), rel=0.01)
+    assert delta_at([(_law(LAPLACE, 0), _law(LAPLACE, 1))], 1.0) == 0
+    assert delta_at([(_law(GAUSSIAN, 0), _law(GAUSSIAN, 1))] * 4, 1.0) == near(gaussian_delta(2.0, 1.0))
+    assert delta_at([(_law(GAUSSIAN, 0), _law(GAUSSIAN, 1)), (_law(LAPLACE, 0), _law(LAPLACE, 0))], 1.0) == near(
+        gaussian_delta(1.0, 1.0)
+    )
+    assert renyi_divergence(_law(GAUSSIAN, 0, 2), _law(GAUSSIAN, 1, 2), 3.0) == near(3 / 8)
+    assert renyi_divergence(_law(LAPLACE, 0), _law(LAPLACE, 1), 2.0) == near(
+        np.log(2 / 3 * np.exp(1) + 1 / 3 * np.exp(-2))
+    )
+
+
+def test_bounds_by_cells_lie_below_the_true_delta():
+    for epsilon in (0.1, 0.5, 0.9):
+        assert delta_at([(_law(LAPLACE, 0), _law(LAPLACE, 1))], epsilon) <= 1 - np.exp((epsilon - 1) / 2)
+
+
+def test_every_pair_of_a_finite_domain_is_tried():
+    finding = replay(_laplace, inputs=[np.zeros(0), np.zeros(1), np.ones(1), np.ones(2)], epsilon=1.0)[0]
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.scope.reach is Reach.INPUTS
+    assert finding.scope.pairs == 4  # three by add-remove, one by substitute
+
+
+def test_a_target_is_replayed_on_the_pairs_that_its_kind_has():
+    small = Target.sum(lambda x, n, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, 0.5, n), bounds=(0, 1), epsilon=1.0)
+    assert replay(small)[0].refutes
+    enough = Target.sum(lambda x, n, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, 1, n), bounds=(0, 1), epsilon=1.0)
+    assert not replay(enough, most_pairs=40)[0].refutes
+
+
+def test_the_same_seed_gives_the_same_findings():
+    pair = NeighbouringPair.records(ONE, TWO, Relation.ADD_REMOVE)
+    told = [[f.reason for f in replay(lambda x, rng: x.sum() / rng.normal(), [pair], epsilon=1.0)] for _ in range(2)]
+    assert told[0] == told[1]
+
+
+def test_hooks_are_taken_away():
+    before = (np.random.laplace, np.random.Generator, np.random.default_rng, random.gauss, secrets.randbits)
+    methods = (random.Random.gauss, random.SystemRandom.getrandbits)
+    held = np.random.default_rng(0)
+    replay(lambda x: x.sum() + held.laplace() + random.gauss(0, 1), [(ONE, TWO)], epsilon=1.0)
+    assert before == (np.random.laplace, np.random.Generator, np.random.default_rng, random.gauss, secrets.randbits)
+    assert methods == (random.Random.gauss, random.SystemRandom.getrandbits)
+    assert type(held) is np.random.Generator
+    assert type(random.gauss(0, 1)) is float
+
+
+def test_a_source_that_nobody_watches_is_named():
+    hidden = [0]
+
+    def counting(x):
+        hidden[0] += 1
+        return x.sum() + 0.1 * hidden[0]
+
+    finding = replay(counting, [(ONE, TWO)], epsilon=1.0)[0]
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "no hook watches" in finding.reason
+
+
+def test_raw_bits_are_named_where_the_output_depends_on_them():
+    finding = replay(lambda x: int(x.sum()) + secrets.randbits(8), [(ONE, TWO)], epsilon=1.0)[0]
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "raw bits" in finding.reason
+
+
+def test_a_target_that_always_fails_is_an_error():
+    finding = replay(lambda x: x.no_such_thing, [(ONE, TWO)], epsilon=1.0)[0]
+    assert finding.verdict is Verdict.ERROR
+
+
+def test_wrong_uses_are_refused():
+    for wrong in (
+        lambda: replay(_laplace, [(ONE, TWO)]),
+        lambda: replay(3, [(ONE, TWO)], epsilon=1.0),
+        lambda: replay(_laplace, [ONE], epsilon=1.0),
+        lambda: replay(_laplace, epsilon=1.0),
+        lambda: replay(_laplace, [(ONE, TWO)], inputs=[ONE], epsilon=1.0),
+        lambda: replay(_laplace, inputs=[ONE], epsilon=1.0),
+        lambda: replay(Target.noise(_laplace, epsilon=1.0), epsilon=1.0),
+    ):
+        with pytest.raises(UsageError):
+            wrong()
