@@ -14,6 +14,15 @@ from mechanisms.randomness import RandomBits
 class SystemBits(RandomBits):
     """Bits from the operating system's entropy. Threads, forks and pickled copies may share one: it keeps no state."""
 
+    def __repr__(self) -> str:
+        return "SystemBits()"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is SystemBits
+
+    def __hash__(self) -> int:
+        return hash(SystemBits)
+
     def take(self, count: int) -> int:
         """Draw bits; see `RandomBits.take`."""
         return secrets.randbits(count)
@@ -31,7 +40,11 @@ class SeededBits(RandomBits):
     """
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
+        self._seed = seed
+        self._random = random.Random(str(seed))  # an integer would count without its sign
+
+    def __repr__(self) -> str:
+        return f"SeededBits({self._seed}), for tests alone"
 
     def take(self, count: int) -> int:
         """Draw bits; see `RandomBits.take`."""

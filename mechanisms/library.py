@@ -33,6 +33,7 @@ from mechanisms.releasing import Candidate, IntegerNoise, Noise, OfNumber, Relea
 from mechanisms.sparse_vector.exact import exact_above_threshold
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 
+SMALLEST_DELTA = Fraction(1, 1 << 1022)
 EITHER: Relation = "add-remove or substitute"
 
 
@@ -108,13 +109,17 @@ def gaussian(
     if sigma is not None or epsilon is None or delta is None:
         raise TypeError("gaussian takes either sigma, for zCDP, or epsilon and delta")
     moved = Answer(positive("sensitivity", sensitivity), grid).stability * grid.step
+    if positive("delta", delta) < SMALLEST_DELTA:
+        raise ValueError("delta must be at least 2^-1022; give sigma instead")
     needed = gaussian_sigma(epsilon, delta, moved)
     claim = ApproximateDP(positive("epsilon", epsilon), positive("delta", delta))
     return Noise(Restated(exact_rounded_gaussian(needed, sensitivity=sensitivity, grid=grid), claim))
 
 
 def histogram(*, epsilon: Number) -> Tallies[ApproximateDP]:
-    """Return counts with two-sided geometric noise of ε each: ε-DP where one record is in one count alone.
+    """Return counts with two-sided geometric noise of ε each: ε-DP where one record is added to one count, or removed.
+
+    A record that moves from one count to another changes both, which costs 2ε.
 
     Args:
         epsilon: ε, above 0.
@@ -148,6 +153,7 @@ def select(
 
     Source: McSherry and Talwar 2007, theorem 6.
     """
+    _require_bool("monotone", monotone)
     return Selection(
         exact_exponential(epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range)
     )
@@ -176,6 +182,7 @@ def report_noisy_max(
 
     Source: McKenna and Sheldon 2020; Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang 2021.
     """
+    _require_bool("monotone", monotone)
     return Release(
         exact_exponential_noisy_max(
             epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
@@ -280,6 +287,16 @@ def bounded_mean(
     Source: Dwork and Roth 2014, section 3.3.
     """
     return Release(exact_bounded_mean(epsilon=epsilon, lower=lower, upper=upper, grid=_grid(step), relation=relation))
+
+
+def _require_bool(name: str, value: object) -> None:
+    """Refuse what only counts as true or false: a text such as 'False' would halve the noise.
+
+    Raises:
+        TypeError: the value is neither True nor False.
+    """
+    if type(value) is not bool:
+        raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
 def _grid(step: Number) -> Grid:

@@ -6,6 +6,7 @@ What has no meaning for a mechanism is not a method of its class: noise has an `
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -50,7 +51,7 @@ class Release(Generic[Output, Promise]):
     """
 
     term: Mechanism
-    bits: RandomBits = field(default_factory=SystemBits, repr=False)
+    bits: RandomBits = field(default_factory=SystemBits)
 
     def __call__(self, data: Any) -> Output:
         """Release one output, for data of the form that the function that made this mechanism names.
@@ -58,7 +59,7 @@ class Release(Generic[Output, Promise]):
         Raises:
             TypeError: the data are of another form, by their type.
         """
-        return cast(Output, self.term.release(data, self.bits))
+        return cast(Output, self.term.release(_in_order(data), self.bits))
 
     @property
     def claim(self) -> Promise:
@@ -113,7 +114,7 @@ class NoisyLaw:
         if steps.denominator != 1 or abs(steps) > LIMIT:
             return Bounds(Fraction(0), Fraction(0))
         if steps < self.answer:  # the tails of the other side are as exact as they are small
-            return NoisyLaw(self.noise, -self.answer, self.grid).probability(-output)
+            return NoisyLaw(self.noise, -self.answer, self.grid).probability(-rational("output", output))
         here, beyond = self._from(int(steps)), self._from(int(steps) + 1)
         return Bounds(max(here.lower - beyond.upper, Fraction(0)), here.upper - beyond.lower)
 
@@ -164,7 +165,7 @@ class OfNumber(Additive[Output, Promise]):
 
     def law(self, data: Any) -> NoisyLaw:
         """Return the exact law of one release."""
-        shifted: Any = self.term.prepared(data)
+        shifted: Any = self.term.prepared(_in_order(data))
         return NoisyLaw(self._noisy.law, shifted.value, shifted.grid)
 
 
@@ -194,7 +195,7 @@ class Noise(OfNumber[float, Promise]):
             TypeError: an answer is not a number, by its type.
         """
         mechanism: Any = self.term
-        return cast(NDArray[np.float64], mechanism.each(answers, self.bits))
+        return cast(NDArray[np.float64], mechanism.each(_in_order(answers), self.bits))
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ class IntegerNoise(OfNumber[int, Promise]):
 
     def each(self, answers: Any) -> NDArray[np.int64]:
         """Release each of many answers once; see `Noise.each`."""
-        return self._noisy.each(answers, self.bits).astype(np.int64)
+        return self._noisy.each(_in_order(answers), self.bits).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -225,12 +226,12 @@ class Tallies(Additive[NDArray[np.int64], Promise]):
         Raises:
             TypeError: a count is not a number, by its type.
         """
-        released: NDArray[np.float64] = self.term.many(data, 1, self.bits)[0]
+        released: NDArray[np.float64] = self.term.many(_in_order(data), 1, self.bits)[0]
         return released.astype(np.int64)
 
     def law(self, data: Any) -> list[NoisyLaw]:
         """Return the exact law of each count's release; they are independent."""
-        shifted: Any = self.term.prepared(data)
+        shifted: Any = self.term.prepared(_in_order(data))
         return [NoisyLaw(self._noisy.law, steps, shifted.grid) for steps in shifted.value.tolist()]
 
 
@@ -252,12 +253,12 @@ class Selection(Release[int, Promise]):
             ValueError: the rows have no outcome, or not all have as many.
         """
         mechanism: Any = self.term
-        return cast(NDArray[np.int64], mechanism.each(rows, self.bits))
+        return cast(NDArray[np.int64], mechanism.each(_in_order(rows), self.bits))
 
     def law(self, utilities: Any) -> list[Bounds]:
         """Return the exact probability of each outcome; it takes time in proportion to their number."""
         mechanism: Any = self.term
-        return [_bounds(share) for share in mechanism.law(utilities)]
+        return [_bounds(share) for share in mechanism.law(_in_order(utilities))]
 
 
 @dataclass(frozen=True)
@@ -267,12 +268,28 @@ class Candidate(Release[float, Promise]):
     def law(self, records: Any) -> dict[float, Bounds]:
         """Return the exact probability of each candidate; it takes time in proportion to their number."""
         mapped: Any = self.term
-        shares = mapped.mechanism.law(records)
+        shares = mapped.mechanism.law(_in_order(records))
         return {mapped.function(place): _bounds(share) for place, share in enumerate(shares)}
 
 
 def _bounds(enclosure: Enclosure) -> Bounds:
     return Bounds(fraction(enclosure.lower), fraction(enclosure.upper))
+
+
+def _in_order(data: Any) -> Any:
+    """Return the data, unless reading them in order would lose something.
+
+    Raises:
+        TypeError: they are a mapping, of which only the keys would be read; a set, which has lost equal records; or a
+            masked array, whose mask would be lost.
+    """
+    if isinstance(data, Mapping):
+        raise TypeError("a mapping is not a list of numbers; give its values, such as list(counts.values())")
+    if isinstance(data, Set):
+        raise TypeError("a set has each number once and in no order; give a list or an array")
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError("a masked array's mask would be lost; give its values that count, by compressed()")
+    return data
 
 
 def _refuse_several(answer: Any) -> None:

@@ -85,7 +85,10 @@ QUESTIONS: Mapping[str, tuple[str, str]] = {
     "sensitivity": ("how far may the answer of {} move between neighbours?", "a number, such as 1.0"),
     "bounds": ("to which bounds does {} clip a record?", "such as (0.0, 1.0)"),
     "relation": ("which datasets are neighbours for {}?", "'add-remove', 'substitute', or None for both"),
-    "pairs": ("on which neighbours shall {} be tried?", "[NeighbouringPair(first, second), ...]"),
+    "pairs": (
+        "on which neighbours shall {} be tried?",
+        "such as [NeighbouringPair.records([1.0, 2.0], [1.0], Relation.ADD_REMOVE)]",
+    ),
 }
 """What only the author knows: the question about a mechanism, and what an answer looks like."""
 
@@ -180,7 +183,10 @@ def look_at(module: str, root: str, name: str) -> Candidate | Rejected:
     made_with = _Arguments.of(thing, name) if method else None
     if made_with is not None and (made_with.inputs or made_with.roles.keys() & {"trials", "bits"}):
         return _by_name(name, made_with.roles, f"not called: nothing says how a {first} is made")
-    taken = _Arguments.of(getattr(thing, method) if method else thing, name, skipped=1 if method else 0)
+    function = getattr(thing, method) if method else thing
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        return Rejected(name, "gives a coroutine or a generator; write a function that returns what is released")
+    taken = _Arguments.of(function, name, skipped=1 if method else 0)
     roles = {**(made_with.roles if made_with else {}), **taken.roles}
     if "bits" in roles:
         return Rejected(name, "takes its random bits from a source, so that it can be proved: see attacklab prove")

@@ -22,7 +22,7 @@ def first_test(module: str, path: str, found: Sequence[Candidate]) -> str:
         path: the folder to import it from, in Python; empty where it can be imported as it is.
         found: what looks like mechanisms; at least one.
     """
-    tests = "\n\n\n".join(_test(candidate) for candidate in found)
+    tests = "\n\n\n".join(_test(candidate, name) for candidate, name in zip(found, _names(found), strict=True))
     code = re.sub("(?m)^ *#.*", "", tests)
     used = [name for name in FROM_LAB if re.search(rf"\b{name}\(|\b{name}\.", code)]
     standard = ["import sys", "from pathlib import Path"] if path else []
@@ -39,12 +39,21 @@ def first_test(module: str, path: str, found: Sequence[Candidate]) -> str:
     return "\n\n".join(filter(None, head)) + f"\n\n\n{tests}\n"
 
 
-def _test(candidate: Candidate) -> str:
-    function = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", candidate.name).replace(".", "_").lower()
+def _names(found: Sequence[Candidate]) -> list[str]:
+    """A name for each test: of two that would be the same, the later one is numbered."""
+    names: list[str] = []
+    for candidate in found:
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", candidate.name).replace(".", "_").lower()
+        same = sum(re.fullmatch(rf"{name}(_\d+)?", earlier) is not None for earlier in names)
+        names.append(f"{name}_{same + 1}" if same else name)
+    return names
+
+
+def _test(candidate: Candidate, name: str) -> str:
     comments = [f"seen: {candidate.seen}", *(f"guess: {guess}" for guess in candidate.guesses)]
     return "\n".join(
         [
-            f"def test_{function}_keeps_its_claim(dp_audit):",
+            f"def test_{name}_keeps_its_claim(dp_audit):",
             *(f"    # {plain(comment)}" for comment in comments),
             *(f"    {line}".rstrip() for line in _body(candidate)),
         ]

@@ -299,3 +299,44 @@ def test_what_cannot_be_used_is_refused_with_what_to_do(
 ) -> None:
     with pytest.raises(error, match=said):
         mistake()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"north": 3, "south": 5}, "give its values"),
+        ({3, 5}, "give a list"),
+        (np.ma.masked_array([3, 5], mask=[0, 1]), "compressed"),
+    ],
+)
+@pytest.mark.parametrize("name", ["histogram", "bounded_sum", "bounded_mean", "quantile", "select", "above_threshold"])
+def test_data_that_would_lose_something_in_order_are_refused(name: str, data: Any, message: str) -> None:
+    mechanism = MADE[name][0]
+    for call in (mechanism, getattr(mechanism, "law", mechanism)):
+        with pytest.raises(TypeError, match=message):
+            call(data)
+    with pytest.raises(TypeError, match=message):
+        LAPLACE.each(data)
+
+
+@pytest.mark.parametrize("make", [select, report_noisy_max])
+def test_monotone_is_true_or_false_and_no_text(make: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match="monotone must be True or False"):
+        make(epsilon=1, monotone="False")
+
+
+@pytest.mark.parametrize("integer", [np.uint8, np.uint64, np.int8])
+def test_an_output_below_the_answer_is_any_integer_of_numpy(integer: type[np.integer[Any]]) -> None:
+    law = geometric(epsilon=1).law(17)
+    assert law.probability(integer(3)) == law.probability(3)
+
+
+def test_a_delta_below_all_doubles_is_refused() -> None:
+    with pytest.raises(ValueError, match="delta must be at least"):
+        gaussian(epsilon=1, delta=Fraction(1, 10**330), step=STEP)
+
+
+def test_a_seeded_copy_looks_like_one_and_two_seeds_are_two() -> None:
+    assert laplace(epsilon=1, step=1) == laplace(epsilon=1, step=1)
+    assert "SeededBits(7), for tests alone" in repr(LAPLACE.seeded_for_tests(7))
+    assert SeededBits(7).take(64) != SeededBits(-7).take(64)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from attacklab.auditing.candidates import Candidate, Rejected, candidates
+from attacklab.reporting.first_test import first_test
 
 HEAD = (
     "import os, random, secrets\nimport numpy as np\nfrom numpy.random import laplace\nfrom attacklab import Target\n"
@@ -110,6 +111,8 @@ REJECTED = [
     ("def f(value, bits): return value + bits.take(1)", "it can be proved"),
     ("def f(path): raise SystemExit", "path may be anything"),
     ("def f(host, port): return random.random()", "nothing says what to pass for host and port"),
+    ("async def f(value): return value + laplace()", "a coroutine or a generator"),
+    ("def f(value): yield value + laplace()", "a coroutine or a generator"),
 ]
 
 
@@ -233,3 +236,9 @@ def _tested(folder: Path, *words: str) -> str:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
     return done.stdout
+
+
+def test_two_functions_whose_names_differ_in_a_capital_have_two_tests(tmp_path: Path) -> None:
+    looked = _looked(tmp_path, "def fA(value): return value + laplace()\ndef f_a(value): return value + laplace()")
+    text = first_test("looked_at", "", [one for one in looked if isinstance(one, Candidate)])
+    assert set(re.findall(r"def (test_\w+)", text)) == {"test_f_a_keeps_its_claim", "test_f_a_2_keeps_its_claim"}
