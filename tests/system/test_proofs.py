@@ -29,7 +29,7 @@ from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
-from mechanisms.laplace.exact import exact_discrete_laplace, exact_randomized_response
+from mechanisms.laplace.exact import exact_discrete_laplace, exact_randomized_response, exact_rounded_laplace
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
@@ -67,7 +67,7 @@ def assert_encloses(law: Law, ideal: Law) -> None:
 
 
 @given(UTILITIES, EPSILONS, st.booleans())
-@settings(max_examples=10)
+@settings(max_examples=25)
 def test_the_exponential_mechanism_has_its_ideal_law(utilities: list[float], epsilon: Fraction, monotone: bool) -> None:
     rate = epsilon if monotone else epsilon / 2
     law = found(exact_exponential(epsilon=epsilon, monotone=monotone).release, tuple(utilities))
@@ -76,7 +76,7 @@ def test_the_exponential_mechanism_has_its_ideal_law(utilities: list[float], eps
 
 
 @given(UTILITIES, st.integers(1, 3), st.data())
-@settings(max_examples=10)
+@settings(max_examples=25)
 def test_the_base_two_mechanism_closes_and_equals_its_ideal_law(
     utilities: list[float], y: int, data: st.DataObject
 ) -> None:
@@ -88,7 +88,7 @@ def test_the_base_two_mechanism_closes_and_equals_its_ideal_law(
 
 
 @given(UTILITIES, EPSILONS)
-@settings(max_examples=6)
+@settings(max_examples=15)
 def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fraction) -> None:
     """Ding et al. 2021: o is chosen if its coin, e^(−γ_o), comes up and none before it in a random order did."""
     law = found(exact_exponential_noisy_max(epsilon=epsilon).release, tuple(utilities))
@@ -112,7 +112,10 @@ def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fra
     ("sampler", "scale"),
     [
         (discrete_laplace, Fraction(1, 3)),
+        (discrete_laplace, Fraction(5, 2)),
+        (discrete_laplace, Fraction(10)),
         (inverted_laplace, Fraction(1, 3)),
+        (inverted_laplace, Fraction(1)),
     ],
 )
 def test_discrete_laplace_has_its_ideal_law(sampler: Any, scale: Fraction) -> None:
@@ -125,8 +128,8 @@ def test_discrete_laplace_has_its_ideal_law(sampler: Any, scale: Fraction) -> No
     assert law.unresolved <= WITHIN
 
 
-def test_discrete_gaussian_has_its_ideal_law() -> None:
-    variance = Fraction(1, 4)
+@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(1)])
+def test_discrete_gaussian_has_its_ideal_law(variance: Fraction) -> None:
     law = found(discrete_gaussian, variance)
     reach = 15 * math.isqrt(math.ceil(variance)) + 15
     ideal = normalised({n: exp_of(-Fraction(n * n) / (2 * variance)) for n in range(-reach, reach + 1)})
@@ -152,10 +155,16 @@ def assert_kept(finding: Finding) -> None:
         assert finding.verdict is Verdict.PROVED_WITH_SLACK
 
 
-def test_additive_noise_keeps_its_claim() -> None:
-    sampler = exact_discrete_laplace(epsilon=LITTLE_NOISE, grid=Grid(-1)).release
-    target = Target.noise(lambda *_: [], epsilon=LITTLE_NOISE, name="discrete Laplace").exact(sampler)
-    assert_kept(prove(target, NeighbouringPair.answers(0.25, -0.75, sensitivity=1.0)))
+NOISE = {
+    (0.25, -0.75): exact_discrete_laplace(epsilon=LITTLE_NOISE, grid=Grid(-1)),
+    (0.0, 1.0): exact_rounded_laplace(epsilon=LITTLE_NOISE, grid=Grid(0)),
+}
+
+
+@pytest.mark.parametrize("answers", NOISE)
+def test_additive_noise_keeps_its_claim(answers: tuple[float, float]) -> None:
+    target = Target.noise(lambda *_: [], epsilon=LITTLE_NOISE, name="noise").exact(NOISE[answers].release)
+    assert_kept(prove(target, NeighbouringPair.answers(*answers, sensitivity=1.0)))
 
 
 SELECTIONS = {
@@ -199,10 +208,10 @@ def test_randomized_response_sits_exactly_on_its_claim() -> None:
 
 
 def test_a_mechanism_with_too_little_noise_is_refuted_by_its_laws() -> None:
-    target = Target.noise(lambda *_: [], epsilon=2.5).exact(exact_discrete_laplace(epsilon=5, grid=Grid(0)).release)
+    target = Target.noise(lambda *_: [], epsilon=1.0).exact(exact_discrete_laplace(epsilon=2, grid=Grid(0)).release)
     finding = prove(target, NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0))
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.epsilon_lower == pytest.approx(5.0)
+    assert finding.epsilon_lower == pytest.approx(2.0)
     assert finding.laws is not None
 
 
