@@ -18,7 +18,7 @@ from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import passes_through, text_of
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.replay import laws, paths
-from attacklab.replay.choices import Choice, Choices
+from attacklab.replay.choices import Choice, Choices, units
 from attacklab.replay.events import telling_event
 from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING, SHIFT_LAWS, UNIFORM, UNKNOWN, Excess, Law, near
 from attacklab.replay.outputs import Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
@@ -194,12 +194,12 @@ class Pair:
         for sides in places.values():
             if [call.shape for call in sides[0]] == [call.shape for call in sides[1]]:
                 continue
-            units = [[unit for call in calls for unit in call.ids.reshape(-1).tolist()] for calls in sides]
-            if max(map(len, units)) > MOST_ALIGNED:
+            drawn = [[unit for call in calls for unit in call.ids.reshape(-1).tolist()] for calls in sides]
+            if max(map(len, drawn)) > MOST_ALIGNED:
                 self.outcome.unjudged.append(f"{(sides[0] or sides[1])[0].site} draws too often to pair its draws up")
                 continue
-            values = [_values(run, own) for run, own in zip((self.first, self.second), units, strict=True)]
-            taken, at = _matched(values[0], values[1], units[0]), 0
+            values = [_values(run, own) for run, own in zip((self.first, self.second), drawn, strict=True)]
+            taken, at = _matched(values[0], values[1], drawn[0]), 0
             for call in sides[1]:
                 self.aligned[call.key] = np.array(taken[at : at + call.size], dtype=np.int64)
                 at += call.size
@@ -232,15 +232,15 @@ class Pair:
                 continue
             self.held.add(leaf.path)
             nodes = [found[0], found[1]]
-            units = tuple(int(node.affine.ids.reshape(-1)[place]) for node, place in nodes)
-            if (units[0], units[1]) in before:
-                self._compare_reused(before[units[0], units[1]], nodes)
+            drawn = tuple(int(node.affine.ids.reshape(-1)[place]) for node, place in nodes)
+            if (drawn[0], drawn[1]) in before:
+                self._compare_reused(before[drawn[0], drawn[1]], nodes)
                 continue
-            before[units[0], units[1]] = nodes
-            self.shown[units[0]] = self.shown[units[1]] = rational(number_of(leaf.value))
+            before[drawn[0], drawn[1]] = nodes
+            self.shown[drawn[0]] = self.shown[drawn[1]] = rational(number_of(leaf.value))
             pair = [run.law(*node) for run, node in zip((self.first, self.second), nodes, strict=True)]
             if pair[0] != pair[1]:
-                moved.append(Moved(units[0], pair[0], pair[1], nodes[0][0]))
+                moved.append(Moved(drawn[0], pair[0], pair[1], nodes[0][0]))
         return moved
 
     def _compare_reused(self, before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> None:
@@ -282,7 +282,7 @@ class Pair:
         for difference in choices.thresholds():
             self._add(**difference)
         if not self._is_refuted():
-            self._judge_hidden(known)
+            self._judge_hidden(known, choices.found)
 
     def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
         numbers = sorted(known, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
@@ -379,7 +379,7 @@ class Pair:
         for side, run in enumerate((self.first, self.second)):
             for unit, node, place in run.elements():
                 last[side][unit] = (node, place)
-        gone = {*self.shown, *self.first.merged, *_looked_at(self.first)}
+        gone = {*self.shown, *self.first.merged}
         hidden = []
         for unit, (node, place) in last[0].items():
             if unit in gone or unit not in last[1] or _made_alike(node, last[1][unit][0], self.first, self.second):
@@ -389,7 +389,7 @@ class Pair:
                 hidden.append(Moved(unit, *pair, node))
         return hidden
 
-    def _judge_hidden(self, known: Sequence[Moved]) -> None:
+    def _judge_hidden(self, known: Sequence[Moved], choices: Sequence[Choice]) -> None:
         """Numbers that went on into further computation: which parts of the output follow them?"""
         hidden = self._hidden()
         if not hidden:
@@ -399,6 +399,11 @@ class Pair:
         if broken is not None:
             certain = Excess("probability 1 against 0", str(self.claim))
             self._add(**self._of_number(broken, "", certain), event="an output that is not finite")
+            return
+        looked = {*_looked_at(self.first)}
+        counted = self._together(known, [one for one in hidden if one.unit not in looked], choices)
+        self.outcome.loss = max(self.outcome.loss, laws.loss_of(counted), key=near)
+        if self.excess(self._together(known, hidden, choices)) is None:
             return
         moving, even = self._responses()
         by_call: dict[int, list[Moved]] = defaultdict(list)
@@ -412,8 +417,8 @@ class Pair:
             spent += group if moving.get(call) else []
         excess = self.excess([one.pair for one in (*known, *shown_)])
         is_certain = excess is not None
-        excess = excess or self.excess([one.pair for one in (*known, *spent)])
-        if excess is None:
+        excess = excess or self.excess(self._together(known, spent, choices))
+        if excess is None or not spent:
             return
         worst = max(spent, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
         most = f": {excess.loss}, and the claim allows {excess.claimed}"
@@ -426,6 +431,14 @@ class Pair:
                 "reason": f"noise at {sites} spends together{most[1:]}{mixed}",
             }
         self._add(**parts, is_certain=is_certain)
+
+    def _together(
+        self, known: Sequence[Moved], spent: Sequence[Moved], choices: Sequence[Choice]
+    ) -> list[tuple[Law, Law]]:
+        """The laws of noisy numbers, and of choices by other noise than theirs."""
+        drawn = {one.unit for one in spent}
+        rest = [one.pair for one in choices if not drawn.intersection(units(one.group))]
+        return [*(one.pair for one in (*known, *spent)), *rest]
 
     def _responses(self) -> tuple[dict[int, set[str]], set[int]]:
         """The parts of the first output that follow each call's noise, far out; and which calls they follow evenly."""
