@@ -26,6 +26,9 @@ from attacklab.replay.session import BEYOND, Affine, Call, Ids, Node, Script, Se
 from attacklab.replay.traced import GEOMETRIC, SIGN
 
 MOST_ALIGNED = 4096
+DEPTHS = (0.03, 0.11, 0.27, 0.46, 0.62, 0.81, 0.94)
+"""Uniform numbers that show by which formula they become noise."""
+
 NOISES = (*SHIFT_LAWS, GEOMETRIC, SIGN, UNKNOWN, CATEGORICAL, OTHER)
 TOO_LITTLE = "the noise is too small for how far the value moves"
 SCALE = "the scale of the noise follows the data"
@@ -419,16 +422,21 @@ class Pair:
         is_certain = excess is not None
         excess = excess or self.excess(self._together(known, spent, choices))
         if excess is None or not spent:
+            lost = [one for one in hidden if one.unit not in looked]
+            if lost and self.excess(self._together(known, lost, choices)) is not None:
+                self.outcome.unjudged.append(
+                    f"{lost[0].node.site} adds noise to what moves, and its use is not followed"
+                )
             return
         worst = max(spent, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
-        most = f": {excess.loss}, and the claim allows {excess.claimed}"
+        lost_ = f": {excess.loss}, and the claim allows {excess.claimed}"
         mixed = "" if is_certain else "; the output mixes noisy numbers, so whether it shows as much is not known"
-        parts = self._of_number(worst, most + mixed, excess)
+        parts = self._of_number(worst, lost_ + mixed, excess)
         if not worst.is_rescaled and self.excess([worst.pair]) is None:
             sites = ", ".join(dict.fromkeys(str(one.node.site) for one in (*known, *spent)))
             parts |= {
                 "flaw": "the budget is spent more than once",
-                "reason": f"noise at {sites} spends together{most[1:]}{mixed}",
+                "reason": f"noise at {sites} spends together{lost_[1:]}{mixed}",
             }
         self._add(**parts, is_certain=is_certain)
 
@@ -536,23 +544,29 @@ class Pair:
         base = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
         rows: dict[str, tuple[Law, Call]] = {}
         for number, call in enumerate(run.calls):
-            if call.family not in SHIFT_LAWS or call.family == UNIFORM:
+            if call.family not in SHIFT_LAWS:
                 continue
+            at = DEPTHS if call.family == UNIFORM else (0, 2)
             sides = []
-            for factor in (0, 2):
-                output = self.again({number: _times(factor)}, second=second, kept=False).output
+            for factor in at:
+                changed = {number: (_filled if call.family == UNIFORM else _times)(factor)}
+                output = self.again(changed, second=second, kept=False).output
                 sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(output)})
-            moved = [path for path in base if path in wanted and base[path] != sides[0].get(path)]
+            moved = [
+                path for path in base if path in wanted and len({base[path], *(side.get(path) for side in sides)}) > 1
+            ]
             raws = np.ravel(call.raw)
             if moved and len(moved) != len(raws):
                 return None
-            for at, path in enumerate(moved):
-                numbers = [sides[0].get(path, math.nan), base[path], sides[1].get(path, math.nan)]
-                if path in rows or not raws[at] or not _is_even([0, 1, 2], numbers):
+            for place, path in enumerate(moved):
+                numbers = [side.get(path, math.nan) for side in sides]
+                if call.family == UNIFORM:
+                    law = laws.fitted(DEPTHS, numbers)
+                else:
+                    law = _fitted(call, place, [numbers[0], base[path], numbers[1]])
+                if path in rows or law is None:
                     return None
-                slope = (numbers[1] - numbers[0]) / float(raws[at])
-                factor_ = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope))
-                rows[path] = (Law(call.family, rational(numbers[0]), factor_ * call.scale_at(at)), call)
+                rows[path] = (law, call)
         return dict(sorted(rows.items())) if set(rows) >= wanted else None
 
     def _by_coins(self) -> bool:
@@ -752,6 +766,20 @@ def _agreement(reached: Sequence[Any], target: Sequence[Any]) -> int:
 
 def _merged(one: dict[int, dict[int, float]], other: dict[int, dict[int, float]]) -> dict[int, Any]:
     return {number: {**one.get(number, {}), **other.get(number, {})} for number in {*one, *other}}
+
+
+def _fitted(call: Call, place: int, numbers: Sequence[float]) -> Law | None:
+    """The law of a number by its values with a draw at 0, as it was, and at twice its size."""
+    raw = float(np.ravel(call.raw)[place])
+    if not raw or not _is_even([0, 1, 2], numbers):
+        return None
+    slope = (numbers[1] - numbers[0]) / raw
+    factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope))
+    return Law(call.family, rational(numbers[0]), factor * call.scale_at(place))
+
+
+def _filled(value: float) -> Callable[[Any], Any]:
+    return lambda raw: np.full_like(raw, value) if isinstance(raw, np.ndarray) else value
 
 
 def _times(factor: int) -> Callable[[Any], Any]:

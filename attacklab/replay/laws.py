@@ -202,6 +202,24 @@ def loss_of(pairs: Sequence[tuple[Law, Law]]) -> Fraction | float:
     return exact if not rest else near(exact) + rest
 
 
+def fitted(depths: Sequence[float], numbers: Sequence[float]) -> Law | None:
+    """The law of a number that a uniform one becomes by the inverse of a cumulative function; None where it is no such.
+
+    Args:
+        depths: uniform numbers.
+        numbers: what they became.
+    """
+    for family in (LAPLACE, GAUSSIAN, LOGISTIC, GUMBEL, EXPONENTIAL):
+        for at in (np.array(depths), 1 - np.array(depths)):
+            quantiles = CONTINUOUS[family].ppf(at)
+            scale, centre = np.polyfit(quantiles, numbers, 1) if np.isfinite(numbers).all() else (0.0, 0.0)
+            if scale > 0 and np.abs(centre + scale * quantiles - numbers).max() < 1e-9 * scale:
+                return Law(
+                    family, Fraction(round(centre / scale, 9)) * Fraction(scale), Fraction(float(f"{scale:.12g}"))
+                )
+    return None
+
+
 def text_of(number: Fraction | float) -> str:
     """A number as people read it, in six digits; an infinite one in words."""
     if number in (math.inf, -math.inf):
