@@ -6,6 +6,7 @@ Nothing heavy is imported before the first audit.
 from attacklab.pytest_plugin.hooks import (
     dp_audit,
     dp_prove,
+    dp_replay,
     pytest_addoption,
     pytest_collection_finish,
     pytest_configure,
@@ -19,6 +20,7 @@ from attacklab.pytest_plugin.hooks import (
 __all__ = [
     "dp_audit",
     "dp_prove",
+    "dp_replay",
     "pytest_addoption",
     "pytest_collection_finish",
     "pytest_configure",

@@ -1,6 +1,7 @@
-"""The pytest plugin for authors of DP libraries: the fixtures `dp_audit` and `dp_prove`.
+"""The pytest plugin for authors of DP libraries: the fixtures `dp_audit`, `dp_replay` and `dp_prove`.
 
-`dp_audit` fails a test whose target leaks, `dp_prove` one whose target is not proved on its pairs. A run has one α,
+`dp_audit` fails a test whose target leaks, `dp_replay` one whose code between the mechanisms does, `dp_prove` one whose
+target is not proved on its pairs. A run has one α,
 which proofs do not touch. It is split evenly, at collection, over the tests that take `dp_audit`, so that neither their
 order nor the number of xdist workers changes a verdict. An audit passes only if every attack that ran had enough trials
 to refute the claim and did not refute it; errors and too few trials fail it, as a proof that was not found fails its
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 FIXTURE = "dp_audit"
 PROOF = "dp_prove"
+REPLAY = "dp_replay"
 SECONDS = 60.0
 """How long the proofs of a test may take."""
 
@@ -99,6 +101,36 @@ class DpProve(Protocol):
         ...
 
 
+class DpReplay(Protocol):
+    """The function that the fixture `dp_replay` gives a test."""
+
+    def __call__(
+        self,
+        target: Target | Release,
+        pairs: Sequence[NeighbouringPair | tuple[Any, Any]] | None = None,
+        *,
+        inputs: Sequence[Any] | None = None,
+        seconds: float = SECONDS,
+    ) -> list[Finding]:
+        """Replay a target on neighbours; fail the test where something differs, or something was not judged.
+
+        Args:
+            target: a `Target`, or a function of one input whose claim is in the marker `dp_claim`.
+            pairs: the neighbours; by default those that the target or the marker declares, and those of its domain.
+            inputs: instead of pairs, all inputs of a finite domain, of which every pair of neighbours is tried.
+            seconds: after so long no further pair is tried.
+
+        Returns:
+            The findings, if the test did not fail.
+
+        Raises:
+            TypeError: `target` is neither, or the marker and the target contradict each other.
+            ValueError: the claim is out of range, or there is no pair.
+            RuntimeError: the test has already audited, replayed or proved a target.
+        """
+        ...
+
+
 @dataclass
 class _Run:
     """The settings of a run, and the tests that audited a target in it."""
@@ -142,7 +174,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{CLAIM}({', '.join(f'{name}=' for name in CLAIM_ARGUMENTS)}): the claim of the function that "
-        f"{FIXTURE} or {PROOF} is called with; for a Target, only relation, domain and pairs may be given.",
+        f"{FIXTURE}, {REPLAY} or {PROOF} is called with; for a Target, only relation, domain and pairs may be given.",
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
     if _here_is_told(config):
@@ -196,6 +228,14 @@ def dp_audit(request: pytest.FixtureRequest) -> DpAudit:
         raise RuntimeError(f"make {FIXTURE} an argument of the test: α is split beforehand over the tests that take it")
     _forget(item)
     return functools.partial(_audited, item, run)
+
+
+@pytest.fixture
+def dp_replay(request: pytest.FixtureRequest) -> DpReplay:
+    """Replay a target on neighbours with its noise frozen; the test fails where what else it does leaks."""
+    item: pytest.Item = request.node
+    _forget(item)
+    return functools.partial(_replayed, item)
 
 
 @pytest.fixture
@@ -270,6 +310,35 @@ def _proved(
     return _ended(item, AuditedTest(test=item.nodeid, place=_place(item), findings=findings))
 
 
+def _replayed(
+    item: pytest.Item,
+    target: Target | Release,
+    pairs: Sequence[NeighbouringPair | tuple[Any, Any]] | None = None,
+    *,
+    inputs: Sequence[Any] | None = None,
+    seconds: float = SECONDS,
+) -> list[Finding]:
+    __tracebackhide__ = True
+    _require_first(item)
+    from attacklab.model.findings import Severity
+    from attacklab.pytest_plugin.report import AuditedTest
+    from attacklab.replay import replay
+
+    seed = item.config.stash[_RUN].seed
+    try:
+        found = replay(_claimed(item, target, REPLAY), pairs, inputs=inputs, seconds=seconds, seed=seed)
+    except UsageError as error:  # the message says it all, so the traceback need not lead into the lab
+        raise error.with_traceback(None) from None
+    again = shlex.join(["pytest", item.nodeid])
+    findings = tuple(replace(finding, replay=again) for finding in found)
+    test = AuditedTest(test=item.nodeid, place=_place(item), findings=findings)
+    noted = next((finding for finding in findings if finding.severity is Severity.ACCOUNTING), None)
+    if noted is not None:
+        item.stash[_AUDITED] = test
+        pytest.fail(f"{noted.target}: {noted.flaw}: {noted.reason}", pytrace=False)
+    return _ended(item, test)
+
+
 def _sought(
     item: pytest.Item,
     target: Target | Sampler,
@@ -341,14 +410,15 @@ def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str
             raise UsageTypeError(f"{CLAIM} gives {relation}, but {target.name} claims for {target.relation} neighbours")
         return target if relation is None else replace(target, relation=relation)
     if not callable(target):
-        function = "release function" if fixture == FIXTURE else "sampler"
+        function = "sampler" if fixture == PROOF else "release function"
         raise UsageTypeError(f"{fixture} takes a Target or a {function}, not {target!r}")
     named = next((name for name in KINDS_OF_CLAIM if name in mark), None)
     if named is None:
         raise UsageTypeError(f"a function needs a claim; mark the test {CLAIM}(epsilon=...), or pass a Target")
     if named in CLAIM_PARAMETERS:
         mark["claim"] = claim_of(named, mark.pop(named))
-    return replace(made_target(Kind(mark.pop("kind", Kind.NOISE)), target, **mark), relation=relation)
+    kind = mark.pop("kind", Kind.DATASET if fixture == REPLAY else Kind.NOISE)
+    return replace(made_target(Kind(kind), target, **mark), relation=relation)
 
 
 def _registered(names: Sequence[str]) -> tuple[Attack, ...]:

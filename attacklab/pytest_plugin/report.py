@@ -93,6 +93,8 @@ class AuditedTest:
             Verdict.ERROR: f"could not be {'proved' if self.is_proof else 'audited'}: it failed",
             Verdict.INCONCLUSIVE: "was not proved"
             if self.is_proof
+            else "could not be judged"
+            if self.alpha is None
             else "had too few trials to decide: raise --dp-seconds or --dp-trials",
         }[self.verdict]
         lines = [f"{target} {outcome}"]
@@ -119,6 +121,8 @@ class AuditedTest:
             return f"{_bound(max(bounds, key=lambda pair: pair[0])[1])} by {attacks}" if bounds else f"by {attacks}"
         if self.verdict is Verdict.NOT_DETECTED:
             shown = [finding.smallest_detectable for finding in worst if finding.smallest_detectable is not None]
+            if not shown:
+                return worst[0].reason
             return (
                 f"advantages of {min(shown):.2g} (best event) to {max(shown):.2g} (worst event) would have been "
                 f"detected by {attacks}"

@@ -18,7 +18,7 @@ from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import passes_through, text_of
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.replay import laws, paths
-from attacklab.replay.choices import Choice, Choices
+from attacklab.replay.choices import Choice, Choices, units
 from attacklab.replay.events import telling_event
 from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING, SHIFT_LAWS, UNIFORM, UNKNOWN, Excess, Law, near
 from attacklab.replay.outputs import Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
@@ -26,6 +26,9 @@ from attacklab.replay.session import BEYOND, Affine, Call, Ids, Node, Script, Se
 from attacklab.replay.traced import GEOMETRIC, SIGN
 
 MOST_ALIGNED = 4096
+DEPTHS = (0.03, 0.11, 0.27, 0.46, 0.62, 0.81, 0.94)
+"""Uniform numbers that show by which formula they become noise."""
+
 NOISES = (*SHIFT_LAWS, GEOMETRIC, SIGN, UNKNOWN, CATEGORICAL, OTHER)
 TOO_LITTLE = "the noise is too small for how far the value moves"
 SCALE = "the scale of the noise follows the data"
@@ -194,12 +197,12 @@ class Pair:
         for sides in places.values():
             if [call.shape for call in sides[0]] == [call.shape for call in sides[1]]:
                 continue
-            units = [[unit for call in calls for unit in call.ids.reshape(-1).tolist()] for calls in sides]
-            if max(map(len, units)) > MOST_ALIGNED:
+            drawn = [[unit for call in calls for unit in call.ids.reshape(-1).tolist()] for calls in sides]
+            if max(map(len, drawn)) > MOST_ALIGNED:
                 self.outcome.unjudged.append(f"{(sides[0] or sides[1])[0].site} draws too often to pair its draws up")
                 continue
-            values = [_values(run, own) for run, own in zip((self.first, self.second), units, strict=True)]
-            taken, at = _matched(values[0], values[1], units[0]), 0
+            values = [_values(run, own) for run, own in zip((self.first, self.second), drawn, strict=True)]
+            taken, at = _matched(values[0], values[1], drawn[0]), 0
             for call in sides[1]:
                 self.aligned[call.key] = np.array(taken[at : at + call.size], dtype=np.int64)
                 at += call.size
@@ -232,15 +235,15 @@ class Pair:
                 continue
             self.held.add(leaf.path)
             nodes = [found[0], found[1]]
-            units = tuple(int(node.affine.ids.reshape(-1)[place]) for node, place in nodes)
-            if (units[0], units[1]) in before:
-                self._compare_reused(before[units[0], units[1]], nodes)
+            drawn = tuple(int(node.affine.ids.reshape(-1)[place]) for node, place in nodes)
+            if (drawn[0], drawn[1]) in before:
+                self._compare_reused(before[drawn[0], drawn[1]], nodes)
                 continue
-            before[units[0], units[1]] = nodes
-            self.shown[units[0]] = self.shown[units[1]] = rational(number_of(leaf.value))
+            before[drawn[0], drawn[1]] = nodes
+            self.shown[drawn[0]] = self.shown[drawn[1]] = rational(number_of(leaf.value))
             pair = [run.law(*node) for run, node in zip((self.first, self.second), nodes, strict=True)]
             if pair[0] != pair[1]:
-                moved.append(Moved(units[0], pair[0], pair[1], nodes[0][0]))
+                moved.append(Moved(drawn[0], pair[0], pair[1], nodes[0][0]))
         return moved
 
     def _compare_reused(self, before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> None:
@@ -282,7 +285,7 @@ class Pair:
         for difference in choices.thresholds():
             self._add(**difference)
         if not self._is_refuted():
-            self._judge_hidden(known)
+            self._judge_hidden(known, choices.found)
 
     def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
         numbers = sorted(known, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
@@ -379,7 +382,7 @@ class Pair:
         for side, run in enumerate((self.first, self.second)):
             for unit, node, place in run.elements():
                 last[side][unit] = (node, place)
-        gone = {*self.shown, *self.first.merged, *_looked_at(self.first)}
+        gone = {*self.shown, *self.first.merged}
         hidden = []
         for unit, (node, place) in last[0].items():
             if unit in gone or unit not in last[1] or _made_alike(node, last[1][unit][0], self.first, self.second):
@@ -389,7 +392,7 @@ class Pair:
                 hidden.append(Moved(unit, *pair, node))
         return hidden
 
-    def _judge_hidden(self, known: Sequence[Moved]) -> None:
+    def _judge_hidden(self, known: Sequence[Moved], choices: Sequence[Choice]) -> None:
         """Numbers that went on into further computation: which parts of the output follow them?"""
         hidden = self._hidden()
         if not hidden:
@@ -399,6 +402,11 @@ class Pair:
         if broken is not None:
             certain = Excess("probability 1 against 0", str(self.claim))
             self._add(**self._of_number(broken, "", certain), event="an output that is not finite")
+            return
+        looked = {*_looked_at(self.first)}
+        counted = self._together(known, [one for one in hidden if one.unit not in looked], choices)
+        self.outcome.loss = max(self.outcome.loss, laws.loss_of(counted), key=near)
+        if self.excess(self._together(known, hidden, choices)) is None:
             return
         moving, even = self._responses()
         by_call: dict[int, list[Moved]] = defaultdict(list)
@@ -412,20 +420,33 @@ class Pair:
             spent += group if moving.get(call) else []
         excess = self.excess([one.pair for one in (*known, *shown_)])
         is_certain = excess is not None
-        excess = excess or self.excess([one.pair for one in (*known, *spent)])
-        if excess is None:
+        excess = excess or self.excess(self._together(known, spent, choices))
+        if excess is None or not spent:
+            lost = [one for one in hidden if one.unit not in looked]
+            if lost and self.excess(self._together(known, lost, choices)) is not None:
+                self.outcome.unjudged.append(
+                    f"{lost[0].node.site} adds noise to what moves, and its use is not followed"
+                )
             return
         worst = max(spent, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
-        most = f": {excess.loss}, and the claim allows {excess.claimed}"
+        lost_ = f": {excess.loss}, and the claim allows {excess.claimed}"
         mixed = "" if is_certain else "; the output mixes noisy numbers, so whether it shows as much is not known"
-        parts = self._of_number(worst, most + mixed, excess)
+        parts = self._of_number(worst, lost_ + mixed, excess)
         if not worst.is_rescaled and self.excess([worst.pair]) is None:
             sites = ", ".join(dict.fromkeys(str(one.node.site) for one in (*known, *spent)))
             parts |= {
                 "flaw": "the budget is spent more than once",
-                "reason": f"noise at {sites} spends together{most[1:]}{mixed}",
+                "reason": f"noise at {sites} spends together{lost_[1:]}{mixed}",
             }
         self._add(**parts, is_certain=is_certain)
+
+    def _together(
+        self, known: Sequence[Moved], spent: Sequence[Moved], choices: Sequence[Choice]
+    ) -> list[tuple[Law, Law]]:
+        """The laws of noisy numbers, and of choices by other noise than theirs."""
+        drawn = {one.unit for one in spent}
+        rest = [one.pair for one in choices if not drawn.intersection(units(one.group))]
+        return [*(one.pair for one in (*known, *spent)), *rest]
 
     def _responses(self) -> tuple[dict[int, set[str]], set[int]]:
         """The parts of the first output that follow each call's noise, far out; and which calls they follow evenly."""
@@ -523,23 +544,29 @@ class Pair:
         base = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
         rows: dict[str, tuple[Law, Call]] = {}
         for number, call in enumerate(run.calls):
-            if call.family not in SHIFT_LAWS or call.family == UNIFORM:
+            if call.family not in SHIFT_LAWS:
                 continue
+            at = DEPTHS if call.family == UNIFORM else (0, 2)
             sides = []
-            for factor in (0, 2):
-                output = self.again({number: _times(factor)}, second=second, kept=False).output
+            for factor in at:
+                changed = {number: (_filled if call.family == UNIFORM else _times)(factor)}
+                output = self.again(changed, second=second, kept=False).output
                 sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(output)})
-            moved = [path for path in base if path in wanted and base[path] != sides[0].get(path)]
+            moved = [
+                path for path in base if path in wanted and len({base[path], *(side.get(path) for side in sides)}) > 1
+            ]
             raws = np.ravel(call.raw)
             if moved and len(moved) != len(raws):
                 return None
-            for at, path in enumerate(moved):
-                numbers = [sides[0].get(path, math.nan), base[path], sides[1].get(path, math.nan)]
-                if path in rows or not raws[at] or not _is_even([0, 1, 2], numbers):
+            for place, path in enumerate(moved):
+                numbers = [side.get(path, math.nan) for side in sides]
+                if call.family == UNIFORM:
+                    law = laws.fitted(DEPTHS, numbers)
+                else:
+                    law = _fitted(call, place, [numbers[0], base[path], numbers[1]])
+                if path in rows or law is None:
                     return None
-                slope = (numbers[1] - numbers[0]) / float(raws[at])
-                factor_ = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope))
-                rows[path] = (Law(call.family, rational(numbers[0]), factor_ * call.scale_at(at)), call)
+                rows[path] = (law, call)
         return dict(sorted(rows.items())) if set(rows) >= wanted else None
 
     def _by_coins(self) -> bool:
@@ -741,7 +768,21 @@ def _merged(one: dict[int, dict[int, float]], other: dict[int, dict[int, float]]
     return {number: {**one.get(number, {}), **other.get(number, {})} for number in {*one, *other}}
 
 
-def _times(factor: int) -> Callable[[Any], Any]:
+def _fitted(call: Call, place: int, numbers: Sequence[float]) -> Law | None:
+    """The law of a number by its values with a draw at 0, as it was, and at twice its size."""
+    raw = float(np.ravel(call.raw)[place])
+    if not raw or not _is_even([0, 1, 2], numbers):
+        return None
+    slope = (numbers[1] - numbers[0]) / raw
+    factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope))
+    return Law(call.family, rational(numbers[0]), factor * call.scale_at(place))
+
+
+def _filled(value: float) -> Callable[[Any], Any]:
+    return lambda raw: np.full_like(raw, value) if isinstance(raw, np.ndarray) else value
+
+
+def _times(factor: float) -> Callable[[Any], Any]:
     return lambda raw: raw * factor if isinstance(raw, np.ndarray) else type(raw)(raw * factor)
 
 

@@ -28,6 +28,7 @@ from attacklab.replay.sources import (
     WatchedGenerator,
     WatchedState,
     bits_of,
+    inside,
     integer,
     method_of,
     rvs_of,
@@ -64,8 +65,12 @@ class _MadeState(WatchedState):
 
 
 def _made_rng(seed: Any = None) -> Any:
-    stream, made = seeded("default_rng", seed), _default_rng(plain(seed))
-    return watch(made, stream) if watched() else made
+    session = watched()
+    if session is None:
+        return _default_rng(seed)
+    stream = seeded("default_rng", seed)
+    with inside(session):  # without a seed it asks the system for one
+        return watch(_default_rng(plain(seed)), stream)
 
 
 def _seeded_python(self: Any, a: Any = None, *rest: Any, **named: Any) -> None:

@@ -169,7 +169,8 @@ def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]]) -> Excess | None
         loss = loss_of(pairs)
         if loss <= claim.epsilon * (1 + ROUNDING_SLACK):
             return None
-        return Excess(f"ε = {text_of(loss)}", f"ε = {claim.epsilon!r}", epsilon=near(loss))
+        lost = "a loss without bound" if loss == math.inf else f"ε = {text_of(loss)}"
+        return Excess(lost, f"ε = {claim.epsilon!r}", epsilon=near(loss))
     if isinstance(claim, GaussianDP) and pairs and all(_is_gaussian(*pair) for pair in pairs):
         mu = math.sqrt(near(sum(square_of(*pair) for pair in pairs)))
         return None if mu <= claim.mu * (1 + ROUNDING_SLACK) else Excess(f"μ = {mu:.6g}", f"μ = {claim.mu!r}")
@@ -201,12 +202,29 @@ def loss_of(pairs: Sequence[tuple[Law, Law]]) -> Fraction | float:
     return exact if not rest else near(exact) + rest
 
 
+def fitted(depths: Sequence[float], numbers: Sequence[float]) -> Law | None:
+    """The law of a number that a uniform one becomes by the inverse of a cumulative function; None where it is no such.
+
+    Args:
+        depths: uniform numbers.
+        numbers: what they became.
+    """
+    for family in (LAPLACE, GAUSSIAN, LOGISTIC, GUMBEL, EXPONENTIAL):
+        for at in (np.array(depths), 1 - np.array(depths)):
+            quantiles = CONTINUOUS[family].ppf(at)
+            scale, centre = np.polyfit(quantiles, numbers, 1) if np.isfinite(numbers).all() else (0.0, 0.0)
+            if scale > 0 and np.abs(centre + scale * quantiles - numbers).max() < 1e-9 * scale:
+                return Law(
+                    family, Fraction(round(centre / scale, 9)) * Fraction(scale), Fraction(float(f"{scale:.12g}"))
+                )
+    return None
+
+
 def text_of(number: Fraction | float) -> str:
-    """A number as people read it; an infinite one in words."""
+    """A number as people read it, in six digits; an infinite one in words."""
     if number in (math.inf, -math.inf):
         return "infinite"
-    text = near(number)
-    return f"{text:.17g}" if abs(text - round(text, 6)) < 1e-9 * abs(text) and text != round(text, 6) else f"{text:.6g}"
+    return f"{near(number):.6g}"
 
 
 def near(number: Any) -> float:

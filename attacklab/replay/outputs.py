@@ -15,6 +15,9 @@ from attacklab.replay.traced import Traced, TracedArray, plain
 
 LARGEST_ARRAY = 1 << 16
 DEEPEST = 8
+NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
+"""A number in a text that is an output, with a fraction."""
+
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -105,6 +108,10 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
         for name, inner in vars(value).items() if hasattr(value, "__dict__") else ():
             if not callable(inner):
                 yield from _parts(inner, f"{path}.{name}", depth + 1)
+    elif isinstance(value, str) and NUMBER.search(value):
+        yield Leaf(path, NUMBER.sub("#", value))
+        for place, number in enumerate(NUMBER.findall(value)):
+            yield Leaf(f"{path} number {place}", _comparable(float(number)))
     else:
         yield Leaf(path, _comparable(value))
 

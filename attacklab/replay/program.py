@@ -6,6 +6,7 @@ import inspect
 import itertools
 import linecache
 import math
+import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -280,8 +281,8 @@ class Study:
 
     def _watched(self) -> str:
         pairs = "1 pair" if self.count == 1 else f"{self.count:,} pairs"
-        shifts = "; ".join(f"{_short(place)} moves by at most {laws.text_of(by)}" for place, by in self.shifts.items())
-        draws = ", ".join(f"{_short(place)} {what}" for place, what in self.sites.items()) or "no draw was seen"
+        shifts = "; ".join(f"{place} moves by at most {laws.text_of(by)}" for place, by in self.shifts.items())
+        draws = ", ".join(f"{place} {what}" for place, what in self.sites.items()) or "no draw was seen"
         loss = f"the outputs lose at most ε = {laws.text_of(self.loss)}" if self.loss else "no noisy value moves"
         if self.loss == math.inf:
             loss = "what is lost has no bound in ε alone, and keeps the claim"
@@ -294,7 +295,7 @@ class Study:
             target_version=self.target.version,
             attack=NAME,
             verdict=verdict,
-            reason=reason,
+            reason=reason.replace(f"{Path.cwd()}{os.sep}", ""),
             claim=self.target.claim,
             relation=self.target.relation,
             ceiling=self.target.claim.ceiling,
@@ -323,7 +324,7 @@ class Study:
         )
         return self._finding(
             Verdict.VIOLATED,
-            f"{_short(str(site))}: {difference.reason}",
+            f"{site}: {difference.reason}",
             severity=Severity.CLAIM if difference.is_certain else Severity.ACCOUNTING,
             pair=described_pair(pair),
             flaw=difference.flaw,
@@ -349,15 +350,6 @@ def _hex(number: Fraction) -> str:
         return float(number).hex()
     except OverflowError:
         return "inf"
-
-
-def _short(place: str) -> str:
-    """A place in the source, relative to this folder where it is in it."""
-    file, _, line = place.rpartition(":")
-    try:
-        return f"{Path(file).relative_to(Path.cwd())}:{line}"
-    except ValueError:
-        return place
 
 
 def _generator(seed: int) -> np.random.Generator:

@@ -95,7 +95,8 @@ def watched() -> Session | None:
 
 
 @contextlib.contextmanager
-def _inside(session: Session) -> Iterator[None]:
+def inside(session: Session) -> Iterator[None]:
+    """Let a source draw from others unseen."""
     session.inside += 1
     try:
         yield
@@ -117,7 +118,7 @@ def noise(sampler: str, family: str, real: Callable[[], Any], loc: Any = 0, scal
     session = Session.current
     assert session is not None  # noqa: S101 - the caller has asked
     asked = (("loc", plain(loc)), ("scale", plain(scale)))
-    with _inside(session):
+    with inside(session):
         raw, ids = session.draw(sampler, family, real, scale=plain(scale), parameters=asked, stream=stream)
     traced = wrapped(raw, Affine(ids), session)
     if np.ndim(loc) == 0 and plain(loc) == 0:
@@ -129,7 +130,7 @@ def other(sampler: str, family: str, real: Callable[[], Any], asked: Sequence[An
     """A draw of anything else, as a plain value; the arguments are those of `noise` and of `Session.draw`."""
     session = Session.current
     assert session is not None  # noqa: S101 - the caller has asked
-    with _inside(session):
+    with inside(session):
         return session.draw(sampler, family, real, parameters=tuple(enumerate(map(plain, asked))), **rest)[0]
 
 
@@ -160,7 +161,7 @@ def _own(session: Session, source: Any) -> Any:
         return session.rng
     kind = BASE_STATE if isinstance(source, BASE_STATE) else random.Random
     if kind not in session.own:
-        with _inside(session):  # a generator asks the system for a seed before it takes this one
+        with inside(session):  # a generator asks the system for a seed before it takes this one
             session.own[kind] = kind(session.seed)
     return session.own[kind]
 

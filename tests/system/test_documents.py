@@ -50,14 +50,15 @@ def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: 
     assert "ρ-zCDP with ρ = 0.05 violated" in printed
 
 
-def test_the_example_of_existing_code_prints_what_the_page_says(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "how_to" / "proving_existing_code.md").read_text("utf-8")
+@pytest.mark.parametrize(("page", "name"), [("proving_existing_code.md", "survey.py"), ("replay.md", "mean.py")])
+def test_an_example_of_existing_code_prints_what_its_page_says(tmp_path: Path, page: str, name: str) -> None:
+    text = (ROOT / "docs" / "how_to" / page).read_text("utf-8")
     ((code, said),) = re.findall(
-        r"<!-- survey\.py -->\n```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL
+        rf"<!-- {re.escape(name)} -->\n```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL
     )
-    (tmp_path / "survey.py").write_text(code, "utf-8")
-    done = subprocess.run(
-        [sys.executable, "survey.py"],
+    (tmp_path / name).write_text(code, "utf-8")
+    done = subprocess.run(  # noqa: S603 - an example of our own
+        [sys.executable, name],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
