@@ -35,6 +35,7 @@ include_patterns = [
     "docs/**.md",
     "mechanisms/*/README.md",
     "checker/README.md",
+    "vectors/clients/README.md",
     "reports/**.md",
     "SECURITY.md",
     "CHANGELOG.md",

@@ -13,7 +13,14 @@ ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
 needs_site = pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="there is no site yet; run `make docs`")
 LANGUAGES = ("en", "zh_CN")
-SOURCES = ("docs/*.md", "docs/[!_.]*/**/*.md", "mechanisms/*/README.md", "checker/README.md", "reports/**/*.md")
+SOURCES = (
+    "docs/*.md",
+    "docs/[!_.]*/**/*.md",
+    "mechanisms/*/README.md",
+    "checker/README.md",
+    "vectors/clients/README.md",
+    "reports/**/*.md",
+)
 MADE = ("genindex", "search", "py-modindex")
 """Pages that Sphinx makes, besides one for each document."""
 

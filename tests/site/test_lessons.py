@@ -118,7 +118,7 @@ def test_a_lesson_downloads_as_a_notebook_with_the_same_cells(lesson: Path, lang
     assert "```{" not in words
     assert "](../" not in words
     if language == "en":
-        assert code == [cell.source.rstrip("\n") for cell in cells(lesson)]
+        assert code == [cell.source.strip("\n") for cell in cells(lesson)]
     else:
         assert len(code) >= len(cells(lesson))
         assert not re.search(r"(?m)^[A-Z][a-z]+ [a-z]+ [a-z]+ [a-z]+", words)
