@@ -14,7 +14,7 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attacklab.laws.snapshot import SLOTS, CannotCompare, Snapshot, Unchanged, is_immutable, is_plain
+from attacklab.laws.snapshot import SLOTS, CannotCompare, Snapshot, Unchanged, function_parts, is_immutable, is_plain
 from attacklab.laws.trusted_code import CALCULATING, is_own, is_trusted, leads_out
 from attacklab.laws.watched_caches import WatchedCaches
 
@@ -88,6 +88,7 @@ class WatchedNames:
     def _survey(self, value: Any) -> None:
         if isinstance(value, types.FunctionType):
             if not is_trusted(value.__globals__.get("__name__")):
+                self._names |= {held for _, held in function_parts(value) if isinstance(held, str)}  # for `getattr`
                 self._survey_code(value.__code__, value.__globals__, value.__qualname__)
         elif isinstance(value, type):
             for base in value.__mro__:

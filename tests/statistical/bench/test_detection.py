@@ -23,28 +23,10 @@ ALL = (*SPECIMENS, *HELD_OUT)
 BROKEN = [specimen for specimen in ALL if specimen.broken]
 SOUND = [specimen for specimen in ALL if not specimen.broken]
 COMPUTED = [specimen for specimen in SOUND if specimen.computed is not None]
-LONG = {
-    "box_muller_sine",
-    "clipped_scores",
-    "half_of_rho",
-    "renyi_of_other_order",
-    "keyed_by_answer",
-    "short_seeds",
-    "gumbel_binary16",
-    "exponential_noise_few_bits",
-    "numeric_with_same_noise",
-    "first_letter_kept",
-    "binary_search",
-    "discrete_normal",
-    "ten_queries",
-    "tree_with_one_budget",
-    "variance_as_deviation",
-}
-"""Specimens whose witnesses and laws take long; that they give one output a trial is tested all the same."""
 
 
-def _quick(specimens: Sequence[Specimen]) -> list[Any]:
-    return [pytest.param(specimen, id=specimen.name) for specimen in specimens if specimen.name not in LONG]
+def _named(specimens: Sequence[Specimen]) -> Any:
+    return pytest.mark.parametrize("specimen", specimens, ids=lambda specimen: specimen.name)
 
 
 def _outputs(target: Target, input_: Any, trials: int, key: int) -> list[Any]:
@@ -60,7 +42,7 @@ def _worst_excess(target: Target, first: int, second: int, trials: int) -> float
     return max(assess(target.claim.at(epsilon), counts, alpha).excess_lower for epsilon in target.claim.points)
 
 
-@pytest.mark.parametrize("specimen", _quick(BROKEN))
+@_named(BROKEN)
 def test_the_witness_of_a_broken_specimen_refutes_its_claim(specimen: Specimen) -> None:
     target, witness = specimen.make(), specimen.witness
     assert target.covers(witness.pair)
@@ -73,7 +55,7 @@ def test_the_witness_of_a_broken_specimen_refutes_its_claim(specimen: Specimen) 
     assert _worst_excess(target, first, second, witness.trials) > 0
 
 
-@pytest.mark.parametrize("specimen", _quick(COMPUTED))
+@_named(COMPUTED)
 def test_the_law_of_a_sound_specimen_keeps_its_claim(specimen: Specimen) -> None:
     target, computed = specimen.make(), specimen.computed
     assert target.covers(computed.pair)
@@ -87,7 +69,7 @@ def test_the_law_of_a_sound_specimen_keeps_its_claim(specimen: Specimen) -> None
             assert math.fsum(over) <= allowed
 
 
-@pytest.mark.parametrize("specimen", _quick(COMPUTED))
+@_named(COMPUTED)
 def test_a_sound_specimen_has_the_law_that_is_written_beside_it(specimen: Specimen) -> None:
     target, computed = specimen.make(), specimen.computed
     trials = 4_000
@@ -103,7 +85,7 @@ def test_a_sound_specimen_has_the_law_that_is_written_beside_it(specimen: Specim
             assert abs(seen[output] - trials * mass) <= room, output
 
 
-@pytest.mark.parametrize("specimen", ALL, ids=lambda specimen: specimen.name)
+@_named(ALL)
 def test_a_specimen_gives_one_output_a_trial_and_one_law_whatever_the_call(specimen: Specimen) -> None:
     target = specimen.make()
     assert target.name == specimen.name

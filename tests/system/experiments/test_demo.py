@@ -158,7 +158,8 @@ def test_events_are_told_in_chinese_too(name: str) -> None:
         assert not re.search(r"[A-Za-z]{3}", event.partition("采样器")[0]), event
 
 
-@pytest.mark.parametrize(("name", "language"), [("zero_rounding", "en"), ("low_bits", "zh")])
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", SHOWS)
 def test_on_a_narrow_terminal_nothing_is_cut(name: str, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No line is wider than 80 columns, and what one key shows fits on 24 lines; prose is all there."""
     monkeypatch.setenv("COLUMNS", "80")
@@ -211,6 +212,7 @@ def test_without_a_terminal_it_prints_plain_lines_and_waits_for_nothing() -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["zero_roundin"], "did you mean 'zero_rounding'?"),
         (["zero_rounding", "--language", "fr"], "there is no language 'fr'"),
     ],
 )
@@ -275,6 +277,7 @@ def test_one_key_press_is_one_step(name: str, keyboard: int) -> None:
     ("keys", "is_heard", "language"),
     [
         (["\x1b[6~"] * 14, True, "en"),
+        ([" "] * 14, True, "zh"),
         ([" ", " ", "q"], False, "en"),
     ],
 )

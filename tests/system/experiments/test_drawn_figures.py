@@ -47,11 +47,7 @@ def committed(name: str) -> list[Figure]:
     return experiment.figures(data) + experiment.timing_figures({**data, "timings": measured["timings"]})
 
 
-KINDS = ("base2_cost", "claims", "libraries", "matrix")
-"""Experiments whose figures differ in kind: timings, curves, and a matrix of either record."""
-
-
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=EXPERIMENTS)
 def drawn(request: pytest.FixtureRequest) -> list[Canvas]:
     """What an experiment draws of its committed records."""
     canvases = [plots.draw(figure) for figure in committed(request.param)]

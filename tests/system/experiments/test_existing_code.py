@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import mpmath
 import pytest
 
 from attacklab.laws.standard_random import passing_random
+from attacklab.libraries.environments import environments
 from attacklab.model.findings import read_record
 from attacklab.reporting.experiment import Settings
 from experiments import existing_code
-from experiments.existing_code import GAMMAS, LIBRARY, ROOT, collect, distances
+from experiments.existing_code import GAMMAS, LIBRARY, ROOT, collect, distances, distances_in, site_packages
 
 UNIT = Fraction(1, 1 << 53)
 
@@ -56,7 +58,7 @@ def published_coin(gamma: float, rng: Any) -> int:
 
 
 def test_a_coin_on_floats_has_the_distance_of_its_series() -> None:
-    for row in distances(passing_random(published_coin), [0.25, 1.25]):
+    for row in distances(passing_random(published_coin), [0.0, 0.25, 0.7, 1.0, 1.25]):
         least, most = row["distance"]
         assert least - 1e-20 <= distance_by_series(row["gamma"]) <= most + 1e-20
         assert most - least < 1e-20
@@ -87,3 +89,16 @@ def test_without_the_environment_earlier_rows_of_the_library_are_kept(monkeypatc
     assert f"Not measured: {LIBRARY} (`make .environments/{LIBRARY}/.ready`)." in said
     assert len(existing_code.timing_table(alone)) == 1 + len(existing_code.QUICK_GAMMAS)
     assert [len(panel.series) for figure in existing_code.timing_figures(alone) for panel in figure.panels] == [1]  # type: ignore[union-attr]
+
+
+def packages() -> Path | None:
+    return next(site_packages(one) for one in environments(ROOT) if one.name == LIBRARY)
+
+
+@pytest.mark.skipif(packages() is None, reason=f"{LIBRARY} is not built")
+def test_the_librarys_own_coin_has_the_distance_of_its_series() -> None:
+    found = packages()
+    assert found is not None
+    for row in distances_in(found, [0.0, 0.3, 1.0, 1.75]):
+        least, most = row["distance"]
+        assert least - 1e-20 <= distance_by_series(row["gamma"]) <= most + 1e-20

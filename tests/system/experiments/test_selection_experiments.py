@@ -62,7 +62,7 @@ def test_the_law_of_an_exponential_price_is_that_of_the_exact_sampler(factor: in
 
 
 @pytest.mark.usefixtures("small_auction")
-@pytest.mark.parametrize("bids", [{2: 3, 6: 1}])
+@pytest.mark.parametrize("bids", [{1: 1}, {2: 3, 6: 1}, {6: 1}])
 def test_the_law_of_a_noisy_price_is_that_of_the_exact_sampler_clamped(bids: dict[int, int]) -> None:
     best = pumpkin_auction.best_price(bids)
     noise = enumerate_law(discrete_laplace, Fraction(2), limits=LIMITS)

@@ -7,22 +7,33 @@ Inputs are the secrets 0 and 1, and every claim is ε = 1.1. `flipped` is random
 from __future__ import annotations
 
 import array
+import contextlib
 import contextvars
 import copy
+import datetime as dt
 import decimal
 import enum
 import functools
+import gc
+import hashlib
 import io
 import itertools
+import math
+import os
 import random
+import secrets
+import sys
 import threading
 import time
 import types
+import uuid
+import zlib
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import gmpy2
@@ -44,7 +55,8 @@ def raw(secret: int) -> tuple[str, int]:
 
 
 # State that a rejection loop keeps. One round in eight is rejected; one that follows two rejections gives the secret
-# with a mark. So does one release in 64 on 1, and no release on 0 gives that.
+# with a mark. So does one release in 64 on 1, and no release on 0 gives that. With half of the rounds rejected and 40
+# rejections it is one release in 2^40, which no run of a proof comes to: the count itself must be seen.
 
 
 class Count(NamedTuple):
@@ -54,15 +66,15 @@ class Count(NamedTuple):
     take: Callable[[], int]
 
 
-def rejecting(make_count: Callable[[], Count]) -> Sampler:
-    """A release whose rounds count their rejections so."""
+def rejecting(make_count: Callable[[], Count], most: int = 2, width: int = 3) -> Sampler:
+    """A release whose rounds count their rejections so: one in 2^width is rejected."""
     count = make_count()
 
     def one_round(secret: int, bits: RandomBits) -> Any:
-        if bits.take(3) == 7:
+        if bits.take(width) == (1 << width) - 1:
             count.add()
             return REJECTED
-        return raw(secret) if count.take() >= 2 else flipped(secret, bits)
+        return raw(secret) if count.take() >= most else flipped(secret, bits)
 
     return lambda secret, bits: bits.repeat(one_round, secret)
 
@@ -294,6 +306,60 @@ def _named_in_globals() -> Count:
     return Count(add, lambda: globals().pop("_rejections_by_name", 0))
 
 
+class _Quiet(_Mechanism):
+    def __getstate__(self) -> None:
+        """Leave the count out of pickles."""
+
+    def _append(self, item: int) -> None:
+        _names.append(str(item))
+
+    retry = functools.partialmethod(_append, 0)
+
+
+def _made_at_first_use() -> None:
+    _Slotted.late = getattr(_Slotted, "late", 0) + 1  # type: ignore[attr-defined]
+
+
+def _take_made() -> int:
+    count = getattr(_Slotted, "late", 0)
+    if count:
+        del _Slotted.late  # type: ignore[attr-defined]
+    return count
+
+
+@contextlib.contextmanager
+def _counted() -> Iterator[None]:
+    _names.append("entered")
+    yield
+
+
+def _enter() -> None:
+    with _counted():
+        pass
+
+
+@dataclass
+class _Attempts:
+    log: list[int] = field(default_factory=lambda: _cached_list("shared by all"))
+
+
+def _by_names(add: Callable[[], object]) -> Count:
+    """Something that grows the list of the module."""
+    return Count(add, lambda: (len(_names), _names.clear())[0])
+
+
+def _locks() -> Count:
+    locks = [threading.Lock() for _ in range(64)]
+
+    def take() -> int:
+        taken = [lock for lock in locks if lock.locked()]
+        for lock in taken:
+            lock.release()
+        return len(taken)
+
+    return Count(lambda: next(lock for lock in locks if not lock.locked()).acquire(), take)
+
+
 def _shallow_copies() -> Count:
     first = types.SimpleNamespace(log=[])
     return Count(lambda: copy.copy(first).log.append(0), lambda: (len(first.log), first.log.clear())[0])
@@ -321,6 +387,16 @@ KEPT: dict[str, Callable[[], Count]] = {
     "an attribute of an object": lambda: _attribute(_Mechanism()),
     "an attribute of a class": lambda: _attribute(_Mechanism, "shared"),
     "a list of a class": lambda: _sized(_Mechanism.log),
+    "an attribute of a class made at its first use": lambda: Count(_made_at_first_use, _take_made),
+    "an object that leaves it out of pickles": lambda: _attribute(OrderedDict(quiet=_Quiet())["quiet"]),
+    "a partial method": lambda: _by_names(_Quiet().retry),
+    "functions in a dict": lambda: _by_names(OrderedDict(add=lambda: _names.append("rejected"))["add"]),
+    "a function of numpy": lambda: (lambda add: _by_names(lambda: add(0)))(np.frompyfunc(_Quiet()._append, 1, 1)),
+    "a context manager": lambda: _by_names(_enter),
+    "a default factory": lambda: Count(
+        lambda: _Attempts().log.append(0), lambda: (len(_Attempts().log), _Attempts().log.clear())[0]
+    ),
+    "locks": _locks,
     "an attribute of a metaclass": lambda: _attribute(_Meta("Made", (), {})),
     "a slot of an object in a tuple": _slotted,
     "a field of a frozen dataclass": lambda: _sized(_Frozen().log),
@@ -533,6 +609,17 @@ def _by_replaced_code() -> Sampler:
     return changed_between(lambda is_fair: setattr(noise, "__code__", fair if is_fair else silent), noise)
 
 
+def _by_registering() -> Sampler:
+    @functools.singledispatch
+    def is_fair(_level: object) -> bool:
+        return True
+
+    def switch(fair: bool) -> None:
+        is_fair.register(int, lambda _level: fair)
+
+    return changed_between(switch, lambda bits: coin(is_fair(1), bits))
+
+
 _own, _shared, _Derived = _Noise(), _Noise(), type("_Derived", (_Noise,), {})
 
 REUSED: dict[str, Callable[[], Sampler]] = {
@@ -543,6 +630,18 @@ REUSED: dict[str, Callable[[], Sampler]] = {
     "a variable around": _by_cell,
     "a list in a partial": _by_partial,
     "the code of a function": _by_replaced_code,
+    "the environment": lambda: changed_between(
+        lambda is_fair: os.environ.update(FAIR=str(int(is_fair))), lambda bits: coin(os.environ["FAIR"] == "1", bits)
+    ),
+    "a helper that is replaced": lambda: changed_between(
+        lambda is_fair: setattr(_Noise, "helper", coin if is_fair else lambda *_: 0),
+        lambda bits: _Noise.helper(True, bits),  # type: ignore[attr-defined]
+    ),
+    "the precision of decimal": lambda: changed_between(
+        lambda is_fair: setattr(decimal.getcontext(), "prec", 28 if is_fair else 1),
+        lambda bits: coin(Decimal(1) + Decimal("0.1") > 1, bits),
+    ),
+    "an implementation that is registered": _by_registering,
     "lambdas of one line": lambda: twice(*(functools.partial(coin, is_fair) for is_fair in (True, False))),
     "closures over 1 and True": lambda: twice(
         *((lambda bits, kind=kind: coin(type(kind) is int, bits)) for kind in (1, True))
@@ -617,6 +716,107 @@ NUMBERS: dict[str, tuple[Sampler, Any]] = {
 """Each with the draw that breaks the claim; None where every draw does."""
 
 
+# Breaches that a search hardly comes to: at rare draws, or late in a loop, in handlers and in recursion.
+
+
+def rarely(is_rare: Callable[[Any], Any]) -> Sampler:
+    """Randomized response, unless a rare draw switches the noise off and marks the answer."""
+    return lambda secret, bits: raw(secret) if is_rare(bits) else flipped(secret, bits)
+
+
+def _logarithm_of_zero(secret: int, bits: RandomBits) -> Any:
+    try:
+        return secret ^ (-math.log(bits.take(53) * 2.0**-53) > math.log(4))
+    except ValueError:
+        return raw(secret)
+
+
+def _counted_in_a_byte(bits: RandomBits) -> bool:
+    count = np.zeros(1, dtype=np.uint8)
+    for _ in range(256):
+        count += np.uint8(1)
+        if count[0] == 0 or bits.take(4) == 0:
+            break
+    return bool(count[0] == 0)
+
+
+def _final_draw(secret: int, bits: RandomBits) -> Any:
+    try:
+        return flipped(secret, bits)
+    finally:
+        if bits.take(8) == 7:
+            return raw(secret)  # noqa: B012 - the mistake
+
+
+def _failing_round(secret: int, bits: RandomBits) -> Any:
+    draw = bits.take(4)
+    if draw == 15:
+        raise KeyError
+    return flipped(secret, bits) if draw < 8 else REJECTED
+
+
+def _handled(drawn: Callable[[int, RandomBits], Any]) -> Sampler:
+    def sampler(secret: int, bits: RandomBits) -> Any:
+        try:
+            return drawn(secret, bits)
+        except (KeyError, RecursionError):
+            return raw(secret)
+
+    return sampler
+
+
+def _failing_noise(bits: RandomBits) -> bool:
+    return [True, False, False, False][bits.take(2)] if bits.take(8) != 200 else {}["missing"]
+
+
+def _recursive(secret: int, bits: RandomBits) -> int:
+    return flipped(secret, bits) if bits.take(6) == 0 else _recursive(secret, bits)
+
+
+def _watchdog(secret: int, bits: RandomBits) -> Any:
+    rounds = 0
+
+    def one_round(bits: RandomBits) -> Any:
+        nonlocal rounds
+        rounds += 1
+        if rounds > 1000:
+            return raw(secret)
+        return flipped(secret, bits) if bits.take(6) == 0 else REJECTED
+
+    return bits.repeat(one_round)
+
+
+Draws = list[tuple[int, int]]
+RARE: dict[str, tuple[Sampler, Draws]] = {
+    "a value of 40 bits": (rarely(lambda bits: bits.take(40) == 0xC0FFEE1234), [(0xC0FFEE1234, 40)]),
+    "a digest": (
+        rarely(lambda bits: hashlib.sha256(bits.take(40).to_bytes(5, "big")).digest()[:2] == b"\0\0"),
+        [(60_291, 40)],
+    ),
+    "a checksum": (rarely(lambda bits: zlib.crc32(bits.take(32).to_bytes(4, "big")) == 0), [(0x9D0AD96D, 32)]),
+    "a bucket": (rarely(lambda bits: (bits.take(64) * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 48 == 0), [(0, 64)]),
+    "draws that collide": (rarely(lambda bits: bits.take(24) == bits.take(24)), [(5, 24), (5, 24)]),
+    "draws that cancel": (rarely(lambda bits: bits.take(20) ^ bits.take(20) == 0xABCDE), [(0xABCDE, 20), (0, 20)]),
+    "the top byte of a word": (rarely(lambda bits: int(bits.words(1)[0]) >> 56 == 255), [(255 << 56, 64)]),
+    "a residue": (rarely(lambda bits: bits.take(48) % 1_000_003 == 271_828), [(271_828, 48)]),
+    "the logarithm of 0": (_logarithm_of_zero, [(0, 53)]),
+    "a geometric number": (rarely(lambda bits: all(not bits.take(1) for _ in range(45))), [(0, 45)]),
+    "one byte after another": (
+        rarely(lambda bits: all(bits.take(8) == byte for byte in (5, 4, 3, 2, 1))),
+        [(0x0504030201, 40)],
+    ),
+    "a sum of coins": (rarely(lambda bits: sum(bits.take(1) for _ in range(40)) == 40), [((1 << 40) - 1, 40)]),
+    "a thousand rounds": (rarely(lambda bits: all(bits.take(6) for _ in range(1000))), [(1, 6)] * 1000),
+    "a thousand rejections": (_watchdog, [(1, 6)] * 1000),
+    "a count that wraps": (rarely(_counted_in_a_byte), [(1, 4)] * 255),
+    "a draw in `finally`": (_final_draw, [(7, 10)]),
+    "a round that fails": (_handled(lambda secret, bits: bits.repeat(_failing_round, secret)), [(15, 4)]),
+    "a call that fails": (_handled(lambda secret, bits: secret ^ bits.call(_failing_noise)), [(200, 8)]),
+    "recursion without end": (_handled(_recursive), [((1 << 12_000) - 1, 12_000)]),
+}
+"""Each with the draws, as (value, bits), that break the claim."""
+
+
 # What a law cannot cover: clocks, other randomness, identities.
 
 
@@ -633,5 +833,24 @@ ELSEWHERE: dict[str, Callable[[], object]] = {
     "an unseeded random.Random": lambda: random.Random().random() < 0.5,
     "an address": lambda: id(object()) % 32 == 0,
     "a salted hash": lambda: hash("name") % 2,
+    "a monotonic clock": lambda: time.perf_counter_ns() % 128 == 0,
+    "the time of day": lambda: dt.datetime.now().microsecond % 128 == 0,
+    "random.getrandbits": lambda: random.getrandbits(7) == 0,
+    "random.SystemRandom": lambda: random.SystemRandom().random() < 0.01,
+    "secrets": lambda: secrets.randbelow(128) == 0,
+    "os.urandom": lambda: os.urandom(1)[0] == 0,
+    "uuid": lambda: uuid.uuid4().int % 128 == 0,
+    "the hash of an object": lambda: hash(object()) % 2,
+    "the environment": lambda: "DEBUG_NOISE" in os.environ,
+    "the process": lambda: os.getpid() % 128 == 0,
+    "a file": lambda: Path("no-noise").exists(),
+    "the collector": lambda: not gc.isenabled(),
     "a thread": lambda: threading.current_thread().name == "worker",
 }
+
+UNSETTLED: dict[str, Callable[[], object]] = {
+    "an address in a repr": lambda: int(repr(object())[:-1].rpartition("x")[2], 16) // 16 % 2,
+    "the order of a set": lambda: int(next(iter(set(map(str, range(64)))))) < 32,
+    "a profiler": lambda: sys.getprofile() is not None,
+}
+"""What is not seen when it is called, and differs when the sampler is played again in another process."""

@@ -25,7 +25,9 @@ from tests.system.attacklab.laws.false_claims import (
     FORMS,
     KEPT,
     NUMBERS,
+    RARE,
     REUSED,
+    UNSETTLED,
     Sampler,
     called_with,
     elsewhere,
@@ -79,6 +81,13 @@ def test_a_loop_that_counts_its_rejections_is_refused(kind: str) -> None:
     _assert_not_proved(rejecting(KEPT[kind]))
 
 
+@pytest.mark.parametrize("kind", KEPT)
+def test_a_loop_that_counts_more_rejections_than_a_proof_plays_is_refused(kind: str) -> None:
+    sampler = rejecting(KEPT[kind], most=40, width=1)
+    assert sampler(1, TapedBits((1 << 43) - 8, 43)) == raw(1)
+    _assert_not_proved(rejecting(KEPT[kind], most=40, width=1))
+
+
 def test_the_place_that_keeps_state_is_named() -> None:
     for kind, named in (("a list", "the variable `count` around"), ("the precision of decimal", "a setting of")):
         with pytest.raises(StateChanged, match=f"{named}.* changed during a run of .*one_round; keep nothing between"):
@@ -118,11 +127,24 @@ def test_code_that_treats_plain_or_rounded_integers_differently_is_not_proved(ki
     _assert_not_proved(sampler, runs=300)
 
 
+@pytest.mark.parametrize("kind", RARE)
+def test_a_breach_at_rare_draws_is_never_overlooked(kind: str) -> None:
+    sampler, draws = RARE[kind]
+    bits = "".join(f"{value:0{count}b}" for value, count in draws)
+    assert sampler(1, TapedBits(int(bits, 2), len(bits))) == raw(1)
+    _assert_not_proved(sampler, runs=100)
+
+
 @pytest.mark.parametrize("kind", ELSEWHERE)
 def test_a_call_for_what_no_law_covers_is_refused(kind: str) -> None:
     with pytest.raises(LawError) as caught:
         enumerate_law(elsewhere(ELSEWHERE[kind]), 1)
     assert isinstance(caught.value, ForeignCall) or kind == "np.random.random", caught.value  # not seen when called
+
+
+@pytest.mark.parametrize("kind", UNSETTLED)
+def test_what_differs_from_process_to_process_is_refused(kind: str) -> None:
+    _assert_not_proved(elsewhere(UNSETTLED[kind]))
 
 
 def test_state_that_no_snapshot_holds_is_seen_in_plain_runs_if_it_matters() -> None:

@@ -34,7 +34,7 @@ def normal_bins(answer: float, sigma: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
-@pytest.mark.parametrize("sigma", [0.5, 1.0])
+@pytest.mark.parametrize("sigma", [0.5, 0.8, 1.0, 3.0])
 def test_each_audit_ends_as_the_referee_ends_it(claim: Claim, sigma: float) -> None:
     """Event, ε, trials and verdict."""
     bins = [normal_bins(answer, sigma) for answer in (1.0, 0.0)]
@@ -58,8 +58,9 @@ def test_draws_hold_the_rates_of_the_half_lines_at_every_look() -> None:
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
-def test_a_pair_at_the_edge_keeps_the_claim_and_any_further_one_breaks_it(claim: Claim) -> None:
-    p, q = edge(claim, 1.0)
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 1.6])
+def test_a_pair_at_the_edge_keeps_the_claim_and_any_further_one_breaks_it(claim: Claim, epsilon: float) -> None:
+    p, q = edge(claim, epsilon)
     points = points_of(claim)
     assert 0 < q < p < 1
 

@@ -76,6 +76,9 @@ HOLDERS: dict[str, Callable[[Any], Any]] = {
     "frozen dataclass": Frozen,
     "closure": closed_over,
     "defaults": with_defaults,
+    "first argument of a partial": lambda held: functools.partial(print, held),
+    "property": lambda held: property(closed_over(held)),
+    "static method": lambda held: staticmethod(closed_over(held)),
     "namespace": lambda held: SimpleNamespace(held=held),
     "array of objects": lambda held: np.array([held, None], dtype=object),
     "object that hides it": Hiding,
@@ -108,6 +111,37 @@ def test_what_changes_in_place_is_seen_wherever_it_lies(holder: str) -> None:
         assert watched.place_changed() is None
         change(held)
         assert watched.place_changed() is not None, name
+
+
+class Late(Slotted):
+    __slots__ = ("late",)
+
+
+ITSELF: list[tuple[Any, Callable[[Any], object]]] = [
+    ([1, 2], list.reverse),
+    ([1], list.clear),
+    ({"a": 1, "b": 2}, lambda held: held.update(a=held.pop("a"))),
+    (np.zeros(2), lambda held: held.setflags(write=False)),
+    (Slotted(1), lambda held: setattr(held, "held", 1.0)),
+    (Late(1), lambda held: setattr(held, "late", None)),
+    (Slotted(1), lambda held: setattr(held, "__class__", type("Other", (Slotted,), {"__slots__": ()}))),
+    (Frozen("a"), lambda held: held.__dict__.update(held="b")),
+    *((kind(repr), lambda held: held.__init__(len)) for kind in (property, staticmethod, classmethod)),
+    (functools.partial(repr), lambda held: held.__setstate__((len, (), {}, None))),
+    (lambda: 0, lambda held: setattr(held, "__code__", (lambda: 1).__code__)),
+    (with_defaults(2), lambda held: held.__kwdefaults__.update(second=3)),
+    (closed_over(1), lambda held: setattr(held.__closure__[0], "cell_contents", 2)),
+    (closed_over(1), lambda held: delattr(held.__closure__[0], "cell_contents")),
+    (closed_over(1), lambda held: setattr(held, "mark", 1)),
+]
+
+
+@pytest.mark.parametrize(("held", "change"), ITSELF)
+def test_a_change_of_the_object_itself_is_seen(held: Any, change: Callable[[Any], object]) -> None:
+    watched = Unchanged(lambda: [("it", held)])
+    assert watched.place_changed() is None
+    change(held)
+    assert watched.place_changed() is not None
 
 
 def test_what_is_made_anew_with_the_same_content_has_the_same_snapshot() -> None:
