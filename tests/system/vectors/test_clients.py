@@ -54,6 +54,14 @@ def _c(folder: Path) -> list[str]:
     return [str(folder / "laplace")]
 
 
+def _rust(folder: Path) -> list[str]:
+    crate = CLIENTS / "rust"
+    target = ["--offline", "--quiet", "--release", "--target-dir", folder]
+    _run("cargo", "test", *target, "--manifest-path", crate / "Cargo.toml")
+    _run("cargo", "build", *target, "--manifest-path", crate / "Cargo.toml", "--example", "laplace")
+    return [str(folder / "release" / "examples" / "laplace")]
+
+
 LANGUAGES = {
     "c": Client(
         tools=("gcc",),
@@ -72,6 +80,25 @@ LANGUAGES = {
             "rounding": frozenset({"binary64"}),
             "special": frozenset({"two_sided_geometric_on_a_range"}),
             "trace": frozenset({"two_sided_geometric", "discrete_laplace"}),
+        },
+    ),
+    "rust": Client(
+        tools=("cargo", "rustc"),
+        build=_rust,
+        source="rust/src/lib.rs",
+        right={
+            "calibration": {"laplace_scale": 16},
+            "law": {"uniform_below": 12, "bernoulli_exp": 14, "two_sided_geometric": 10, "discrete_laplace": 15},
+            "rounding": {"binary64": 13},
+            "special": {"two_sided_geometric_on_a_range": 16},
+            "trace": {"bernoulli_exp": 11, "two_sided_geometric": 12, "discrete_laplace": 19},
+        },
+        caught={
+            "calibration": frozenset({"laplace_scale"}),
+            "law": frozenset({"two_sided_geometric", "discrete_laplace"}),
+            "rounding": frozenset({"binary64"}),
+            "special": frozenset({"two_sided_geometric_on_a_range"}),
+            "trace": frozenset({"bernoulli_exp", "two_sided_geometric", "discrete_laplace"}),
         },
     ),
 }
@@ -196,7 +223,7 @@ def test_an_altered_expectation_fails(built: Built, type_: str, tmp_path: Path) 
         assert _groups(output)[type_, mechanism][1] == 1
 
 
-EASY = {"ratio 1/2", "scale 1/2", "one"}
+EASY = {"ratio 1/2", "scale 1/2", "below 3", "γ = 1/2", "one"}
 """Cases of which every example answers."""
 
 
