@@ -81,10 +81,10 @@ class Checks:
             NotDeterministic: the program did something else than before.
             TargetError: it failed.
         """
-        new, *old = ([(scope, leaf, {}) for leaf in scope.all_leaves()] for scope in self._whole)
-        others: list[_Job] = [job for jobs in old for job in jobs]
+        new: list[_Job] = [(self._whole[0], leaf, {}) for leaf in self._whole[0].all_leaves()]
+        others: list[_Job] = [(scope, leaf, {}) for scope in self._whole[1:] for leaf in scope.all_leaves()]
         for everywhere in (False, True):
-            order: list[_Job] = new + [self._job(scope, leaf) for scope in self._used for leaf in scope.all_leaves()]
+            order = new + [self._job(scope, leaf) for scope in self._used for leaf in scope.all_leaves()]
             order += self._randomness.sample(others, min(_OTHERS, len(others)))
             self._randomness.shuffle(order)
             for number, job in enumerate(order):

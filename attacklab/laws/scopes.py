@@ -122,7 +122,7 @@ class Scope:
             yield from leaves
 
     def find_law(self, unresolved: Any) -> None:
-        """Sum up the law of the explored call, or of a loop of such rounds, with so much of a loop left open at most."""
+        """Sum up the law of the explored call, or of a loop of such rounds, with so much of a loop left open."""
         masses = {line: total(leaf.mass for leaf in leaves) for line, leaves in self.leaves.items()}
         self.rejected = self.leaves.get(REJECTED, []) if self.is_round else []
         self.rejections, series = _series(masses.pop(REJECTED) if self.rejected else mpq(0), unresolved)
