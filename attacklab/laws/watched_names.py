@@ -40,7 +40,6 @@ class WatchedNames:
 
     Attributes:
         caches: the caches (`functools.lru_cache`) that the samplers may fill.
-        classes: the classes that they may use, but for those of trusted modules.
         leads_out: whether they may call something that asks the system.
     """
 
