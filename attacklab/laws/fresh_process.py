@@ -1,8 +1,8 @@
 """A law is confirmed in a fresh process, with another hash seed, before a claim is judged by it.
 
 Plain runs made there are compared with the law (`sampling_check`). Then the runs that were played here are played there
-again, in another order, and with random bytes in what `numpy.empty` gives: memory that nobody has written to often holds
-the same in every run of one process.
+again, in another order, at random places in memory, and with random bytes in what `numpy.empty` gives: addresses, and
+memory that nobody has written to, are often the same in every run of one process.
 """
 
 from __future__ import annotations
@@ -79,8 +79,21 @@ def _played(
 ) -> Runs:
     observed = plain_runs(sampler, arguments, runs, seconds, seed)
     fill_empty_arrays()
-    Replays().check_scripts("the sampler", sampler, arguments, played)
+    Replays().check_scripts("the sampler", _somewhere, (sampler, *arguments), played)
     return observed
+
+
+class _Unnamed:
+    """Takes as much room as most objects."""
+
+
+def _somewhere(sampler: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a sampler among a random number of other objects, so that its own lie elsewhere than in the run before."""
+    others = [(object(), _Unnamed()) for _ in range(random.randrange(8))]
+    try:
+        return sampler(*arguments)
+    finally:
+        del others
 
 
 def fill_empty_arrays() -> None:
