@@ -222,6 +222,7 @@ class _Explorer:
         try:
             law = self._explore(sampler, arguments, mpq(self._limits.unresolved), self._limits.runs)
         finally:
+            self._names.caches.clear()
             random.setstate(randoms[0])
             np.random.set_state(randoms[1])
         if not law.values:
@@ -281,8 +282,6 @@ class _Explorer:
             if time.monotonic() > self._deadline or pace.is_hopeless(run, float(masses.unresolved), float(target)):
                 break
             path = frontier.pop()
-        self._names.caches.clear()
-        self._replays.check_again(name, sampler, arguments, kept)
         if place := self._changed(state):
             raise StateChanged(f"{place} changed between runs of {name}; keep nothing between runs or rounds")
         if not self._sought:
@@ -341,8 +340,6 @@ class _Explorer:
         law = self._explore(called, arguments, closer, self._called_runs // 2)
         if is_loop:
             law = self._accepted(law)
-            if law.rejected and law.values:
-                self._replays.check_loop(_name(called), called, arguments, law)
         left = 1 - total(law.shares)
         self._require_closed(left)
         if left > max(self._obstacle[0], closer):
