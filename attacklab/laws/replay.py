@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.laws import foreign_calls
 from attacklab.laws.errors import LawError, LooksAtDraws, NotDeterministic, SamplerFailed
+from attacklab.laws.foreign_calls import ForeignCalls
 from attacklab.laws.outcomes import tag
 from attacklab.laws.tape import Chosen, Drawn, Leaf, Span
 from attacklab.model.errors import passes_through
@@ -123,6 +123,7 @@ class Replays:
     def __init__(self) -> None:
         self._rng = random.Random(20_240)
         self._source = PlainBits()
+        self._watch = ForeignCalls()
         self._scripts: dict[int, tuple[Leaf, Script]] = {}
 
     def check(
@@ -154,14 +155,12 @@ class Replays:
         for at, values in enumerate(self._points(leaf)):
             expected = known if leaf.returned is None else tag(values[leaf.returned])
             shallow = self._laid_out(leaf, values, inline=False)
-            self._seed(at)
             if at or not watched:
                 self._play(name, sampler, arguments, shallow, expected)
             else:
-                with foreign_calls.refused(self._source.stop):
+                with self._watch.refused(self._source.stop):
                     self._play(name, sampler, arguments, shallow, expected)
             if at < inline:
-                self._seed(at + 1)
                 self._play(name, sampler, arguments, self._laid_out(leaf, values), expected)
 
     def scripts(self, leaves: list[tuple[Leaf, Hashable]]) -> Iterator[tuple[Script, Hashable]]:
@@ -183,12 +182,6 @@ class Replays:
         for _ in range(max(1, _PLAYS // len(played))):
             for script, expected in self._rng.sample(played, len(played)):
                 self._play(name, sampler, arguments, script, expected)
-
-    def _seed(self, number: int) -> None:
-        if number > _INLINE_POINTS:
-            return
-        random.seed(number)
-        np.random.seed(number)
 
     def _points(self, leaf: Leaf) -> Iterable[tuple[int, ...]]:
         """Values for the draws of a leaf: all of them if they are few, else the ends and some between."""
