@@ -1,10 +1,9 @@
 """What a program must stand before the laws that its dialogue gave are believed.
 
 1. Every leaf is run again, twice, in two random orders, each time in fresh processes, among runs on the inputs asked
-   about before. Those of calls and rounds are run so for each new input, wherever their laws were found, within the run
-   that meets their value most often: first where it is met first, then at all its places. Other calls and rounds on the
-   way end in the same values by other replies, where there are any, and behind other rejected rounds; what the program
-   writes must not change.
+   about before. Those of calls and rounds are run so for each new input, wherever their laws were found, at all places
+   of the run that meets their value most often. Other calls and rounds on the way end in the same values by other
+   replies, where there are any, and behind other rejected rounds; what the program writes must not change.
 2. Loops are run with every number of rejected rounds that their law counts; in doubling steps once that takes long.
 3. The same process stands some thousands of known runs.
 """
@@ -83,14 +82,14 @@ class Checks:
         """
         new: list[_Job] = [(self._whole[0], leaf, {}) for leaf in self._whole[0].all_leaves()]
         others: list[_Job] = [(scope, leaf, {}) for scope in self._whole[1:] for leaf in scope.all_leaves()]
-        for everywhere in (False, True):
+        for _ in range(2):
             order = new + [self._job(scope, leaf) for scope in self._used for leaf in scope.all_leaves()]
             order += self._randomness.sample(others, min(_OTHERS, len(others)))
             self._randomness.shuffle(order)
             for number, job in enumerate(order):
                 if number <= _FRESH:
                     self._program.renew()
-                self._replay(job, len(order) - number, everywhere=everywhere)
+                self._replay(job, len(order) - number)
         for scope in self._used:
             self._reject(scope)
         runs = lines = 0
@@ -126,13 +125,11 @@ class Checks:
             further = rejections + 1 if lines < _REJECTED_LINES else 2 * rejections
             rejections = min(further, scope.rejections)
 
-    def _replay(
-        self, job: _Job, left: int = 0, *, everywhere: bool = False, rejections: dict[Scope, int] | None = None
-    ) -> int:
+    def _replay(self, job: _Job, left: int = 0, *, rejections: dict[Scope, int] | None = None) -> int:
         """Run to a leaf again, and count the lines."""
         self._report(left, float(self._whole[0].left))
         scope, leaf, leaves = job
-        ways = _Ways(self._randomness, leaves, rejections or {}, everywhere=everywhere)
+        ways = _Ways(self._randomness, leaves, rejections or {})
         script = [*scope.prefix, *scope.script(leaf, ways.through)]
         if leaf.line == REJECTED:
             script.append((scope.line, None))
@@ -147,22 +144,16 @@ class _Ways:
 
     Args:
         randomness: what chooses.
-        leaves: the leaves to end by where a scope is met first; that of a rejected round precedes an accepted one.
+        leaves: the leaves to end by; that of a rejected round precedes an accepted one.
         rejections: how many rounds to reject where a loop is met first.
-        everywhere: end by `leaves` wherever a scope is met.
     """
 
-    def __init__(
-        self, randomness: Random, leaves: dict[Scope, Place], rejections: dict[Scope, int], *, everywhere: bool
-    ) -> None:
-        self._randomness, self._everywhere = randomness, everywhere
-        self._leaves, self._rejections = dict(leaves), rejections
+    def __init__(self, randomness: Random, leaves: dict[Scope, Place], rejections: dict[Scope, int]) -> None:
+        self._randomness, self._leaves, self._rejections = randomness, leaves, rejections
 
     def through(self, scope: Scope, rank: int) -> list[Step]:
         """The steps through a call or a loop to its value of the given rank."""
         value, leaf = scope.values[rank], self._leaves.get(scope)
-        if leaf is not None and leaf.line in (value, REJECTED) and not self._everywhere:
-            del self._leaves[scope]
         ends = [leaf] if leaf is not None and leaf.line == REJECTED else []
         if scope.rejected:
             ends += [self._one_of(scope.rejected) for _ in range(self._rejections.pop(scope, self._few()))]
