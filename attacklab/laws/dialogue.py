@@ -18,13 +18,13 @@ from typing import Any
 from gmpy2 import mpq
 
 from attacklab.laws.dialogue_checks import Checks
-from attacklab.laws.enumeration import Limits, Progress
+from attacklab.laws.enumeration import CALLED, IMMATERIAL, REPORTED, ROUNDING, Limits, Progress
 from attacklab.laws.errors import LawError, NeverEnds
 from attacklab.laws.external_program import ExternalProgram, Run, Step, not_begun_again
 from attacklab.laws.law import Law, total
 from attacklab.laws.requests import REJECTED, Begin, Draw, End, NotInProtocol, Output, shown
-from attacklab.laws.scopes import Place, Scope, ScopeLaw, laws_used, script_to
-from attacklab.laws.tape import Frontier
+from attacklab.laws.scopes import Place, Scope, scopes_used, script_to
+from attacklab.laws.tape import LIGHTER, Frontier
 from attacklab.model.errors import UsageError
 from attacklab.model.random_bits import SeededBits
 
@@ -39,21 +39,6 @@ _CLOSING = 512
 
 _CLOSING_CALLED = 32
 """The same, for a call or a round."""
-
-_CALLED = mpq(1, 1 << 16)
-"""Laws of calls and rounds are resolved this much more closely, so that they add little to the whole."""
-
-_LIGHTER = 2.0**-128
-"""A run is put aside if it is this much lighter than the heaviest one waiting, so that loops end at some point."""
-
-_IMMATERIAL = 1 / 16
-"""The search ends when the runs left can resolve no more than this share of what it should resolve."""
-
-_REPORTED = 256
-"""Progress is reported whenever this many runs are done."""
-
-_ROUNDING = 1 << 64
-"""Masses of a law that is not closed are rounded down to multiples of the target over this."""
 
 
 class _Waiting(Frontier[Place]):
@@ -86,7 +71,7 @@ class Dialogue:
         if not seconds > 0:
             raise UsageError(f"seconds must be greater than 0, not {seconds}")
         self._program, self._seconds = program, seconds
-        self._known: dict[str, ScopeLaw] = {}
+        self._known: dict[str, Scope] = {}
         self._whole: list[Scope] = []
 
     def law(
@@ -110,7 +95,7 @@ class Dialogue:
         search = _Search(self._program, input_, self._known, limits or Limits(), progress, self._seconds)
         try:
             whole = search.whole()
-            used = laws_used(whole, [self._known[line] for line in search.found])
+            used = scopes_used(whole, [self._known[line] for line in search.found])
             Checks(self._program, used, [whole, *self._whole], search.most_lines, search.report).run()
         except BaseException:
             self._program.renew()
@@ -118,7 +103,7 @@ class Dialogue:
                 del self._known[line]
             raise
         self._whole.append(whole)
-        grain = search.target / _ROUNDING if whole.left else 0
+        grain = search.target / ROUNDING if whole.left else 0
         return Law(_with_masses(whole, grain))
 
 
@@ -137,7 +122,7 @@ class _Search:
         self,
         program: ExternalProgram,
         input_: Any,
-        known: dict[str, ScopeLaw],
+        known: dict[str, Scope],
         limits: Limits,
         progress: Callable[[Progress], None] | None,
         seconds: float,
@@ -163,18 +148,18 @@ class _Search:
     def report(self, waiting: int, unresolved: float) -> None:
         """Report progress, every so many runs."""
         self._runs += 1
-        if self._progress is not None and self._runs % _REPORTED == 1:
+        if self._progress is not None and self._runs % REPORTED == 1:
             self._progress(Progress(self._runs, len(self._known), waiting, unresolved, "the program"))
 
     def _explore(self, scope: Scope, target: Any) -> None:
         waiting = _Waiting(self._limits.tapes)
-        place, first = scope.start, self._runs
+        place, first = Place(None, 0), self._runs
         while True:
             self._visit(scope, place, waiting)
             left = self._limits.runs - self._runs
             if not len(waiting) or left <= 0 or time.monotonic() > self._deadline:
                 return
-            is_enough = scope.left <= target or waiting.heaviest * left <= _IMMATERIAL * float(target)
+            is_enough = scope.left <= target or waiting.heaviest * left <= IMMATERIAL * float(target)
             if is_enough and self._runs - first >= (_CLOSING_CALLED if scope.line else _CLOSING):
                 return
             place = waiting.pop_place()
@@ -189,7 +174,7 @@ class _Search:
         """Run on from a place; returns where the law of a call or a round must be found first, with its first line."""
         self.report(len(waiting), float(scope.left))
         first: list[Step] = [(scope.line, None)] if scope.line else []
-        script = [*scope.prefix, *first, *script_to(place, ScopeLaw.script)]
+        script = [*scope.prefix, *first, *script_to(place, Scope.shortest)]
         run = Run(self._program, self._input, script, self.most_lines)
         while True:
             place.line, event = run.next()
@@ -202,7 +187,7 @@ class _Search:
                     run.finish(self._bits)
                     return None
                 place.event = known
-                steps = known.script(0)
+                steps = known.shortest(0)
                 run.follow(steps)
                 script += steps
             elif isinstance(event, Draw):
@@ -212,7 +197,7 @@ class _Search:
                         "for a coin, or for fewer bits at a time"
                     )
                 place.event = event
-                if float(place.mass * event.share(0)) < waiting.heaviest * _LIGHTER:
+                if float(place.mass * event.share(0)) < waiting.heaviest * LIGHTER:
                     waiting.push_branch(place, 0)
                     run.reply(event.replies[0])
                     run.finish(self._bits)
@@ -245,8 +230,9 @@ class _Search:
             raise LawError(f"{shown(line)} lies within {MOST_NESTED} calls and rounds; leave the inner begins out")
         self._sought.append(line)
         scope = Scope(self._input, line, prefix)
-        closer = self.target * _CALLED / 2
+        closer = self.target * mpq(CALLED) / 2
         self._explore(scope, closer)
         self._sought.pop()
-        self._known[line] = ScopeLaw(scope, closer)
+        scope.find_law(closer)
+        self._known[line] = scope
         self.found.append(line)

@@ -30,16 +30,16 @@ from attacklab.model.errors import UsageError, UsageTypeError, passes_through
 from attacklab.model.releases import in_one_process
 
 #: Laws of called samplers are resolved this much more closely, so that they add little to the caller's unresolved mass.
-_CALLED = Fraction(1, 1 << 16)
+CALLED = Fraction(1, 1 << 16)
 
 #: Progress is reported whenever this many runs are done.
-_REPORTED = 256
+REPORTED = 256
 
 #: Masses of a law that is not closed are rounded down to multiples of the target over this: more digits gain nothing.
-_ROUNDING = 1 << 64
+ROUNDING = 1 << 64
 
 #: The search ends when the runs left can resolve no more than this share of the target.
-_IMMATERIAL = 1 / 16
+IMMATERIAL = 1 / 16
 
 #: After so many runs, and again after as many, the search ends if at the present pace it cannot reach its target.
 _PACED = 512
@@ -222,6 +222,7 @@ class _Explorer:
         try:
             law = self._explore(sampler, arguments, mpq(self._limits.unresolved), self._limits.runs)
         finally:
+            self._names.caches.clear()
             random.setstate(randoms[0])
             np.random.set_state(randoms[1])
         if not law.values:
@@ -249,7 +250,7 @@ class _Explorer:
             self._names.add(state.before)
         except CannotCompare as error:
             raise OpaqueState(f"{error}, whose state cannot be compared; let {name} read no such thing") from error
-        find = self._finder(target * _CALLED)
+        find = self._finder(target * CALLED)
         masses = _Masses(Work(self._counted, self._arithmetic) if self._counted else None)
         frontier: Frontier[Path] = Frontier(self._limits.tapes)
         kept: list[tuple[Leaf, Hashable]] = []
@@ -259,7 +260,7 @@ class _Explorer:
         for run in range(1, runs + 1):
             self._runs += 1
             self._called_runs -= bool(self._sought)
-            if run <= _COMPUTED_ANEW or run % _REPORTED == 0:
+            if run <= _COMPUTED_ANEW or run % REPORTED == 0:
                 self._names.caches.clear()
             played = Tape(path, frontier, find, self._limits.draws)
             outcome, value, returned = _run(sampler, arguments, played)
@@ -272,23 +273,21 @@ class _Explorer:
                 masses.add(outcome, value, played, leaf)
                 if len(kept) < _KEPT:
                     kept.append((leaf, known))
-            if self._runs % _REPORTED == 1:
+            if self._runs % REPORTED == 1:
                 self._report(frontier, masses, name)
             # No later run can resolve more than the heaviest path weighs.
             resolvable = frontier.heaviest * (runs - run)
-            if resolvable <= _IMMATERIAL * float(target) or masses.unresolved <= target:
+            if resolvable <= IMMATERIAL * float(target) or masses.unresolved <= target:
                 break
             if time.monotonic() > self._deadline or pace.is_hopeless(run, float(masses.unresolved), float(target)):
                 break
             path = frontier.pop()
-        self._names.caches.clear()
-        self._replays.check_again(name, sampler, arguments, kept)
         if place := self._changed(state):
             raise StateChanged(f"{place} changed between runs of {name}; keep nothing between runs or rounds")
         if not self._sought:
             self._played = kept
             self._report(frontier, masses, name)
-        return masses.law(target / _ROUNDING)
+        return masses.law(target / ROUNDING)
 
     def _finder(self, closer: Any) -> Find:
         """What finds the laws of called samplers, with at most `closer` unresolved, once for each key."""
@@ -341,8 +340,6 @@ class _Explorer:
         law = self._explore(called, arguments, closer, self._called_runs // 2)
         if is_loop:
             law = self._accepted(law)
-            if law.rejected and law.values:
-                self._replays.check_loop(_name(called), called, arguments, law)
         left = 1 - total(law.shares)
         self._require_closed(left)
         if left > max(self._obstacle[0], closer):

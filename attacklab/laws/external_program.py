@@ -128,27 +128,17 @@ class Run:
                 begun.append(known)
             elif known.startswith("end "):
                 begun.pop()
-        return departure(begun, expected, line)
-
-
-def departure(begun: Sequence[str], expected: str, line: str) -> NotDeterministic:
-    """The refusal of a program that did something else than before.
-
-    Args:
-        begun: the first lines of the calls and rounds that are not ended.
-        expected: what it had written at this place.
-        line: what it wrote now.
-    """
-    change = f"wrote {shown(line)} where it had written {shown(expected)}"
-    if begun:
+        change = f"wrote {shown(line)} where it had written {shown(expected)}"
+        if begun:
+            return NotDeterministic(
+                f"inside {shown(begun[-1])} the program {change} after the same replies; a call or a round must depend "
+                "on its name and arguments alone and keep no state: name all that it depends on, and draw from the lab "
+                "alone"
+            )
         return NotDeterministic(
-            f"inside {shown(begun[-1])} the program {change} after the same replies; a call or a round must depend on "
-            "its name and arguments alone and keep no state: name all that it depends on, and draw from the lab alone"
+            f"the program {change} after the same replies and the same ends of calls and rounds; let it draw from the "
+            "lab alone, keep no state, and end each call and round with all that is used of it"
         )
-    return NotDeterministic(
-        f"the program {change} after the same replies and the same ends of calls and rounds; let it draw from the lab "
-        "alone, keep no state, and end each call and round with all that is used of it"
-    )
 
 
 def not_begun_again(expected: str, line: str) -> NotInProtocol:

@@ -60,10 +60,6 @@ _OPENING = ("importlib", "linecache", "logging", "tokenize", "traceback", "warni
 
 _CLOCKS = ("now", "utcnow", "today")
 
-_SEED = 0
-_FIRST = np.random.RandomState(_SEED).bytes(32)
-"""What numpy's generator for the whole process gives first after that seed. Reading its state takes much longer."""
-
 _bytes_of_numpy = np.random.bytes
 
 
@@ -86,43 +82,50 @@ def _misdeed(function: Any, caller: FrameType) -> str | None:
     return None
 
 
-@contextmanager
-def refused(stop: Callable[[ForeignCall], None]) -> Iterator[None]:
-    """Refuse foreign calls made while this is entered, which seeds numpy's generator for the whole process.
+class ForeignCalls:
+    """Refuses foreign calls. It seeds numpy's generator for the whole process, whose functions it cannot see."""
 
-    Args:
-        stop: told of a call before it is made; raises.
-    """
+    def __init__(self) -> None:
+        np.random.seed(0)
+        self._untouched = np.random.RandomState(0)
 
-    def look(frame: FrameType, event: str, function: Any) -> None:
-        if event == "c_call":
-            misdeed = _misdeed(function, frame)
-            if misdeed is None or frame.f_globals.get("__name__", "").startswith("attacklab."):
+    @contextmanager
+    def refused(self, stop: Callable[[ForeignCall], None]) -> Iterator[None]:
+        """Refuse foreign calls made while this is entered.
+
+        Args:
+            stop: told of a call before it is made; raises.
+        """
+
+        def look(frame: FrameType, event: str, function: Any) -> None:
+            if event == "c_call":
+                misdeed = _misdeed(function, frame)
+                if misdeed is None or frame.f_globals.get("__name__", "").startswith("attacklab."):
+                    return
+            elif event == "call":
+                misdeed = _ASKING.get((frame.f_globals.get("__name__", ""), frame.f_code.co_qualname))
+            else:
                 return
-        elif event == "call":
-            misdeed = _ASKING.get((frame.f_globals.get("__name__", ""), frame.f_code.co_qualname))
-        else:
-            return
-        if misdeed is not None and not (_is_logging(frame) or _is_logging(frame.f_back)):
-            sys.setprofile(None)
-            stop(ForeignCall(f"{place(frame)} {misdeed}: a law covers the input and the bits alone; leave that out"))
+            if misdeed is not None and not (_is_logging(frame) or _is_logging(frame.f_back)):
+                sys.setprofile(None)
+                reason = f"{place(frame)} {misdeed}: a law covers the input and the bits alone; leave that out"
+                stop(ForeignCall(reason))
 
-    before, collects = sys.getprofile(), gc.isenabled()
-    np.random.seed(_SEED)
-    gc.disable()  # others' callbacks on a collection are not the sampler's calls
-    sys.setprofile(look)
-    try:
-        yield
-        sys.setprofile(None)
-        if _bytes_of_numpy(len(_FIRST)) != _FIRST:  # its functions are not seen when they are called
-            raise ForeignCall(
-                "the sampler draws from elsewhere (np.random): a law covers the input and the bits alone; "
-                "leave that out"
-            )
-    finally:
-        sys.setprofile(before if callable(before) else None)  # a profiler written in C sets itself
-        if collects:
-            gc.enable()
+        before, collects = sys.getprofile(), gc.isenabled()
+        gc.disable()  # others' callbacks on a collection are not the sampler's calls
+        sys.setprofile(look)
+        try:
+            yield
+            sys.setprofile(None)
+            if _bytes_of_numpy(8) != self._untouched.bytes(8):
+                raise ForeignCall(
+                    "the sampler draws from elsewhere (np.random): a law covers the input and the bits alone; "
+                    "leave that out"
+                )
+        finally:
+            sys.setprofile(before if callable(before) else None)  # a profiler written in C sets itself
+            if collects:
+                gc.enable()
 
 
 def _is_logging(frame: FrameType | None) -> bool:

@@ -1,17 +1,14 @@
 """A law is confirmed in a fresh process, with another hash seed, before a claim is judged by it.
 
 Plain runs made there are compared with the law (`sampling_check`). Then the runs that were played here are played there
-again, in another order, and with the process unsettled. Nothing promises an order of the elements of a set, an address
-of an object, or what lies in memory that nobody has written to, yet these are often the same in every run of one
-process. In an unsettled one they are not: sets made by name give their elements in a random order, objects without a
-`__repr__` of their own show a random address, and `numpy.empty` holds random bytes.
+again, in another order, at random places in memory, and with random bytes in what `numpy.empty` gives: addresses, and
+memory that nobody has written to, are often the same in every run of one process.
 """
 
 from __future__ import annotations
 
-import builtins
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -23,8 +20,6 @@ from attacklab.laws.errors import NeverEnds, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.replay import Replays, Script
 from attacklab.laws.sampling_check import Runs, compare, plain_runs
-from attacklab.laws.snapshot import Snapshot, call_parts
-from attacklab.laws.watched_names import WatchedNames
 from attacklab.processes.fresh import NoAnswer, TookTooLong, run_in_fresh_process
 
 _LONGEST_RUN = 10.0
@@ -83,37 +78,27 @@ def _played(
     seed: int,
 ) -> Runs:
     observed = plain_runs(sampler, arguments, runs, seconds, seed)
-    names = WatchedNames()
-    names.add(Snapshot(call_parts(sampler, arguments, "the sampler")))
-    unsettle(names.classes)
-    Replays().check_scripts("the sampler", sampler, arguments, played)
+    fill_empty_arrays()
+    Replays().check_scripts("the sampler", _somewhere, (sampler, *arguments), played)
     return observed
 
 
-class _Shuffled(set[Any]):
-    def __iter__(self) -> Iterator[Any]:
-        return _in_random_order(super().__iter__())
-
-    def pop(self) -> Any:
-        element = next(iter(self))
-        self.remove(element)
-        return element
+class _Unnamed:
+    """Takes as much room as most objects."""
 
 
-class _FrozenShuffled(frozenset[Any]):
-    def __iter__(self) -> Iterator[Any]:
-        return _in_random_order(super().__iter__())
+def _somewhere(sampler: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a sampler among a random number of other objects, so that its own lie elsewhere than in the run before."""
+    others = [(object(), _Unnamed()) for _ in range(random.randrange(8))]
+    try:
+        return sampler(*arguments)
+    finally:
+        del others
 
 
-def _in_random_order(elements: Iterable[Any]) -> Iterator[Any]:
-    listed = list(elements)
-    random.shuffle(listed)
-    return iter(listed)
-
-
-def _with_a_random_address(self: object) -> str:
-    kind = type(self)
-    return f"<{kind.__module__}.{kind.__qualname__} object at 0x{16 * random.getrandbits(40):012x}>"
+def fill_empty_arrays() -> None:
+    """Make random what arrays of no content hold. It cannot be undone, so it is for a process that ends soon."""
+    vars(np).update(empty=_with_random_bytes(np.empty), empty_like=_with_random_bytes(np.empty_like))
 
 
 def _with_random_bytes(empty: Callable[..., NDArray[Any]]) -> Callable[..., NDArray[Any]]:
@@ -125,15 +110,3 @@ def _with_random_bytes(empty: Callable[..., NDArray[Any]]) -> Callable[..., NDAr
         return array
 
     return filled
-
-
-def unsettle(classes: Iterable[type]) -> None:
-    """Make random the order of sets, the addresses that objects of these classes show, and arrays of no content.
-
-    It cannot be undone, so it is for a process that ends soon.
-    """
-    vars(builtins).update(set=_Shuffled, frozenset=_FrozenShuffled)
-    vars(np).update(empty=_with_random_bytes(np.empty), empty_like=_with_random_bytes(np.empty_like))
-    for kind in classes:
-        if getattr(kind, "__repr__", None) is object.__repr__:
-            setattr(kind, "__repr__", _with_a_random_address)  # noqa: B010 (the type has a method there)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gmpy2 import mpq
 
 from attacklab.laws.errors import LawError, MassExceedsOne
-from attacklab.laws.outcomes import decode, encode, tag
+from attacklab.laws.outcomes import encode, tag
 
 
 class Bounds(NamedTuple):
@@ -143,10 +143,6 @@ class Law:
         """The law of `function(outcome)`: post-processing, or a marginal of a joint law."""
         return Law((function(outcome), mass) for outcome, mass in self._masses.items())
 
-    def product(self, other: Law) -> Law:
-        """The law of a pair of independent outcomes, one from each law."""
-        return Law(((a, b), p * q) for a, p in self._masses.items() for b, q in other._masses.items())
-
     def to_json(self) -> dict[str, Any]:
         """The law as JSON: pairs of outcome and mass, with the mass as "numerator/denominator".
 
@@ -157,21 +153,6 @@ class Law:
         """
         pairs = [[encode(outcome), str(mass)] for outcome, mass in self._masses.items()]
         return {"masses": sorted(pairs, key=lambda pair: json.dumps(pair[0]))}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Law:
-        """The law that `to_json` wrote.
-
-        Raises:
-            LawError: `record` is not what `to_json` writes.
-        """
-        try:
-            law = cls([(decode(form), mpq(mass)) for form, mass in record["masses"]])
-        except (KeyError, TypeError, ValueError) as error:
-            raise LawError(f"not the record of a law: {error}") from error
-        if len(law) != len(record["masses"]):
-            raise LawError("not the record of a law: an outcome is listed twice")
-        return law
 
     def digest(self) -> str:
         """The SHA-256 of the law's JSON, in hexadecimal: equal only for equal laws.

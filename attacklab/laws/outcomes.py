@@ -147,43 +147,4 @@ def _encode(outcome: Any) -> dict[str, Any]:
         return {kind.__name__.lower(): str(outcome)}
     if isinstance(outcome, np.generic) and kind is not np.longdouble:
         return {"numpy": [outcome.dtype.str, outcome.tobytes().hex()]}
-    return {"object": repr(tag(outcome))}  # complex, mpfr, longdouble and objects: written, but not read back
-
-
-def decode(form: Any) -> Any:
-    """The outcome that `encode` wrote.
-
-    Raises:
-        ValueError: `form` is not what `encode` writes, or stands for an object.
-    """
-    if form is None or isinstance(form, str):
-        return form
-    if not isinstance(form, dict) or len(form) != 1:
-        raise ValueError(f"not an outcome: {form!r}")
-    ((kind, value),) = form.items()
-    match kind:
-        case "int":
-            return int(value)
-        case "bool":
-            return bool(value)
-        case "fraction":
-            return Fraction(value)
-        case "decimal":
-            return Decimal(value)
-        case "mpz":
-            return gmpy2.mpz(value)
-        case "mpq":
-            return gmpy2.mpq(value)
-        case "float":
-            return float.fromhex(value)
-        case "bits":
-            return struct.unpack(">d", bytes.fromhex(value))[0]
-        case "numpy":
-            return np.frombuffer(bytes.fromhex(value[1]), dtype=value[0])[0]
-        case "bytes":
-            return bytes.fromhex(value)
-        case "tuple":
-            return tuple(decode(part) for part in value)
-        case "set":
-            return frozenset(decode(part) for part in value)
-    raise ValueError(f"not an outcome: {form!r}")
+    return {"object": repr(tag(outcome))}  # complex, mpfr, longdouble and objects

@@ -19,10 +19,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.laws import foreign_calls
 from attacklab.laws.errors import LawError, LooksAtDraws, NotDeterministic, SamplerFailed
+from attacklab.laws.foreign_calls import ForeignCalls
 from attacklab.laws.outcomes import tag
-from attacklab.laws.tape import Chosen, Drawn, Found, Leaf, Span
+from attacklab.laws.tape import Chosen, Drawn, Leaf, Span
 from attacklab.model.errors import passes_through
 
 #: How many points inside the decided intervals of a leaf are played, besides their ends.
@@ -34,17 +34,11 @@ _INLINE_POINTS = 2
 _INLINE_LEAVES = 16
 _INLINE_SHARE = 16
 
-#: How many rejected rounds are played before an accepted one when a loop's law is checked.
-_REJECTED = (1, 2, 16)
-
 #: How many runs are played in another process, at least.
 _PLAYS = 512
 
 #: How often a called sampler that is run for real takes another leaf than its heaviest, or rejects rounds first.
 _SHARE = 1 / 4
-
-#: How many leaves of a law are played once more at the end, in another order and without caches.
-_AGAIN = 8
 
 #: Stands in a script where a called sampler's outcome is given at once.
 _OUTCOME = -1
@@ -129,6 +123,7 @@ class Replays:
     def __init__(self) -> None:
         self._rng = random.Random(20_240)
         self._source = PlainBits()
+        self._watch = ForeignCalls()
         self._scripts: dict[int, tuple[Leaf, Script]] = {}
 
     def check(
@@ -160,28 +155,13 @@ class Replays:
         for at, values in enumerate(self._points(leaf)):
             expected = known if leaf.returned is None else tag(values[leaf.returned])
             shallow = self._laid_out(leaf, values, inline=False)
-            self._seed(at)
             if at or not watched:
                 self._play(name, sampler, arguments, shallow, expected)
             else:
-                with foreign_calls.refused(self._source.stop):
+                with self._watch.refused(self._source.stop):
                     self._play(name, sampler, arguments, shallow, expected)
             if at < inline:
-                self._seed(at + 1)
                 self._play(name, sampler, arguments, self._laid_out(leaf, values), expected)
-
-    def check_again(
-        self,
-        name: str,
-        sampler: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        leaves: list[tuple[Leaf, Hashable]],
-    ) -> None:
-        """Play leaves once more, in another order."""
-        for leaf, known in self._rng.sample(leaves, min(_AGAIN, len(leaves))):
-            values = self._values(leaf)
-            expected = known if leaf.returned is None else tag(values[leaf.returned])
-            self._play(name, sampler, arguments, self._laid_out(leaf, values), expected)
 
     def scripts(self, leaves: list[tuple[Leaf, Hashable]]) -> Iterator[tuple[Script, Hashable]]:
         """Runs that end in these leaves, down to the bits of what they call, and the tags of their outcomes."""
@@ -202,23 +182,6 @@ class Replays:
         for _ in range(max(1, _PLAYS // len(played))):
             for script, expected in self._rng.sample(played, len(played)):
                 self._play(name, sampler, arguments, script, expected)
-
-    def check_loop(self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], law: Found) -> None:
-        """Play the accepted rounds of a loop after rejected ones."""
-        for rejected in _REJECTED:
-            for leaves, value in zip(law.leaves[:4], law.values[:4], strict=True):
-                leaf = self._rng.choice(leaves)
-                values = self._values(leaf)
-                script = [draw for _ in range(rejected) for draw in self._script(self._rng.choice(law.rejected))]
-                script += self._laid_out(leaf, values)
-                expected = tag(value) if leaf.returned is None else tag(values[leaf.returned])
-                self._play(name, _loop, (sampler, arguments), script, expected)
-
-    def _seed(self, number: int) -> None:
-        if number > _INLINE_POINTS:
-            return
-        random.seed(number)
-        np.random.seed(number)
 
     def _points(self, leaf: Leaf) -> Iterable[tuple[int, ...]]:
         """Values for the draws of a leaf: all of them if they are few, else the ends and some between."""
@@ -305,7 +268,3 @@ class Replays:
             value = None
         self._source.close()
         return tag(value)
-
-
-def _loop(sampler: Callable[..., Any], arguments: tuple[Any, ...], bits: PlainBits) -> Any:
-    return bits.repeat(sampler, *arguments)

@@ -1,17 +1,16 @@
-"""What is known of a program under proof: the tree of each run, call and round, and the laws of calls and rounds.
+"""What is known of a program under proof: the runs, calls and rounds that were explored, and the laws of the last two.
 
-A *scope* is a whole run on one input, one call or one round. Its tree has a `Place` wherever the program wrote a line
-that matters: it drew, called, ended. The lines of a call or a round name its law, so equal lines share one tree.
+A *scope* is a whole run on one input, one call or one round. It has a `Place` wherever the program wrote a line that
+matters: it drew, called, ended. The lines of a call or a round name its law, so equal lines share one scope.
 
 A rejection loop is made of rounds, and k rejected ones before an accepted one have R^k times its mass. Nobody can look
 into a program to see that it does not count its rejections. So the series is summed only as far as loops are really
-run (`ScopeLaw.rejections`); the rest, R^(k+1), which is tiny, stays open.
+run (`Scope.rejections`); the rest, R^(k+1), which is tiny, stays open.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from gmpy2 import mpq
@@ -23,7 +22,7 @@ from attacklab.laws.requests import REJECTED, Draw, End, Event, Output
 MOST_REJECTIONS = 4096
 """The most rejected rounds in a row that are run and counted."""
 
-Through: TypeAlias = Callable[["ScopeLaw", int], list[Step]]
+Through: TypeAlias = Callable[["Scope", int], list[Step]]
 """Gives the steps through a call or a loop to its value of the given rank."""
 
 _GRAIN = 1 << 256
@@ -31,36 +30,32 @@ _GRAIN = 1 << 256
 
 
 class Place:
-    """A place in a scope's tree.
+    """A place in a scope.
 
     Attributes:
         parent: the place before it, or None at the scope's begin.
         rank: which of the parent's branches leads here, likeliest first.
         mass: the probability to come here within the scope (`gmpy2.mpq`).
         line: what the program writes here, once known; that of a call or a round is its first line.
-        event: what that means: a draw, an end, an output; or the law of the call or the round.
-        children: the places after it, by rank.
+        event: what that means: a draw, an end, an output; or the call or the round.
     """
 
-    __slots__ = ("children", "event", "line", "mass", "parent", "rank")
+    __slots__ = ("event", "line", "mass", "parent", "rank")
 
     def __init__(self, parent: Place | None, rank: int) -> None:
         self.parent, self.rank = parent, rank
         self.mass: Any = mpq(1) if parent is None else parent.mass * parent.share(rank)
         self.line = ""
-        self.event: Draw | End | Output | ScopeLaw | None = None
-        self.children: dict[int, Place] = {}
-        if parent is not None:
-            parent.children[rank] = self
+        self.event: Draw | End | Output | Scope | None = None
 
     @property
     def branches(self) -> int:
         """How many branches it has."""
-        return self.event.count if isinstance(self.event, Draw | ScopeLaw) else 0
+        return self.event.count if isinstance(self.event, Draw | Scope) else 0
 
     def share(self, rank: int) -> Any:
         """The probability of a branch."""
-        assert isinstance(self.event, Draw | ScopeLaw)  # noqa: S101 - only they have branches
+        assert isinstance(self.event, Draw | Scope)  # noqa: S101 - only they have branches
         return self.event.share(rank)
 
     def before(self) -> list[tuple[Place, int]]:
@@ -73,25 +68,42 @@ class Place:
         path.reverse()
         return path
 
+    def scopes(self) -> Iterator[tuple[Scope, int]]:
+        """The calls and loops on the way here, each with the rank of its value."""
+        return ((place.event, rank) for place, rank in self.before() if isinstance(place.event, Scope))
+
 
 class Scope:
-    """A run on one input, a call or a round.
+    """A run on one input, a call or a round. A call or a round has a law once it is explored.
 
     Attributes:
         input: the input of the run in which it is explored.
         line: its first line; "" for a whole run.
         prefix: the run up to that line.
-        start: the root of its tree.
         leaves: the places where it ends, by the line that ends it.
         left: the mass whose end is not known.
+        count: how many values a call, or a loop of such rounds, has.
+        values: the lines that end it, without the one of a rejected round, likeliest first.
+        shares: the probabilities of the values.
+        rejected: where a round is rejected.
+        rejections: how many rejected rounds are counted at most.
     """
 
     def __init__(self, input_: Any, line: str, prefix: Sequence[Step]) -> None:
         self.input, self.line, self.prefix = input_, line, tuple(prefix)
-        self.start = Place(None, 0)
         self.leaves: dict[str, list[Place]] = {}
         self.left = mpq(1)
+        self.count, self.rejections = 0, 0
+        self.values: list[str] = []
+        self.shares: list[Any] = []
+        self.rejected: list[Place] = []
         self._scripts: dict[Place, list[Step]] = {}
+        self._shortest: dict[int, list[Step]] = {}
+
+    @property
+    def is_round(self) -> bool:
+        """Whether it is one round of a rejection loop."""
+        return self.line.startswith("begin round ")
 
     def ends_with(self, event: Event) -> bool:
         """Whether an event may end this scope."""
@@ -99,116 +111,80 @@ class Scope:
             return bool(self.line) and event.is_round == self.is_round
         return isinstance(event, Output) and not self.line
 
-    def script(self, leaf: Place, through: Through) -> list[Step]:
-        """The steps from its first line to its last.
-
-        Args:
-            leaf: where it ends.
-            through: the steps through a call or a loop to its value of the given rank.
-        """
-        if leaf in self._scripts:
-            return self._scripts[leaf]
-        first: list[Step] = [(self.line, None)] if self.line else []
-        script = [*first, *script_to(leaf, through), (leaf.line, None)]
-        if not any(isinstance(place.event, ScopeLaw) for place, _ in leaf.before()):
-            self._scripts[leaf] = script
-        return script
-
-    @property
-    def is_round(self) -> bool:
-        """Whether it is one round of a rejection loop."""
-        return self.line.startswith("begin round ")
-
     def add(self, leaf: Place) -> None:
         """Note where it ended."""
         self.leaves.setdefault(leaf.line, []).append(leaf)
         self.left -= leaf.mass
 
+    def all_leaves(self) -> Iterator[Place]:
+        """The places where it ends."""
+        for leaves in self.leaves.values():
+            yield from leaves
 
-class ScopeLaw:
-    """The law of a call, or of a loop of rounds, in the form in which its callers fork on it: likeliest value first.
-
-    Attributes:
-        scope: the call, or one round.
-        count: how many values there are.
-        values: the lines that end it, without the one of a rejected round.
-        rejected: where a round is rejected.
-        rejections: how many rejected rounds are counted at most.
-        shares: the probabilities of the values.
-    """
-
-    __slots__ = ("_scripts", "count", "rejected", "rejections", "scope", "shares", "values")
-
-    def __init__(self, scope: Scope, unresolved: Any) -> None:
-        self.scope = scope
-        masses = {line: total(leaf.mass for leaf in leaves) for line, leaves in scope.leaves.items()}
-        self.rejected: list[Place] = scope.leaves.get(REJECTED, []) if scope.is_round else []
+    def find_law(self, unresolved: Any) -> None:
+        """Sum up the law of the explored call, or of a loop of such rounds, with so much of a loop left open."""
+        masses = {line: total(leaf.mass for leaf in leaves) for line, leaves in self.leaves.items()}
+        self.rejected = self.leaves.get(REJECTED, []) if self.is_round else []
         self.rejections, series = _series(masses.pop(REJECTED) if self.rejected else mpq(0), unresolved)
         self.values = sorted(masses, key=lambda line: (-masses[line], line))
-        is_closed = not scope.left and not self.rejected
-        self.shares = [masses[line] if is_closed else rounded_down(masses[line] * series) for line in self.values]
+        is_closed = not self.left and not self.rejected
+        self.shares = [masses[line] if is_closed else _rounded_down(masses[line] * series) for line in self.values]
         self.count = len(self.values)
-        self._scripts: dict[int, list[Step]] = {}
 
     def share(self, rank: int) -> Any:
         """The probability of the value of this rank."""
         return self.shares[rank]
 
-    def leaves(self, rank: int) -> list[Place]:
-        """Where a call, or an accepted round, ends with the value of this rank."""
-        return self.scope.leaves[self.values[rank]]
+    def script(self, leaf: Place, through: Through) -> list[Step]:
+        """The steps from its first line to its last, which is at `leaf`."""
+        if leaf in self._scripts:
+            return self._scripts[leaf]
+        first: list[Step] = [(self.line, None)] if self.line else []
+        script = [*first, *script_to(leaf, through), (leaf.line, None)]
+        if not any(leaf.scopes()):
+            self._scripts[leaf] = script
+        return script
 
-    def script(self, rank: int) -> list[Step]:
+    def shortest(self, rank: int) -> list[Step]:
         """The first known way to the value of this rank, without a rejected round."""
-        if rank not in self._scripts:
-            self._scripts[rank] = self.scope.script(self.leaves(rank)[0], ScopeLaw.script)
-        return self._scripts[rank]
+        if rank not in self._shortest:
+            self._shortest[rank] = self.script(self.leaves[self.values[rank]][0], Scope.shortest)
+        return self._shortest[rank]
 
 
-def laws_used(whole: Scope, further: Sequence[ScopeLaw]) -> list[ScopeLaw]:
-    """The laws of the calls and rounds that a whole run may come through, within each other too, and further ones."""
+def scopes_used(whole: Scope, further: Sequence[Scope]) -> list[Scope]:
+    """The calls and rounds that a whole run may come through, within each other too, and further ones."""
     used = dict.fromkeys(further)
-    scopes = [whole, *(law.scope for law in used)]
-    for scope in scopes:
-        for leaf in itertools.chain.from_iterable(scope.leaves.values()):
-            for place, _ in leaf.before():
-                if isinstance(place.event, ScopeLaw) and place.event not in used:
-                    used[place.event] = None
-                    scopes.append(place.event.scope)
+    waiting = [whole, *used]
+    for scope in waiting:
+        for leaf in scope.all_leaves():
+            new = [inner for inner, _ in leaf.scopes() if inner not in used]
+            used |= dict.fromkeys(new)
+            waiting += dict.fromkeys(new)
     return list(used)
 
 
-def rounded_down(mass: Any) -> Any:
-    """A mass with a small denominator."""
-    return mpq(int(mass * _GRAIN), _GRAIN)
-
-
 def script_to(place: Place, through: Through) -> list[Step]:
-    """The steps from a scope's begin to a place in it.
-
-    Args:
-        place: the place, whose own line is not among the steps.
-        through: the steps through a call or a loop to its value of the given rank.
-    """
+    """The steps from a scope's begin to a place in it, whose own line is not among them."""
     steps: list[Step] = []
     for at, rank in place.before():
-        if isinstance(at.event, ScopeLaw):
+        if isinstance(at.event, Scope):
             steps += through(at.event, rank)
         elif isinstance(at.event, Draw):
             steps.append((at.line, str(at.event.replies[rank])))
     return steps
 
 
+def _rounded_down(mass: Any) -> Any:
+    """A mass with a small denominator."""
+    return mpq(int(mass * _GRAIN), _GRAIN)
+
+
 def _series(rejected: Any, unresolved: Any) -> tuple[int, Any]:
     """How many rejections to count, and the sum of their masses' series."""
-    ratio = rounded_down(rejected)
-    if not ratio:
-        return 0, mpq(1)
-    count, left = 0, mpq(1)
-    while left > unresolved and count < MOST_REJECTIONS:
-        count, left = count + 1, rounded_down(left * ratio)
-    series, term = mpq(1), mpq(1)
-    for _ in range(count):
-        term = rounded_down(term * ratio)
-        series += term
+    count, series, term = 0, mpq(1), mpq(1)
+    while (term := _rounded_down(term * _rounded_down(rejected))) and count < MOST_REJECTIONS:
+        count, series = count + 1, series + term
+        if term <= unresolved:
+            break
     return count, series

@@ -18,7 +18,7 @@ import random
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -184,16 +184,12 @@ class StandardRandom(random.SystemRandom):
         bits: where all randomness comes from.
     """
 
-    draws_from_bits = True
-    """Told to the search for foreign calls, which refuses the draws of every other `random.Random`."""
-
     def __new__(cls, bits: RandomBits) -> StandardRandom:  # noqa: ARG004, D102 - the base class would take it for a seed
         fixed: Any = super().__new__
         return fixed(cls, 0)  # type: ignore[no-any-return] # the seed of a state from which nothing is drawn
 
     def __init__(self, bits: RandomBits) -> None:
         self._bits = bits
-        self.suspended: Callable[[], AbstractContextManager[None]] = nullcontext
         self.gauss_next = None
 
     def random(self) -> float:
@@ -215,8 +211,7 @@ class StandardRandom(random.SystemRandom):
         return int(self._bits.take(8 * n)).to_bytes(n, "big")
 
     def _randbelow(self, n: int) -> int:
-        with self.suspended():
-            return self._bits.repeat(below_or_rejected, n)
+        return self._bits.repeat(below_or_rejected, n)
 
     def choices(
         self,
@@ -325,48 +320,18 @@ def standard_library_draws_from(bits: RandomBits) -> Iterator[None]:
     cannot be replaced is `random.random` and `random.getrandbits`, which go on as before, and `secrets.randbits`,
     which is refused. An instance of `random.Random` of one's own stays what it is.
     """
-    replacement = _Replacement(bits)
+    replaced = []
     try:
-        replacement.enter()
+        for owner, name, value in list(_replacements(StandardRandom(bits))):
+            replaced.append((owner, name, vars(owner).get(name, _ABSENT)))
+            setattr(owner, name, value)
         yield
     finally:
-        replacement.leave()
-
-
-class _Replacement:
-    """Puts a source of bits behind the standard library, and takes it away again."""
-
-    def __init__(self, bits: RandomBits) -> None:
-        existing = StandardRandom(bits)
-        existing.suspended = self.suspended
-        self._values = list(_replacements(existing))
-        self._replaced: list[tuple[Any, str, Any]] = []
-
-    def enter(self) -> None:
-        """Replace."""
-        for owner, name, value in self._values:
-            self._replaced.append((owner, name, vars(owner).get(name, _ABSENT)))
-            setattr(owner, name, value)
-
-    def leave(self) -> None:
-        """Put back what was there."""
-        while self._replaced:
-            owner, name, value = self._replaced.pop()
+        for owner, name, value in reversed(replaced):
             if value is _ABSENT:
                 delattr(owner, name)
             else:
                 setattr(owner, name, value)
-
-    @contextmanager
-    def suspended(self) -> Iterator[None]:
-        """Put back what was there for a while: the source of bits may need the library itself."""
-        is_entered = bool(self._replaced)
-        self.leave()
-        try:
-            yield
-        finally:
-            if is_entered:  # a function kept from then may be called later
-                self.enter()
 
 
 _ABSENT = object()

@@ -27,7 +27,7 @@ from attacklab.laws.uniform import UniformInteger, is_undecided
 
 #: A path is put aside if it is this much lighter than the heaviest one waiting. So loops end at some point, while a
 #: sampler that looks at all bits of a word or two still reaches an outcome in every run.
-_LIGHTER = 2.0**-128
+LIGHTER = 2.0**-128
 
 #: A sequence of decisions, last first: a linked list whose tails are shared, or None at the root.
 Path = tuple["Path", int] | None
@@ -334,7 +334,7 @@ class Tape:
         else:
             branch = 0
             weight = self._weight * weights[0]
-            if weight < _LIGHTER * frontier.heaviest:
+            if weight < LIGHTER * frontier.heaviest:
                 frontier.push(weight, self.path, 0)
                 self.stop(PutAside())
             frontier.push(self._weight * weights[1], self.path, 1)

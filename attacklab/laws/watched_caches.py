@@ -14,22 +14,20 @@ from typing import Any
 from attacklab.laws.errors import NotDeterministic, OpaqueState
 from attacklab.laws.snapshot import CannotCompare, Snapshot, Unchanged, instance_attributes, is_immutable
 from attacklab.laws.trusted_code import is_own, is_trusted
-from attacklab.laws.uniform import UniformInteger
 
 
 class WatchedCaches:
     """The caches that samplers may fill, and what was seen in them.
 
     Args:
-        note: called with the snapshot of each result that can change.
+        note: called with the snapshot of each result.
     """
 
     def __init__(self, note: Callable[[Snapshot], None]) -> None:
         self._note = note
         self._caches: list[Any] = []
         self._misses: dict[int, int] = {}
-        self._results: dict[tuple[int, Any], Any] = {}
-        self._unchanged: dict[tuple[int, Any], Unchanged] = {}
+        self._results: dict[tuple[int, Any], tuple[Any, Unchanged]] = {}
 
     def add(self, caches: list[Any]) -> None:
         """Watch caches, but for those of trusted modules."""
@@ -48,8 +46,8 @@ class WatchedCaches:
             NotDeterministic: a cached function was given the source of bits.
             OpaqueState: a result cannot be compared.
         """
-        for (_, key), unchanged in self._unchanged.items():
-            if (place := unchanged.place_changed()) is not None:
+        for (_, key), (result, unchanged) in self._results.items():
+            if not is_immutable(result) and (place := unchanged.place_changed()) is not None:
                 return f"{place} for {_shown(key)}"
         for cache in self._caches:
             misses = cache.cache_info().misses
@@ -61,26 +59,22 @@ class WatchedCaches:
 
     def _is_another(self, cache: Any, key: Any, result: Any) -> bool:
         """Whether a result differs from the one that was seen for the same arguments before."""
-        if _holds_bits(key) or _holds_bits(result):
+        known, before = self._results.get((id(cache), key), (None, None))
+        if before is not None and known is result:
+            return False
+        if isinstance(key, tuple) and any(map(_is_source, key)):
             raise NotDeterministic(
                 f"the cached function {_name(cache)} is given the source of bits, so it gives its first draw again; "
                 "draw outside of it"
             )
         place = f"the result that the cached function {_name(cache)} keeps"
-        entry = id(cache), key
-        is_new, known = entry not in self._results, self._results.get(entry)
-        if known is result and not is_new:
-            return False
         try:
-            if not is_new and not _is_bare(result) and _content(known) != _content(result):
-                return True
-            if not is_immutable(result):
-                self._unchanged[entry] = Unchanged(lambda: [(place, result)])
-                self._note(self._unchanged[entry].before)
+            unchanged = Unchanged(lambda: [(place, result)])
         except CannotCompare as error:
             raise OpaqueState(f"{error}, whose state cannot be compared; return numbers or tuples") from error
-        self._results[entry] = result
-        return False
+        self._note(unchanged.before)
+        self._results[id(cache), key] = result, unchanged
+        return before is not None and not _is_bare(result) and before.before.content != unchanged.before.content
 
 
 def _name(cache: Any) -> str:
@@ -105,26 +99,13 @@ def _entries(cache: Any) -> Iterator[tuple[Any, Any]]:
         yield key, result
 
 
-def _holds_bits(value: Any) -> bool:
-    """Whether a value is a source of bits, or holds one in sequences or attributes."""
-    if isinstance(value, tuple | list):
-        return any(map(_holds_bits, value))
-    if isinstance(value, UniformInteger) or not is_own(type(value)):
-        return False
-    return _is_source(value) or any(_is_source(held) for _, held in instance_attributes(value))
-
-
 def _is_source(value: Any) -> bool:
-    return not isinstance(value, type) and all(hasattr(value, name) for name in ("take", "call", "repeat"))
+    return hasattr(value, "take") and hasattr(value, "call")
 
 
 def _is_bare(value: Any) -> bool:
     """Whether a value is an object without attributes, which differs from others of its class by its place alone."""
     return is_own(type(value)) and not any(instance_attributes(value))
-
-
-def _content(value: Any) -> bytes:
-    return Snapshot([("a cached result", value)]).content
 
 
 def _shown(key: Any) -> str:

@@ -40,20 +40,17 @@ class WatchedNames:
 
     Attributes:
         caches: the caches (`functools.lru_cache`) that the samplers may fill.
-        classes: the classes that they may use, but for those of trusted modules.
         leads_out: whether they may call something that asks the system.
     """
 
     def __init__(self) -> None:
         self.caches = WatchedCaches(self.add)
-        self.classes: list[type] = []
         self.leads_out = False
         self._seen: dict[int, Any] = {}
         self._waiting: list[Any] = []
         self._names: set[str] = set()
         self._modules: list[types.ModuleType] = []
         self._owners: dict[int, _Owner] = {}
-        self._sizes: list[tuple[type, int, set[str]]] = []
 
     def add(self, snapshot: Snapshot) -> None:
         """Watch the names that the functions and classes in a snapshot read, if they are not watched yet.
@@ -74,9 +71,6 @@ class WatchedNames:
         for owner in self._owners.values():
             if (place := owner.changed()) is not None:
                 return place
-        for kind, size, names in self._sizes:
-            if len(vars(kind)) != size and _own_names(kind) != names:
-                return f"an attribute of {kind.__qualname__}"
         return self.caches.changed()
 
     def _note(self, snapshot: Snapshot) -> None:
@@ -103,12 +97,9 @@ class WatchedNames:
                 self._modules.append(value)
 
     def _survey_class(self, kind: type) -> None:
-        if kind in self.classes:
-            return
-        self.classes.append(kind)
-        names = _own_names(kind)
-        self._sizes.append((kind, len(vars(kind)), names))
-        self._watch(vars(kind), names, f"the attribute `%s` of {kind.__qualname__}", kind)
+        if id(kind) not in self._owners:
+            self._owners[id(kind)] = _Owner(vars(kind), kind)
+            self._watch(vars(kind), _own_names(kind), f"the attribute `%s` of {kind.__qualname__}", id(kind))
 
     def _survey_code(self, code: types.CodeType, namespace: dict[str, Any], name: str) -> None:
         texts = {const for const in code.co_consts if isinstance(const, str)}
@@ -133,9 +124,9 @@ class WatchedNames:
             self._seen[id(known_by)] = known_by
             self._waiting.append(value)
 
-    def _watch(self, namespace: Mapping[str, Any], names: Iterable[str], place: str, kind: type | None = None) -> None:
-        """Watch names, and what they stand for. The namespace of a class is known by the class."""
-        owner = self._owners.setdefault(id(kind or namespace), _Owner(namespace))
+    def _watch(self, namespace: Mapping[str, Any], names: Iterable[str], place: str, owner_id: int = 0) -> None:
+        """Watch names, and what they stand for."""
+        owner = self._owners.setdefault(owner_id or id(namespace), _Owner(namespace))
         for name in sorted(names):
             if name not in owner.places and (snapshot := owner.watch(name, place % name)) is not None:
                 self._note(snapshot)
@@ -155,11 +146,11 @@ def _imports_more(code: types.CodeType) -> bool:
 
 
 class _Owner:
-    """A module's or a class's names, and what they stood for."""
+    """A module's or a class's names, and what they stood for. A class may get no new names."""
 
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
+    def __init__(self, namespace: Mapping[str, Any], kind: type | None = None) -> None:
         self.places: dict[str, str] = {}
-        self._namespace = namespace
+        self._namespace, self._kind, self._size = namespace, kind, len(namespace)
         self._values: list[Any] = []
         self._content: list[Unchanged] = []
 
@@ -183,6 +174,9 @@ class _Owner:
                 value = self._namespace.get(name)
                 if value is not known and not _is_same(value, known):
                     return self.places[name]
+        kind = self._kind
+        if kind is not None and len(self._namespace) != self._size and _own_names(kind) != self.places.keys():
+            return f"an attribute of {kind.__qualname__}"
         return next(filter(None, (content.place_changed() for content in self._content)), None)
 
 

@@ -8,47 +8,21 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from attacklab.laws import Deadline, Law, Limits, OutOfTime, Ruling, judge, sampling_check
-from attacklab.laws.errors import SamplerFailed
-from attacklab.laws.fresh_process import require_agreement
-from attacklab.laws.has_law import HasLaw
-from attacklab.laws.outcomes import with_python_numbers
-from attacklab.laws.proof.pairs import (
-    LIMITS,
-    SLACK,
-    Watch,
-    figures_of,
-    finding_of,
-    law_of,
-    otherwise,
-    reason_of,
-    require_small_epsilons,
-    sampler_of,
-    verdict_of,
-)
+from attacklab.laws import Limits
+from attacklab.laws.proof.search import LIMITS, Places, Search, require_small_epsilons, sampler_of
 from attacklab.model.domains.shapes import Graphs, Queries
-from attacklab.model.errors import TargetError, UsageError, UsageTypeError
-from attacklab.model.findings import Finding, Reach, Scope, Verdict, described_pair
+from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.findings import Finding, Reach, Scope
 from attacklab.model.floats import default_errors
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
-
-FEWEST_RUNS = 1_000
-"""Plain runs of each input, however many inputs there are; fewer only where all runs are fewer."""
-
-WORST_FIRST = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
-
-Places = tuple[int, int, Relation | None]
-"""The places of two inputs, and the relation between them."""
 
 
 @default_errors
@@ -88,104 +62,8 @@ def prove_inputs(
     pairs = neighbours_among(target, listed)
     if not pairs:
         raise UsageError(f"no two of these {len(listed)} inputs are neighbours for {target.name}; give others")
-    search = _Search(target, listed, pairs, limits, Watch(Deadline(seconds), progress))
-    started = time.perf_counter()
-    try:
-        fields = search.watch.deadline.run(search.decided)
-    except OutOfTime as late:
-        advice = late.stuck or f"allow more time or give fewer inputs; {otherwise(target)}"
-        reason = f"{seconds:.3g} s were not enough (reached: {search.watch.line}); {advice}"
-        fields = {"verdict": Verdict.INCONCLUSIVE, "reason": reason}
-    except TargetError as error:
-        fields = {"verdict": Verdict.ERROR, "reason": str(error)}
-    scope = Scope(Reach.INPUTS, inputs=len(listed), pairs=len(pairs))
-    return finding_of(target, "inputs=inputs", spec, scope=scope, seconds=time.perf_counter() - started, **fields)
-
-
-@dataclass
-class _Search:
-    """The laws of some inputs, and the worst of their pairs."""
-
-    target: Target
-    inputs: list[Any]
-    pairs: list[Places]
-    limits: Limits
-    watch: Watch
-    laws: list[Law] = field(default_factory=list)
-
-    def decided(self) -> dict[str, Any]:
-        """The fields of the finding that the laws decide."""
-        enumerated = [self._law(number) for number in range(len(self.inputs))]
-        self.laws = [law.map(with_python_numbers) for law in enumerated] if self.target.numpy_as_python else enumerated
-        worst, counts = self._worst()
-        first, second, relation = worst.places
-        laws = self.laws[first], self.laws[second]
-        verdict = verdict_of(worst.ruling)
-        of_all = f"the worst of {len(self.pairs):,} pairs: " if len(self.pairs) > 1 else ""
-        reason = f"{of_all}{reason_of(worst.ruling, *laws)}"
-        if verdict is not Verdict.INCONCLUSIVE and not isinstance(self.target.sampler, HasLaw):
-            reason += f"; {self._confirmed(enumerated):,} plain runs agree"
-        if verdict is Verdict.PROVED_WITH_SLACK:
-            reason += "; the claim holds with 2^−58 added to δ"
-        elif verdict is Verdict.VIOLATED:
-            reason += f"; {counts[verdict]:,} of {len(self.pairs):,} pairs refute the claim"
-        elif verdict is Verdict.INCONCLUSIVE:
-            reason += f"; {counts[verdict]:,} of {len(self.pairs):,} pairs are left open; {otherwise(self.target)}"
-        pair = NeighbouringPair(self.inputs[first], self.inputs[second], relation)
-        described = {"verdict": verdict, "reason": reason, "pair": described_pair(pair)}
-        return described | figures_of(self.target, worst.ruling, *laws)
-
-    def _law(self, number: int) -> Law:
-        """The law of one input; a failure of the sampler says of which."""
-        line = f"the law of input {number + 1} of {len(self.inputs)}"
-        try:
-            return law_of(self.target, self.inputs[number], self.limits, self.watch.begin(line))
-        except SamplerFailed as error:
-            raise SamplerFailed(f"on input {self.inputs[number]!r}, {error}") from error.__cause__
-
-    def _worst(self) -> tuple[_Judged, dict[Verdict, int]]:
-        """The pair that needs most, and how many pairs come to which verdict."""
-        worst: _Judged | None = None
-        counts: dict[Verdict, int] = defaultdict(int)
-        for number, places in enumerate(self.pairs):
-            if number % 64 == 0:
-                self.watch.begin(f"judging pair {number + 1:,} of {len(self.pairs):,}")
-            ruling = judge(self.target.claim, self.laws[places[0]], self.laws[places[1]], slack=SLACK)
-            judged = _Judged(places, ruling)
-            counts[verdict_of(ruling)] += 1
-            if worst is None or judged.weight > worst.weight:
-                worst = judged
-        assert worst is not None  # noqa: S101 - there is a pair
-        return worst, counts
-
-    def _confirmed(self, laws: list[Law]) -> int:
-        """Compare each law with plain runs in another process; return how many there were."""
-        runs = max(sampling_check.RUNS // len(laws), min(sampling_check.RUNS, FEWEST_RUNS))
-        total = 0
-        for number, (input_, law) in enumerate(zip(self.inputs, laws, strict=True)):
-            self.watch.begin(f"plain runs of input {number + 1} of {len(laws)}, in another process")
-            seconds = min(sampling_check.SECONDS, self.watch.deadline.left / 2 / (len(laws) - number))
-            total += require_agreement(law, sampler_of(self.target), input_, runs=runs, seconds=seconds)
-        return total
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """A pair and what its laws say of the claim."""
-
-    places: Places
-    ruling: Ruling
-
-    @property
-    def weight(self) -> tuple[Any, ...]:
-        """How bad it is: first the verdict, then what it needs beside the claim."""
-        ruling = self.ruling
-        gravity = -WORST_FIRST.index(verdict_of(ruling))
-        if ruling.need is not None:
-            return gravity, ruling.need.lower / ruling.need.claimed
-        if ruling.certificate is not None:
-            return gravity, ruling.certificate.epsilon_bounds[0], ruling.certificate.delta_bounds.lower
-        return gravity, 0.0
+    search = Search(target, listed, pairs, limits, seconds, progress)
+    return search.finding(Scope(Reach.INPUTS, inputs=len(listed), pairs=len(pairs)), spec)
 
 
 def neighbours_among(target: Target, inputs: Sequence[Any]) -> list[Places]:

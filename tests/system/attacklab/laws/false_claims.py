@@ -852,5 +852,6 @@ UNSETTLED: dict[str, Callable[[], object]] = {
     "an address in a repr": lambda: int(repr(object())[:-1].rpartition("x")[2], 16) // 16 % 2,
     "the order of a set": lambda: int(next(iter(set(map(str, range(64)))))) < 32,
     "a profiler": lambda: sys.getprofile() is not None,
+    "an array that nobody filled": lambda: np.empty(64).view(np.uint64).sum() % 3 == 0,
 }
 """What is not seen when it is called, and differs when the sampler is played again in another process."""

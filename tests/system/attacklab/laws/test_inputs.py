@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from attacklab.laws import Limits
-from attacklab.laws.proof import LIMITS, pairs, prove, prove_inputs
+from attacklab.laws.proof import LIMITS, prove, prove_inputs, search
 from attacklab.laws.proof.inputs import neighbours_among
 from attacklab.model.claims import ZeroConcentrated
 from attacklab.model.domains import Domain
@@ -96,13 +96,13 @@ def rho_of(p: float, q: float) -> float:
 
 def test_each_law_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: Counter[float] = Counter()
-    found = pairs.law_of
+    found = search.law_of
 
     def counted(target: Target, input_: Any, *rest: Any) -> Any:
         asked[input_] += 1
         return found(target, input_, *rest)
 
-    monkeypatch.setattr("attacklab.laws.proof.inputs.law_of", counted)
+    monkeypatch.setattr("attacklab.laws.proof.search.law_of", counted)
     prove_inputs(noise(parity, sensitivity=9.0), range(6))
     assert asked == dict.fromkeys(range(6), 1)
 
@@ -189,13 +189,14 @@ def test_the_shape_of_a_domain_says_what_neighbours_are() -> None:
 
 def test_inputs_take_the_type_of_their_kind_and_of_the_domain() -> None:
     seen: list[Any] = []
+    found = search.law_of
 
     def law(*arguments: Any) -> Any:
         seen.append(type(arguments[1]))
-        return pairs.law_of(*arguments)
+        return found(*arguments)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("attacklab.laws.proof.inputs.law_of", law)
+        patched.setattr("attacklab.laws.proof.search.law_of", law)
         prove_inputs(noise(parity), [0, 1])
         prove_inputs(noise(parity, domain=Domain(integers=True)), [0.0, 1])
     assert seen == [float, float, int, int]

@@ -506,24 +506,3 @@ def test_a_function_kept_from_the_replacement_does_not_bring_it_back() -> None:
         kept = random.choice
     assert kept("ab") in "ab"
     assert state() == before
-
-
-class Reseeding(SeededBits):
-    """A source that needs the standard library for itself, as the search for a law does."""
-
-    def repeat(self, sampler: Any, *arguments: object) -> Any:
-        random.seed(7)
-        return super().repeat(sampler, *arguments)
-
-
-def test_a_source_has_the_library_as_it_was_while_it_draws() -> None:
-    before = random.getstate()
-    random.seed(7)
-    expected = random.random()
-    with standard_library_draws_from(Reseeding(1)):
-        assert secrets.randbelow(5) in range(5)
-        during = state()
-        random.choice("ab")
-        assert state() == during
-    assert random.random() == expected
-    random.setstate(before)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import json
 import math
 import struct
 from decimal import Decimal
@@ -132,19 +131,6 @@ def test_an_image_adds_up_and_keeps_what_is_unresolved() -> None:
     assert law.unresolved == Fraction(1, 8)
 
 
-def test_independent_outcomes_multiply() -> None:
-    law = Law({0: THIRD, 1: 2 * THIRD}).product(Law({"x": HALF}))
-    assert dict(law.masses) == {(0, "x"): Fraction(1, 6), (1, "x"): THIRD}
-    assert law.map(lambda pair: pair[0]).mass(1) == THIRD
-
-
-@given(laws)
-def test_a_law_survives_its_record(law: Law) -> None:
-    copy = Law.from_json(json.loads(json.dumps(law.to_json())))
-    assert copy == law
-    assert copy.digest() == law.digest()
-
-
 @given(laws, laws)
 def test_only_equal_laws_have_equal_digests(a: Law, b: Law) -> None:
     assert (a == b) == (a.digest() == b.digest())
@@ -153,21 +139,6 @@ def test_only_equal_laws_have_equal_digests(a: Law, b: Law) -> None:
 def test_the_digest_does_not_depend_on_the_order_of_outcomes() -> None:
     assert Law({1: HALF, "a": THIRD}).digest() == Law({"a": THIRD, 1: HALF}).digest()
     assert Law({1: HALF, "a": THIRD}).digest() != Law({"a": THIRD, True: HALF}).digest()
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {},
-        {"masses": [[{"int": "1"}, "x"]]},
-        {"masses": [[{"integer": "1"}, "1/2"]]},
-        {"masses": [[{"int": "1"}, "1/4"], [{"int": "1"}, "1/4"]]},
-        {"masses": [[{"int": "1"}, "3/2"]]},
-    ],
-)
-def test_a_damaged_record_is_refused(record: dict[str, object]) -> None:
-    with pytest.raises(LawError):
-        Law.from_json(record)
 
 
 @given(st.fractions(-3, 3))

@@ -1,0 +1,277 @@
+"""The laws of some inputs, and what they say of a claim on pairs of them.
+
+Each input's law is found once, by running the target's sampler on every sequence of random bits, and each pair is
+judged by two of them. The worst pair is shown. Laws that decide are compared with plain runs in another process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, TypeAlias
+
+from attacklab.laws import (
+    Deadline,
+    Law,
+    Limits,
+    OutOfTime,
+    Progress,
+    Ruling,
+    closed_law,
+    enumerate_law,
+    judge,
+    sampling_check,
+)
+from attacklab.laws.decide import MOST_EPSILON
+from attacklab.laws.errors import SamplerFailed
+from attacklab.laws.fresh_process import require_agreement
+from attacklab.laws.has_law import HasLaw
+from attacklab.laws.outcomes import with_python_numbers
+from attacklab.laws.proof.words import figures_of, finding_of, otherwise, reason_of, verdict_of
+from attacklab.model.claims import Claim, PrivacyClaim, Profile
+from attacklab.model.errors import TargetError, UsageError
+from attacklab.model.findings import Finding, Scope, Verdict, described_pair
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.random_bits import TapedBits
+from attacklab.model.targets import Sampler, Target
+
+SLACK = Fraction(1, 1 << 58)
+"""Added to δ where a law does not close: 3.5e-18."""
+
+LIMITS = Limits(unresolved=Fraction(1, 1 << 62))
+CLOSING_RUNS = 512
+"""How many runs are spent on seeing whether a law closes."""
+
+LEFT_OPEN = Fraction(99, 100)
+"""If more of the first law of a pair than this is left open, the second is not sought."""
+
+FEWEST_RUNS = 1_000
+"""Plain runs of each input, however many inputs there are; fewer only where all runs are fewer."""
+
+WORST_FIRST = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
+
+Places: TypeAlias = tuple[int, int, Relation | None]
+"""The places of two inputs, and the relation between them."""
+
+
+def sampler_of(target: Target) -> Sampler:
+    """The sampler of a target.
+
+    Raises:
+        UsageError: it has none.
+    """
+    if target.sampler is None:
+        raise UsageError(
+            f"{target.name} has no sampler, so its law cannot be found; "
+            "write a sampler(input, bits) that draws from bits alone (docs/how_to/proving.md), or audit it instead"
+        )
+    return target.sampler
+
+
+def law_of(
+    target: Target, input_: Any, limits: Limits = LIMITS, progress: Callable[[Progress], None] | None = None
+) -> Law:
+    """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
+    if isinstance(target.sampler, HasLaw):
+        return target.sampler.law(input_, limits=limits, progress=progress)
+    sampler = partial(sampler_of(target), input_)
+    few = replace(limits, runs=min(limits.runs, CLOSING_RUNS))
+    law = closed_law(sampler, limits=few, progress=progress)
+    return enumerate_law(sampler, limits=limits, progress=progress) if law is None else law
+
+
+def require_small_epsilons(claim: Claim) -> None:
+    """Refuse a claim whose ε is too large to be decided.
+
+    Raises:
+        UsageError: it is.
+    """
+    epsilons = claim.points if isinstance(claim, (PrivacyClaim, Profile)) else ()
+    if max(epsilons, default=0.0) > MOST_EPSILON:
+        raise UsageError(
+            f"a claim must have an epsilon of at most 2^20 to be proved, not {max(epsilons)}; claim a smaller one"
+        )
+
+
+@dataclass
+class Search:
+    """The search for the worst of some pairs.
+
+    Attributes:
+        target: one that has a sampler.
+        inputs: what its kind takes.
+        pairs: pairs of these.
+        limits: when to stop enumerating a law.
+        seconds: when to stop whatever is being done.
+        progress: called with a line that says how far the proof has come.
+        is_one_pair: whether the inputs are the two of one pair, rather than a domain.
+        line: how far the proof has come.
+    """
+
+    target: Target
+    inputs: Sequence[Any]
+    pairs: Sequence[Places]
+    limits: Limits
+    seconds: float
+    progress: Callable[[str], None] | None
+    is_one_pair: bool = False
+    line: str = ""
+
+    def finding(self, scope: Scope, spec: str | None) -> Finding:
+        """Search, and say what was found.
+
+        Raises:
+            LawError: the sampler of one pair cannot be enumerated; for a domain that is an ERROR.
+        """
+        started = time.perf_counter()
+        self._deadline = Deadline(self.seconds)
+        try:
+            fields = self._deadline.run(self._decided)
+        except OutOfTime as late:
+            fields = {"verdict": Verdict.INCONCLUSIVE, "reason": self._late(late)}
+        except TargetError as error:
+            if self.is_one_pair:
+                raise
+            fields = {"verdict": Verdict.ERROR, "reason": str(error)}
+        if self.is_one_pair:
+            fields["pair"] = self._described(self.pairs[0])
+        proved = "pair" if self.is_one_pair else "inputs=inputs"
+        return finding_of(self.target, proved, spec, scope=scope, seconds=time.perf_counter() - started, **fields)
+
+    def _decided(self) -> dict[str, Any]:
+        """The fields of the finding that the laws decide."""
+        enumerated = self._laws()
+        laws = [law.map(with_python_numbers) for law in enumerated] if self.target.numpy_as_python else enumerated
+        worst, counts = self._worst(laws)
+        first, second = (laws[place] for place in worst.places[:2])
+        verdict = verdict_of(worst.ruling)
+        reason = self._reason(worst, counts, laws)
+        if verdict is not Verdict.INCONCLUSIVE and not isinstance(self.target.sampler, HasLaw):
+            reason += f"; {self._confirmed(enumerated)} plain runs agree"
+        reason += self._conclusion(worst, counts, enumerated)
+        if len(first) == len(second) == 1 and self._draws_nothing(worst.places):
+            reason += "; the sampler drew no random bits"
+        elif first.closed and len(first) == 1 and first == second:
+            reason += f"; every run gives {next(iter(first))!r}, so check that the sampler returns what it drew"
+        fields = {"verdict": verdict, "reason": reason, "pair": self._described(worst.places)}
+        return fields | figures_of(self.target, worst.ruling, first, second)
+
+    def _laws(self) -> list[Law]:
+        """The law of each input; a failure of the sampler says of which."""
+        laws: list[Law] = []
+        for number, input_ in enumerate(self.inputs):
+            if self.is_one_pair and laws and laws[0].unresolved > LEFT_OPEN:
+                return [*laws, Law({})]  # the second law, whatever it is, would decide nothing
+            try:
+                laws.append(law_of(self.target, input_, self.limits, self._begin(f"the law of {self._name(number)}")))
+            except SamplerFailed as error:
+                where = self._name(number) if self.is_one_pair else f"input {input_!r}"
+                raise SamplerFailed(f"on {where}, {error}") from error.__cause__
+        return laws
+
+    def _worst(self, laws: Sequence[Law]) -> tuple[_Judged, Counter[Verdict]]:
+        """The pair that needs most, and how many pairs come to which verdict."""
+        judged: list[_Judged] = []
+        for number, places in enumerate(self.pairs):
+            first, second = laws[places[0]], laws[places[1]]
+            if number % 64 == 0:
+                self._begin(f"judging laws of {len(first)} and {len(second)} outcomes")
+            judged.append(_Judged(places, judge(self.target.claim, first, second, slack=SLACK)))
+        return max(judged, key=lambda pair: pair.weight), Counter(verdict_of(pair.ruling) for pair in judged)
+
+    def _reason(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:
+        first, second = (laws[place] for place in worst.places[:2])
+        if self.is_one_pair and first.unresolved > LEFT_OPEN:
+            return (
+                f"law of {len(first)} outcomes on the first input, {float(first.unresolved):.2g} of the mass left "
+                "open, so the second law was not sought"
+            )
+        of_all = f"the worst of {counts.total():,} pairs: " if counts.total() > 1 else ""
+        return f"{of_all}{reason_of(worst.ruling, first, second)}"
+
+    def _conclusion(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:
+        verdict = verdict_of(worst.ruling)
+        of_all = f"; {counts[verdict]:,} of {counts.total():,} pairs"
+        if verdict is Verdict.PROVED_WITH_SLACK:
+            return "; the claim holds with 2^−58 added to δ"
+        if verdict is Verdict.VIOLATED:
+            return "" if self.is_one_pair else f"{of_all} refute the claim"
+        if verdict is Verdict.PROVED:
+            return ""
+        obstacle = next((laws[place].obstacle for place in worst.places[:2] if laws[place].obstacle), "")
+        left_open = "" if self.is_one_pair else f"{of_all} are left open"
+        return f"{f'; {obstacle}' if obstacle else ''}{left_open}; {otherwise(self.target)}"
+
+    def _confirmed(self, laws: Sequence[Law]) -> str:
+        """Compare each law with plain runs in another process; say how many runs there were."""
+        runs, counts = sampling_check.RUNS, []
+        if not self.is_one_pair:
+            runs = max(runs // len(laws), min(runs, FEWEST_RUNS))
+        for number, (input_, law) in enumerate(zip(self.inputs, laws, strict=True)):
+            self._begin(f"plain runs of {self._name(number)}, in another process")
+            seconds = min(sampling_check.SECONDS, self._deadline.left / 2 / (len(laws) - number))
+            counts.append(require_agreement(law, sampler_of(self.target), input_, runs=runs, seconds=seconds))
+        return " and ".join(f"{count:,}" for count in (counts if self.is_one_pair else [sum(counts)]))
+
+    def _late(self, late: OutOfTime) -> str:
+        fewer = "" if self.is_one_pair else " or give fewer inputs"
+        advice = late.stuck or f"allow more time{fewer}; {otherwise(self.target)}"
+        if late.stuck and isinstance(self.target.sampler, HasLaw):
+            advice = "the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
+        return f"{self.seconds:.3g} s were not enough (reached: {self.line}); {advice}"
+
+    def _draws_nothing(self, places: Places) -> bool:
+        """Whether the sampler returns without drawing a bit, on both inputs."""
+        try:
+            for place in places[:2]:
+                sampler_of(self.target)(self.inputs[place], TapedBits(0, 0))
+        except Exception:  # TapeEnded, or whatever the sampler makes of it
+            return False
+        return True
+
+    def _name(self, number: int) -> str:
+        return (
+            f"the {('first', 'second')[number]} input"
+            if self.is_one_pair
+            else f"input {number + 1} of {len(self.inputs)}"
+        )
+
+    def _described(self, places: Places) -> dict[str, Any]:
+        return described_pair(NeighbouringPair(self.inputs[places[0]], self.inputs[places[1]], places[2]))
+
+    def _begin(self, line: str) -> Callable[[Progress], None]:
+        """Report the next step; return the function that reports the progress of its search."""
+        self._say(line)
+        return lambda reached: self._say(
+            f"{line}, now of {reached.name}: {reached.runs:,} runs, {reached.laws:,} laws of called samplers, "
+            f"{reached.tapes:,} runs waiting, {reached.unresolved:.2g} of the mass open"
+        )
+
+    def _say(self, line: str) -> None:
+        self.line = line
+        if self.progress is not None:
+            self.progress(line)
+        self._deadline.check()
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A pair and what its laws say of the claim."""
+
+    places: Places
+    ruling: Ruling
+
+    @property
+    def weight(self) -> tuple[Any, ...]:
+        """How bad it is: first the verdict, then what it needs beside the claim."""
+        ruling = self.ruling
+        gravity = -WORST_FIRST.index(verdict_of(ruling))
+        if ruling.need is not None:
+            return gravity, ruling.need.lower / ruling.need.claimed
+        if ruling.certificate is not None:
+            return gravity, ruling.certificate.epsilon_bounds[0], ruling.certificate.delta_bounds.lower
+        return gravity, 0.0

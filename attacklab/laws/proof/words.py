@@ -1,0 +1,153 @@
+"""What two laws say of a claim, in words and figures, as the finding of a proof shows it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from attacklab.auditing.attacks.base import constant
+from attacklab.laws import Certificate, Decision, Law, Need, Ruling, advantage
+from attacklab.laws.enclosures import float_above, float_below
+from attacklab.laws.has_law import HasLaw
+from attacklab.laws.law import total
+from attacklab.laws.outcomes import with_python_numbers
+from attacklab.model.findings import EXACT_LAW, Estimate, EventCode, Finding, Verdict, lower_text, upper_text
+from attacklab.model.targets import Kind, Target
+
+OTHER_PROOFS = {
+    Kind.NOISE: "for all shifts of its noise",
+    Kind.SELECTION: "from how far a utility moves each weight",
+    Kind.SUM: "from how far a record moves the sum, and for all shifts of its noise,",
+    Kind.MEAN: "from how far a record moves the mean, and for all shifts of its noise,",
+    Kind.DATASET: "from how far a record moves what is released",
+}
+"""Kind → the proof that would decide a claim which enumeration leaves open."""
+
+
+def finding_of(target: Target, proved: str, spec: str | None, **rest: Any) -> Finding:
+    """The finding of a proof by exact laws.
+
+    Args:
+        target: what was proved.
+        proved: the argument of `prove` that says for which inputs.
+        spec: the words after `attacklab prove` that repeat this.
+        **rest: the fields that the laws decide.
+    """
+    return Finding(
+        target=target.name,
+        target_version=target.version,
+        attack=EXACT_LAW,
+        claim=target.claim,
+        relation=target.relation,
+        ceiling=target.claim.ceiling,
+        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, {proved})",
+        **{**rest, "code": _named(rest.get("code"), spec)},
+    )
+
+
+def otherwise(target: Target) -> str:
+    """What to do where enumeration leaves a claim open."""
+    wanted = f"enumeration left the claim open; a proof {OTHER_PROOFS[target.kind]} would decide it"
+    if target.certificate is not None:
+        return f"{wanted}: --all writes a certificate and has it checked"
+    return f"{wanted}, but this target brings no certificate; audit it instead"
+
+
+def verdict_of(ruling: Ruling) -> Verdict:
+    """The verdict that a ruling on two laws comes to."""
+    if ruling.decision is Decision.REFUTED:
+        return Verdict.VIOLATED
+    if ruling.decision is Decision.PROVED:
+        return Verdict.PROVED
+    return Verdict.PROVED_WITH_SLACK if ruling.kept_with_slack else Verdict.INCONCLUSIVE
+
+
+def reason_of(ruling: Ruling, first: Law, second: Law) -> str:
+    """What two laws need, in words."""
+    is_closed = first.closed and second.closed
+    laws = f"{'closed ' if is_closed else ''}laws of {len(first)} and {len(second)} outcomes"
+    if not is_closed:
+        laws += f", {float(max(first.unresolved, second.unresolved)):.2g} of the mass left open"
+    if ruling.certificate is not None:
+        return f"{laws}: {_point_needed(ruling.certificate, is_closed=is_closed)}"
+    if ruling.need is None:
+        return laws
+    return f"{laws}{'' if is_closed else ','} {_needed(ruling.need)}; claimed {ruling.need.claimed:g}"
+
+
+def _needed(need: Need) -> str:
+    if math.isinf(need.lower):
+        return f"need more than any finite {need.symbol}"
+    at = f" (by order α = {need.order:.10g})" if need.order is not None else ""
+    return f"need {need.symbol} ≥ {lower_text(need.lower, 4)}{at}"
+
+
+def _point_needed(certificate: Certificate, *, is_closed: bool) -> str:
+    least, most = certificate.epsilon_bounds
+    at_delta = f" at δ = {certificate.delta:g}" if certificate.delta else ""
+    delta = upper_text(float_above(certificate.delta_bounds.upper))
+    if is_closed:
+        needed = "no finite ε" if math.isinf(most) else f"ε = {most:.12g}"
+        return f"they need {needed}{at_delta}, and δ({certificate.epsilon:g}) = {delta}"
+    return (
+        f"outcomes known on both sides need ε ≥ {lower_text(least, 12)}{at_delta}, "
+        f"and δ({certificate.epsilon:g}) ≤ {delta}"
+    )
+
+
+def figures_of(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
+    """The fields of a finding that say in figures what two laws show."""
+    distance, certificate = advantage(first, second), ruling.certificate
+    is_refuted = ruling.decision is Decision.REFUTED
+    return {
+        **(_shown_event(target, ruling, first, second) if is_refuted and ruling.event else {}),
+        "judged_at": None if ruling.point == target.claim else ruling.point,
+        "event": _described_event(ruling, first, second) if is_refuted else "",
+        "advantage": Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
+        "epsilon_lower": certificate.epsilon_bounds[0] if certificate else None,
+        "delta_lower": float_below(certificate.delta_bounds.lower) if certificate else None,
+        "laws": (first.digest(), second.digest()),
+    }
+
+
+MOST_WRITTEN = 1 << 14
+"""An event of more outcomes is not written as source."""
+
+
+def _shown_event(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
+    """The probabilities of the event, and its source where it is a set of not too many outcomes of a Python sampler."""
+    rates = [
+        (float_below(total(law.mass(outcome) for outcome in ruling.event)), law.unresolved) for law in (first, second)
+    ]
+    known = [Estimate(rate, rate, min(1.0, float_above(rate + open_))) for rate, open_ in rates]
+    fields: dict[str, Any] = {"first": known[0], "second": known[1]}
+    if len(ruling.event) > MOST_WRITTEN or isinstance(target.sampler, HasLaw):
+        return fields
+    texts = sorted({repr(with_python_numbers(outcome)) for outcome in ruling.event})
+    source = f"{constant('OUTCOMES', map(repr, texts))}\n\n{_OF_OUTCOMES}"
+    return fields | {"code": EventCode(source=source)}
+
+
+_OF_OUTCOMES = '''
+def event(output):
+    """E: the output is one of these outcomes, whose exact probabilities break the claim."""
+    return repr(output.item() if isinstance(output, np.generic) else output) in OUTCOMES
+'''.lstrip()
+
+
+def _named(code: EventCode | None, spec: str | None) -> EventCode | None:
+    """An event's source with the words that load its target; None where there are none."""
+    return None if code is None or spec is None else replace(code, target=spec)
+
+
+def _described_event(ruling: Ruling, first: Law, second: Law) -> str:
+    """The outcomes of the event, the likeliest first."""
+    likelier = second if ruling.reverse else first
+    outcomes = sorted(ruling.event, key=lambda outcome: (-likelier.mass(outcome), str(outcome)))
+    if not outcomes:
+        return ""
+    shown = ", ".join(str(with_python_numbers(outcome)) for outcome in outcomes[:8]) + (
+        ", …" if len(outcomes) > 8 else ""
+    )
+    return f"{'second' if ruling.reverse else 'first'} input likelier than allowed: {shown}"
