@@ -8,13 +8,10 @@ fork, the command line runs alone.
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
@@ -26,8 +23,8 @@ from attacklab.processes.group import signal_name
 HANDED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 """Signals for the command, of which the parent gets its own copy, or the only one."""
 
-ONE_INTERRUPT_SECONDS = 0.5
-"""Ctrl-C reaches the whole process group, and the parent hands its copy on: both within this time are one interrupt."""
+INTERRUPT_HANDED_ON = "SIGUSR1"
+"""Ctrl-C reaches the whole process group, so the parent hands its copy on as another signal: both are one interrupt."""
 
 
 def main() -> NoReturn:
@@ -52,7 +49,9 @@ def _work(status_out: int, alive: int) -> NoReturn:
     threading.Thread(target=_end_with_the_parent, args=(alive,), daemon=True).start()
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as shells set it for what runs in the background
-        signal.signal(signal.SIGINT, _interrupt_once())
+        interrupts = _Interrupts()
+        signal.signal(signal.SIGINT, interrupts.ours)
+        signal.signal(getattr(signal, INTERRUPT_HANDED_ON), interrupts.handed_on)
     try:
         cli.main()
     except SystemExit as end:
@@ -67,23 +66,28 @@ def _end_with_the_parent(alive: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _interrupt_once() -> Callable[[int, FrameType | None], None]:
-    """A handler that raises KeyboardInterrupt, once where the same Ctrl-C arrives twice."""
-    last = -math.inf
+class _Interrupts:
+    """Raises KeyboardInterrupt, once where the same Ctrl-C arrives twice."""
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal last
-        before, last = last, time.monotonic()
-        if last - before > ONE_INTERRUPT_SECONDS:
-            signal.default_int_handler(number, frame)
+    def __init__(self) -> None:
+        self._seen = self._handed_on = 0
 
-    return handle
+    def ours(self, number: int, frame: FrameType | None) -> None:
+        self._seen += 1
+        signal.default_int_handler(number, frame)
+
+    def handed_on(self, number: int, frame: FrameType | None) -> None:
+        self._handed_on += 1
+        if self._handed_on > self._seen:
+            self.ours(number, frame)
 
 
 def _wait(child: int, ended: int) -> NoReturn:
     for name in HANDED_ON:
-        if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
-            signal.signal(getattr(signal, name), lambda number, _: os.kill(child, number))
+        ours = getattr(signal, name)
+        theirs = getattr(signal, INTERRUPT_HANDED_ON) if name == "SIGINT" else ours
+        if signal.getsignal(ours) is not signal.SIG_IGN:
+            signal.signal(ours, lambda *_, theirs=theirs: os.kill(child, theirs))
     _, status = os.waitpid(child, 0)
     os.set_blocking(ended, False)
     try:
