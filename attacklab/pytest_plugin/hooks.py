@@ -49,9 +49,12 @@ Judge: TypeAlias = "Callable[..., list[Finding]]"
 """What a fixture gives a test."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Run:
-    """The settings of a run, and the tests that audited a target in it."""
+    """The settings of a run, and the tests that audited a target in it.
+
+    In the process that xdist's workers report to it is a plugin itself, which gathers what they found and tells it.
+    """
 
     alpha: float
     trials: int | None
@@ -67,6 +70,53 @@ class _Run:
     def in_order(self) -> list[AuditedTest]:
         """By name, so that the number of workers does not matter."""
         return [self.tests[test] for test in sorted(self.tests)]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather what a test found."""
+        text = getattr(report, "dp_audited", None)
+        if text is not None:
+            from attacklab.pytest_plugin.report import AuditedTest
+
+            self.tests[report.nodeid] = AuditedTest.from_text(text)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the files that were asked for."""
+        if self.json is None and self.sarif is None:
+            return
+        from attacklab.model.files import write_whole
+        from attacklab.model.findings import to_text
+        from attacklab.pytest_plugin.report import record_of, sarif_of
+
+        for path, make in ((self.json, record_of), (self.sarif, sarif_of)):
+            if path is None:
+                continue
+            try:  # from where pytest was started: a test may have gone elsewhere
+                write_whole(session.config.invocation_params.dir / path, to_text(make(self.in_order())))
+            except OSError as error:
+                self.unwritten.append(f"cannot write to {path}: {error.strerror}")
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print what is known of every audited test."""
+        tests = self.in_order()
+        for line in self.unwritten:
+            terminalreporter.write_line(line, red=True)
+        if not tests:
+            return
+        rows = [("test", "verdict", "trials", "what is known")]
+        rows += [
+            (test.test, str(test.verdict), "" if test.trials is None else str(test.trials), test.summary())
+            for test in tests
+        ]
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        terminalreporter.section("differential-privacy audits")
+        for row, test in zip(rows, [None, *tests], strict=True):
+            text = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
+            terminalreporter.write_line(text, **_style(test))
+        if not all(test.is_proof for test in tests):
+            terminalreporter.write_line(f"α = {self.alpha:g} for the run; nothing detected is not a proof")
+        if any(test.is_proof for test in tests):
+            terminalreporter.write_line("a proof is for the pairs or inputs that it was given, and no others")
 
     def replay(self, test: str, alpha: float, trials: int, attack: str | None) -> str:
         options = [f"--dp-alpha={alpha!r}", f"--dp-trials={trials}", f"--dp-seed={self.seed}"]
@@ -95,8 +145,9 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{FIXTURE}, {REPLAY} or {PROOF} is called with; for a Target, only relation, domain and pairs may be given.",
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
-    if _here_is_told(config):
+    if not hasattr(config, "workerinput"):
         _require_writable(run)
+        config.pluginmanager.register(run, "attacklab-run")
     if run.attacks:
         _registered(run.attacks)
     config.stash[_RUN] = run
@@ -382,70 +433,3 @@ def pytest_runtest_makereport(
     if _AUDITED in item.stash:  # in whichever phase: another fixture may have audited
         report.dp_audited = item.stash[_AUDITED].to_text()  # type: ignore[attr-defined] # xdist carries plain attributes
     return report
-
-
-def _here_is_told(config: pytest.Config) -> bool:
-    return not hasattr(config, "workerinput")
-
-
-class _Collector:
-    """Gathers the findings from the reports of all workers."""
-
-    def __init__(self, run: _Run) -> None:
-        self._run = run
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        text = getattr(report, "dp_audited", None)
-        if text is not None:
-            from attacklab.pytest_plugin.report import AuditedTest
-
-            self._run.tests[report.nodeid] = AuditedTest.from_text(text)
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Gather findings in the main process, which xdist workers report to."""
-    if _here_is_told(session.config):
-        session.config.pluginmanager.register(_Collector(session.config.stash[_RUN]), "attacklab-collector")
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the files that were asked for."""
-    run = session.config.stash[_RUN]
-    if not _here_is_told(session.config) or (run.json is None and run.sarif is None):
-        return
-    from attacklab.model.files import write_whole
-    from attacklab.model.findings import to_text
-    from attacklab.pytest_plugin.report import record_of, sarif_of
-
-    for path, make in ((run.json, record_of), (run.sarif, sarif_of)):
-        if path is None:
-            continue
-        try:  # from where pytest was started: a test may have gone elsewhere
-            write_whole(session.config.invocation_params.dir / path, to_text(make(run.in_order())))
-        except OSError as error:
-            run.unwritten.append(f"cannot write to {path}: {error.strerror}")
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print what is known of every audited test."""
-    tests, unwritten = config.stash[_RUN].in_order(), config.stash[_RUN].unwritten
-    for line in unwritten:
-        terminalreporter.write_line(line, red=True)
-    if not tests:
-        return
-    rows = [("test", "verdict", "trials", "what is known")]
-    rows += [
-        (test.test, str(test.verdict), "" if test.trials is None else str(test.trials), test.summary())
-        for test in tests
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    terminalreporter.section("differential-privacy audits")
-    for row, test in zip(rows, [None, *tests], strict=True):
-        text = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
-        terminalreporter.write_line(text, **_style(test))
-    if not all(test.is_proof for test in tests):
-        alpha = config.stash[_RUN].alpha
-        terminalreporter.write_line(f"α = {alpha:g} for the run; nothing detected is not a proof")
-    if any(test.is_proof for test in tests):
-        terminalreporter.write_line("a proof is for the pairs or inputs that it was given, and no others")
