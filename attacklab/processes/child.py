@@ -152,7 +152,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         "version": version if target.version == "unknown" else target.version,
         "name": target.name,
         "relation": target.relation,
-        "claim": codec.encoded_claim(_plain_claim(target.claim)),
+        "claim": codec.written(_plain_claim(target.claim)),
         "domain": domain if domain is None or isinstance(domain, dict) else domain.to_json(),
         "target": properties,
     }

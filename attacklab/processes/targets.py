@@ -30,7 +30,7 @@ from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.loading import made_target, parameters_of, place_and_name, read_claim, require_claim
 from attacklab.model.neighbours import Relation
 from attacklab.model.targets import Kind, Target, as_bounds
-from attacklab.processes.codec import decoded, decoded_claim, encoded
+from attacklab.processes.codec import decoded, encoded
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.processes.lines import DEFAULT_SECONDS, Limits, Program
 from attacklab.processes.programs import ProgramSampler
@@ -199,7 +199,7 @@ def isolated(
     return Target(
         name=spec if adapter else greeting["name"],
         kind=Kind(greeting["kind"]),
-        claim=read_claim(decoded_claim(greeting["claim"]), spec),
+        claim=read_claim(decoded(greeting["claim"]), spec),
         release=release,
         sensitivity=properties["sensitivity"],
         bounds=None if properties["bounds"] is None else as_bounds(properties["bounds"]),
