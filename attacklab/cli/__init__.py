@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -82,13 +83,6 @@ class _OnDemand(TyperGroup):
         name, known, rest = super().resolve_command(ctx, args)
         return name, known and command_of(next(command for command in COMMANDS if command.name == name)), rest
 
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:  # Typer would end with status 1, which means that a claim was refuted
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(Status.FAILED) from None
-
 
 def _application(**rest: Any) -> typer.Typer:
     return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **rest)
@@ -134,11 +128,53 @@ def open_streams() -> None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - it stays open
 
 
+class _PerhapsUnread(io.FileIO):
+    """Standard output: whoever reads it may stop reading, which changes no status."""
+
+    def write(self, text: Any) -> int:
+        try:
+            return super().write(text) or 0
+        except BrokenPipeError:
+            return len(text)
+
+
+def _begin_output() -> None:
+    """Write to standard output, if it is a file, whether or not anybody reads it, and whatever its encoding has."""
+    out = sys.stdout
+    if out is sys.__stdout__ and isinstance(out, io.TextIOWrapper):
+        out.flush()
+        buffer = io.BufferedWriter(_PerhapsUnread(out.fileno(), "w", closefd=False))
+        out = io.TextIOWrapper(buffer, out.encoding, "replace", line_buffering=out.line_buffering or out.write_through)
+        sys.stdout = sys.__stdout__ = out  # type: ignore[misc] # targets may have replaced the first of them
+
+
+def _end_output() -> None:
+    """Send what a target prints as the process ends to standard error: the findings end here.
+
+    Raises:
+        OSError: they could not be written, because a disk is full, for example.
+    """
+    if sys.__stdout__ is None or sys.__stdout__ is not sys.stdout:
+        return
+    with contextlib.suppress(ValueError):  # it was closed
+        try:
+            sys.stdout.flush()
+        except OSError:  # as the process ends it would be tried again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise
+    with contextlib.suppress(OSError):  # one of the two is closed
+        os.dup2(2, 1)
+
+
 def main() -> None:
     """Run the command line."""
     open_streams()
+    _begin_output()
     try:
-        app()
+        try:
+            app()
+        finally:
+            _end_output()
     except UsageError as error:
         say(str(error))
     except OSError as error:
@@ -147,15 +183,4 @@ def main() -> None:
         raise
     except BaseException:  # a bug, whose status must not be that of a refuted claim
         traceback.print_exc()
-    finally:
-        _end_output()
     sys.exit(Status.FAILED)
-
-
-def _end_output() -> None:
-    """Send what a target prints as the process ends to standard error: the findings end here."""
-    output = sys.__stdout__
-    if output is not None and output is sys.stdout:
-        with contextlib.suppress(OSError, ValueError):  # one of the two is closed
-            output.flush()
-            os.dup2(2, 1)

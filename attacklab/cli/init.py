@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attacklab.auditing.candidates import Candidate, candidates
 from attacklab.cli import options
-from attacklab.cli.output import INDENT, console, print_wrapped, printing
+from attacklab.cli.output import INDENT, console, print_wrapped
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.reporting.first_test import first_test
@@ -35,20 +35,19 @@ def command(
         )
     require_writable_folder(output.parent)
     write_whole(output, first_test(name, "" if root is None else _path_to(root, output), found))
-    with printing():
-        out = console()
-        for one in looked:
-            if isinstance(one, Candidate):
-                out.print(f"{one.name} looks like a mechanism", soft_wrap=True)
-                lines = [f"seen: {one.seen}", *(f"guess: {guess}" for guess in one.guesses)]
-                for line in [*lines, *([f"to fill in: {', '.join(one.unknown)}"] if one.unknown else [])]:
-                    print_wrapped(out, line, INDENT)
-            else:
-                print_wrapped(out, f"{one.name} was left out: {one.reason}", "")
-        asking = sum(bool(one.unknown) for one in found)
-        todo = f", of which {asking} fail until the lines marked TODO are filled in" if asking else ""
-        out.print(f"written: {output}, {len(found)} {'test' if len(found) == 1 else 'tests'}{todo}", soft_wrap=True)
-        out.print(f"next: check the guesses in it, then pytest {output}", soft_wrap=True)
+    out = console()
+    for one in looked:
+        if isinstance(one, Candidate):
+            out.print(f"{one.name} looks like a mechanism", soft_wrap=True)
+            lines = [f"seen: {one.seen}", *(f"guess: {guess}" for guess in one.guesses)]
+            for line in [*lines, *([f"to fill in: {', '.join(one.unknown)}"] if one.unknown else [])]:
+                print_wrapped(out, line, INDENT)
+        else:
+            print_wrapped(out, f"{one.name} was left out: {one.reason}", "")
+    asking = sum(bool(one.unknown) for one in found)
+    todo = f", of which {asking} fail until the lines marked TODO are filled in" if asking else ""
+    out.print(f"written: {output}, {len(found)} {'test' if len(found) == 1 else 'tests'}{todo}", soft_wrap=True)
+    out.print(f"next: check the guesses in it, then pytest {output}", soft_wrap=True)
 
 
 def _place(module: str) -> tuple[Path | None, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import io
 import itertools
 import os
 import re
@@ -145,11 +144,10 @@ class Files:
                 write_whole(file, content)
             except OSError as error:
                 failed = failed or OSError(f"cannot write to {file}: {error.strerror}")
-        with printing():
-            if printed is None:
-                show()
-            else:
-                typer.echo(printed.encode(), nl=False)  # whatever encoding the terminal has, JSON has this one
+        if printed is None:
+            show()
+        else:
+            typer.echo(printed.encode(), nl=False)  # whatever encoding the terminal has, JSON has this one
         if failed is not None:
             raise failed
 
@@ -168,12 +166,6 @@ def _are_one(first: str, second: Path) -> bool:
     return os.path.realpath(first) == os.path.realpath(second) and not second.is_char_device()
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Leave it to `printing`: Rich would end with status 1, which means that a claim was refuted."""
-        raise BrokenPipeError
-
-
 class _ErrorConsole(Console):
     def on_broken_pipe(self) -> None:
         """Say nothing further: nobody reads it, and Rich would end with status 1."""
@@ -186,33 +178,11 @@ def error_console() -> Console:
 
 
 def console() -> Console:
-    """Standard output, as wide as COLUMNS or the terminal says; without either, no line is wrapped.
-
-    A character that the terminal's encoding does not have is shown as a question mark.
-    """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
-    out = _Console(markup=False, highlight=False)
+    """Standard output, as wide as COLUMNS or the terminal says; without either, no line is wrapped."""
+    out = Console(markup=False, highlight=False)
     if not re.fullmatch("0*[1-9][0-9]*", os.environ.get("COLUMNS", "")):
         out.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNWRAPPED
     return out
-
-
-@contextlib.contextmanager
-def printing() -> Iterator[None]:
-    """Let whoever reads standard output stop reading: that changes no status.
-
-    Raises:
-        OSError: what was printed could not be written for another reason, such as a full disk.
-    """
-    try:
-        yield
-        sys.stdout.flush()
-    except OSError as error:
-        # or else the interpreter, as it ends, would try again, and end with a status of its own
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise
 
 
 @contextlib.contextmanager

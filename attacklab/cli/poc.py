@@ -8,7 +8,6 @@ import typer
 
 from attacklab.cli import options
 from attacklab.cli.messages import say
-from attacklab.cli.output import printing
 from attacklab.cli.scripts import script_of
 from attacklab.model.files import Made, require_writable, write_whole
 from attacklab.model.findings import read_record
@@ -27,8 +26,7 @@ def command(
     chosen = chosen_finding(read_record(findings)["findings"], attack=attack, number=finding)
     script = script_of(chosen)
     if output is None:
-        with printing():
-            typer.echo(script, nl=False)
+        typer.echo(script, nl=False)
         return
     write_whole(output, script)
     say(f"{output}: shows the finding of {chosen.attack}; run it with: python {shlex.quote(str(output))}")

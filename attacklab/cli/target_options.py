@@ -15,7 +15,6 @@ import typer
 from attacklab.cli.messages import words_of
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
-from attacklab.model.claims import Claim
 from attacklab.model.domains import domain_from_text, read_pairs
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import recorded_pairs
@@ -24,43 +23,6 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
 from attacklab.processes.targets import external, isolated
 from attacklab.reporting.sarif import Place
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClaimOptions:
-    """The options that say what is claimed; the attributes are the values of the options of these names."""
-
-    epsilon: float | None = None
-    delta: float | None = None
-    rho: float | None = None
-    mu: float | None = None
-    rdp: tuple[str, ...] = ()
-
-    def said(self) -> dict[str, object]:
-        """The options by their names."""
-        of_epsilon = {"--epsilon": self.epsilon, "--delta": self.delta}
-        return {**of_epsilon, "--rho": self.rho, "--mu": self.mu, "--rdp": self.rdp or None}
-
-    def parameters(self) -> dict[str, Any]:
-        """The claim as what loads a target takes it: an epsilon and delta, or a claim, or nothing.
-
-        Raises:
-            UsageError: the options contradict each other, or one is out of range.
-        """
-        chosen = [option for option, value in self.said().items() if value is not None]
-        if len(chosen) > 1 and chosen != ["--epsilon", "--delta"]:
-            raise UsageError(
-                f"{' and '.join(chosen)} exclude each other; give --epsilon (and --delta), --rho, --mu or --rdp"
-            )
-        claim: Claim | None = None
-        if self.rho is not None:
-            claim = claim_of("rho", self.rho)
-        elif self.mu is not None:
-            claim = claim_of("mu", self.mu)
-        elif self.rdp:
-            claim = claim_of("rdp", [_order_and_bound(text) for text in self.rdp])
-        values = {"epsilon": self.epsilon, "delta": self.delta, "claim": claim}
-        return {name: value for name, value in values.items() if value is not None}
 
 
 def _pairs(path: Path) -> tuple[NeighbouringPair, ...]:
@@ -80,7 +42,7 @@ def _order_and_bound(text: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TargetOptions(ClaimOptions):
+class TargetOptions:
     """The options that say what the target is; the attributes are the values of the options of these names.
 
     Can be pickled, so that workers load the target themselves.
@@ -93,6 +55,11 @@ class TargetOptions(ClaimOptions):
     seconds: float | None = None
     memory: int | None = None
     kind: Kind | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    mu: float | None = None
+    rdp: tuple[str, ...] = ()
     sensitivity: float | None = None
     lower: float | None = None
     upper: float | None = None
@@ -162,16 +129,15 @@ class TargetOptions(ClaimOptions):
 
     def spec(self, rest: Mapping[str, object] | None = None) -> str:
         """The words of a command line that load this target again, with the rest of its options by their names."""
-        options: dict[str, object] = {
-            "--exec": self.program,
-            "--isolate": self.isolate or None,
-            "--in-env": self.in_env,
-        }
-        options |= {"--seconds": self.seconds, "--memory": self.memory, "--kind": self.kind}
-        options |= {**self.said(), "--sensitivity": self.sensitivity}
-        options |= {"--lower": self.lower, "--upper": self.upper, "--relation": self.relation}
-        options |= {"--domain": self.domain, "--pairs": self.pairs}
-        return spec_of(self.target, {**options, **(rest or {})})
+        options = {_option(field.name): getattr(self, field.name) for field in fields(self)[1:-1]}
+        words = [] if self.target is None else [shlex.quote(self.target)]
+        for option, value in {**options, **(rest or {})}.items():
+            for item in value if isinstance(value, tuple) else (value,):
+                if item is True:
+                    words.append(option)
+                elif item is not None and item is not False:
+                    words += [option, shlex.quote(str(item))]
+        return " ".join(words)
 
     @classmethod
     def of_spec(cls, spec: str) -> TargetOptions:
@@ -188,15 +154,13 @@ class TargetOptions(ClaimOptions):
                     values["target"] = word
                 elif word == "--isolate":
                     values["isolate"] = True
-                elif word == "--all":
-                    continue
                 elif word in ("--first", "--second", "--inputs", "--checker", "--output"):
                     next(words)
                 elif word == "--rdp":
                     values["rdp"] += (next(words),)
-                else:
-                    name, read = _READ[word]
-                    values[name] = read(next(words))
+                elif word != "--all":
+                    name = _NAMES[word]
+                    values[name] = _READERS.get(name, float)(next(words))
         except (KeyError, ValueError, StopIteration) as error:
             raise UsageError(f"{spec} does not name a target as attacklab audit does") from error
         return cls(**values)
@@ -212,7 +176,21 @@ class TargetOptions(ClaimOptions):
         bounds = None if self.lower is None else (self.lower, self.upper)
         values = {"sensitivity": self.sensitivity, "relation": self.relation, "bounds": bounds}
         rest = {name: value for name, value in values.items() if value is not None}
-        return {"kind": self.kind, **self.parameters(), **rest}
+        return {"kind": self.kind, **self._claim(), **rest}
+
+    def _claim(self) -> dict[str, Any]:
+        """The claim as what loads a target takes it: an epsilon and delta, or a claim, or nothing."""
+        names = ("epsilon", "delta", "rho", "mu", "rdp")
+        said = {name: getattr(self, name) for name in names if getattr(self, name) not in (None, ())}
+        if len(said) > 1 and list(said) != ["epsilon", "delta"]:
+            options = " and ".join(map(_option, said))
+            raise UsageError(f"{options} exclude each other; give --epsilon (and --delta), --rho, --mu or --rdp")
+        if self.rdp:
+            said["rdp"] = [_order_and_bound(text) for text in self.rdp]
+        for name in ("rho", "mu", "rdp"):
+            if name in said:
+                return {"claim": claim_of(name, said[name])}
+        return said
 
     def _declared(self) -> dict[str, Any]:
         declared: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}
@@ -234,28 +212,19 @@ class TargetOptions(ClaimOptions):
         return words_of(command)
 
 
-_READ: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "--exec": ("program", str),
-    "--in-env": ("in_env", str),
-    "--memory": ("memory", int),
-    "--kind": ("kind", Kind),
-    "--relation": ("relation", Relation),
-    "--domain": ("domain", str),
-    "--pairs": ("pairs", Path),
-    **{
-        f"--{name}": (name, float)
-        for name in ("seconds", "epsilon", "delta", "rho", "mu", "sensitivity", "lower", "upper")
-    },
+def _option(name: str) -> str:
+    """The option that sets an attribute."""
+    return "--exec" if name == "program" else f"--{name.replace('_', '-')}"
+
+
+_NAMES = {_option(field.name): field.name for field in fields(TargetOptions)[1:-1]}
+"""The attributes that options set."""
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("program", "in_env", "domain"), str),
+    "memory": int,
+    "kind": Kind,
+    "relation": Relation,
+    "pairs": Path,
 }
-"""The options of a spec that take a value: the attribute that each sets, and how its value is read."""
-
-
-def spec_of(target: str | None, options: Mapping[str, object]) -> str:
-    """A target's name and those options that have a value, as words of a command line."""
-    words = [] if target is None else [shlex.quote(target)]
-    for option, value in options.items():
-        if isinstance(value, tuple):
-            words += [word for item in value for word in (option, shlex.quote(str(item)))]
-        elif value is not None:
-            words += [option] if value is True else [option, shlex.quote(str(value))]
-    return " ".join(words)
+"""How the values of options are read that are not floats."""

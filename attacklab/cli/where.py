@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from attacklab.cli.messages import say
 from attacklab.libraries import Library
@@ -44,4 +45,4 @@ def runners(
         yield InProcess
     else:
         with ProcessWorkers(workers, load=load, say=say) as pool:
-            yield pool.runner if workers else ParallelWhenSlow(pool, say=say).runner
+            yield pool.runner if workers else partial(ParallelWhenSlow, backend=pool, say=say)

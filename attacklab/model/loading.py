@@ -302,14 +302,23 @@ def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) ->
             raise UsageError(message) from missing
         raise
     if isinstance(result, dict):
-        return _described(result, spec, maker.__name__)
+        return described_target(result, spec, maker.__name__)
     if not isinstance(result, Target):
         raise UsageError(f"{needed} (it returned {described(result)})")
     return result
 
 
-def _described(description: dict[str, Any], spec: str, name: str) -> Target:
-    """The target that a dict of plain values describes."""
+def described_target(description: dict[str, Any], spec: str, name: str) -> Target:
+    """The target that a dict of plain values describes.
+
+    Args:
+        description: the kind, the release, the claim, and other arguments of the constructor of that kind.
+        spec: what messages call the description.
+        name: what the target is called, unless the description says it.
+
+    Raises:
+        UsageError: an entry is missing, out of range or not one that this kind of target has.
+    """
     rest = {key: value for key, value in description.items() if key not in ("kind", "release")}
     if description.get("kind") not in list(Kind) or "release" not in description:
         message = f"{spec} returned a dict with {', '.join(map(str, description)) or 'no keys'}"

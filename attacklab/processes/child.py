@@ -9,6 +9,7 @@ see: arithmetic that does not follow IEEE 754.
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import importlib
 import importlib.util
@@ -18,7 +19,7 @@ import math
 import os
 import random
 import sys
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 try:
@@ -128,10 +129,7 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         raise _Fault(LOADING, f"{place} has no {name!r}; check the name")
     _checked(releases.require_no_class, named)
     version, is_target, kind = _version(module), hasattr(named, "release"), settings["kind"]
-    parameters = {
-        key: tuple(codec.decoded(value)) if isinstance(value, list) else codec.decoded(value)
-        for key, value in settings["parameters"].items()
-    }
+    parameters = codec.decoded(settings["parameters"])
     if settings["relation"] is not None:
         parameters["relation"] = settings["relation"]
     if is_target and (kind is not None or parameters):
@@ -142,18 +140,21 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         raise _Fault(LOADING, f"{spec} is of type {type(named).__name__}, {wanted}")
     if kind is not None:
         return _checked(releases.as_release, named), {"kind": kind, "version": version}
-    target = named if is_target else _made(spec, name, named, parameters)
+    target = named if is_target else _made(spec, named, parameters)
+    if isinstance(target, dict):
+        plain = {key: None if key == "release" else _plain(value) for key, value in target.items()}
+        release = _checked(releases.as_release, target["release"]) if "release" in target else None
+        return release, {"kind": plain.get("kind"), "version": version, "described": codec.written(plain)}
     if not (hasattr(target, "release") and hasattr(target, "claim")):
         raise _Fault(LOADING, f"{spec} {NEEDS_CLAIM}")
     properties = {key: codec.encoded(getattr(target, key)) for key in ("sensitivity", "bounds", "noise_scale")}
-    domain = getattr(target, "domain", None)
     return _checked(releases.as_release, target.release), {
         "kind": str(target.kind),
         "version": version if target.version == "unknown" else target.version,
         "name": target.name,
         "relation": target.relation,
-        "claim": codec.encoded_claim(_plain_claim(target.claim)),
-        "domain": domain if domain is None or isinstance(domain, dict) else domain.to_json(),
+        "claim": codec.written(_plain(target.claim)),
+        "domain": _plain(getattr(target, "domain", None)),
         "target": properties,
     }
 
@@ -165,8 +166,8 @@ def _checked(check: Any, value: Any) -> Any:
         raise _Fault(LOADING, str(error)) from error
 
 
-def _made(spec: str, name: str, function: Any, parameters: dict[str, Any]) -> Any:
-    """The target that a function makes of the parameters."""
+def _made(spec: str, function: Any, parameters: dict[str, Any]) -> Any:
+    """The target that a function makes of the parameters, or the dict that describes it."""
     signature = inspect.signature(function)
     try:
         signature.bind(**parameters)
@@ -175,36 +176,16 @@ def _made(spec: str, name: str, function: Any, parameters: dict[str, Any]) -> An
         if all(parameter.default is not parameter.empty for parameter in signature.parameters.values()):
             raise _Fault(LOADING, f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
         raise _Fault(LOADING, f"{spec} {NEEDS_CLAIM} ({error})") from error
-    result = function(**parameters)
-    return _from_description(result, name) if isinstance(result, dict) else result
+    return function(**parameters)
 
 
-def _plain_claim(claim: Any) -> dict[str, Any]:
-    """A claim as a dict of plain values; it is one, or an object of the attacklab there, which may be an old one."""
-    if isinstance(claim, dict):
-        return claim
-    if hasattr(claim, "to_json"):
-        plain: dict[str, Any] = claim.to_json()
-        return plain
-    if not hasattr(claim, "epsilon"):
-        raise _Fault(LOADING, f"a claim must be a JSON object, not of type {type(claim).__name__}")
-    return {"epsilon": claim.epsilon, "delta": claim.delta}
-
-
-def _from_description(data: dict[str, Any], name: str) -> Any:
-    """A target of the plain values that describe it."""
-    needed, claims = {"kind", "release"}, {"epsilon", "claim"}
-    optional = {"sensitivity": 1.0, "bounds": None, "noise_scale": None, "relation": None, "domain": None}
-    allowed = needed | claims | set(optional) | ({"delta"} if "epsilon" in data else set())
-    if not needed <= set(data) <= allowed or len(claims & set(data)) != 1:
-        text = f"{name} returned a dict with {', '.join(map(str, data)) or 'no keys'}; it must have kind, release and "
-        may = "bounds, domain, noise_scale, relation, sensitivity"
-        raise _Fault(LOADING, f"{text}either epsilon (and delta) or claim, and may have {may}")
-    claim = data["claim"] if "claim" in data else {"epsilon": data["epsilon"], "delta": data.get("delta", 0.0)}
-    declared = {**optional, **{key: data[key] for key in data if key in optional}}
-    return SimpleNamespace(
-        kind=data["kind"], name=name, release=data["release"], claim=claim, version="unknown", **declared
-    )
+def _plain(value: Any) -> Any:
+    """A part of a target as JSON; it may be an object of the attacklab there, which may be an old one."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if hasattr(value, "epsilon"):
+        return {"epsilon": value.epsilon, "delta": value.delta}
+    return value.value if isinstance(value, enum.Enum) else value
 
 
 def _module(place: str) -> ModuleType:

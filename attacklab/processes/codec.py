@@ -23,9 +23,6 @@ BINARY_CODES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"
 ARRAYS = re.compile(r"b1|[iu][1248]|f[248]|c8|c16|O|[US][0-9]{1,6}")
 """numpy's types of the arrays that an output may hold."""
 
-WORDS = ("kind", "name")
-"""The fields of a claim that hold text, and no numbers."""
-
 
 def encoded(value: Any) -> Any:
     """A value as plain JSON, every float as its hex string; numpy arrays and tuples become lists.
@@ -177,22 +174,8 @@ class Reader:
 
 
 def decoded(value: Any) -> Any:
-    """The value that `encoded` was given, tuples and arrays as lists, floats with every bit."""
+    """The value that `encoded` was given, with tuples and arrays as lists, or `written`; floats with every bit."""
     return Reader().read(value)
-
-
-def encoded_claim(claim: Any) -> Any:
-    """A claim, a dict as `Claim.to_json` of the package gives it, as plain JSON with numbers as `encoded` writes them.
-
-    Raises:
-        TypeError: a value in it cannot be sent.
-    """
-    return {key: value if key in WORDS else encoded(value) for key, value in claim.items()}
-
-
-def decoded_claim(claim: Any) -> Any:
-    """The dict that `encoded_claim` was given."""
-    return {key: value if key in WORDS else decoded(value) for key, value in claim.items()}
 
 
 def binary_code(array: Any) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 from attacklab.model.errors import UsageError, WorkersGone
 from attacklab.model.targets import in_one_line
 from attacklab.processes.runners import Say
-from attacklab.processes.worker import Died
+from attacklab.processes.worker import NoAnswer
 from attacklab.processes.workers import Call, Load, Workers
 
 CONNECTING_SECONDS = 10.0
@@ -79,7 +79,7 @@ class DaskWorkers(Workers):
             try:
                 return future.result()
             except self._killed as death:
-                return Died(f"every Dask worker that tried a batch died ({death.allowed_failures + 1} of them)")
+                return NoAnswer("every Dask worker that tried a batch", f"died ({death.allowed_failures + 1} of them)")
             except CancelledError:
                 self._gone = "is gone, or gave up a batch"
         raise WorkersGone(f"the Dask scheduler at {self._address} {self._gone}; start the audit again")

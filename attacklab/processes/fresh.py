@@ -10,23 +10,23 @@ ends with it, at the latest when this process ends. A system that cannot fork st
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import random
 import subprocess
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from attacklab.model.errors import LabError, LabFault, TargetError, in_one_line
+from attacklab.model.errors import LabError, LabFault, in_one_line
 from attacklab.processes.sending import CannotBeSent, answered, name_of, read_answer, sent, unsendable
-from attacklab.processes.worker import Died, Late, Worker
+from attacklab.processes.worker import NoAnswer, TookTooLong, Worker, made, outcome_of
+
+__all__ = ["NoAnswer", "TookTooLong", "close", "run_in_fresh_process"]
 
 Result = TypeVar("Result")
 
@@ -38,20 +38,6 @@ PRELOADED: list[str] = []
 
 _SEED = 0x5EED
 """The seed of the global generators in the other process."""
-
-
-class NoAnswer(TargetError):
-    """A call in another process ended that process, or took too long.
-
-    Attributes:
-        how: how the process ended, in words; empty where the call took too long.
-    """
-
-    how = ""
-
-
-class TookTooLong(NoAnswer):
-    """A call in another process did not end in time."""
 
 
 def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, seconds: float = SECONDS) -> Result:
@@ -77,43 +63,31 @@ def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, secon
     """
     name = name_of(function)
     payload, classes = sent(function, arguments)
-    ask = _ask if hasattr(os, "fork") else _in_a_new_process
-    answer = ask(pickle.dumps((sys.path, str(Path.cwd()))) + payload, seconds)
-    if isinstance(answer, Late):
-        raise TookTooLong(f"{name} did not end within {seconds:g} s in another process; give it more time")
-    if isinstance(answer, Died):
-        error = NoAnswer(f"{name} ended its process ({answer.how}) in another process; let it return or raise")
-        error.how = answer.how
-        raise error
+    call = _in_a_fork if hasattr(os, "fork") else _in_a_new_process
+    answer = call(name, (sys.path, str(Path.cwd()), payload), seconds)
     try:
-        kind, value, trace = read_answer(answer, classes)
+        return read_answer(answer, classes)  # type: ignore[no-any-return]
     except Exception as error:  # whatever the classes of the result do when they are made
         raise CannotBeSent(f"what {name} returned in another process cannot be read: {in_one_line(error)}") from error
-    if kind == "returned":
-        return value  # type: ignore[no-any-return]
-    if kind == "unsendable":
-        raise CannotBeSent(value)
-    raised = value if isinstance(value, LabError) else LabFault(f"{name} raised in another process: {value}")
-    raised.add_note(f"In another process:\n{trace}")
-    raise raised
 
 
 _asking = threading.Lock()
 _worker: Worker | None = None
 
 
-def _ask(request: bytes, seconds: float) -> bytes | Died | Late:
+def _in_a_fork(name: str, arguments: tuple[Any, ...], seconds: float) -> bytes:
     global _worker
     with _asking:
         if _worker is None or _worker.owner != os.getpid():
-            _worker = _started()
-        answer: bytes | Died | Late = Late()
+            loaded = [module for module in sys.modules if module.startswith("attacklab.")]
+            imports = (*PRELOADED, *(module for module in loaded if not module.endswith("__main__")))
+            _worker = Worker(forks=True, imports=imports, env=_environment())
         try:
-            answer = _worker.ask(request, seconds)
-        finally:  # it was late, or Ctrl-C came: it may still be at work
-            if isinstance(answer, Late) or not _worker.is_running:
+            answer: bytes = _worker.call(name, _called, *arguments, seconds=seconds)
+            return answer
+        finally:  # it may have been late, or Ctrl-C came, and it is still at work
+            if not _worker.is_usable:
                 _close()
-        return answer
 
 
 def close() -> None:
@@ -129,11 +103,6 @@ def _close() -> None:
         _worker = None
 
 
-def _started() -> Worker:
-    loaded = [name for name in sys.modules if name.startswith("attacklab.") and not name.endswith("__main__")]
-    return Worker(f"{__name__}:answer", forks=True, imports=(*PRELOADED, *loaded), env=_environment())
-
-
 def _environment() -> dict[str, str]:
     """Another hash seed than this process has; one thread, since a process with several had better not fork."""
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
@@ -141,21 +110,20 @@ def _environment() -> dict[str, str]:
     return {**os.environ, **threads, "PYTHONHASHSEED": seed}
 
 
-def _in_a_new_process(request: bytes, seconds: float) -> bytes | Died | Late:
-    """A call in a Python started for it; it returns what `Worker.ask` does."""
+def _in_a_new_process(name: str, arguments: tuple[Any, ...], seconds: float) -> bytes:
+    """A call in a Python started for it."""
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import answer_once; answer_once()"
+    command, request = [sys.executable, "-c", code], pickle.dumps((_called, arguments))
     try:
         done = subprocess.run(  # noqa: S603 - it is this Python
-            [sys.executable, "-c", code],
-            input=request,
-            stdout=subprocess.PIPE,
-            env=_environment(),
-            timeout=seconds,
-            check=False,
+            command, input=request, stdout=subprocess.PIPE, env=_environment(), timeout=seconds, check=True
         )
     except subprocess.TimeoutExpired:
-        return Late()
-    return Died(f"exited with status {done.returncode}") if done.returncode else done.stdout
+        raise TookTooLong(name, f"did not end within {seconds:g} s") from None
+    except subprocess.CalledProcessError as error:
+        raise NoAnswer(name, f"exited with status {error.returncode}") from None
+    answer: bytes = outcome_of(done.stdout, name)
+    return answer
 
 
 def _forget() -> None:
@@ -168,40 +136,36 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def answer(request: bytes) -> bytes:
-    """Make a call, in the process that was forked for it."""
+# In the other process
+
+
+def _called(path: list[str], directory: str, payload: bytes) -> bytes:
+    """Make the call that was sent, and pickle what it returns."""
     random.seed(_SEED)
     np.random.seed(_SEED)
-    file = io.BytesIO(request)
+    sys.path[:] = path
+    os.chdir(directory)
     try:
-        sys.path[:], directory = pickle.load(file)  # noqa: S301 - this process's own parent wrote it
-        os.chdir(directory)
-        function, arguments, classes = pickle.load(file)  # noqa: S301 - as above
+        function, arguments, classes = pickle.loads(payload)  # noqa: S301 - this process's own parent wrote it
     except Exception as error:  # whatever somebody's module does when it is imported
         message = f"a function cannot be loaded in another process: {in_one_line(error)}"
-        return pickle.dumps(("unsendable", message, ""))
+        raise CannotBeSent(message) from error
     try:
-        outcome: tuple[str, Any, str] = ("returned", function(*arguments), "")
-    except LabError as error:
-        outcome = ("raised", error, _traceback(error))
+        result = function(*arguments)
+    except LabError:
+        raise
     except BaseException as error:  # a call may not end this process
-        outcome = ("raised", in_one_line(error), _traceback(error))
+        raise LabFault(f"{name_of(function)} raised in another process: {in_one_line(error)}") from error
     try:
-        return answered(outcome, classes)
+        return answered(result, classes)
     except Exception as error:  # whatever the __reduce__ of somebody's class raises
-        if outcome[0] == "raised":
-            return pickle.dumps(("raised", in_one_line(outcome[1]), outcome[2]))
-        return pickle.dumps(("unsendable", unsendable(f"what {name_of(function)} returned", error), ""))
+        raise CannotBeSent(unsendable(f"what {name_of(function)} returned", error)) from error
 
 
 def answer_once() -> None:
-    """Answer the call on standard input, on standard output: where there is no fork."""
+    """Make the call on standard input, and answer on standard output: where there is no fork."""
     answers = os.dup(1)
     os.dup2(2, 1)
-    reply = answer(sys.stdin.buffer.read())
+    reply = made(sys.stdin.buffer.read())
     with os.fdopen(answers, "wb") as file:
         file.write(reply)
-
-
-def _traceback(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))

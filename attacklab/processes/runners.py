@@ -69,34 +69,29 @@ class InProcess:
 
 
 class ParallelWhenSlow:
-    """Runs batches here until a sample turns out to take long, and from then on elsewhere.
+    """Runs the batches of a bench here until a sample turns out to take long, and from then on elsewhere.
 
     Args:
+        bench: what is run.
         backend: takes over; it runs batches in processes.
         say: is told, in one line, when it does.
     """
 
-    def __init__(self, backend: Backend, *, say: Say) -> None:
-        self._backend, self._say = backend, say
-
-    def runner(self, bench: Bench) -> Runner:
-        """A runner of this bench."""
-        return _WhenLong(bench, self._backend, self._say)
-
-
-class _WhenLong:
     def __init__(self, bench: Bench, backend: Backend, say: Say) -> None:
         self._bench, self._backend, self._say = bench, backend, say
         self._runner: Runner = InProcess(bench)
         self._moved = False
 
     def outlines(self, attack: int) -> tuple[Outline, ...]:
+        """As in `Runner`."""
         return self._runner.outlines(attack)
 
     def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
+        """As in `Runner`."""
         return self._runner.code(attack, scenario, event, outline)
 
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
+        """As in `Runner`."""
         if not self._moved:
             started, drawn = time.perf_counter(), 0
             for batch in batches:

@@ -26,11 +26,18 @@ from numpy.typing import NDArray
 from attacklab.libraries import adapter_file, library, near_library
 from attacklab.model.claims import Claim
 from attacklab.model.domains import Domain
-from attacklab.model.errors import UsageError, UsageTypeError
-from attacklab.model.loading import made_target, parameters_of, place_and_name, read_claim, require_claim
+from attacklab.model.errors import UsageError
+from attacklab.model.loading import (
+    described_target,
+    made_target,
+    parameters_of,
+    place_and_name,
+    read_claim,
+    require_claim,
+)
 from attacklab.model.neighbours import Relation
 from attacklab.model.targets import Kind, Target, as_bounds
-from attacklab.processes.codec import decoded, decoded_claim, encoded
+from attacklab.processes.codec import decoded, written
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.processes.lines import DEFAULT_SECONDS, Limits, Program
 from attacklab.processes.programs import ProgramSampler
@@ -176,8 +183,7 @@ def isolated(
     elif claim is not None:
         arguments |= parameters_of(claim)
     neighbours = None if relation is None else Relation(relation)
-    sent = {key: _parameter(key, value) for key, value in arguments.items()}
-    settings = json.dumps({"kind": kind, "parameters": sent, "relation": neighbours})
+    settings = json.dumps({"kind": kind, "parameters": written(arguments), "relation": neighbours})
     adapter = adapter_file(place)
     if adapter and name not in library(place).mechanisms:
         raise UsageError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
@@ -195,11 +201,17 @@ def isolated(
             arguments["relation"] = neighbours
         target = made_target(kind, release, claim=claim, name=name, **arguments)
         return replace(target, version=greeting["version"])
+    if "described" in greeting:
+        description = decoded(greeting["described"])
+        if "release" in description:
+            description["release"] = release
+        target = described_target(description, spec, name)
+        return replace(target, name=spec if adapter else target.name, version=greeting["version"])
     properties = {key: decoded(value) for key, value in greeting["target"].items()}
     return Target(
-        name=spec if adapter else greeting["name"],
+        name=greeting["name"],
         kind=Kind(greeting["kind"]),
-        claim=read_claim(decoded_claim(greeting["claim"]), spec),
+        claim=read_claim(decoded(greeting["claim"]), spec),
         release=release,
         sensitivity=properties["sensitivity"],
         bounds=None if properties["bounds"] is None else as_bounds(properties["bounds"]),
@@ -245,13 +257,6 @@ def external(
         raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")
     target = made_target(kind, release, name=name, epsilon=epsilon, claim=claim, **parameters)
     return replace(target, version=_digest(command), sampler=ProgramSampler(command, process_limits, kind))
-
-
-def _parameter(name: str, value: Any) -> Any:
-    try:
-        return encoded(value)
-    except TypeError:
-        raise UsageTypeError(f"{name} must be a number or numbers, not {value!r}") from None
 
 
 def _digest(command: Sequence[str]) -> str:

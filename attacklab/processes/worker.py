@@ -1,8 +1,7 @@
 """A Python that answers calls, one at a time, in a process group of its own.
 
-The other side is a function of this package from bytes to bytes. Where it is run in a fork for each call, every call
-finds the state that the imports left, and may end its process. What a call prints goes to standard error; its standard
-input is empty.
+Where each call is made in a fork, every call finds the state that the imports left, and may end its process. What a
+call prints goes to standard error; its standard input is empty.
 """
 
 from __future__ import annotations
@@ -11,14 +10,16 @@ import contextlib
 import importlib
 import math
 import os
+import pickle
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from attacklab.model.errors import LabFault, Refused, TargetError, in_one_line
 from attacklab.processes.group import ProcessGroup, signal_name
 
 LOOK_SECONDS = 1.0
@@ -27,33 +28,36 @@ LOOK_SECONDS = 1.0
 STARTING_SECONDS = 120.0
 """How long a Python may take to start and to import, on a busy machine."""
 
-_PROGRAM = "import sys; sys.path[:] = sys.argv[4:]; from attacklab.processes.worker import serve; serve(*sys.argv[1:4])"
-
-_ANSWER, _DEATH = b"+", b"-"
-"""The first byte of a reply: an answer follows, or how a fork died."""
+_PROGRAM = "import sys; sys.path[:] = sys.argv[3:]; from attacklab.processes.worker import serve; serve(*sys.argv[1:3])"
 
 
-@dataclass(frozen=True, slots=True)
-class Died:
-    """The process of a call ended without an answer.
+class NoAnswer(TargetError):
+    """A call in another process ended that process, or took too long.
 
-    Attributes:
-        how: in words, such as `exited with status 3`.
+    Args:
+        name: what was called.
+        how: how the process ended, in words, such as `exited with status 3`.
     """
 
-    how: str
+    def __init__(self, name: str, how: str) -> None:
+        super().__init__(name, how)
+        self.name, self.how = name, how
+
+    def __str__(self) -> str:
+        return f"{self.name} ended its process ({self.how}) in another process; let it return or raise"
 
 
-@dataclass(frozen=True, slots=True)
-class Late:
-    """A call did not end in time."""
+class TookTooLong(NoAnswer):
+    """A call in another process did not end in time."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.how} in another process; give it more time"
 
 
 class Worker:
-    """A running process; one that died, was late or was interrupted must be closed.
+    """A running process; one that is no longer usable after a call must be closed.
 
     Args:
-        answer: the function of this package that answers, as `module:name`.
         forks: whether each call is made in a fork.
         imports: modules that are imported first; one that cannot be is left out.
         env: the environment; by default that of this process.
@@ -64,26 +68,25 @@ class Worker:
     """
 
     def __init__(
-        self, answer: str, *, forks: bool = False, imports: tuple[str, ...] = (), env: Mapping[str, str] | None = None
+        self, *, forks: bool = False, imports: tuple[str, ...] = (), env: Mapping[str, str] | None = None
     ) -> None:
         requests, self._requests = Pipe(duplex=False)
         self._answers, answers = Pipe(duplex=False)
         flags = ["-O"] * sys.flags.optimize
-        settings = [answer, "forks" if forks else "", ",".join(imports)]
         with requests, answers:
             self._group = ProcessGroup(
-                [sys.executable, *flags, "-c", _PROGRAM, *settings, *sys.path],
+                [sys.executable, *flags, "-c", _PROGRAM, "forks" if forks else "", ",".join(imports), *sys.path],
                 stdin=requests.fileno(),
                 stdout=answers.fileno(),
                 env=env,
             )
         self.pid, self.owner = self._group.process.pid, self._group.owner
-        self._ready = False
+        self._is_ready, self._is_asked = False, False
 
     @property
-    def is_running(self) -> bool:
-        """Whether the process goes on; one that a fork of a call has killed does not."""
-        return self._group.process.poll() is None
+    def is_usable(self) -> bool:
+        """Whether it can be called again: it answered, and was not killed by what a fork of it did."""
+        return not self._is_asked and self._group.process.poll() is None
 
     def close(self) -> None:
         """End the process with all that it has started."""
@@ -91,24 +94,33 @@ class Worker:
         self._requests.close()
         self._answers.close()
 
-    def ask(self, request: bytes, seconds: float | None = None) -> bytes | Died | Late:
-        """Have one call answered.
+    def call(self, name: str, function: Callable[..., Any], *arguments: Any, seconds: float | None = None) -> Any:
+        """Call `function(*arguments)` in the process; both must be picklable, and so must the result.
 
         Args:
-            request: what the function over there is given.
+            name: what errors call it.
+            function: what to call.
+            *arguments: what to call it with.
             seconds: the timeout; None for none.
+
+        Raises:
+            TookTooLong: the call took longer than `seconds`.
+            NoAnswer: the call ended the process.
+            Exception: what the call raised, or the nearest of its kind that can be pickled; the traceback is in a note.
         """
+        self._is_asked = True
         try:
-            if not self._ready and self._reply(STARTING_SECONDS) is None:
-                return Died(f"did not start within {STARTING_SECONDS:g} s")
-            self._ready = True
-            self._requests.send_bytes(request)
+            if not self._is_ready and self._reply(STARTING_SECONDS) is None:
+                raise NoAnswer(name, f"did not start within {STARTING_SECONDS:g} s")
+            self._is_ready = True
+            self._requests.send_bytes(pickle.dumps((function, arguments)))
             reply = self._reply(seconds)
         except (EOFError, OSError):
-            return Died(_told(self._group.status()))
+            raise NoAnswer(name, _told(self._group.status())) from None
         if reply is None:
-            return Late()
-        return reply[1:] if reply.startswith(_ANSWER) else Died(reply[1:].decode())
+            raise TookTooLong(name, f"did not end within {seconds:g} s")
+        self._is_asked = False
+        return outcome_of(reply, name)
 
     def _reply(self, seconds: float | None) -> bytes | None:
         """The next message; None if there is none in time."""
@@ -116,9 +128,19 @@ class Worker:
         while not self._answers.poll(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))):
             if time.monotonic() >= deadline:
                 return None
-            if not self.is_running and not self._answers.poll():
+            if self._group.process.poll() is not None and not self._answers.poll():
                 raise EOFError
         return self._answers.recv_bytes()
+
+
+def outcome_of(reply: bytes, name: str) -> Any:
+    """What a call returned, by the reply that `made` gave; raises what it raised."""
+    how, value = pickle.loads(reply)  # noqa: S301 - our own process wrote it
+    if how == "died":
+        raise NoAnswer(name, value)
+    if how == "raised":
+        raise value
+    return value
 
 
 def _told(status: int | None) -> str:
@@ -130,10 +152,8 @@ def _told(status: int | None) -> str:
 # In the other process
 
 
-def serve(answer: str, forks: str, imports: str) -> None:
+def serve(forks: str, imports: str) -> None:
     """Answer the calls that arrive on standard input until there are no more."""
-    module, _, name = answer.partition(":")
-    function: Callable[[bytes], bytes] = getattr(importlib.import_module(module), name)
     requests, answers = Connection(os.dup(0), writable=False), Connection(os.dup(1), readable=False)
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - nothing else of `Path` is needed
         os.dup2(nothing.fileno(), 0)
@@ -145,15 +165,34 @@ def serve(answer: str, forks: str, imports: str) -> None:
         answers.send_bytes(b"ready")
         while True:
             request = requests.recv_bytes()
-            answers.send_bytes(_in_a_fork(function, request) if forks else _ANSWER + function(request))
+            answers.send_bytes(_made_in_a_fork(request) if forks else made(request))
 
 
-def _in_a_fork(function: Callable[[bytes], bytes], request: bytes) -> bytes:
+def made(request: bytes) -> bytes:
+    """Make a call, and say what came of it."""
+    try:
+        function, arguments = pickle.loads(request)  # noqa: S301 - this process's own parent wrote it
+        return pickle.dumps(("returned", function(*arguments)))
+    except BaseException as error:  # a call may not end this process
+        return pickle.dumps(("raised", _portable(error)))
+
+
+def _portable(error: BaseException) -> Exception:
+    kinds = (kind for kind in (Refused, TargetError, LabFault) if isinstance(error, kind))
+    copy: Exception = next(kinds, RuntimeError)(in_one_line(error))
+    with contextlib.suppress(Exception):  # whatever somebody's class does
+        same = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+        copy = same if isinstance(same, Exception) else copy
+    copy.add_note(f"In another process:\n{''.join(traceback.format_exception(error))}")
+    return copy
+
+
+def _made_in_a_fork(request: bytes) -> bytes:
     reads, writes = Pipe(duplex=False)
     child = os.fork()
     if not child:
         reads.close()
-        _answer_and_exit(function, request, writes)
+        _answer_and_exit(request, writes)
     writes.close()
     with reads:
         try:
@@ -161,18 +200,18 @@ def _in_a_fork(function: Callable[[bytes], bytes], request: bytes) -> bytes:
         except EOFError:
             reply = b""
     _, status = os.waitpid(child, 0)
-    return reply or _DEATH + _told(os.waitstatus_to_exitcode(status)).encode()
+    return reply or pickle.dumps(("died", _told(os.waitstatus_to_exitcode(status))))
 
 
-def _answer_and_exit(function: Callable[[bytes], bytes], request: bytes, writes: Connection) -> NoReturn:
+def _answer_and_exit(request: bytes, writes: Connection) -> NoReturn:
     status, pid = 1, os.getpid()
     try:
-        answer = function(request)
+        reply = made(request)
         if os.getpid() == pid:  # and not a copy of this process that the call made
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):  # the call may have closed or replaced it
                     stream.flush()
-            writes.send_bytes(_ANSWER + answer)
+            writes.send_bytes(reply)
             status = 0
     finally:
         os._exit(status)

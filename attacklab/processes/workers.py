@@ -16,23 +16,21 @@ import os
 import pickle
 import sys
 import threading
-import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
-from attacklab.model.errors import Refused, TargetError, UsageError, WorkersGone
+from attacklab.model.errors import TargetError, UsageError, WorkersGone
 from attacklab.model.findings import EventCode
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target, in_one_line
 from attacklab.processes.batches import Batch, Bench, Outline, Sample
 from attacklab.processes.runners import InProcess, Results, Runner, Say
 from attacklab.processes.sending import CannotBeSent, sent
-from attacklab.processes.worker import Died, Worker
+from attacklab.processes.worker import NoAnswer, Worker
 
 Call: TypeAlias = Callable[[Bench], Any]
 Load: TypeAlias = Callable[[], Target]
@@ -45,24 +43,6 @@ ATTEMPTS = 2
 
 STALE_SECONDS = 1.0
 """How long processes may continue with batches that were drawn ahead of a decision."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A `TargetError` on its way back: a subclass might not survive pickling.
-
-    Attributes:
-        message: what it says.
-        refused: whether it is a `Refused`.
-    """
-
-    message: str
-    refused: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Raised:
-    error: Exception
 
 
 class Workers:
@@ -209,10 +189,10 @@ class _InWorkers:
 
     def _outcome(self, future: Future[Any]) -> Any:
         outcome = self._workers.outcome(future)
-        if isinstance(outcome, Died):
-            raise TargetError(f"{self._name}: {outcome.how}")
-        if isinstance(outcome, Failed):
-            raise (Refused if outcome.refused else TargetError)(outcome.message)
+        if isinstance(outcome, NoAnswer):
+            raise TargetError(f"{self._name}: {outcome.name} {outcome.how}")
+        if isinstance(outcome, TargetError):
+            raise outcome
         return outcome
 
     def _submit(self, method: str, *arguments: Any) -> Future[Any]:
@@ -236,20 +216,20 @@ class _Pool:
         """Have a process answer a call.
 
         Returns:
-            The answer, or `Failed` or `Died`.
+            The answer, or the `TargetError` that the target ended in.
 
         Raises:
             CancelledError: the processes have been closed.
-            Exception: whatever was raised there, other than a `TargetError`.
+            Exception: whatever else was raised there.
         """
         for _ in range(ATTEMPTS):
-            reply = self._asked(pickle.dumps((job, call)))
-            if isinstance(reply, bytes):
-                answer = pickle.loads(reply)  # noqa: S301 - our own process wrote it
-                if isinstance(answer, _Raised):
-                    raise answer.error
-                return answer
-        return reply
+            try:
+                return self._asked(job, call)
+            except TargetError as error:
+                failure = error
+            if not isinstance(failure, NoAnswer):
+                break
+        return failure
 
     def pids(self) -> list[int]:
         with self._lock:
@@ -263,19 +243,17 @@ class _Pool:
                 worker.close()
             self._running, self._idle = [], []
 
-    def _asked(self, request: bytes) -> Any:
+    def _asked(self, job: bytes, call: Call) -> Any:
         worker = self._taken()
-        reply = None
         try:
-            reply = worker.ask(request)
+            return worker.call("a worker process", _answer, job, call)
         finally:
             with self._lock:
-                if isinstance(reply, bytes):
+                if worker.is_usable:
                     self._idle.append(worker)
                 else:  # it died, or was interrupted
                     worker.close()
                     self._running = [running for running in self._running if running is not worker]
-        return Died(f"a worker process {reply.how}") if isinstance(reply, Died) else reply
 
     def _taken(self) -> Worker:
         with self._lock:
@@ -283,7 +261,7 @@ class _Pool:
                 raise CancelledError
             if self._idle:
                 return self._idle.pop()
-            self._running.append(Worker(f"{__name__}:answer"))
+            self._running.append(Worker())
             return self._running[-1]
 
 
@@ -307,28 +285,11 @@ if hasattr(os, "register_at_fork"):
 
 
 @default_errors
-def answer(request: bytes) -> bytes:
+def _answer(job: bytes, call: Call) -> Any:
     """Have the bench of a job answer a call."""
-    try:
-        job, call = pickle.loads(request)  # noqa: S301 - written by `_Pool.run`
-        bench = _bench(job)
-        try:
-            answered = call(bench)
-        except TargetError as error:
-            answered = Failed(str(error), isinstance(error, Refused))
-        require_ieee_arithmetic()
-    except Exception as error:
-        answered = _Raised(_portable(error))
-    return pickle.dumps(answered)
-
-
-def _portable(error: Exception) -> Exception:
-    try:
-        copy: Exception = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
-    except Exception:
-        copy = RuntimeError(in_one_line(error))
-    copy.add_note(f"In a worker process:\n{''.join(traceback.format_exception(error))}")
-    return copy
+    answer = call(_bench(job))
+    require_ieee_arithmetic()
+    return answer
 
 
 @functools.lru_cache(maxsize=4)

@@ -12,9 +12,6 @@ from attacklab.pytest_plugin.hooks import (
     pytest_configure,
     pytest_generate_tests,
     pytest_runtest_makereport,
-    pytest_sessionfinish,
-    pytest_sessionstart,
-    pytest_terminal_summary,
 )
 
 __all__ = [
@@ -26,7 +23,4 @@ __all__ = [
     "pytest_configure",
     "pytest_generate_tests",
     "pytest_runtest_makereport",
-    "pytest_sessionfinish",
-    "pytest_sessionstart",
-    "pytest_terminal_summary",
 ]

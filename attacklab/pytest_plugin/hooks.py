@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from attacklab.model.neighbours import NeighbouringPair
     from attacklab.model.targets import Release, Sampler, Target
     from attacklab.pytest_plugin.report import AuditedTest
-    from attacklab.reporting.sarif import Place
 
 FIXTURE = "dp_audit"
 PROOF = "dp_prove"
@@ -46,94 +45,16 @@ KINDS_OF_CLAIM = ("epsilon", "rho", "mu", "rdp", "claim")
 DECLARATIONS = ("domain", "pairs")
 """What the marker may add to a Target, besides a relation."""
 
-
-class DpAudit(Protocol):
-    """The function that the fixture `dp_audit` gives a test."""
-
-    def __call__(self, target: Target | Release, *, attacks: Sequence[Attack] | None = None) -> list[Finding]:
-        """Audit a target; fail the test unless nothing was detected, and skip it if sampling cannot refute the claim.
-
-        Args:
-            target: a `Target`, or a release function whose claim is in the marker `dp_claim`.
-            attacks: your own attacks; by default the registered ones, or those named by --dp-attacks.
-
-        Returns:
-            The findings, if the test was not failed or skipped.
-
-        Raises:
-            TypeError: `target` is neither, or the marker and the target contradict each other.
-            ValueError: the claim is out of range, or `attacks` is empty.
-            RuntimeError: the test has already audited a target.
-        """
-        ...
+Judge: TypeAlias = "Callable[..., list[Finding]]"
+"""What a fixture gives a test."""
 
 
-class DpProve(Protocol):
-    """The function that the fixture `dp_prove` gives a test."""
-
-    def __call__(
-        self,
-        target: Target | Sampler,
-        *,
-        pairs: Sequence[NeighbouringPair] | None = None,
-        inputs: Sequence[Any] | None = None,
-        seconds: float = SECONDS,
-    ) -> list[Finding]:
-        """Prove a target's claim; fail the test unless it is proved on every pair, if only with slack.
-
-        Args:
-            target: a `Target` that has a sampler, or a `sampler(input, bits)` whose claim is in the marker `dp_claim`.
-            pairs: the neighbouring pairs; by default those that the target or the marker declares, and where there are
-                none, one as far apart as the target's kind allows.
-            inputs: instead of pairs, the inputs of a finite domain, of which every pair of neighbours is tried; see
-                `attacklab.model.domains.finite` for lists of all small ones.
-            seconds: how long all of it may take.
-
-        Returns:
-            The findings, one for each pair, or one for all inputs, if the test did not fail.
-
-        Raises:
-            TypeError: `target` is neither, or the marker and the target contradict each other.
-            ValueError: the claim is out of range, the target has no sampler, or claims nothing of a pair; pairs and
-                inputs were both given, or no two inputs are neighbours.
-            RuntimeError: the test has already audited or proved a target.
-        """
-        ...
-
-
-class DpReplay(Protocol):
-    """The function that the fixture `dp_replay` gives a test."""
-
-    def __call__(
-        self,
-        target: Target | Release,
-        pairs: Sequence[NeighbouringPair | tuple[Any, Any]] | None = None,
-        *,
-        inputs: Sequence[Any] | None = None,
-        seconds: float = SECONDS,
-    ) -> list[Finding]:
-        """Replay a target on neighbours; fail the test where something differs, or something was not judged.
-
-        Args:
-            target: a `Target`, or a function of one input whose claim is in the marker `dp_claim`.
-            pairs: the neighbours; by default those that the target or the marker declares, and those of its domain.
-            inputs: instead of pairs, all inputs of a finite domain, of which every pair of neighbours is tried.
-            seconds: after so long no further pair is tried.
-
-        Returns:
-            The findings, if the test did not fail.
-
-        Raises:
-            TypeError: `target` is neither, or the marker and the target contradict each other.
-            ValueError: the claim is out of range, or there is no pair.
-            RuntimeError: the test has already audited, replayed or proved a target.
-        """
-        ...
-
-
-@dataclass
+@dataclass(eq=False)
 class _Run:
-    """The settings of a run, and the tests that audited a target in it."""
+    """The settings of a run, and the tests that audited a target in it.
+
+    In the process that xdist's workers report to it is a plugin itself, which gathers what they found and tells it.
+    """
 
     alpha: float
     trials: int | None
@@ -149,6 +70,53 @@ class _Run:
     def in_order(self) -> list[AuditedTest]:
         """By name, so that the number of workers does not matter."""
         return [self.tests[test] for test in sorted(self.tests)]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather what a test found."""
+        text = getattr(report, "dp_audited", None)
+        if text is not None:
+            from attacklab.pytest_plugin.report import AuditedTest
+
+            self.tests[report.nodeid] = AuditedTest.from_text(text)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the files that were asked for."""
+        if self.json is None and self.sarif is None:
+            return
+        from attacklab.model.files import write_whole
+        from attacklab.model.findings import to_text
+        from attacklab.pytest_plugin.report import record_of, sarif_of
+
+        for path, make in ((self.json, record_of), (self.sarif, sarif_of)):
+            if path is None:
+                continue
+            try:  # from where pytest was started: a test may have gone elsewhere
+                write_whole(session.config.invocation_params.dir / path, to_text(make(self.in_order())))
+            except OSError as error:
+                self.unwritten.append(f"cannot write to {path}: {error.strerror}")
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print what is known of every audited test."""
+        tests = self.in_order()
+        for line in self.unwritten:
+            terminalreporter.write_line(line, red=True)
+        if not tests:
+            return
+        rows = [("test", "verdict", "trials", "what is known")]
+        rows += [
+            (test.test, str(test.verdict), "" if test.trials is None else str(test.trials), test.summary())
+            for test in tests
+        ]
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        terminalreporter.section("differential-privacy audits")
+        for row, test in zip(rows, [None, *tests], strict=True):
+            text = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
+            terminalreporter.write_line(text, **_style(test))
+        if not all(test.is_proof for test in tests):
+            terminalreporter.write_line(f"α = {self.alpha:g} for the run; nothing detected is not a proof")
+        if any(test.is_proof for test in tests):
+            terminalreporter.write_line("a proof is for the pairs or inputs that it was given, and no others")
 
     def replay(self, test: str, alpha: float, trials: int, attack: str | None) -> str:
         options = [f"--dp-alpha={alpha!r}", f"--dp-trials={trials}", f"--dp-seed={self.seed}"]
@@ -177,8 +145,9 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{FIXTURE}, {REPLAY} or {PROOF} is called with; for a Target, only relation, domain and pairs may be given.",
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
-    if _here_is_told(config):
+    if not hasattr(config, "workerinput"):
         _require_writable(run)
+        config.pluginmanager.register(run, "attacklab-run")
     if run.attacks:
         _registered(run.attacks)
     config.stash[_RUN] = run
@@ -220,51 +189,117 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def dp_audit(request: pytest.FixtureRequest) -> DpAudit:
-    """Audit a target with the lab's attacks; the test fails unless nothing was detected."""
+def dp_audit(request: pytest.FixtureRequest) -> Judge:
+    """Audit a target; fail the test unless nothing was detected, and skip it if sampling cannot refute the claim.
+
+    A test calls it as `dp_audit(target, *, attacks=None)`.
+
+    Args:
+        request: pytest's, for the test.
+        target: a `Target`, or a release function whose claim is in the marker `dp_claim`.
+        attacks: your own attacks; by default the registered ones, or those named by --dp-attacks.
+
+    Returns:
+        The findings, if the test was not failed or skipped.
+
+    Raises:
+        TypeError: `target` is neither, or the marker and the target contradict each other.
+        ValueError: the claim is out of range, or `attacks` is empty.
+        RuntimeError: the test has already audited a target.
+    """
     item: pytest.Item = request.node
     run = item.config.stash[_RUN]
     if item.nodeid not in run.audits:
         raise RuntimeError(f"make {FIXTURE} an argument of the test: α is split beforehand over the tests that take it")
-    _forget(item)
-    return functools.partial(_audited, item, run)
+    return _judging(item, functools.partial(_audited, item, run))
 
 
 @pytest.fixture
-def dp_replay(request: pytest.FixtureRequest) -> DpReplay:
-    """Replay a target on neighbours with its noise frozen; the test fails where what else it does leaks."""
-    item: pytest.Item = request.node
-    _forget(item)
-    return functools.partial(_replayed, item)
+def dp_replay(request: pytest.FixtureRequest) -> Judge:
+    """Replay a target on neighbours; fail the test where something differs, or something was not judged.
+
+    A test calls it as `dp_replay(target, pairs=None, *, inputs=None, seconds=60.0)`.
+
+    Args:
+        request: pytest's, for the test.
+        target: a `Target`, or a function of one input whose claim is in the marker `dp_claim`.
+        pairs: the neighbours; by default those that the target or the marker declares, and those of its domain.
+        inputs: instead of pairs, all inputs of a finite domain, of which every pair of neighbours is tried.
+        seconds: after so long no further pair is tried.
+
+    Returns:
+        The findings, if the test did not fail.
+
+    Raises:
+        TypeError: `target` is neither, or the marker and the target contradict each other.
+        ValueError: the claim is out of range, or there is no pair.
+        RuntimeError: the test has already audited, replayed or proved a target.
+    """
+    return _judging(request.node, functools.partial(_replayed, request.node))
 
 
 @pytest.fixture
-def dp_prove(request: pytest.FixtureRequest) -> DpProve:
-    """Prove a target's claim by exact laws; the test fails unless it is proved on every pair."""
-    item: pytest.Item = request.node
-    _forget(item)
-    return functools.partial(_proved, item)
+def dp_prove(request: pytest.FixtureRequest) -> Judge:
+    """Prove a target's claim; fail the test unless it is proved on every pair, if only with slack.
+
+    A test calls it as `dp_prove(target, *, pairs=None, inputs=None, seconds=60.0)`.
+
+    Args:
+        request: pytest's, for the test.
+        target: a `Target` that has a sampler, or a `sampler(input, bits)` whose claim is in the marker `dp_claim`.
+        pairs: the neighbouring pairs; by default those that the target or the marker declares, and where there are
+            none, one as far apart as the target's kind allows.
+        inputs: instead of pairs, the inputs of a finite domain, of which every pair of neighbours is tried; see
+            `attacklab.model.domains.finite` for lists of all small ones.
+        seconds: how long all of it may take.
+
+    Returns:
+        The findings, one for each pair, or one for all inputs, if the test did not fail.
+
+    Raises:
+        TypeError: `target` is neither, or the marker and the target contradict each other.
+        ValueError: the claim is out of range, the target has no sampler, or claims nothing of a pair; pairs and
+            inputs were both given, or no two inputs are neighbours.
+        RuntimeError: the test has already audited or proved a target.
+    """
+    return _judging(request.node, functools.partial(_proved, request.node))
 
 
-def _forget(item: pytest.Item) -> None:
-    """Forget what an earlier run of the same test found."""
+def _judging(item: pytest.Item, judge: Callable[..., AuditedTest]) -> Judge:
+    """What a fixture gives a test: a function that judges a target once, records the test, and fails or skips it."""
     item.stash[_CALLED] = False
-    if _AUDITED in item.stash:
+    if _AUDITED in item.stash:  # by an earlier run of the same test
         del item.stash[_AUDITED]
+
+    def judged(*arguments: Any, **options: Any) -> list[Finding]:
+        __tracebackhide__ = True
+        item.stash[_CALLED] = True
+        if _AUDITED in item.stash:
+            raise RuntimeError(
+                "a test audits or proves one target, and only once; parametrise it for several, "
+                f"or use {FIXTURE} and {PROOF} in two tests"
+            )
+        try:
+            test = judge(*arguments, **options)
+        except UsageError as error:  # the message says it all, so the traceback need not lead into the lab
+            raise error.with_traceback(None) from None
+        item.stash[_AUDITED] = test
+        item.user_properties += test.properties()
+        if test.failed:
+            pytest.fail(test.failure(), pytrace=False)
+        if test.skipped:
+            pytest.skip(test.why_skipped())
+        return list(test.findings)
+
+    return judged
 
 
 def _audited(
     item: pytest.Item, run: _Run, target: Target | Release, *, attacks: Sequence[Attack] | None = None
-) -> list[Finding]:
-    __tracebackhide__ = True
-    _require_first(item)
+) -> AuditedTest:
     from attacklab.auditing.timed_audit import timed_audit
-    from attacklab.pytest_plugin.report import AuditedTest
 
-    try:
-        claimed = _claimed(item, target, FIXTURE)
-    except UsageError as error:  # the message says it all, so the traceback need not lead into the lab
-        raise error.with_traceback(None) from None
+    claimed = _claimed(item, target, FIXTURE)
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
@@ -278,15 +313,19 @@ def _audited(
         again = (result.alpha, result.trials, result.attack.name) if attacks is None else (alpha, result.trials, None)
         replay = run.replay(item.nodeid, *again)
         findings += [replace(finding, replay=finding.replay and replay) for finding in result.findings]
-    test = AuditedTest(
-        test=item.nodeid,
-        place=_place(item),
-        alpha=alpha,
-        trials=max(result.trials for result in audited),
-        seed=run.seed,
-        findings=tuple(findings),
-    )
-    return _ended(item, test)
+    return _test_of(item, findings, alpha=alpha, trials=max(result.trials for result in audited), seed=run.seed)
+
+
+def _replayed(
+    item: pytest.Item,
+    target: Target | Release,
+    pairs: Sequence[NeighbouringPair | tuple[Any, Any]] | None = None,
+    **options: Any,
+) -> AuditedTest:
+    from attacklab.replay import replay
+
+    options = {"seconds": SECONDS, "seed": item.config.stash[_RUN].seed, **options}
+    return _test_of(item, _again(item, replay(_claimed(item, target, REPLAY), pairs, **options)))
 
 
 def _proved(
@@ -296,98 +335,33 @@ def _proved(
     pairs: Sequence[NeighbouringPair] | None = None,
     inputs: Sequence[Any] | None = None,
     seconds: float = SECONDS,
-) -> list[Finding]:
-    __tracebackhide__ = True
-    _require_first(item)
-    from attacklab.pytest_plugin.report import AuditedTest
-
-    try:
-        proved = _sought(item, target, pairs, inputs, seconds)
-    except UsageError as error:  # the message says it all, so the traceback need not lead into the lab
-        raise error.with_traceback(None) from None
-    replay = shlex.join(["pytest", item.nodeid])
-    findings = tuple(replace(finding, replay=replay) for finding in proved)
-    return _ended(item, AuditedTest(test=item.nodeid, place=_place(item), findings=findings))
-
-
-def _replayed(
-    item: pytest.Item,
-    target: Target | Release,
-    pairs: Sequence[NeighbouringPair | tuple[Any, Any]] | None = None,
-    *,
-    inputs: Sequence[Any] | None = None,
-    seconds: float = SECONDS,
-) -> list[Finding]:
-    __tracebackhide__ = True
-    _require_first(item)
-    from attacklab.model.findings import Severity
-    from attacklab.pytest_plugin.report import AuditedTest
-    from attacklab.replay import replay
-
-    seed = item.config.stash[_RUN].seed
-    try:
-        found = replay(_claimed(item, target, REPLAY), pairs, inputs=inputs, seconds=seconds, seed=seed)
-    except UsageError as error:  # the message says it all, so the traceback need not lead into the lab
-        raise error.with_traceback(None) from None
-    again = shlex.join(["pytest", item.nodeid])
-    findings = tuple(replace(finding, replay=again) for finding in found)
-    test = AuditedTest(test=item.nodeid, place=_place(item), findings=findings)
-    noted = next((finding for finding in findings if finding.severity is Severity.ACCOUNTING), None)
-    if noted is not None:
-        item.stash[_AUDITED] = test
-        pytest.fail(f"{noted.target}: {noted.flaw}: {noted.reason}", pytrace=False)
-    return _ended(item, test)
-
-
-def _sought(
-    item: pytest.Item,
-    target: Target | Sampler,
-    pairs: Sequence[NeighbouringPair] | None,
-    inputs: Sequence[Any] | None,
-    seconds: float,
-) -> list[Finding]:
+) -> AuditedTest:
     from attacklab.laws.proof import prove_all, prove_inputs
 
     claimed = _claimed(item, target, PROOF)
     if inputs is not None:
         if pairs is not None:
             raise UsageError(f"{PROOF} takes pairs or inputs; leave one out")
-        return [prove_inputs(claimed, inputs, seconds=seconds)]
+        return _test_of(item, _again(item, [prove_inputs(claimed, inputs, seconds=seconds)]))
     if pairs is not None:
         claimed = replace(claimed, pairs=pairs)  # type: ignore[arg-type] # it checks them, and makes a tuple of a list
         if not claimed.pairs:
             raise UsageError(f"{PROOF} was given no pairs; leave pairs= out for those that the target declares")
-    return prove_all(claimed, seconds=seconds)
+    return _test_of(item, _again(item, prove_all(claimed, seconds=seconds)))
 
 
-def _require_first(item: pytest.Item) -> None:
-    item.stash[_CALLED] = True
-    if _AUDITED in item.stash:
-        raise RuntimeError(
-            "a test audits or proves one target, and only once; parametrise it for several, "
-            f"or use {FIXTURE} and {PROOF} in two tests"
-        )
+def _again(item: pytest.Item, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with the line that makes them again."""
+    return [replace(finding, replay=shlex.join(["pytest", item.nodeid])) for finding in findings]
 
 
-def _place(item: pytest.Item) -> Place:
+def _test_of(item: pytest.Item, findings: Sequence[Finding], **settings: Any) -> AuditedTest:
+    from attacklab.pytest_plugin.report import AuditedTest
     from attacklab.reporting.sarif import Place
 
     path, line, _ = item.location
-    return Place(Path(path).as_posix(), (line or 0) + 1)
-
-
-def _ended(item: pytest.Item, test: AuditedTest) -> list[Finding]:
-    """Record what a test found, and fail or skip it if it has to."""
-    __tracebackhide__ = True
-    item.stash[_AUDITED] = test
-    settings = {"alpha": test.alpha, "trials": test.trials, "seed": test.seed}
-    properties = {"verdict": str(test.verdict), **settings, "summary": test.summary()}
-    item.user_properties += [(f"dp_{name}", value) for name, value in properties.items() if value is not None]
-    if test.failed:
-        pytest.fail(test.failure(), pytrace=False)
-    if test.skipped:
-        pytest.skip(test.why_skipped())
-    return list(test.findings)
+    place = Place(Path(path).as_posix(), (line or 0) + 1)
+    return AuditedTest(test=item.nodeid, place=place, findings=tuple(findings), **settings)
 
 
 def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str) -> Target:
@@ -459,70 +433,3 @@ def pytest_runtest_makereport(
     if _AUDITED in item.stash:  # in whichever phase: another fixture may have audited
         report.dp_audited = item.stash[_AUDITED].to_text()  # type: ignore[attr-defined] # xdist carries plain attributes
     return report
-
-
-def _here_is_told(config: pytest.Config) -> bool:
-    return not hasattr(config, "workerinput")
-
-
-class _Collector:
-    """Gathers the findings from the reports of all workers."""
-
-    def __init__(self, run: _Run) -> None:
-        self._run = run
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        text = getattr(report, "dp_audited", None)
-        if text is not None:
-            from attacklab.pytest_plugin.report import AuditedTest
-
-            self._run.tests[report.nodeid] = AuditedTest.from_text(text)
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Gather findings in the main process, which xdist workers report to."""
-    if _here_is_told(session.config):
-        session.config.pluginmanager.register(_Collector(session.config.stash[_RUN]), "attacklab-collector")
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the files that were asked for."""
-    run = session.config.stash[_RUN]
-    if not _here_is_told(session.config) or (run.json is None and run.sarif is None):
-        return
-    from attacklab.model.files import write_whole
-    from attacklab.model.findings import to_text
-    from attacklab.pytest_plugin.report import record_of, sarif_of
-
-    for path, make in ((run.json, record_of), (run.sarif, sarif_of)):
-        if path is None:
-            continue
-        try:  # from where pytest was started: a test may have gone elsewhere
-            write_whole(session.config.invocation_params.dir / path, to_text(make(run.in_order())))
-        except OSError as error:
-            run.unwritten.append(f"cannot write to {path}: {error.strerror}")
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print what is known of every audited test."""
-    tests, unwritten = config.stash[_RUN].in_order(), config.stash[_RUN].unwritten
-    for line in unwritten:
-        terminalreporter.write_line(line, red=True)
-    if not tests:
-        return
-    rows = [("test", "verdict", "trials", "what is known")]
-    rows += [
-        (test.test, str(test.verdict), "" if test.trials is None else str(test.trials), test.summary())
-        for test in tests
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    terminalreporter.section("differential-privacy audits")
-    for row, test in zip(rows, [None, *tests], strict=True):
-        text = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
-        terminalreporter.write_line(text, **_style(test))
-    if not all(test.is_proof for test in tests):
-        alpha = config.stash[_RUN].alpha
-        terminalreporter.write_line(f"α = {alpha:g} for the run; nothing detected is not a proof")
-    if any(test.is_proof for test in tests):
-        terminalreporter.write_line("a proof is for the pairs or inputs that it was given, and no others")

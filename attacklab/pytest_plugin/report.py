@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from attacklab.auditing.statistics.reasons import above_text
-from attacklab.model.findings import Finding, Reach, Verdict, decisive, lower_text, record, upper_text
+from attacklab.model.findings import Finding, Reach, Severity, Verdict, decisive, lower_text, record, upper_text
 from attacklab.model.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, shown_by
@@ -67,9 +67,14 @@ class AuditedTest:
         ]
 
     @property
+    def _unaccounted(self) -> Finding | None:
+        """What a replay noted of an accountant, which fails a test by itself."""
+        return next((finding for finding in self.findings if finding.severity is Severity.ACCOUNTING), None)
+
+    @property
     def failed(self) -> bool:
         """Whether the test has to fail."""
-        return self.verdict not in PASSES and not self.skipped
+        return self._unaccounted is not None or (self.verdict not in PASSES and not self.skipped)
 
     @property
     def skipped(self) -> bool:
@@ -83,6 +88,9 @@ class AuditedTest:
 
     def failure(self) -> str:
         """The message that the test fails with."""
+        noted = self._unaccounted
+        if noted is not None:
+            return plain(f"{noted.target}: {noted.flaw}: {noted.reason}")
         worst = self._worst()
         target = self.findings[0].target
         if not worst:
@@ -102,6 +110,12 @@ class AuditedTest:
             lines += ["", f"{shown_by(finding)}: {finding.verdict}: {finding.reason}", *_details(finding)]
         replays = [f"replay: {line}" for line in dict.fromkeys(finding.replay for finding in worst) if line]
         return _in_lines([*lines, *(["", *replays] if replays else [])])
+
+    def properties(self) -> list[tuple[str, object]]:
+        """What JUnit's file says of it."""
+        settings = {"alpha": self.alpha, "trials": self.trials, "seed": self.seed}
+        properties = {"verdict": str(self.verdict), **settings, "summary": self.summary()}
+        return [(f"dp_{name}", value) for name, value in properties.items() if value is not None]
 
     def summary(self) -> str:
         """What is known of the target, in one line."""

@@ -375,7 +375,8 @@ print(first, ask(target))
 LIBRARY = """
 from attacklab.model.claims import Profile, Renyi
 from attacklab.model.domains import Domain
-from attacklab.model.targets import Target
+from attacklab.model.neighbours import Relation
+from attacklab.model.targets import Kind, Target
 __version__ = "2.5"
 def release(records, trials, rng):
     return rng.normal(size=trials)
@@ -384,6 +385,9 @@ def maker(epsilon=0.1, bounds=(0.0, 1.0)):
 ready = maker()
 renyi = Target.noise(release, claim=Renyi((1.1, 7), (0.1, 1 / 3)), domain=Domain(bounds=(0.1, 2)))
 profile = Target.noise(release, claim=Profile([(0.1, 1 / 3), (0.3, 2**-1074)], name="0x1p+1"))
+def described():
+    words = {"kind": Kind.SUM, "relation": Relation.SUBSTITUTE, "name": "in words"}
+    return {**words, "release": release, "claim": renyi.claim, "domain": renyi.domain, "bounds": (0.1, 7.0)}
 class Old:
     epsilon, delta = 0.1, 2**-40
 class OldTarget:
@@ -402,13 +406,24 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(made: 
         ("maker", {"epsilon": 0.3, "bounds": (0.1, 7.0)}),
         ("renyi", {}),
         ("profile", {}),
+        ("described", {}),
     ]
     for name, parameters in declared:
         there = made(isolated, f"{file}:{name}", **{"kind": None, "epsilon": None, **parameters})
         here = load_target(f"{file}:{name}", **parameters)
-        for attribute in ("name", "kind", "claim", "sensitivity", "bounds", "noise_scale", "domain", "version"):
+        for attribute in (
+            "name",
+            "kind",
+            "claim",
+            "relation",
+            "sensitivity",
+            "bounds",
+            "noise_scale",
+            "domain",
+            "version",
+        ):
             assert getattr(there, attribute) == getattr(here, attribute), f"{attribute} of {name}"
-        assert (there.domain is None) is (name != "renyi")
+        assert (there.domain is None) is (name not in ("renyi", "described"))
     assert len(there.outputs(0.0, 5, rng())) == 5
     old = made(isolated, f"{file}:old", kind=None, epsilon=None)  # of an attacklab that knew only epsilon and delta
     assert (old.name, old.claim) == ("old", PrivacyClaim(0.1, 2**-40))
@@ -433,7 +448,7 @@ def test_a_target_that_cannot_be_loaded_is_told_in_one_line(made: Made) -> None:
         (sound, {"epsilon": None}, "needs a claim; add --epsilon, --rho, --mu or --rdp$"),
         (sound, {"bounds": (0.0, 1.0)}, "^a noise target takes no bounds$"),
         (sound, {"epsilon": -1.0}, "epsilon must be"),
-        (sound, {"delta": "1e-6"}, "^delta must be a number or numbers, not '1e-6'$"),
+        (sound, {"delta": "1e-6"}, "^delta must be a number, not '1e-6'$"),
         (sound, {"seconds": 0.0}, "seconds must be finite and greater than 0"),
         (sound, {"seconds": float("nan")}, "seconds must be finite and greater than 0"),
         (sound, {"memory_bytes": 1023}, "memory_bytes must be at least 1024, not 1023"),

@@ -120,17 +120,17 @@ def test_what_goes_wrong_in_a_worker_is_raised_here_and_tells_where_it_was() -> 
         """No other process can find it."""
 
     for error, kind in ((ZeroDivisionError("a mistake"), ZeroDivisionError), (Unknown("parts"), RuntimeError)):
-        raised = workers._portable(error)
+        raised = worker._portable(error)
         assert type(raised) is kind
         assert str(error) in str(raised)
-        assert raised.__notes__[0].startswith("In a worker process:\n")
+        assert raised.__notes__[0].startswith("In another process:\n")
 
 
 def test_a_long_sample_goes_on_in_workers_and_a_short_one_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def audited(trials: int) -> tuple[list[Finding], list[str], int]:
         said: list[str] = []
         executor = Backwards()
-        where = ParallelWhenSlow(Workers(executor, 2), say=said.append).runner
+        where = partial(ParallelWhenSlow, backend=Workers(executor, 2), say=said.append)
         return timeless(audit(own.sound, [Bets(("plain", "deadly"))], trials=trials, where=where)), said, executor.ran
 
     monkeypatch.setattr(runners, "WATCHED_SECONDS", 0.0)
@@ -155,7 +155,7 @@ def test_a_backend_needs_nothing_but_a_count_and_a_runner(monkeypatch: pytest.Mo
     benches: list[Bench] = []
     monkeypatch.setattr(runners, "WATCHED_SECONDS", 0.0)
     monkeypatch.setattr(runners, "LONG_SECONDS", 0.0)
-    audit(own.sound, [Bets()], trials=20_000, where=ParallelWhenSlow(Elsewhere(), say=lambda _: None).runner)
+    audit(own.sound, [Bets()], trials=20_000, where=partial(ParallelWhenSlow, backend=Elsewhere(), say=lambda _: None))
     assert [bench.target for bench in benches] == [own.sound]
 
 
