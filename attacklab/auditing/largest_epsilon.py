@@ -32,14 +32,7 @@ import numpy as np
 from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.flaws import with_weakness
-from attacklab.auditing.referee import (
-    DEFAULT_ALPHA,
-    DEFAULT_TRIALS,
-    Advance,
-    Judge,
-    promises_nothing,
-    require_settings,
-)
+from attacklab.auditing.judge import Advance, Judge, promises_nothing
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
 from attacklab.auditing.statistics.ratio import Reading, readings
@@ -90,13 +83,13 @@ class _Bet:
 @default_errors
 def largest_epsilon(
     target: Target,
-    attacks: Sequence[Attack] | None = None,
+    attacks: Sequence[Attack] | None,
     *,
-    trials: int = DEFAULT_TRIALS,
-    alpha: float = DEFAULT_ALPHA,
-    seed: int = 0,
-    spec: str | None = None,
-    report: Callable[[Advance], object] = lambda _: None,
+    trials: int,
+    alpha: float,
+    seed: int,
+    spec: str | None,
+    report: Callable[[Advance], object],
 ) -> list[Finding]:
     """Find the largest lower bound on a target's ε, at the δ that it claims (of a profile, at its nominal point's δ).
 
@@ -113,11 +106,9 @@ def largest_epsilon(
         One finding whose `epsilon_lower` is the bound, and one for each attack that had nothing to try or failed.
 
     Raises:
-        ValueError: `trials`, `alpha` or `seed` is out of range.
         ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
     require_ieee_arithmetic()
-    require_settings(trials, alpha, seed)
     started = time.perf_counter()
     chosen = tuple(_proving(attack, trials) for attack in (ATTACKS if attacks is None else attacks))
     search = _Search(target, chosen, trials, alpha, seed, report)
@@ -143,7 +134,7 @@ def _replay(
     """All attacks run again: what one of them finds is where the next round of the others begins."""
     if spec is None:
         named = "" if attacks is None else f", {list(attacks)!r}"
-        return f"largest_epsilon({target.name}{named}, trials={trials}, alpha={alpha!r}, seed={seed})"
+        return f"audit({target.name}{named}, trials={trials}, alpha={alpha!r}, seed={seed}, maximise_epsilon=True)"
     named = "".join(f" --attack {attack.name}" for attack in attacks or ())
     settings = f"--trials {trials} --alpha {alpha!r} --seed {seed}"
     return f"attacklab audit {spec}{named} --maximise-epsilon {settings}"

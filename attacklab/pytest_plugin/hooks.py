@@ -258,7 +258,7 @@ def _audited(
 ) -> list[Finding]:
     __tracebackhide__ = True
     _require_first(item)
-    from attacklab.auditing.timed_audit import timed_audit
+    from attacklab.auditing.referee import Audit
     from attacklab.pytest_plugin.report import AuditedTest
 
     try:
@@ -269,11 +269,11 @@ def _audited(
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
-    audited = timed_audit(
-        claimed, chosen, seconds=run.seconds, trials=run.trials, alpha=alpha, seed=run.seed, until_refuted=True
-    )
+    seconds = run.seconds if run.trials is None else None
+    audit = Audit(claimed, chosen, trials=run.trials, seconds=seconds, alpha=alpha, seed=run.seed, until_refuted=True)
+    results = audit.results()
     findings: list[Finding] = []
-    for result in audited:
+    for result in results:
         # The command line knows only the registered attacks; where a test brings its own, all of them run again.
         again = (result.alpha, result.trials, result.attack.name) if attacks is None else (alpha, result.trials, None)
         replay = run.replay(item.nodeid, *again)
@@ -282,7 +282,7 @@ def _audited(
         test=item.nodeid,
         place=_place(item),
         alpha=alpha,
-        trials=max(result.trials for result in audited),
+        trials=max(result.trials for result in results),
         seed=run.seed,
         findings=tuple(findings),
     )

@@ -202,7 +202,7 @@ class Learning(Attack, Protocol):
         """About how many outputs it draws to find its pairs and events."""
         ...
 
-    def within(self, trials: int) -> Attack:
+    def within(self, trials: int) -> Learning:
         """The attack with as much to learn from as an audit of so many trials warrants."""
         ...
 

@@ -18,7 +18,8 @@ from scipy import stats
 from attacklab.auditing import referee
 from attacklab.auditing.attacks import ATTACKS, BlackBox, MissingClip
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
-from attacklab.auditing.referee import DEFAULT_ALPHA, EARLY, LARGEST_BUDGET, Advance, audit
+from attacklab.auditing.judge import EARLY, LARGEST_BUDGET, Advance
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.betting import judge
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.power import smallest_detectable_advantage, trials_needed

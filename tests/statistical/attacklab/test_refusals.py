@@ -11,7 +11,6 @@ import pytest
 
 from attacklab import Domain, Finding, Target, Verdict, audit
 from attacklab.auditing.attacks.base import Attack, Scenario
-from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.model.findings import FAILURE
 from tests.statistical.attacklab.test_referee import PAIR, ZERO, Bets, randomized_response, target_of
 
@@ -80,5 +79,7 @@ def test_no_attack_of_a_default_audit_accuses_or_blames_a_target_that_fails_now_
 
 def test_what_the_largest_epsilon_shows_of_a_failing_target_is_no_more_than_it_has() -> None:
     release = failing(randomized_response(2.0), lambda _: 0.1, each_output=False)
-    (finding,) = largest_epsilon(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000, alpha=ALPHA)
+    (finding,) = audit(
+        target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000, alpha=ALPHA, maximise_epsilon=True
+    )
     assert 0 < finding.epsilon_lower < math.log(2)
