@@ -19,7 +19,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -184,32 +184,32 @@ class Audit:
             )
         with contextlib.ExitStack() as ends:
             turns = self._turns(ends)
-            self._play(turns)
+            for most, ahead in self._rounds(turns):
+                for place, turn in enumerate(ahead):
+                    trials = min(most, self.trials or turn.affordable(ahead[place:], self.say))
+                    if trials > turn.trials:
+                        turn.judge_all(trials, rounds=2 if self.until_refuted else 1)
+                    if self.until_refuted and turn.refutes:
+                        break
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
         results = [AttackResult(turn.attack, turn.trials, turn.alpha, turn.findings) for turn in turns if turn.trials]
         named = iter(supported([finding for result in results for finding in result.findings]))
         return [replace(result, findings=tuple(itertools.islice(named, len(result.findings)))) for result in results]
 
-    def _play(self, turns: Sequence[_Turn]) -> None:
-        """Judge what the attacks try, in one round or in two."""
-        rounds = (SHORT_ROUND, MOST_TRIALS) if self.until_refuted else (MOST_TRIALS,)
-        for most in rounds:
-            for place, turn in enumerate(turns):
-                remaining = sum(later.applies for later in turns[place:])
-                trials = min(most, self.trials or turn.affordable(remaining, self.say))
-                if trials > turn.trials:
-                    turn.run(trials, len(rounds))
-                if self.until_refuted and turn.refutes:
-                    return
-            if any(turn.fails for turn in turns):
+    def _rounds(self, turns: Sequence[_Turn]) -> Iterator[tuple[int, Sequence[_Turn]]]:
+        """The most trials of each round, and who takes part in it."""
+        if self.until_refuted:
+            yield SHORT_ROUND, turns
+            if any(turn.refutes or turn.fails for turn in turns):
                 return
             # An attack whose share was too small for the whole short round stays with that: trials tell the rounds.
             turns = [turn for turn in turns if turn.goes_on]
+        yield MOST_TRIALS, turns
 
     def _turns(self, ends: contextlib.ExitStack) -> list[_Turn]:
         """The attacks with their shares of α, the budget and what draws their trials."""
-        meter = Meter(self.target.release, math.inf if self.seconds is None else self.seconds)
-        target = self.target if self.seconds is None else replace(self.target, release=meter)
+        meter = None if self.seconds is None else Meter(self.target.release, self.seconds)
+        target = self.target if meter is None else replace(self.target, release=meter)
         planned_first = None if self.until_refuted else self.trials
         bench = Bench(target, [sized(attack, planned_first or STEPS[0]) for attack in self.attacks], self.seed)
         runner = self.where(bench)
@@ -220,30 +220,19 @@ class Audit:
             except OSError as error:
                 self.say(_not_kept(error))
 
+        def judge(bench: Bench, runner: Runner, place: int = 0) -> Judge:
+            settings = {"place": place, "spend_all": self.spend_all, "spec": self.spec, "report": self.report}
+            return Judge(target, bench.attacks[place], bench, runner, **settings)  # type: ignore[arg-type]
+
         def alone(attack: Attack) -> Judge:
             bench = Bench(target, [attack], self.seed)
-            return self._judge(bench, self.where(bench), 0)
+            return judge(bench, self.where(bench))
 
-        turns = [
-            _Turn(attack, self._judge(bench, runner, place), alone, meter) for place, attack in enumerate(self.attacks)
-        ]
+        turns = [_Turn(attack, judge(bench, runner, place), alone, meter) for place, attack in enumerate(self.attacks)]
         trying = [isinstance(turn.plan, tuple) if planned_first else turn.applies for turn in turns]
         for turn, share in zip(turns, shares(self.attacks, trying, self.alpha), strict=True):
             turn.alpha = share
         return turns
-
-    def _judge(self, bench: Bench, runner: Runner, place: int) -> Judge:
-        attack = bench.attacks[place]
-        return Judge(
-            bench.target,
-            attack,
-            bench,
-            runner,
-            place=place,
-            spend_all=self.spend_all,
-            spec=self.spec,
-            report=self.report,
-        )
 
     def _identity(self, attacks: Sequence[Attack]) -> dict[str, Any]:
         """Whatever the results depend on."""
@@ -277,7 +266,7 @@ class _Turn:
         attack: the attack.
         judge: judges it, learning from as many outputs as `trials` warrant.
         alone: gives a judge of an attack of another size.
-        meter: the time that is left.
+        meter: the time that is left; None where none is kept.
         alpha: the attack's part of α, in all rounds together.
         trials: the most outputs of either input on which an event was judged in the last round.
         findings: of that round.
@@ -286,7 +275,7 @@ class _Turn:
     attack: Attack
     judge: Judge
     alone: Callable[[Attack], Judge]
-    meter: Meter
+    meter: Meter | None
     alpha: float = 1.0
     trials: int = 0
     findings: tuple[Finding, ...] = ()
@@ -301,12 +290,13 @@ class _Turn:
     @functools.cached_property
     def plan(self) -> Plan:
         """The scenarios; while they are looked for, half of the seconds that are left are kept."""
-        with self.meter.looking():
+        with self.meter.looking() if self.meter else contextlib.nullcontext():
             return self.judge.plan()
 
-    def affordable(self, remaining: int, say: Say) -> int:
-        """How many trials there is time for, where so many attacks share what is left."""
-        seconds = self.meter.left / max(1, remaining)
+    def affordable(self, ahead: Sequence[_Turn], say: Say) -> int:
+        """How many trials there is time for, where the attacks ahead share what is left."""
+        assert self.meter is not None  # noqa: S101 - asked where a time is kept
+        seconds = self.meter.left / max(1, sum(turn.applies for turn in ahead))
         if not (self.applies and seconds):
             return STEPS[0]  # judging says why there is nothing to judge
         if self._costs is None and isinstance(self.plan, tuple):
@@ -318,7 +308,7 @@ class _Turn:
         say(f"{self.judge.target.name}, {self.attack.name}: {rate:.2g} trials a second, so up to {trials}")
         return trials
 
-    def run(self, trials: int, rounds: int) -> None:
+    def judge_all(self, trials: int, rounds: int) -> None:
         """Judge all that was planned in one of so many rounds, with its share of the attack's α."""
         self.trials = trials
         attack = sized(self.attack, trials)
@@ -326,7 +316,7 @@ class _Turn:
             self.judge = self.alone(attack)
             self.__dict__.pop("plan", None)
         plan = self.plan
-        with self.meter.charging():
+        with self.meter.charging() if self.meter else contextlib.nullcontext():
             self.findings = tuple(self.judge.findings(plan, trials, share_of_alpha(self.alpha, rounds)))
 
     @property
