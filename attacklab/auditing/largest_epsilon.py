@@ -42,7 +42,7 @@ from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
-from attacklab.processes.batches import Bench, Outline, Role
+from attacklab.processes.batches import Bench, Outline, Role, Sample
 from attacklab.processes.runners import InProcess
 
 ROUNDS = 4
@@ -75,10 +75,6 @@ class _Bet:
     epsilon: float
     one_by_one: bool
 
-    @property
-    def outline(self) -> Outline:
-        return self.outlines[self.number]
-
 
 @default_errors
 def largest_epsilon(
@@ -110,11 +106,14 @@ def largest_epsilon(
     """
     require_ieee_arithmetic()
     started = time.perf_counter()
-    chosen = tuple(_proving(attack, trials) for attack in (ATTACKS if attacks is None else attacks))
+    chosen = tuple(
+        attack.proving_within(trials) if isinstance(attack, BlackBox) else sized(attack, trials)
+        for attack in (ATTACKS if attacks is None else attacks)
+    )
     search = _Search(target, chosen, trials, alpha, seed, report)
     bets, findings = search.bets()
     finalists = sorted(bets, key=lambda bet: -bet.epsilon)[:FINALISTS]
-    again = [search.again(bet) for bet in finalists]
+    again = [search.chosen(bet.judge, bet.outlines, bet.number, max(1, trials // AGAIN)) for bet in finalists]
     better = [bet for bet in again if isinstance(bet, _Bet)]
     findings += [failure for failure in again if isinstance(failure, Finding)]
     if better:
@@ -122,10 +121,6 @@ def largest_epsilon(
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     replay, seconds = _replay(target, attacks, trials, alpha, seed, spec), time.perf_counter() - started
     return [with_weakness(replace(finding, replay=replay, seconds=seconds)) for finding in findings]
-
-
-def _proving(attack: Attack, trials: int) -> Attack:
-    return attack.proving_within(trials) if isinstance(attack, BlackBox) else sized(attack, trials)
 
 
 def _replay(
@@ -177,21 +172,17 @@ class _Search:
                 continue
             for number, outline in enumerate(plan):
                 if outline.severity is Severity.CLAIM:
-                    yield self._chosen(judge, plan, number, max(1, self.trials // SHARE))
+                    yield self.chosen(judge, plan, number, max(1, self.trials // SHARE))
 
-    def again(self, bet: _Bet) -> _Bet | Finding:
-        """The best bet of a scenario on more trials."""
-        return self._chosen(bet.judge, bet.outlines, bet.number, max(1, self.trials // AGAIN))
-
-    def _chosen(self, judge: Judge, outlines: tuple[Outline, ...], number: int, trials: int) -> _Bet | Finding:
+    def chosen(self, judge: Judge, outlines: tuple[Outline, ...], number: int, trials: int) -> _Bet | Finding:
         """The best bet of a scenario, or why there is none."""
         outline, claiming = outlines[number], replace(judge, target=self.target)
         if claiming.claim_of(outline) is None:
             return claiming.finding(Verdict.UNTESTABLE, promises_nothing(outline), pair=outline.pair)
-        claim = self._judged_at(outline)
+        claim = self.target.claim.composed(outline.answers).nominal
+        sample = judge.sample(outlines, number, Role.CHOOSE, tuple(range(len(outline.events) + 1)), trials)
         try:
-            events = tuple(range(len(outline.events) + 1))
-            seen, one_by_one = self._counted(judge, outlines, number, Role.CHOOSE, events, trials)
+            seen, one_by_one = self._counted(judge, sample, len(outlines))
         except (TargetError, LabFault) as error:
             return claiming.finding(Verdict.ERROR, str(error), pair=outline.pair)
         shown = {
@@ -206,43 +197,31 @@ class _Search:
         alpha = self.alpha / CHOOSING_DOUBT if role is Role.CHOOSE else self.alpha
         return reading.epsilon(counts, delta, alpha, np.random.default_rng([self.seed, TOSSES, role]))
 
-    def _judged_at(self, outline: Outline) -> PrivacyClaim:
-        return self.target.claim.composed(outline.answers).nominal
-
-    def _counted(
-        self,
-        judge: Judge,
-        outlines: Sequence[Outline],
-        number: int,
-        role: Role,
-        events: tuple[int, ...],
-        trials: int,
-        *,
-        one_by_one: bool = False,
-    ) -> tuple[list[Counts], bool]:
+    def _counted(self, judge: Judge, sample: Sample, scenarios: int) -> tuple[list[Counts], bool]:
         """The counts of the events, and whether they are of outputs drawn one a call: so are all after a refusal."""
-        sample = judge.sample(outlines, number, role, events, trials, one_by_one=one_by_one)
         try:
-            (counts,) = judge.looks(sample, len(outlines))
+            (counts,) = judge.looks(sample, scenarios)
         except Refused:
-            (counts,), one_by_one = judge.looks(replace(sample, one_by_one=True), len(outlines)), True
-        return counts, one_by_one
+            sample = replace(sample, one_by_one=True)
+            (counts,) = judge.looks(sample, scenarios)
+        return counts, sample.one_by_one
 
     def judged(self, bet: _Bet) -> Finding:
         """What a fresh sample shows of a bet."""
-        outline, judged = bet.outline, self._judged_at(bet.outline)
-        judge = replace(bet.judge, target=self.target)
+        outline, judge = bet.outlines[bet.number], replace(bet.judge, target=self.target)
+        claim = self.target.claim.composed(outline.answers)
+        judged = claim.nominal
+        sample = judge.sample(
+            bet.outlines, bet.number, Role.JUDGE, (bet.event,), self.trials, one_by_one=bet.one_by_one
+        )
         context = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
         try:
-            (counts,), _ = self._counted(
-                judge, bet.outlines, bet.number, Role.JUDGE, (bet.event,), self.trials, one_by_one=bet.one_by_one
-            )
+            (counts,), _ = self._counted(judge, sample, len(bet.outlines))
         except (TargetError, LabFault) as error:
             return judge.finding(Verdict.ERROR, str(error), **context)
         assessment = assess(judged, counts, self.alpha)
         epsilon = self._shown(bet.reading, counts, judged.delta, Role.JUDGE)
         violated = epsilon > judged.epsilon
-        claim = self.target.claim.composed(outline.answers)
         shown = judge.shown(outline, bet.event, claim, judged, counts, assessment)
         return judge.finding(
             Verdict.VIOLATED if violated else self._undecided(judged),
