@@ -14,7 +14,7 @@ import contextlib
 import functools
 import math
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -85,19 +85,8 @@ class Advance:
     needed: int | None = None
 
 
-Plan: TypeAlias = tuple[Outline, ...] | Finding
+Plan: TypeAlias = "tuple[PlannedScenario, ...] | Finding"
 """The scenarios that an attack wants judged, or what is found instead where there are none."""
-
-
-class _Decision(NamedTuple):
-    """The event that was chosen, what was seen while choosing, and what judging it gave."""
-
-    event: int
-    judged_at: PrivacyClaim
-    seen: Counts
-    needed: int | None
-    counts: Counts
-    assessment: Assessment
 
 
 @dataclass(frozen=True)
@@ -138,9 +127,9 @@ class Judge:
             if isinstance(error, OutOfTime):  # more trials could decide
                 return self.finding(Verdict.INCONCLUSIVE, str(error), seconds=seconds, counts=Counts(0, 0, 0))
             return self.finding(Verdict.ERROR, str(error), seconds=seconds)
-        return outlines or self.finding(
-            Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target"
-        )
+        if not outlines:
+            return self.finding(Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target")
+        return tuple(PlannedScenario(self, outline, place, len(outlines)) for place, outline in enumerate(outlines))
 
     def findings(self, plan: Plan, trials: int, alpha: float) -> list[Finding]:
         """Judge all that was planned.
@@ -157,11 +146,11 @@ class Judge:
         if isinstance(plan, Finding):
             return [replace(plan, replay=replay(trials))]
         share, findings = share_of_alpha(alpha, len(plan)), []
-        for number, outline in enumerate(plan):
-            most = trials if outline.trials is None else min(trials, outline.trials)
+        for planned in plan:
+            most = trials if planned.outline.trials is None else min(trials, planned.outline.trials)
             started = time.perf_counter()
-            finding = self._judged(plan, number, most, share)
-            if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, number):
+            finding = planned.judged(most, share)
+            if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, planned.number):
                 finding = replace(finding, replay=replay(most))
             else:
                 finding = replace(finding, reason=finding.reason + NOT_REPLAYABLE)
@@ -190,178 +179,6 @@ class Judge:
             **rest,
         )
 
-    def claim_of(self, outline: Outline) -> Claim | None:
-        """What is claimed of one trial of a scenario; None if nothing is claimed of so many answers together."""
-        try:
-            return self.target.claim.composed(outline.answers)
-        except ValueError:
-            return None
-
-    def sample(
-        self, outlines: Sequence[Outline], number: int, role: Role, events: tuple[int, ...], trials: int, **rest: Any
-    ) -> Sample:
-        """Trials to draw for one of some scenarios; `rest` are other fields of the sample."""
-        outline = outlines[number]
-        settings = {"spend_all": self.spend_all, **rest}
-        return Sample(self.place, number, outline.digest(), role, events, outline.answers, trials, **settings)
-
-    def looks(self, sample: Sample, scenarios: int, needed: int | None = None) -> Generator[list[Counts], None, None]:
-        """The counts of each event after ever more trials; only after all where all are to be spent.
-
-        Args:
-            sample: the trials.
-            scenarios: how many the attack has, for the report.
-            needed: how many trials will refute the claim, for the report.
-
-        Raises:
-            Refused: a call for many outputs raised.
-        """
-        counts = [Counts(0, 0, 0)] * len(sample.events)
-        choosing = sample.role is Role.CHOOSE
-        with contextlib.closing(self.runner.counts(sample, sample.batches())) as results:
-            for batch, drawn in zip(sample.batches(), results, strict=True):
-                counts = [before + new for before, new in zip(counts, drawn, strict=True)]
-                self.report(
-                    Advance(
-                        self.attack.name, sample.scenario + 1, scenarios, choosing, batch.done, sample.trials, needed
-                    )
-                )
-                if batch.looked_at:
-                    yield counts
-
-    def _judged(self, outlines: Sequence[Outline], number: int, trials: int, alpha: float) -> Finding:
-        """What is found of one scenario; the seconds and the line that replays it are not in it."""
-        outline = outlines[number]
-        fields = {"pair": outline.pair, "severity": outline.severity}
-        claim = self.claim_of(outline)
-        if claim is None:
-            return self.finding(Verdict.UNTESTABLE, promises_nothing(outline), **fields)
-        if not is_testable(claim, trials, alpha):
-            reason = _untestable(claim, alpha)
-            return self.finding(Verdict.UNTESTABLE, reason, **fields, answers=outline.answers, claim=claim, alpha=alpha)
-        try:
-            try:
-                decision = self._decided(outlines, number, claim, trials, alpha)
-            except Refused:  # as evidence takes half of α, another beginning leaves the verdict within α
-                decision = self._decided(outlines, number, claim, trials, alpha, one_by_one=True)
-        except (TargetError, LabFault) as error:
-            return self.finding(Verdict.ERROR, str(error), **fields)
-        return self._decided_finding(outlines, number, claim, decision, trials, alpha)
-
-    def _decided_finding(
-        self,
-        outlines: Sequence[Outline],
-        number: int,
-        claim: Claim,
-        decision: _Decision,
-        trials: int,
-        alpha: float,
-    ) -> Finding:
-        outline, assessment, counts = outlines[number], decision.assessment, decision.counts
-        shown = self.shown(outline, decision.event, claim, decision.judged_at, counts, assessment)
-        detectable = None
-        if not assessment.violated:
-            base_rate = _base_rate(counts)
-            detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
-        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
-        if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
-            reason += ONLY_ROBUSTNESS
-        return self.finding(
-            verdict,
-            reason,
-            **shown,
-            code=self._code(outline, number, decision.event) if verdict is Verdict.VIOLATED else None,
-            epsilon_lower=assessment.epsilon_lower,
-            delta_lower=assessment.delta_lower,
-            smallest_detectable=detectable,
-            trials_needed=decision.needed,
-            alpha=alpha,
-            trials=2 * (decision.seen.trials + counts.trials) * outline.answers,
-        )
-
-    def shown(
-        self,
-        outline: Outline,
-        event: int,
-        claim: Claim,
-        judged_at: PrivacyClaim,
-        counts: Counts,
-        assessment: Assessment,
-    ) -> dict[str, Any]:
-        """What a finding says of an event that was judged, by the names of its fields.
-
-        Args:
-            outline: the scenario.
-            event: the place of the event among those of the scenario; the place after the last: that the target fails.
-            claim: what is claimed of one trial.
-            judged_at: the point of that at which the event was judged.
-            counts: how often it happened.
-            assessment: what they say.
-        """
-        description = (*outline.events, REFUSES.description)[event]
-        return {
-            "pair": outline.pair,
-            "severity": outline.severity,
-            "answers": outline.answers,
-            "flaw": FAILURE if description == FAILS.description else self.attack.flaw,
-            "claim": claim,
-            "judged_at": None if judged_at == claim else judged_at,
-            "event": description,
-            "counts": counts,
-            "first": assessment.first,
-            "second": assessment.second,
-            "advantage": assessment.advantage,
-        }
-
-    def _code(self, outline: Outline, number: int, event: int) -> EventCode | None:
-        """The event as Python source, for a target that a command line can name."""
-        if self.spec is None:
-            return None
-        try:
-            code = self.runner.code(self.place, number, event, outline.digest())
-        except (TargetError, LabFault):
-            return None
-        return code and replace(code, target=self.spec)
-
-    def _decided(
-        self,
-        outlines: Sequence[Outline],
-        number: int,
-        claim: Claim,
-        trials: int,
-        alpha: float,
-        *,
-        one_by_one: bool = False,
-    ) -> _Decision:
-        """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
-        sampled = functools.partial(
-            self.sample, outlines, number, output_bytes=outlines[number].output_bytes, one_by_one=one_by_one
-        )
-        events = tuple(range(len(outlines[number].events) + 1))  # the last: that the target fails
-        choosing = sampled(Role.CHOOSE, events, choosing_trials(claim, trials))
-        event, judged_at, seen = self._chosen(choosing, len(outlines), claim)
-        needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
-        enough = seen.trials if is_settled(judged_at, seen, alpha) else trials
-        judging = sampled(Role.JUDGE, (event,), trials, first_look=first_look(seen, needed))
-        with contextlib.closing(self.looks(judging, len(outlines), needed)) as looks:
-            for (counts,) in looks:
-                if evidence(judged_at, counts) >= math.log(2 / alpha) or counts.trials >= enough:
-                    break
-        return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha))
-
-    def _chosen(self, sample: Sample, scenarios: int, claim: Claim) -> tuple[int, PrivacyClaim, Counts]:
-        """The candidate that promises most, the point at which it does, and what was seen of it."""
-        points = points_of(claim)
-        with contextlib.closing(self.looks(sample, scenarios)) as looks:
-            for seen in looks:
-                counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
-                if largest_excess(points, counts, CHOOSING_ALPHA) > 0:
-                    break
-        first, second = [event.first for event in counts], [event.second for event in counts]
-        promised = promised_evidence(points, first, second, counts[0].trials)
-        best, place = np.unravel_index(int(promised.argmax()), promised.shape)
-        return int(best), claim.at(points[place].epsilon), counts[best]
-
     def _replay(self, trials: int, alpha: float) -> str:
         if self.spec is None:
             settings = f"trials={trials}, alpha={alpha!r}, seed={self.bench.seed}"
@@ -372,9 +189,186 @@ class Judge:
         return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
 
 
-def promises_nothing(outline: Outline) -> str:
-    """Why a scenario has no claim to judge."""
-    return f"the claim promises nothing of {outline.answers} answers together"
+class _Decision(NamedTuple):
+    """The event that was chosen, what was seen while choosing, and what judging it gave."""
+
+    event: int
+    judged_at: PrivacyClaim
+    seen: Counts
+    needed: int | None
+    counts: Counts
+    assessment: Assessment
+
+
+@dataclass(frozen=True)
+class PlannedScenario:
+    """A scenario of an attack on a target, to be judged.
+
+    Attributes:
+        judge: of that attack on that target.
+        outline: the scenario.
+        number: its place among those of the attack.
+        scenarios: how many the attack has.
+    """
+
+    judge: Judge
+    outline: Outline
+    number: int
+    scenarios: int
+
+    @functools.cached_property
+    def claim(self) -> Claim | None:
+        """What is claimed of one trial; None if nothing is claimed of so many answers together."""
+        try:
+            return self.judge.target.claim.composed(self.outline.answers)
+        except ValueError:
+            return None
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """The places of its events; the last: that the target fails."""
+        return tuple(range(len(self.outline.events) + 1))
+
+    def without_claim(self) -> Finding:
+        """What is found where nothing is claimed of a trial."""
+        reason = f"the claim promises nothing of {self.outline.answers} answers together"
+        return self.judge.finding(Verdict.UNTESTABLE, reason, pair=self.outline.pair, severity=self.outline.severity)
+
+    def sample(self, role: Role, events: tuple[int, ...], trials: int, **rest: Any) -> Sample:
+        """Trials to draw; `rest` are other fields of the sample."""
+        settings = {"spend_all": self.judge.spend_all, **rest}
+        outline = self.outline
+        return Sample(
+            self.judge.place, self.number, outline.digest(), role, events, outline.answers, trials, **settings
+        )
+
+    def looks(self, sample: Sample, needed: int | None = None) -> Generator[list[Counts], None, None]:
+        """The counts of each event after ever more trials; only after all where all are to be spent.
+
+        Args:
+            sample: the trials.
+            needed: how many trials will refute the claim, for the report.
+
+        Raises:
+            Refused: a call for many outputs raised.
+        """
+        counts = [Counts(0, 0, 0)] * len(sample.events)
+        name, choosing = self.judge.attack.name, sample.role is Role.CHOOSE
+        with contextlib.closing(self.judge.runner.counts(sample, sample.batches())) as results:
+            for batch, drawn in zip(sample.batches(), results, strict=True):
+                counts = [before + new for before, new in zip(counts, drawn, strict=True)]
+                self.judge.report(
+                    Advance(name, self.number + 1, self.scenarios, choosing, batch.done, sample.trials, needed)
+                )
+                if batch.looked_at:
+                    yield counts
+
+    def judged(self, trials: int, alpha: float) -> Finding:
+        """What is found of it; the seconds and the line that replays it are not in the finding.
+
+        Args:
+            trials: the most outputs of either input on which the event is judged.
+            alpha: the probability of a false alarm.
+        """
+        claim = self.claim
+        if claim is None:
+            return self.without_claim()
+        fields: dict[str, Any] = {"pair": self.outline.pair, "severity": self.outline.severity}
+        if not is_testable(claim, trials, alpha):
+            fields |= {"answers": self.outline.answers, "claim": claim, "alpha": alpha}
+            return self.judge.finding(Verdict.UNTESTABLE, _untestable(claim, alpha), **fields)
+        try:
+            try:
+                decision = self._decided(claim, trials, alpha)
+            except Refused:  # as evidence takes half of α, another beginning leaves the verdict within α
+                decision = self._decided(claim, trials, alpha, one_by_one=True)
+        except (TargetError, LabFault) as error:
+            return self.judge.finding(Verdict.ERROR, str(error), **fields)
+        return self._finding(claim, decision, trials, alpha)
+
+    def _decided(self, claim: Claim, trials: int, alpha: float, *, one_by_one: bool = False) -> _Decision:
+        """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
+        drawn_as = {"output_bytes": self.outline.output_bytes, "one_by_one": one_by_one}
+        choosing = self.sample(Role.CHOOSE, self.events, choosing_trials(claim, trials), **drawn_as)
+        event, judged_at, seen = self._chosen(choosing, claim)
+        needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
+        enough = seen.trials if is_settled(judged_at, seen, alpha) else trials
+        judging = self.sample(Role.JUDGE, (event,), trials, first_look=first_look(seen, needed), **drawn_as)
+        with contextlib.closing(self.looks(judging, needed)) as looks:
+            for (counts,) in looks:
+                if evidence(judged_at, counts) >= math.log(2 / alpha) or counts.trials >= enough:
+                    break
+        return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha))
+
+    def _chosen(self, sample: Sample, claim: Claim) -> tuple[int, PrivacyClaim, Counts]:
+        """The candidate that promises most, the point at which it does, and what was seen of it."""
+        points = points_of(claim)
+        with contextlib.closing(self.looks(sample)) as looks:
+            for seen in looks:
+                counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
+                if largest_excess(points, counts, CHOOSING_ALPHA) > 0:
+                    break
+        first, second = [event.first for event in counts], [event.second for event in counts]
+        promised = promised_evidence(points, first, second, counts[0].trials)
+        best, place = np.unravel_index(int(promised.argmax()), promised.shape)
+        return int(best), claim.at(points[place].epsilon), counts[best]
+
+    def _finding(self, claim: Claim, decision: _Decision, trials: int, alpha: float) -> Finding:
+        assessment, counts = decision.assessment, decision.counts
+        shown = self.shown(decision.event, decision.judged_at, counts, assessment)
+        detectable = None
+        if not assessment.violated:
+            base_rate = _base_rate(counts)
+            detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
+        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
+        if verdict is Verdict.VIOLATED and self.outline.severity is Severity.ROBUSTNESS:
+            reason += ONLY_ROBUSTNESS
+        return self.judge.finding(
+            verdict,
+            reason,
+            **shown,
+            code=self._code(decision.event) if verdict is Verdict.VIOLATED else None,
+            epsilon_lower=assessment.epsilon_lower,
+            delta_lower=assessment.delta_lower,
+            smallest_detectable=detectable,
+            trials_needed=decision.needed,
+            alpha=alpha,
+            trials=2 * (decision.seen.trials + counts.trials) * self.outline.answers,
+        )
+
+    def shown(self, event: int, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment) -> dict[str, Any]:
+        """What a finding says of an event that was judged, by the names of its fields.
+
+        Args:
+            event: the place of the event; the last: that the target fails.
+            judged_at: the point of the claim at which the event was judged.
+            counts: how often it happened.
+            assessment: what they say.
+        """
+        description = (*self.outline.events, REFUSES.description)[event]
+        return {
+            "pair": self.outline.pair,
+            "severity": self.outline.severity,
+            "answers": self.outline.answers,
+            "flaw": FAILURE if description == FAILS.description else self.judge.attack.flaw,
+            "claim": self.claim,
+            "judged_at": None if judged_at == self.claim else judged_at,
+            "event": description,
+            "counts": counts,
+            "first": assessment.first,
+            "second": assessment.second,
+            "advantage": assessment.advantage,
+        }
+
+    def _code(self, event: int) -> EventCode | None:
+        """The event as Python source, for a target that a command line can name."""
+        if self.judge.spec is None:
+            return None
+        try:
+            code = self.judge.runner.code(self.judge.place, self.number, event, self.outline.digest())
+        except (TargetError, LabFault):
+            return None
+        return code and replace(code, target=self.judge.spec)
 
 
 @functools.lru_cache(maxsize=64)

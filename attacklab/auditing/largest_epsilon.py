@@ -32,7 +32,7 @@ import numpy as np
 from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.flaws import with_weakness
-from attacklab.auditing.judge import Advance, Judge, promises_nothing
+from attacklab.auditing.judge import Advance, Judge, PlannedScenario
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
 from attacklab.auditing.statistics.ratio import Reading, readings
@@ -42,7 +42,7 @@ from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
-from attacklab.processes.batches import Bench, Outline, Role, Sample
+from attacklab.processes.batches import Bench, Role, Sample
 from attacklab.processes.runners import InProcess
 
 ROUNDS = 4
@@ -67,9 +67,7 @@ AGAIN = 2
 class _Bet:
     """An event of a scenario, how its bound is read, the ε that it seems to show in one answer, and how it is drawn."""
 
-    judge: Judge
-    outlines: tuple[Outline, ...]
-    number: int
+    planned: PlannedScenario
     event: int
     reading: Reading
     epsilon: float
@@ -113,7 +111,7 @@ def largest_epsilon(
     search = _Search(target, chosen, trials, alpha, seed, report)
     bets, findings = search.bets()
     finalists = sorted(bets, key=lambda bet: -bet.epsilon)[:FINALISTS]
-    again = [search.chosen(bet.judge, bet.outlines, bet.number, max(1, trials // AGAIN)) for bet in finalists]
+    again = [search.chosen(bet.planned, max(1, trials // AGAIN)) for bet in finalists]
     better = [bet for bet in again if isinstance(bet, _Bet)]
     findings += [failure for failure in again if isinstance(failure, Finding)]
     if better:
@@ -170,59 +168,47 @@ class _Search:
             if isinstance(plan, Finding):
                 yield plan
                 continue
-            for number, outline in enumerate(plan):
-                if outline.severity is Severity.CLAIM:
-                    yield self.chosen(judge, plan, number, max(1, self.trials // SHARE))
+            for planned in plan:
+                if planned.outline.severity is Severity.CLAIM:
+                    claiming = replace(planned, judge=replace(judge, target=self.target))
+                    yield self.chosen(claiming, max(1, self.trials // SHARE))
 
-    def chosen(self, judge: Judge, outlines: tuple[Outline, ...], number: int, trials: int) -> _Bet | Finding:
+    def chosen(self, planned: PlannedScenario, trials: int) -> _Bet | Finding:
         """The best bet of a scenario, or why there is none."""
-        outline, claiming = outlines[number], replace(judge, target=self.target)
-        if claiming.claim_of(outline) is None:
-            return claiming.finding(Verdict.UNTESTABLE, promises_nothing(outline), pair=outline.pair)
-        claim = self.target.claim.composed(outline.answers).nominal
-        sample = judge.sample(outlines, number, Role.CHOOSE, tuple(range(len(outline.events) + 1)), trials)
+        claim = planned.claim
+        if claim is None:
+            return planned.without_claim()
+        delta, answers = claim.nominal.delta, planned.outline.answers
         try:
-            seen, one_by_one = self._counted(judge, sample, len(outlines))
+            seen, one_by_one = _counted(planned, planned.sample(Role.CHOOSE, planned.events, trials))
         except (TargetError, LabFault) as error:
-            return claiming.finding(Verdict.ERROR, str(error), pair=outline.pair)
+            return planned.judge.finding(Verdict.ERROR, str(error), pair=planned.outline.pair)
         shown = {
-            (event, reading): self._shown(reading, counts, claim.delta, Role.CHOOSE) / outline.answers
+            (event, reading): self._shown(reading, counts, delta, Role.CHOOSE) / answers
             for event, counts in enumerate(seen)
-            for reading in readings(claim.delta)
+            for reading in readings(delta)
         }
         event, reading = max(shown, key=shown.__getitem__)
-        return _Bet(judge, outlines, number, event, reading, shown[event, reading], one_by_one)
+        return _Bet(planned, event, reading, shown[event, reading], one_by_one)
 
     def _shown(self, reading: Reading, counts: Counts, delta: float, role: Role) -> float:
         alpha = self.alpha / CHOOSING_DOUBT if role is Role.CHOOSE else self.alpha
         return reading.epsilon(counts, delta, alpha, np.random.default_rng([self.seed, TOSSES, role]))
 
-    def _counted(self, judge: Judge, sample: Sample, scenarios: int) -> tuple[list[Counts], bool]:
-        """The counts of the events, and whether they are of outputs drawn one a call: so are all after a refusal."""
-        try:
-            (counts,) = judge.looks(sample, scenarios)
-        except Refused:
-            sample = replace(sample, one_by_one=True)
-            (counts,) = judge.looks(sample, scenarios)
-        return counts, sample.one_by_one
-
     def judged(self, bet: _Bet) -> Finding:
         """What a fresh sample shows of a bet."""
-        outline, judge = bet.outlines[bet.number], replace(bet.judge, target=self.target)
-        claim = self.target.claim.composed(outline.answers)
-        judged = claim.nominal
-        sample = judge.sample(
-            bet.outlines, bet.number, Role.JUDGE, (bet.event,), self.trials, one_by_one=bet.one_by_one
-        )
-        context = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
+        planned, judge, outline = bet.planned, bet.planned.judge, bet.planned.outline
+        judged = self.target.claim.composed(outline.answers).nominal
+        sample = planned.sample(Role.JUDGE, (bet.event,), self.trials, one_by_one=bet.one_by_one)
         try:
-            (counts,), _ = self._counted(judge, sample, len(bet.outlines))
+            (counts,), _ = _counted(planned, sample)
         except (TargetError, LabFault) as error:
-            return judge.finding(Verdict.ERROR, str(error), **context)
+            fields = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
+            return judge.finding(Verdict.ERROR, str(error), **fields)
         assessment = assess(judged, counts, self.alpha)
         epsilon = self._shown(bet.reading, counts, judged.delta, Role.JUDGE)
         violated = epsilon > judged.epsilon
-        shown = judge.shown(outline, bet.event, claim, judged, counts, assessment)
+        shown = planned.shown(bet.event, judged, counts, assessment)
         return judge.finding(
             Verdict.VIOLATED if violated else self._undecided(judged),
             _reason(counts, epsilon, judged, self.alpha, fails=shown["flaw"] == FAILURE),
@@ -238,6 +224,16 @@ class _Search:
         clearest = Counts(self.trials, 0, self.trials)
         could = max(self._shown(reading, clearest, claim.delta, Role.JUDGE) for reading in readings(claim.delta))
         return Verdict.NOT_DETECTED if could > claim.epsilon else Verdict.INCONCLUSIVE
+
+
+def _counted(planned: PlannedScenario, sample: Sample) -> tuple[list[Counts], bool]:
+    """The counts of the events, and whether they are of outputs drawn one a call: so are all after a refusal."""
+    try:
+        (counts,) = planned.looks(sample)
+    except Refused:
+        sample = replace(sample, one_by_one=True)
+        (counts,) = planned.looks(sample)
+    return counts, sample.one_by_one
 
 
 def _reason(counts: Counts, epsilon: float, judged: PrivacyClaim, alpha: float, *, fails: bool) -> str:

@@ -300,7 +300,7 @@ class _Turn:
         if not (self.applies and seconds):
             return STEPS[0]  # judging says why there is nothing to judge
         if self._costs is None and isinstance(self.plan, tuple):
-            self._costs = rehearsed(self.judge, self.plan, seconds, self.alpha, self.meter)
+            self._costs = rehearsed(self.plan, seconds, self.alpha, self.meter)
         if not self._costs:
             return STEPS[0]
         trials = affordable(self._costs, self.attack, self.judge.target.claim, seconds)

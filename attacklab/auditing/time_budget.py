@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from attacklab.auditing.attacks.base import Attack, Learning
-from attacklab.auditing.judge import Judge, is_testable
+from attacklab.auditing.judge import PlannedScenario, is_testable
 from attacklab.auditing.statistics.choosing import choosing_trials
 from attacklab.model.claims import Claim
 from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
 from attacklab.model.targets import Release
-from attacklab.processes.batches import FIRST_LOOK, Outline, Role, Sample
+from attacklab.processes.batches import FIRST_LOOK, Role, Sample
 
 MEASURED = 1_000
 """The most trials that a scenario is rehearsed with."""
@@ -140,43 +140,38 @@ class Cost:
         return trials * self.trial + self.batch * sum(1 for _ in sample.batches())
 
 
-def rehearsed(judge: Judge, outlines: Sequence[Outline], seconds: float, alpha: float, meter: Meter) -> list[Cost]:
-    """What the scenarios of an attack cost, as far as that could be measured.
+def rehearsed(planned: Sequence[PlannedScenario], seconds: float, alpha: float, meter: Meter) -> list[Cost]:
+    """What the scenarios of an attack cost, as far as that could be measured; those that no sample could decide do not.
 
     Args:
-        judge: draws their trials.
-        outlines: the scenarios; those that no sample could decide are left out.
+        planned: the scenarios.
         seconds: how long the attack may take.
         alpha: at which it is judged.
         meter: is told of the time that this takes.
     """
     costs: list[Cost] = []
-    testable = [
-        (number, outline)
-        for number, outline in enumerate(outlines)
-        if (claim := judge.claim_of(outline)) and is_testable(claim, STEPS[-1], alpha)
-    ]
+    testable = [scenario for scenario in planned if scenario.claim and is_testable(scenario.claim, STEPS[-1], alpha)]
     with contextlib.suppress(TargetError, LabFault):  # judging reports it
-        for place, (number, outline) in enumerate(testable, start=1):
+        for place, scenario in enumerate(testable, start=1):
             started = time.perf_counter()
             enough = seconds / (REHEARSING_SHARE * len(testable))
             with meter.charging():
                 try:
-                    costs.append(_timed(judge, outlines, number, enough))
+                    costs.append(_timed(scenario, enough))
                 except Refused:  # as it will be judged then
-                    costs.append(_timed(judge, outlines, number, enough, one_by_one=True))
+                    costs.append(_timed(scenario, enough, one_by_one=True))
             if time.perf_counter() - started > seconds / SLOW_SHARE:
-                return costs + [replace(costs[-1], answers=outline.answers) for _, outline in testable[place:]]
+                return costs + [replace(costs[-1], answers=later.outline.answers) for later in testable[place:]]
     return costs
 
 
-def _timed(judge: Judge, outlines: Sequence[Outline], number: int, enough: float, *, one_by_one: bool = False) -> Cost:
+def _timed(planned: PlannedScenario, enough: float, *, one_by_one: bool = False) -> Cost:
     """The cost of one scenario, from ever longer samples until one took `enough` seconds."""
 
     def seconds(trials: int) -> float:
-        sample = judge.sample(outlines, number, Role.CHOOSE, (0,), trials, spend_all=True, one_by_one=one_by_one)
+        sample = planned.sample(Role.CHOOSE, (0,), trials, spend_all=True, one_by_one=one_by_one)
         started = time.perf_counter()
-        for _ in judge.runner.counts(sample, sample.batches()):
+        for _ in planned.judge.runner.counts(sample, sample.batches()):
             pass
         return time.perf_counter() - started
 
@@ -192,7 +187,7 @@ def _timed(judge: Judge, outlines: Sequence[Outline], number: int, enough: float
         trials = FIRST_LOOK
         elapsed = seconds(trials)
     trial = max((elapsed - shortest) / (trials - 1), elapsed / trials / MISJUDGED)
-    return Cost(trial, max(0.0, elapsed - trial * trials), outlines[number].answers)
+    return Cost(trial, max(0.0, elapsed - trial * trials), planned.outline.answers)
 
 
 def affordable(costs: Sequence[Cost], attack: Attack, claim: Claim, seconds: float) -> int:
