@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from attacklab.auditing.attacks.black_box import BlackBox
-from attacklab.auditing.largest_epsilon import largest_epsilon
+from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
@@ -47,7 +47,7 @@ def collect(settings: Settings) -> Collected:
     rows, seconds = [], []
     for peer in PEERS:
         started = time.perf_counter()
-        proved = largest_epsilon(peer.target(), [attack], trials=trials, alpha=ALPHA, seed=settings.seed)
+        proved = audit(peer.target(), [attack], trials=trials, alpha=ALPHA, seed=settings.seed, maximise_epsilon=True)
         seconds.append(time.perf_counter() - started)
         findings += proved
         rows.append(_row(peer, proved))

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from attacklab.auditing.attacks import ATTACKS, Attack, Precision, SumSensitivity
-from attacklab.auditing.referee import DEFAULT_ALPHA
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
-from attacklab.auditing.timed_audit import timed_audit
 from attacklab.libraries import Library, library
 from attacklab.libraries.environments import environments
 from attacklab.model.files import write_whole
@@ -195,10 +194,9 @@ def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -
     attacks: Sequence[Attack] = QUICK_ATTACKS if settings.quick else ATTACKS
     target = case.target()
     try:
-        audited = timed_audit(
+        return audit(
             target, attacks, seconds=seconds, alpha=alpha, seed=settings.seed, spend_all=True, spec=case.replay()
         )
-        return [finding for result in audited for finding in result.findings]
     finally:
         if isinstance(target.release, ProcessRelease):
             target.release.close()

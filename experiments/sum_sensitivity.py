@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from attacklab.auditing.attacks.base import Attack
-from attacklab.auditing.attacks.common.datasets import on_path
+from attacklab.auditing.attacks.base import Attack, on_path
 from attacklab.auditing.attacks.integer_cast import IntegerCast
 from attacklab.auditing.attacks.sum_sensitivity import SumSensitivity, steepest_step
 from attacklab.auditing.referee import DEFAULT_ALPHA

@@ -32,14 +32,7 @@ import numpy as np
 from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.flaws import with_weakness
-from attacklab.auditing.referee import (
-    DEFAULT_ALPHA,
-    DEFAULT_TRIALS,
-    Advance,
-    Judge,
-    promises_nothing,
-    require_settings,
-)
+from attacklab.auditing.judge import Advance, Judge, PlannedScenario
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
 from attacklab.auditing.statistics.ratio import Reading, readings
@@ -49,7 +42,7 @@ from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
-from attacklab.processes.batches import Bench, Outline, Role
+from attacklab.processes.batches import Bench, Role, Sample
 from attacklab.processes.runners import InProcess
 
 ROUNDS = 4
@@ -74,29 +67,23 @@ AGAIN = 2
 class _Bet:
     """An event of a scenario, how its bound is read, the ε that it seems to show in one answer, and how it is drawn."""
 
-    judge: Judge
-    outlines: tuple[Outline, ...]
-    number: int
+    planned: PlannedScenario
     event: int
     reading: Reading
     epsilon: float
     one_by_one: bool
 
-    @property
-    def outline(self) -> Outline:
-        return self.outlines[self.number]
-
 
 @default_errors
 def largest_epsilon(
     target: Target,
-    attacks: Sequence[Attack] | None = None,
+    attacks: Sequence[Attack] | None,
     *,
-    trials: int = DEFAULT_TRIALS,
-    alpha: float = DEFAULT_ALPHA,
-    seed: int = 0,
-    spec: str | None = None,
-    report: Callable[[Advance], object] = lambda _: None,
+    trials: int,
+    alpha: float,
+    seed: int,
+    spec: str | None,
+    report: Callable[[Advance], object],
 ) -> list[Finding]:
     """Find the largest lower bound on a target's ε, at the δ that it claims (of a profile, at its nominal point's δ).
 
@@ -113,17 +100,18 @@ def largest_epsilon(
         One finding whose `epsilon_lower` is the bound, and one for each attack that had nothing to try or failed.
 
     Raises:
-        ValueError: `trials`, `alpha` or `seed` is out of range.
         ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
     require_ieee_arithmetic()
-    require_settings(trials, alpha, seed)
     started = time.perf_counter()
-    chosen = tuple(_proving(attack, trials) for attack in (ATTACKS if attacks is None else attacks))
+    chosen = tuple(
+        attack.proving_within(trials) if isinstance(attack, BlackBox) else sized(attack, trials)
+        for attack in (ATTACKS if attacks is None else attacks)
+    )
     search = _Search(target, chosen, trials, alpha, seed, report)
     bets, findings = search.bets()
     finalists = sorted(bets, key=lambda bet: -bet.epsilon)[:FINALISTS]
-    again = [search.again(bet) for bet in finalists]
+    again = [search.chosen(bet.planned, max(1, trials // AGAIN)) for bet in finalists]
     better = [bet for bet in again if isinstance(bet, _Bet)]
     findings += [failure for failure in again if isinstance(failure, Finding)]
     if better:
@@ -133,17 +121,13 @@ def largest_epsilon(
     return [with_weakness(replace(finding, replay=replay, seconds=seconds)) for finding in findings]
 
 
-def _proving(attack: Attack, trials: int) -> Attack:
-    return attack.proving_within(trials) if isinstance(attack, BlackBox) else sized(attack, trials)
-
-
 def _replay(
     target: Target, attacks: Sequence[Attack] | None, trials: int, alpha: float, seed: int, spec: str | None
 ) -> str:
     """All attacks run again: what one of them finds is where the next round of the others begins."""
     if spec is None:
         named = "" if attacks is None else f", {list(attacks)!r}"
-        return f"largest_epsilon({target.name}{named}, trials={trials}, alpha={alpha!r}, seed={seed})"
+        return f"audit({target.name}{named}, trials={trials}, alpha={alpha!r}, seed={seed}, maximise_epsilon=True)"
     named = "".join(f" --attack {attack.name}" for attack in attacks or ())
     settings = f"--trials {trials} --alpha {alpha!r} --seed {seed}"
     return f"attacklab audit {spec}{named} --maximise-epsilon {settings}"
@@ -184,75 +168,47 @@ class _Search:
             if isinstance(plan, Finding):
                 yield plan
                 continue
-            for number, outline in enumerate(plan):
-                if outline.severity is Severity.CLAIM:
-                    yield self._chosen(judge, plan, number, max(1, self.trials // SHARE))
+            for planned in plan:
+                if planned.outline.severity is Severity.CLAIM:
+                    claiming = replace(planned, judge=replace(judge, target=self.target))
+                    yield self.chosen(claiming, max(1, self.trials // SHARE))
 
-    def again(self, bet: _Bet) -> _Bet | Finding:
-        """The best bet of a scenario on more trials."""
-        return self._chosen(bet.judge, bet.outlines, bet.number, max(1, self.trials // AGAIN))
-
-    def _chosen(self, judge: Judge, outlines: tuple[Outline, ...], number: int, trials: int) -> _Bet | Finding:
+    def chosen(self, planned: PlannedScenario, trials: int) -> _Bet | Finding:
         """The best bet of a scenario, or why there is none."""
-        outline, claiming = outlines[number], replace(judge, target=self.target)
-        if claiming.claim_of(outline) is None:
-            return claiming.finding(Verdict.UNTESTABLE, promises_nothing(outline), pair=outline.pair)
-        claim = self._judged_at(outline)
+        claim = planned.claim
+        if claim is None:
+            return planned.without_claim()
+        delta, answers = claim.nominal.delta, planned.outline.answers
         try:
-            events = tuple(range(len(outline.events) + 1))
-            seen, one_by_one = self._counted(judge, outlines, number, Role.CHOOSE, events, trials)
+            seen, one_by_one = _counted(planned, planned.sample(Role.CHOOSE, planned.events, trials))
         except (TargetError, LabFault) as error:
-            return claiming.finding(Verdict.ERROR, str(error), pair=outline.pair)
+            return planned.judge.finding(Verdict.ERROR, str(error), pair=planned.outline.pair)
         shown = {
-            (event, reading): self._shown(reading, counts, claim.delta, Role.CHOOSE) / outline.answers
+            (event, reading): self._shown(reading, counts, delta, Role.CHOOSE) / answers
             for event, counts in enumerate(seen)
-            for reading in readings(claim.delta)
+            for reading in readings(delta)
         }
         event, reading = max(shown, key=shown.__getitem__)
-        return _Bet(judge, outlines, number, event, reading, shown[event, reading], one_by_one)
+        return _Bet(planned, event, reading, shown[event, reading], one_by_one)
 
     def _shown(self, reading: Reading, counts: Counts, delta: float, role: Role) -> float:
         alpha = self.alpha / CHOOSING_DOUBT if role is Role.CHOOSE else self.alpha
         return reading.epsilon(counts, delta, alpha, np.random.default_rng([self.seed, TOSSES, role]))
 
-    def _judged_at(self, outline: Outline) -> PrivacyClaim:
-        return self.target.claim.composed(outline.answers).nominal
-
-    def _counted(
-        self,
-        judge: Judge,
-        outlines: Sequence[Outline],
-        number: int,
-        role: Role,
-        events: tuple[int, ...],
-        trials: int,
-        *,
-        one_by_one: bool = False,
-    ) -> tuple[list[Counts], bool]:
-        """The counts of the events, and whether they are of outputs drawn one a call: so are all after a refusal."""
-        sample = judge.sample(outlines, number, role, events, trials, one_by_one=one_by_one)
-        try:
-            (counts,) = judge.looks(sample, len(outlines))
-        except Refused:
-            (counts,), one_by_one = judge.looks(replace(sample, one_by_one=True), len(outlines)), True
-        return counts, one_by_one
-
     def judged(self, bet: _Bet) -> Finding:
         """What a fresh sample shows of a bet."""
-        outline, judged = bet.outline, self._judged_at(bet.outline)
-        judge = replace(bet.judge, target=self.target)
-        context = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
+        planned, judge, outline = bet.planned, bet.planned.judge, bet.planned.outline
+        judged = self.target.claim.composed(outline.answers).nominal
+        sample = planned.sample(Role.JUDGE, (bet.event,), self.trials, one_by_one=bet.one_by_one)
         try:
-            (counts,), _ = self._counted(
-                judge, bet.outlines, bet.number, Role.JUDGE, (bet.event,), self.trials, one_by_one=bet.one_by_one
-            )
+            (counts,), _ = _counted(planned, sample)
         except (TargetError, LabFault) as error:
-            return judge.finding(Verdict.ERROR, str(error), **context)
+            fields = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
+            return judge.finding(Verdict.ERROR, str(error), **fields)
         assessment = assess(judged, counts, self.alpha)
         epsilon = self._shown(bet.reading, counts, judged.delta, Role.JUDGE)
         violated = epsilon > judged.epsilon
-        claim = self.target.claim.composed(outline.answers)
-        shown = judge.shown(outline, bet.event, claim, judged, counts, assessment)
+        shown = planned.shown(bet.event, judged, counts, assessment)
         return judge.finding(
             Verdict.VIOLATED if violated else self._undecided(judged),
             _reason(counts, epsilon, judged, self.alpha, fails=shown["flaw"] == FAILURE),
@@ -268,6 +224,16 @@ class _Search:
         clearest = Counts(self.trials, 0, self.trials)
         could = max(self._shown(reading, clearest, claim.delta, Role.JUDGE) for reading in readings(claim.delta))
         return Verdict.NOT_DETECTED if could > claim.epsilon else Verdict.INCONCLUSIVE
+
+
+def _counted(planned: PlannedScenario, sample: Sample) -> tuple[list[Counts], bool]:
+    """The counts of the events, and whether they are of outputs drawn one a call: so are all after a refusal."""
+    try:
+        (counts,) = planned.looks(sample)
+    except Refused:
+        sample = replace(sample, one_by_one=True)
+        (counts,) = planned.looks(sample)
+    return counts, sample.one_by_one
 
 
 def _reason(counts: Counts, epsilon: float, judged: PrivacyClaim, alpha: float, *, fails: bool) -> str:

@@ -1,123 +1,66 @@
-"""The referee: runs a target against attacks and says what was found.
+"""The referee: runs a target against attacks and says what was found, within a budget of trials or of seconds.
 
-One α a run is split over the attacks that have something to try (see `shares`), and each attack's share evenly over
-its scenarios. One sample chooses among a scenario's candidate events the one that promises most evidence (see
-`choosing`), and says how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples
-grow until they have decided: the evidence against a claim may be looked at as often as one likes (see `betting`). If
-a call for many outputs raises, both samples are drawn anew, one output a call. Where
-the choosing sample shows that the chosen event keeps the claim, the fresh one is hardly larger than it, and the power
-that is stated is that of the trials drawn. What is drawn, and that it does not depend on what else runs or where, is
-told in `batches`; where it is drawn, in `execution`.
+One α a run is split over the attacks that have something to try (see `shares`), over the rounds, and each attack's
+share evenly over its scenarios. The event that judges a scenario is chosen on one sample and judged on a fresh one; see
+`judge`. Where the budget is a time, a rehearsal says how many trials it leaves; see `time_budget`.
+
+Where one refuted claim is enough, a short round comes first, and each round has half of α: what is plainly broken is
+refuted by a few hundred trials, and the audit ends there.
+
+Where a time is kept or one refuted claim is enough, attacks look for their scenarios when their turn comes, so that
+those behind the one that refutes cost nothing, and α is split over all that apply. Otherwise all look before anything
+is judged, and α is split over those that found something.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
-import time
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
-
-import numpy as np
+from typing import Any
 
 from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
-from attacklab.auditing.attacks.common.failures import FAILS
+from attacklab.auditing.judge import Advance, Judge, Plan
+from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.auditing.ordinary import supported
-from attacklab.auditing.statistics.betting import evidence, judge
-from attacklab.auditing.statistics.choosing import choosing_trials, promised_evidence
-from attacklab.auditing.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha
-from attacklab.auditing.statistics.power import (
-    POWER,
-    can_refute,
-    detects,
-    fewest_trials,
-    smallest_detectable_advantage,
-    trials_needed,
-)
-from attacklab.auditing.statistics.reasons import refuted_reason
-from attacklab.model.claims import Claim, PrivacyClaim
+from attacklab.auditing.statistics.inference import share_of_alpha
+from attacklab.auditing.time_budget import STEPS, Cost, Meter, affordable, rehearsed
 from attacklab.model.code_fingerprint import code_fingerprint
-from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError, UsageError
-from attacklab.model.findings import (
-    FAILURE,
-    Counts,
-    EventCode,
-    Finding,
-    Severity,
-    Verdict,
-    described_pair,
-    environment,
-)
+from attacklab.model.errors import AttackError, UsageError
+from attacklab.model.findings import Finding, Verdict, described_pair, environment
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
-from attacklab.processes.batches import REFUSES, Bench, Outline, Role, Sample, applies
+from attacklab.processes.batches import Bench, applies
 from attacklab.processes.checkpoint import Checkpoint, Recorded
 from attacklab.processes.runners import InProcess, Runner, Say
 
 DEFAULT_TRIALS = 100_000
 DEFAULT_ALPHA = 1e-6
 
+DEFAULT_SECONDS = 60.0
+"""How long an audit of a library's target may take where nothing else is asked for."""
+
 MOST_TRIALS = 10**12
 """More than anybody can draw; beyond it, counts would leave the integers that doubles hold."""
 
-LARGEST_BUDGET = 10**8
-"""The most trials that anybody is asked to spend on an event. A claim that takes more is untestable by sampling."""
-
-WRONGLY_SETTLED = 1e-9
-"""The probability with which an event that breaks the claim is taken to keep it, so that fewer trials judge it."""
+SHORT_ROUND = 1_000
+"""Trials of the short round: a blatant flaw shows within a few hundred."""
 
 BLACK_BOX_SHARE = 0.25
 """The part of a run's α that the black box has to itself."""
 
-ONLY_ROBUSTNESS = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
 
-NOT_REPLAYABLE = (
-    "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
-    "the generator that it is given; --isolate seeds the global generators of random and numpy.random"
-)
-
-EARLY = 4
-"""The evidence is not looked at before so many times fewer trials than are needed at the rates seen."""
-
-CHOOSING_ALPHA = 0.05
-"""The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Advance:
-    """How far an audit is.
-
-    Attributes:
-        attack: the name of the attack that runs.
-        scenario: which of its scenarios, from 1.
-        scenarios: how many it has.
-        choosing: whether an event is being chosen, not judged.
-        done: trials drawn of this sample.
-        trials: how many there will be at the most.
-        needed: how many will refute the claim at the rates seen so far; None while choosing, and where those rates keep
-            the claim.
-    """
-
-    attack: str
-    scenario: int
-    scenarios: int
-    choosing: bool
-    done: int
-    trials: int
-    needed: int | None = None
-
-
-@default_errors
 def audit(
     target: Target,
     attacks: Sequence[Attack] | None = None,
     *,
-    trials: int = DEFAULT_TRIALS,
+    trials: int | None = None,
     alpha: float = DEFAULT_ALPHA,
     seed: int = 0,
     spend_all: bool = False,
@@ -126,6 +69,9 @@ def audit(
     checkpoint: Path | None = None,
     report: Callable[[Advance], object] = lambda _: None,
     say: Say = lambda _: None,
+    seconds: float | None = None,
+    until_refuted: bool = False,
+    maximise_epsilon: bool = False,
 ) -> list[Finding]:
     """Run attacks against a target.
 
@@ -133,8 +79,8 @@ def audit(
         target: the implementation.
         attacks: which attacks, all of `ATTACKS` by default; those that do not apply, or find nothing to
             try on this target, give a NOT_APPLICABLE finding and cost no α.
-        trials: the most outputs of either input on which an event is judged. Besides, up to a tenth of that number is
-            spent on choosing it; at a large e^ε up to half.
+        trials: the most outputs of either input on which an event is judged; `DEFAULT_TRIALS` where nothing is said of
+            seconds either. Besides, up to a tenth of that number is spent on choosing it; at a large e^ε up to half.
         alpha: the probability of any false alarm in the whole run, were the claim true.
         seed: what all randomness is derived from.
         spend_all: whether to go on to the last trial whatever has been seen before, for closer bounds.
@@ -142,38 +88,265 @@ def audit(
         where: where trials run, this process by default; the `runner` of any `Workers` runs them there.
         checkpoint: a file to keep results in, and to go on from if it holds some of this run.
         report: is told after every batch how far the audit is.
-        say: is told, in one line, what was found in the checkpoint.
+        say: is told, in one line, what was found in the checkpoint; with `seconds`, of each attack its rate and trials.
+        seconds: how long it may take, about, besides what attacks compute while they look for scenarios: the budget in
+            place of `trials`, of which each attack gets as many as there is time for.
+        until_refuted: whether to end with the first attack that refutes the claim, and to make a short round for that
+            before the one with all trials. Attacks that were not reached have no finding.
+        maximise_epsilon: whether to look for the largest ε that can be proved, not for what refutes the claim; see
+            `largest_epsilon`. The first finding's `epsilon_lower` is the bound.
 
     Returns:
-        One finding a scenario, in the order of the attacks; the same ones wherever they run.
+        One finding a scenario, in the order of the attacks; the same ones wherever they run. With `maximise_epsilon`
+        the bound, and one for each attack that had nothing to try or failed.
 
     Raises:
-        ValueError: `trials`, `alpha` or `seed` is out of range, or the checkpoint belongs to another run.
+        ValueError: `trials`, `seconds`, `alpha` or `seed` is out of range; two of the settings exclude each other; or
+            the checkpoint belongs to another run.
         ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
-    require_ieee_arithmetic()
-    require_settings(trials, alpha, seed)
-    attacks = [sized(attack, trials) for attack in (ATTACKS if attacks is None else attacks)]
-    findings: list[Finding] = []
-    with contextlib.ExitStack() as ends:
-        bench = Bench(target, attacks, seed)
-        runner = where(bench)
-        if checkpoint is not None:
-            run = _identity(target, attacks, trials=trials, alpha=alpha, seed=seed, spend_all=spend_all)
+    if maximise_epsilon:
+        if seconds is not None or until_refuted or checkpoint is not None or where is not InProcess:
+            raise UsageError(
+                "the largest epsilon is found by so many trials in this process; leave out seconds, until_refuted, "
+                "checkpoint and where"
+            )
+        most = DEFAULT_TRIALS if trials is None else trials
+        _require_settings(most, None, alpha, seed)
+        return largest_epsilon(target, attacks, trials=most, alpha=alpha, seed=seed, spec=spec, report=report)
+    run = Audit(
+        target,
+        ATTACKS if attacks is None else attacks,
+        trials=DEFAULT_TRIALS if trials is None and seconds is None else trials,
+        seconds=seconds,
+        alpha=alpha,
+        seed=seed,
+        until_refuted=until_refuted,
+        spend_all=spend_all,
+        spec=spec,
+        where=where,
+        checkpoint=checkpoint,
+        report=report,
+        say=say,
+    )
+    return [finding for result in run.results() for finding in result.findings]
+
+
+@dataclass(frozen=True, slots=True)
+class AttackResult:
+    """What one attack found.
+
+    Attributes:
+        attack: the attack.
+        trials: the most outputs of either input on which an event of it was judged.
+        alpha: its part of α, in all rounds together.
+        findings: those of the last round that it took part in.
+    """
+
+    attack: Attack
+    trials: int
+    alpha: float
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """An audit to run; its fields are the arguments of `audit`, and either `trials` or `seconds` is its budget."""
+
+    target: Target
+    attacks: Sequence[Attack]
+    _: KW_ONLY
+    trials: int | None = None
+    seconds: float | None = None
+    alpha: float = DEFAULT_ALPHA
+    seed: int = 0
+    until_refuted: bool = False
+    spend_all: bool = False
+    spec: str | None = None
+    where: Callable[[Bench], Runner] = InProcess
+    checkpoint: Path | None = None
+    report: Callable[[Advance], object] = lambda _: None
+    say: Say = lambda _: None
+
+    @default_errors
+    def results(self) -> list[AttackResult]:
+        """What each attack found, in their order; attacks that were not reached are left out.
+
+        Raises:
+            ValueError: a setting is out of range, or the checkpoint belongs to another run.
+            ArithmeticModeError: this process does not compute as IEEE 754 says.
+        """
+        require_ieee_arithmetic()
+        _require_settings(self.trials, self.seconds, self.alpha, self.seed)
+        if self.checkpoint is not None and (self.trials is None or self.until_refuted):
+            raise UsageError(
+                "a checkpoint keeps what one round of so many trials draws; leave seconds and until_refuted out"
+            )
+        with contextlib.ExitStack() as ends:
+            turns = self._turns(ends)
+            for most, ahead in self._rounds(turns):
+                for place, turn in enumerate(ahead):
+                    trials = min(most, self.trials or turn.affordable(ahead[place:], self.say))
+                    if trials > turn.trials:
+                        turn.judge_all(trials, rounds=2 if self.until_refuted else 1)
+                    if self.until_refuted and turn.refutes:
+                        break
+        require_ieee_arithmetic()  # a target may have loaded a library that changed it
+        results = [AttackResult(turn.attack, turn.trials, turn.alpha, turn.findings) for turn in turns if turn.trials]
+        named = iter(supported([finding for result in results for finding in result.findings]))
+        return [replace(result, findings=tuple(itertools.islice(named, len(result.findings)))) for result in results]
+
+    def _rounds(self, turns: Sequence[_Turn]) -> Iterator[tuple[int, Sequence[_Turn]]]:
+        """The most trials of each round, and who takes part in it."""
+        if self.until_refuted:
+            yield SHORT_ROUND, turns
+            if any(turn.refutes or turn.fails for turn in turns):
+                return
+            # An attack whose share was too small for the whole short round stays with that: trials tell the rounds.
+            turns = [turn for turn in turns if turn.goes_on]
+        yield MOST_TRIALS, turns
+
+    def _turns(self, ends: contextlib.ExitStack) -> list[_Turn]:
+        """The attacks with their shares of α, the budget and what draws their trials."""
+        meter = None if self.seconds is None else Meter(self.target.release, self.seconds)
+        target = self.target if meter is None else replace(self.target, release=meter)
+        planned_first = None if self.until_refuted else self.trials
+        bench = Bench(target, [sized(attack, planned_first or STEPS[0]) for attack in self.attacks], self.seed)
+        runner = self.where(bench)
+        if self.checkpoint is not None:
             try:
-                runner = Recorded(runner, ends.enter_context(_WhileThereIsSpace(checkpoint, run, say)))
+                kept = ends.enter_context(_WhileThereIsSpace(self.checkpoint, self._identity(bench.attacks), self.say))
+                runner = Recorded(runner, kept)
             except OSError as error:
-                say(_not_kept(error))
-        judges = [
-            Judge(target, attack, bench, runner, place=place, spend_all=spend_all, spec=spec, report=report)
-            for place, attack in enumerate(attacks)
-        ]
-        plans = [judge.plan() for judge in judges]
-        parts = shares(attacks, [isinstance(plan, tuple) for plan in plans], alpha)
-        for judge, plan, share in zip(judges, plans, parts, strict=True):
-            findings += judge.findings(plan, trials, share)
-    require_ieee_arithmetic()  # a target may have loaded a library that changed it
-    return supported(findings)
+                self.say(_not_kept(error))
+
+        def judge(bench: Bench, runner: Runner, place: int = 0) -> Judge:
+            settings = {"place": place, "spend_all": self.spend_all, "spec": self.spec, "report": self.report}
+            return Judge(target, bench.attacks[place], bench, runner, **settings)  # type: ignore[arg-type]
+
+        def alone(attack: Attack) -> Judge:
+            bench = Bench(target, [attack], self.seed)
+            return judge(bench, self.where(bench))
+
+        turns = [_Turn(attack, judge(bench, runner, place), alone, meter) for place, attack in enumerate(self.attacks)]
+        trying = [isinstance(turn.plan, tuple) if planned_first else turn.applies for turn in turns]
+        for turn, share in zip(turns, shares(self.attacks, trying, self.alpha), strict=True):
+            turn.alpha = share
+        return turns
+
+    def _identity(self, attacks: Sequence[Attack]) -> dict[str, Any]:
+        """Whatever the results depend on."""
+        target = self.target
+        return {
+            "target": target.name,
+            "target_version": target.version,
+            "kind": target.kind,
+            "claim": target.claim.to_json(),
+            "sensitivity": target.sensitivity,
+            "bounds": target.bounds,
+            "noise_scale": target.noise_scale,
+            "relation": target.relation,
+            "domain": None if target.domain is None else target.domain.to_json(),
+            "pairs": [described_pair(pair) for pair in target.pairs],
+            "attacks": [repr(attack) for attack in attacks],
+            "code": code_fingerprint() | getattr(target.release, "code", {}),
+            "trials": self.trials,
+            "alpha": self.alpha,
+            "seed": self.seed,
+            "spend_all": self.spend_all,
+            **environment(),
+        }
+
+
+@dataclass
+class _Turn:
+    """One attack in an audit, through all rounds.
+
+    Attributes:
+        attack: the attack.
+        judge: judges it, learning from as many outputs as `trials` warrant.
+        alone: gives a judge of an attack of another size.
+        meter: the time that is left; None where none is kept.
+        alpha: the attack's part of α, in all rounds together.
+        trials: the most outputs of either input on which an event was judged in the last round.
+        findings: of that round.
+    """
+
+    attack: Attack
+    judge: Judge
+    alone: Callable[[Attack], Judge]
+    meter: Meter | None
+    alpha: float = 1.0
+    trials: int = 0
+    findings: tuple[Finding, ...] = ()
+    _costs: list[Cost] | None = None
+
+    @property
+    def applies(self) -> bool:
+        with contextlib.suppress(AttackError):
+            return applies(self.judge.attack, self.judge.target)
+        return True  # judging says what it raised
+
+    @functools.cached_property
+    def plan(self) -> Plan:
+        """The scenarios; while they are looked for, half of the seconds that are left are kept."""
+        with self.meter.looking() if self.meter else contextlib.nullcontext():
+            return self.judge.plan()
+
+    def affordable(self, ahead: Sequence[_Turn], say: Say) -> int:
+        """How many trials there is time for, where the attacks ahead share what is left."""
+        assert self.meter is not None  # noqa: S101 - asked where a time is kept
+        seconds = self.meter.left / max(1, sum(turn.applies for turn in ahead))
+        if not (self.applies and seconds):
+            return STEPS[0]  # judging says why there is nothing to judge
+        if self._costs is None and isinstance(self.plan, tuple):
+            self._costs = rehearsed(self.plan, seconds, self.alpha, self.meter)
+        if not self._costs:
+            return STEPS[0]
+        trials = affordable(self._costs, self.attack, self.judge.target.claim, seconds)
+        rate = 1 / sum(cost.trial for cost in self._costs)
+        say(f"{self.judge.target.name}, {self.attack.name}: {rate:.2g} trials a second, so up to {trials}")
+        return trials
+
+    def judge_all(self, trials: int, rounds: int) -> None:
+        """Judge all that was planned in one of so many rounds, with its share of the attack's α."""
+        self.trials = trials
+        attack = sized(self.attack, trials)
+        if attack != self.judge.attack:
+            self.judge = self.alone(attack)
+            self.__dict__.pop("plan", None)
+        plan = self.plan
+        with self.meter.charging() if self.meter else contextlib.nullcontext():
+            self.findings = tuple(self.judge.findings(plan, trials, share_of_alpha(self.alpha, rounds)))
+
+    @property
+    def refutes(self) -> bool:
+        return any(finding.refutes for finding in self.findings)
+
+    @property
+    def fails(self) -> bool:
+        return any(finding.verdict is Verdict.ERROR for finding in self.findings)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is anything to judge, and the short round was not cut."""
+        return self.trials == SHORT_ROUND and any(finding.pair is not None for finding in self.findings)
+
+
+def _require_settings(trials: int | None, seconds: float | None, alpha: float, seed: int) -> None:
+    """Refuse settings that are out of range, before anything runs."""
+    if (trials is None) == (seconds is None):
+        raise UsageError("an audit has a budget of trials or of seconds; give one of them")
+    if trials is not None and trials < 1:
+        raise UsageError(f"trials must be at least 1, not {trials}")
+    if trials is not None and trials > MOST_TRIALS:
+        raise UsageError(f"trials must be at most {MOST_TRIALS}, not {trials}")
+    if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+        raise UsageError(f"seconds must be finite and greater than 0, not {seconds}")
+    if seed < 0:
+        raise UsageError(f"seed must be at least 0, not {seed}")
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha must lie in (0, 1), not {alpha}")
 
 
 class _WhileThereIsSpace(Checkpoint):
@@ -216,426 +389,3 @@ def shares(attacks: Sequence[Attack], trying: Sequence[bool], alpha: float) -> l
     counts = Counter(kind for kind, tries in zip(learning, trying, strict=True) if tries)
     parts = {True: BLACK_BOX_SHARE, False: 1 - BLACK_BOX_SHARE} if len(counts) == 2 else {True: 1.0, False: 1.0}
     return [share_of_alpha(parts[kind] * alpha, max(1, counts[kind])) for kind in learning]
-
-
-def require_settings(trials: int, alpha: float, seed: int) -> None:
-    """Refuse settings of an audit that are out of range, before anything runs.
-
-    Raises:
-        UsageError: one of them is.
-    """
-    if trials < 1:
-        raise UsageError(f"trials must be at least 1, not {trials}")
-    if trials > MOST_TRIALS:
-        raise UsageError(f"trials must be at most {MOST_TRIALS}, not {trials}")
-    if seed < 0:
-        raise UsageError(f"seed must be at least 0, not {seed}")
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha must lie in (0, 1), not {alpha}")
-
-
-def _identity(target: Target, attacks: Sequence[Attack], **settings: float) -> dict[str, Any]:
-    """Whatever the results of an audit depend on."""
-    return {
-        "target": target.name,
-        "target_version": target.version,
-        "kind": target.kind,
-        "claim": target.claim.to_json(),
-        "sensitivity": target.sensitivity,
-        "bounds": target.bounds,
-        "noise_scale": target.noise_scale,
-        "relation": target.relation,
-        "domain": None if target.domain is None else target.domain.to_json(),
-        "pairs": [described_pair(pair) for pair in target.pairs],
-        "attacks": [repr(attack) for attack in attacks],
-        "code": code_fingerprint() | getattr(target.release, "code", {}),
-        **settings,
-        **environment(),
-    }
-
-
-Plan: TypeAlias = tuple[Outline, ...] | Finding
-"""The scenarios that an attack wants judged, or what is found instead where there are none."""
-
-
-class _Decision(NamedTuple):
-    """The event that was chosen, what was seen while choosing, and what judging it gave."""
-
-    event: int
-    judged_at: PrivacyClaim
-    seen: Counts
-    needed: int | None
-    counts: Counts
-    assessment: Assessment
-
-
-@dataclass(frozen=True)
-class Judge:
-    """Plans and judges one attack on one target.
-
-    Attributes:
-        target: the implementation.
-        attack: the attack.
-        bench: what scenarios and counts derive from.
-        runner: where trials run.
-        place: the attack's place among those that the runner knows.
-        spend_all: whether to go on to the last trial whatever has been seen before.
-        spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
-        report: is told after every batch how far it is.
-    """
-
-    target: Target
-    attack: Attack
-    bench: Bench
-    runner: Runner
-    _: KW_ONLY
-    place: int = 0
-    spend_all: bool = False
-    spec: str | None = None
-    report: Callable[[Advance], object] = lambda _: None
-
-    def plan(self) -> Plan:
-        """Look for the attack's scenarios on this target."""
-        started = time.perf_counter()
-        try:
-            if not applies(self.attack, self.target):
-                reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
-                return self.finding(Verdict.NOT_APPLICABLE, reason)
-            outlines = self.runner.outlines(self.place)
-        except (TargetError, LabFault) as error:
-            seconds = time.perf_counter() - started
-            if isinstance(error, OutOfTime):  # more trials could decide
-                return self.finding(Verdict.INCONCLUSIVE, str(error), seconds=seconds, counts=Counts(0, 0, 0))
-            return self.finding(Verdict.ERROR, str(error), seconds=seconds)
-        return outlines or self.finding(
-            Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target"
-        )
-
-    def findings(self, plan: Plan, trials: int, alpha: float) -> list[Finding]:
-        """Judge all that was planned.
-
-        Args:
-            plan: what `plan` gave.
-            trials: the most outputs of either input on which an event is judged.
-            alpha: the probability of any false alarm of this attack.
-
-        Returns:
-            One finding a scenario, or one that says why there is none.
-        """
-        replay = functools.partial(self._replay, alpha=alpha)
-        if isinstance(plan, Finding):
-            return [replace(plan, replay=replay(trials))]
-        share, findings = share_of_alpha(alpha, len(plan)), []
-        for number, outline in enumerate(plan):
-            most = trials if outline.trials is None else min(trials, outline.trials)
-            started = time.perf_counter()
-            finding = self._judged(plan, number, most, share)
-            if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, number):
-                finding = replace(finding, replay=replay(most))
-            else:
-                finding = replace(finding, reason=finding.reason + NOT_REPLAYABLE)
-            findings.append(replace(finding, seconds=time.perf_counter() - started))
-        return findings
-
-    def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
-        """A finding of this attack on this target.
-
-        Args:
-            verdict: of the finding.
-            reason: why, in one line.
-            rest: its other fields, by name.
-        """
-        claim = rest.pop("claim", self.target.claim)
-        return Finding(
-            target=self.target.name,
-            target_version=self.target.version,
-            attack=self.attack.name,
-            verdict=verdict,
-            reason=reason,
-            claim=claim,
-            relation=self.target.relation,
-            ceiling=claim.ceiling,
-            seed=self.bench.seed,
-            **rest,
-        )
-
-    def claim_of(self, outline: Outline) -> Claim | None:
-        """What is claimed of one trial of a scenario; None if nothing is claimed of so many answers together."""
-        try:
-            return self.target.claim.composed(outline.answers)
-        except ValueError:
-            return None
-
-    def sample(
-        self, outlines: Sequence[Outline], number: int, role: Role, events: tuple[int, ...], trials: int, **rest: Any
-    ) -> Sample:
-        """Trials to draw for one of some scenarios; `rest` are other fields of the sample."""
-        outline = outlines[number]
-        settings = {"spend_all": self.spend_all, **rest}
-        return Sample(self.place, number, outline.digest(), role, events, outline.answers, trials, **settings)
-
-    def looks(self, sample: Sample, scenarios: int, needed: int | None = None) -> Generator[list[Counts], None, None]:
-        """The counts of each event after ever more trials; only after all where all are to be spent.
-
-        Args:
-            sample: the trials.
-            scenarios: how many the attack has, for the report.
-            needed: how many trials will refute the claim, for the report.
-
-        Raises:
-            Refused: a call for many outputs raised.
-        """
-        counts = [Counts(0, 0, 0)] * len(sample.events)
-        choosing = sample.role is Role.CHOOSE
-        with contextlib.closing(self.runner.counts(sample, sample.batches())) as results:
-            for batch, drawn in zip(sample.batches(), results, strict=True):
-                counts = [before + new for before, new in zip(counts, drawn, strict=True)]
-                self.report(
-                    Advance(
-                        self.attack.name, sample.scenario + 1, scenarios, choosing, batch.done, sample.trials, needed
-                    )
-                )
-                if batch.looked_at:
-                    yield counts
-
-    def _judged(self, outlines: Sequence[Outline], number: int, trials: int, alpha: float) -> Finding:
-        """What is found of one scenario; the seconds and the line that replays it are not in it."""
-        outline = outlines[number]
-        fields = {"pair": outline.pair, "severity": outline.severity}
-        claim = self.claim_of(outline)
-        if claim is None:
-            return self.finding(Verdict.UNTESTABLE, promises_nothing(outline), **fields)
-        if not is_testable(claim, trials, alpha):
-            reason = _untestable(claim, alpha)
-            return self.finding(Verdict.UNTESTABLE, reason, **fields, answers=outline.answers, claim=claim, alpha=alpha)
-        try:
-            try:
-                decision = self._decided(outlines, number, claim, trials, alpha)
-            except Refused:  # as evidence takes half of α, another beginning leaves the verdict within α
-                decision = self._decided(outlines, number, claim, trials, alpha, one_by_one=True)
-        except (TargetError, LabFault) as error:
-            return self.finding(Verdict.ERROR, str(error), **fields)
-        return self._decided_finding(outlines, number, claim, decision, trials, alpha)
-
-    def _decided_finding(
-        self,
-        outlines: Sequence[Outline],
-        number: int,
-        claim: Claim,
-        decision: _Decision,
-        trials: int,
-        alpha: float,
-    ) -> Finding:
-        outline, assessment, counts = outlines[number], decision.assessment, decision.counts
-        shown = self.shown(outline, decision.event, claim, decision.judged_at, counts, assessment)
-        detectable = None
-        if not assessment.violated:
-            base_rate = _base_rate(counts)
-            detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
-        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
-        if verdict is Verdict.VIOLATED and outline.severity is Severity.ROBUSTNESS:
-            reason += ONLY_ROBUSTNESS
-        return self.finding(
-            verdict,
-            reason,
-            **shown,
-            code=self._code(outline, number, decision.event) if verdict is Verdict.VIOLATED else None,
-            epsilon_lower=assessment.epsilon_lower,
-            delta_lower=assessment.delta_lower,
-            smallest_detectable=detectable,
-            trials_needed=decision.needed,
-            alpha=alpha,
-            trials=2 * (decision.seen.trials + counts.trials) * outline.answers,
-        )
-
-    def shown(
-        self,
-        outline: Outline,
-        event: int,
-        claim: Claim,
-        judged_at: PrivacyClaim,
-        counts: Counts,
-        assessment: Assessment,
-    ) -> dict[str, Any]:
-        """What a finding says of an event that was judged, by the names of its fields.
-
-        Args:
-            outline: the scenario.
-            event: the place of the event among those of the scenario; the place after the last: that the target fails.
-            claim: what is claimed of one trial.
-            judged_at: the point of that at which the event was judged.
-            counts: how often it happened.
-            assessment: what they say.
-        """
-        description = (*outline.events, REFUSES.description)[event]
-        return {
-            "pair": outline.pair,
-            "severity": outline.severity,
-            "answers": outline.answers,
-            "flaw": FAILURE if description == FAILS.description else self.attack.flaw,
-            "claim": claim,
-            "judged_at": None if judged_at == claim else judged_at,
-            "event": description,
-            "counts": counts,
-            "first": assessment.first,
-            "second": assessment.second,
-            "advantage": assessment.advantage,
-        }
-
-    def _code(self, outline: Outline, number: int, event: int) -> EventCode | None:
-        """The event as Python source, for a target that a command line can name."""
-        if self.spec is None:
-            return None
-        try:
-            code = self.runner.code(self.place, number, event, outline.digest())
-        except (TargetError, LabFault):
-            return None
-        return code and replace(code, target=self.spec)
-
-    def _decided(
-        self,
-        outlines: Sequence[Outline],
-        number: int,
-        claim: Claim,
-        trials: int,
-        alpha: float,
-        *,
-        one_by_one: bool = False,
-    ) -> _Decision:
-        """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
-        sampled = functools.partial(
-            self.sample, outlines, number, output_bytes=outlines[number].output_bytes, one_by_one=one_by_one
-        )
-        events = tuple(range(len(outlines[number].events) + 1))  # the last: that the target fails
-        choosing = sampled(Role.CHOOSE, events, choosing_trials(claim, trials))
-        event, judged_at, seen = self._chosen(choosing, len(outlines), claim)
-        needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
-        enough = seen.trials if is_settled(judged_at, seen, alpha) else trials
-        judging = sampled(Role.JUDGE, (event,), trials, first_look=first_look(seen, needed))
-        with contextlib.closing(self.looks(judging, len(outlines), needed)) as looks:
-            for (counts,) in looks:
-                if evidence(judged_at, counts) >= math.log(2 / alpha) or counts.trials >= enough:
-                    break
-        return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha))
-
-    def _chosen(self, sample: Sample, scenarios: int, claim: Claim) -> tuple[int, PrivacyClaim, Counts]:
-        """The candidate that promises most, the point at which it does, and what was seen of it."""
-        points = points_of(claim)
-        with contextlib.closing(self.looks(sample, scenarios)) as looks:
-            for seen in looks:
-                counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
-                if largest_excess(points, counts, CHOOSING_ALPHA) > 0:
-                    break
-        first, second = [event.first for event in counts], [event.second for event in counts]
-        promised = promised_evidence(points, first, second, counts[0].trials)
-        best, place = np.unravel_index(int(promised.argmax()), promised.shape)
-        return int(best), claim.at(points[place].epsilon), counts[best]
-
-    def _replay(self, trials: int, alpha: float) -> str:
-        if self.spec is None:
-            settings = f"trials={trials}, alpha={alpha!r}, seed={self.bench.seed}"
-            settings += ", spend_all=True" if self.spend_all else ""
-            return f"audit({self.target.name}, [{self.attack!r}], {settings})"
-        settings = f"--trials {trials} --alpha {alpha!r} --seed {self.bench.seed}"
-        settings += " --spend-all" if self.spend_all else ""
-        return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
-
-
-def promises_nothing(outline: Outline) -> str:
-    """Why a scenario has no claim to judge."""
-    return f"the claim promises nothing of {outline.answers} answers together"
-
-
-@functools.lru_cache(maxsize=64)
-def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
-    """The points of a claim's profile at which an event may be judged, as `Claim.near` gives them.
-
-    They are kept, because they are the same for every scenario and some claims take long to find them.
-    """
-    return tuple(claim.near(epsilon) for epsilon in claim.points)
-
-
-def is_testable(claim: Claim, trials: int, alpha: float) -> bool:
-    """Whether any event at all could refute a claim in so many trials, or in as many as anybody is asked to spend.
-
-    Args:
-        claim: what is claimed of one trial.
-        trials: the most that it is judged on.
-        alpha: the probability of a false alarm.
-    """
-    return any(can_refute(point, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
-
-
-def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
-    """Whether an event keeps the claim so surely, and its opposite would show so plainly, that as many trials will do.
-
-    They are a quarter more than would show an advantage of an event as rare as this, in case a fresh sample has it less
-    rare.
-
-    Args:
-        claim: the point at which the event is judged.
-        seen: its counts in the choosing sample.
-        alpha: at which it is judged.
-    """
-    return keeps_surely(claim, seen, WRONGLY_SETTLED) and detects(
-        claim, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha
-    )
-
-
-def first_look(seen: Counts, needed: int | None) -> int:
-    """From how many trials on the evidence is worth a look.
-
-    Args:
-        seen: the counts of the event in the choosing sample.
-        needed: how many trials refute the claim at those rates; None if they keep it. Then as many as were chosen on
-            are drawn before the first look: fewer would not show what these did not.
-    """
-    return seen.trials if needed is None else min(seen.trials, needed // EARLY)
-
-
-def _base_rate(counts: Counts) -> float:
-    # An event and its complement refute the same claims; the rarer of the two says how small an advantage shows.
-    rates = (counts.first / counts.trials, counts.second / counts.trials)
-    return min(*rates, *(1 - rate for rate in rates))
-
-
-def _ruling(
-    decision: _Decision, claim: Claim, trials: int, alpha: float, detectable: float | None, *, fails: bool
-) -> tuple[Verdict, str]:
-    """The verdict and its reason."""
-    judged_at, needed, counts = decision.judged_at, decision.needed, decision.counts
-    if decision.assessment.violated:
-        return Verdict.VIOLATED, refuted_reason(judged_at, counts, alpha, fails=fails)
-    if detectable is not None:
-        reason = (
-            f"not refuted; an advantage of {detectable:.3g} on this event would have been detected "
-            f"(power {POWER:.0%}); the claim allows {claim.ceiling:.3g}"
-        )
-        if needed is not None and needed > trials:
-            reason += (
-                f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; raise --trials"
-            )
-        return Verdict.NOT_DETECTED, reason
-    fewest = trials_needed(judged_at, 1.0, _base_rate(counts), alpha)
-    if fewest is not None and fewest <= max(trials, LARGEST_BUDGET):
-        return Verdict.INCONCLUSIVE, (
-            "with so few trials no advantage on this event can refute the claim; "
-            f"it takes at least {_about(fewest)}; raise --trials"
-        )
-    takes = "no number of trials" if fewest is None else f"no fewer than {_about(fewest)} trials"
-    return Verdict.UNTESTABLE, f"{takes} of this event could refute the claim; prove it instead (attacklab prove)"
-
-
-def _untestable(claim: Claim, alpha: float) -> str:
-    """Why no event at all can refute a claim by sampling."""
-    counts = [fewest_trials(point, alpha) for point in points_of(claim)]
-    fewest = min((count for count in counts if count is not None), default=None)
-    takes = "no number of trials that can be drawn" if fewest is None else f"no fewer than {_about(fewest)} trials"
-    return (
-        f"{takes} could refute {claim}, even by an event that one input always shows and the other never; "
-        "prove it instead (attacklab prove)"
-    )
-
-
-def _about(trials: int) -> str:
-    return f"{float(f'{trials:.2g}'):,.0f}"

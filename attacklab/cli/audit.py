@@ -13,9 +13,7 @@ import typer
 
 from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.auditing.attacks.base import Attack
-from attacklab.auditing.largest_epsilon import largest_epsilon
-from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
-from attacklab.auditing.timed_audit import timed_audit
+from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_SECONDS, audit
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
@@ -84,15 +82,12 @@ def command(
         runners(workers, scheduler, elsewhere.load, asked.library) as where,
         progress(error_console()) as report,
     ):
-        settings |= {"where": where, "report": report}
-        if maximise_epsilon:
-            used = {name: settings[name] for name in ("alpha", "seed", "spec", "report")}
-            findings = largest_epsilon(loaded, chosen, trials=trials or DEFAULT_TRIALS, **used)
-        elif asked.library is not None and trials is None:
-            audited = timed_audit(loaded, chosen, **settings)
-            findings = [finding for result in audited for finding in result.findings]
-        else:
-            findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=kept, **settings)
+        settings |= {"report": report, "maximise_epsilon": maximise_epsilon}
+        if not maximise_epsilon:
+            settings |= {"where": where, "checkpoint": kept}
+            if asked.library is not None and trials is None:
+                settings["seconds"] = DEFAULT_SECONDS
+        findings = audit(loaded, chosen, trials=trials, **settings)
     files.write(findings, asked.place, script_of)
     _say_if_undecided(findings, loaded.kind)
     status = status_of(findings)

@@ -40,7 +40,6 @@ from attacklab.model.targets import Kind, Target, as_bounds
 from attacklab.processes.codec import decoded, written
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.processes.lines import DEFAULT_SECONDS, Limits, Program
-from attacklab.processes.programs import ProgramSampler
 from attacklab.processes.wire import announced_failure, read_object, request_line
 
 __all__ = ["external", "isolated"]
@@ -256,6 +255,8 @@ def external(
     if not command or shutil.which(command[0]) is None:
         raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")
     target = made_target(kind, release, name=name, epsilon=epsilon, claim=claim, **parameters)
+    from attacklab.processes.programs import ProgramSampler  # which imports all of `laws`
+
     return replace(target, version=_digest(command), sampler=ProgramSampler(command, process_limits, kind))
 
 

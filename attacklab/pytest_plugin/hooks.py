@@ -297,23 +297,23 @@ def _judging(item: pytest.Item, judge: Callable[..., AuditedTest]) -> Judge:
 def _audited(
     item: pytest.Item, run: _Run, target: Target | Release, *, attacks: Sequence[Attack] | None = None
 ) -> AuditedTest:
-    from attacklab.auditing.timed_audit import timed_audit
+    from attacklab.auditing.referee import Audit
 
     claimed = _claimed(item, target, FIXTURE)
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
-    audited = timed_audit(
-        claimed, chosen, seconds=run.seconds, trials=run.trials, alpha=alpha, seed=run.seed, until_refuted=True
-    )
+    seconds = run.seconds if run.trials is None else None
+    audit = Audit(claimed, chosen, trials=run.trials, seconds=seconds, alpha=alpha, seed=run.seed, until_refuted=True)
+    results = audit.results()
     findings: list[Finding] = []
-    for result in audited:
+    for result in results:
         # The command line knows only the registered attacks; where a test brings its own, all of them run again.
         again = (result.alpha, result.trials, result.attack.name) if attacks is None else (alpha, result.trials, None)
         replay = run.replay(item.nodeid, *again)
         findings += [replace(finding, replay=finding.replay and replay) for finding in result.findings]
-    return _test_of(item, findings, alpha=alpha, trials=max(result.trials for result in audited), seed=run.seed)
+    return _test_of(item, findings, alpha=alpha, trials=max(result.trials for result in results), seed=run.seed)
 
 
 def _replayed(

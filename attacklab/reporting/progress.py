@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from attacklab.auditing.referee import Advance
+from attacklab.auditing.judge import Advance
 from attacklab.model.plain_text import plain
 
 Report: TypeAlias = Callable[[Advance], None]

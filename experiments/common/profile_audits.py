@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
-from attacklab.auditing.referee import CHOOSING_ALPHA, audit, first_look, is_settled, points_of
+from attacklab.auditing.judge import CHOOSING_ALPHA, first_look, is_settled, points_of
+from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.betting import growths, judge
 from attacklab.auditing.statistics.choosing import SHARE, promised_evidence
 from attacklab.auditing.statistics.inference import clopper_pearson

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
-from attacklab.auditing.referee import first_look
+from attacklab.auditing.judge import first_look
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.inference import assess, share_of_alpha
 from attacklab.model.claims import PrivacyClaim, directions

@@ -202,7 +202,7 @@ class Learning(Attack, Protocol):
         """About how many outputs it draws to find its pairs and events."""
         ...
 
-    def within(self, trials: int) -> Attack:
+    def within(self, trials: int) -> Learning:
         """The attack with as much to learn from as an audit of so many trials warrants."""
         ...
 
@@ -302,3 +302,21 @@ def bounds_of(target: Target) -> tuple[float, float]:
     if lower >= upper:
         raise OutsideDomain(f"the domain of {target.name} has no two records within its bounds")
     return float(lower), float(upper)
+
+
+def ends(target: Target) -> tuple[float, float]:
+    """Two values of a record that are no further apart than the sensitivity under either relation.
+
+    Returns:
+        The value near 0 and the value far from it: the bound of smaller magnitude (0 if the bounds' signs differ), and
+        the bound of larger magnitude.
+    """
+    near, far = sorted(bounds_of(target), key=abs)
+    return (near, far) if near * far > 0 else (0.0, far)
+
+
+def on_path(near: float, far: float, size: int, uppers: int) -> NDArray[np.float64]:
+    """The dataset of `size` records, the first `uppers` of them at the far value and the others at the near one."""
+    records = np.full(size, near)
+    records[:uppers] = far
+    return records

@@ -53,10 +53,10 @@ from attacklab.auditing.attacks.base import (
     Scenario,
     as_floats,
     bounds_of,
+    ends,
     origin,
     pair_of_answers,
 )
-from attacklab.auditing.attacks.common.datasets import ends
 from attacklab.auditing.attacks.common.failures import answered
 from attacklab.auditing.attacks.common.noisy_numbers import Answers, View, noisy_numbers, pairs_with_answers
 from attacklab.auditing.attacks.common.screening import scenarios

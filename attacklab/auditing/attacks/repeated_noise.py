@@ -38,14 +38,15 @@ from attacklab.auditing.attacks.base import (
     Scenario,
     as_floats,
     constant,
+    ends,
     event_function,
     of_present,
+    on_path,
     pair_of_answers,
 )
-from attacklab.auditing.attacks.common.datasets import ends, on_path
 from attacklab.auditing.attacks.common.failures import failed
 from attacklab.auditing.attacks.features import NotUnderstood, hashes, numbers
-from attacklab.auditing.statistics.expected import expected_evidence
+from attacklab.auditing.statistics.choosing import expected_evidence
 from attacklab.model.bisection import first
 from attacklab.model.errors import OutsideDomain, TargetError
 from attacklab.model.floats import power_of_two_within

@@ -48,11 +48,11 @@ from attacklab.auditing.attacks.base import (
     Scenario,
     adapted_pairs,
     as_floats,
+    ends,
     literal,
     of_present,
     origin,
 )
-from attacklab.auditing.attacks.common.datasets import ends
 from attacklab.auditing.attacks.common.failures import probed, scenario_on
 from attacklab.model.floats import BINARY64, Format, format_of, power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair, Relation

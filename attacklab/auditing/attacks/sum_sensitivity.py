@@ -37,8 +37,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario
-from attacklab.auditing.attacks.common.datasets import ends, on_path
+from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario, ends, on_path
 from attacklab.auditing.attacks.common.half_lines import half_line_scenario, typical
 from attacklab.model import bisection
 from attacklab.model.domains.datasets import relations_of

@@ -1,9 +1,12 @@
 """Which event to judge, from what a choosing sample has shown of each: the one that promises the most evidence a trial.
 
-How fast evidence grows is known once both probabilities of an event are (see `expected`). Counts leave them uncertain,
-and at a large ε most of all the smaller one: an event that was never seen under one input may be the best bet there is
-or a hopeless one. So the growth is averaged over the posterior law of the smaller probability, for the prior
-Beta(½, ½). To add a hit to each count instead would rank events at a large e^ε by that hit.
+How fast evidence is expected to grow is known once both probabilities of an event are: it is what the test by betting
+(see `betting`) gains a trial at the best of its stakes, if the two outputs of a trial are independent. So events are
+compared by the trials that they will take, at any ε: standard errors of the excess are no measure of that where e^ε is
+large or an event is rare. Counts leave the probabilities uncertain, and at a large ε most of all the smaller one: an
+event that was never seen under one input may be the best bet there is or a hopeless one. So the growth is averaged over
+the posterior law of the smaller probability, for the prior Beta(½, ½). To add a hit to each count instead would rank
+events at a large e^ε by that hit.
 
 The larger probability is taken as it was seen. So an event that was seen under neither input promises nothing.
 """
@@ -20,6 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from attacklab.auditing.statistics.betting import growths
 from attacklab.model.claims import Claim, PrivacyClaim
+
+_DIRECTIONS = ([0, 1, 2, 3], [3, 2, 1, 0], [0, 2, 1, 3], [3, 1, 2, 0])
+"""Which row of `growths` the outcomes (both, only the first, only the second, neither) take: for the event and its
+complement, each in both directions."""
 
 QUANTILES: Final[NDArray[np.float64]] = (np.arange(8) + 0.5) / 8
 """Where the posterior law is evaluated: the middles of eight equally likely parts."""
@@ -74,6 +81,29 @@ def promised_epsilon(first: ArrayLike, second: ArrayLike, trials: int, delta: fl
         error = np.sqrt(larger / beyond**2 + 1 / smaller) / math.sqrt(trials)
         shown = np.where(beyond > 0, np.log(beyond / smaller) - DOUBT * error, -np.inf)
     return np.asarray(shown.max(axis=0))
+
+
+def expected_evidence(claims: Sequence[PrivacyClaim], p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+    """The expected growth of the evidence a trial, in nats: the largest over claims, directions and the complement.
+
+    Args:
+        claims: what is promised of one output; at least one.
+        p: the probability of the event under the first input, any shape.
+        q: its probability under the second input, of the same shape.
+
+    Returns:
+        One number an event. It is above 0 where an event breaks one of the claims by enough for the smallest stake, and
+        where none does, it is the less below 0 the nearer the event comes to it.
+    """
+    first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    outcomes = [first * second, first * (1 - second), second * (1 - first), (1 - first) * (1 - second)]
+    rates = np.stack(outcomes, axis=-1)
+    best = np.full(first.shape, -np.inf)
+    for claim in claims:
+        table = growths(claim)
+        stakes = np.concatenate([table[rows] for rows in _DIRECTIONS], axis=1)
+        np.maximum(best, (rates @ stakes).max(axis=-1), out=best)
+    return best
 
 
 def promised_evidence(

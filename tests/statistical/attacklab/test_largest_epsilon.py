@@ -14,7 +14,7 @@ from scipy import stats
 
 from attacklab.auditing.attacks import BlackBox
 from attacklab.auditing.attacks.base import Event, Scenario
-from attacklab.auditing.largest_epsilon import largest_epsilon
+from attacklab.auditing.referee import audit
 from attacklab.model.claims import GaussianDP
 from attacklab.model.findings import FAILURE, Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -47,14 +47,16 @@ def noisy_histogram(records: np.ndarray, trials: int, rng: np.random.Generator, 
 @pytest.mark.parametrize("true", [0.5, 2.0])
 def test_randomized_response_is_shown_to_have_nearly_its_epsilon(true: float) -> None:
     """The bound's own error is 3 % here; it is too large with probability at most 1e-9."""
-    findings = largest_epsilon(of_dataset(randomized_response(math.exp(true))), [LEARNS], trials=50_000, alpha=1e-9)
+    findings = audit(
+        of_dataset(randomized_response(math.exp(true))), [LEARNS], trials=50_000, alpha=1e-9, maximise_epsilon=True
+    )
     assert 0.93 * true - 0.05 < epsilon_of(findings) <= true
     assert findings[0].verdict is Verdict.VIOLATED
 
 
 def test_a_truncated_geometric_is_shown_to_have_nearly_its_epsilon() -> None:
     target = Target.noise(partial(truncated_geometric, epsilon=1.0), epsilon=0.1, name="geometric")
-    found = epsilon_of(largest_epsilon(target, [LEARNS], trials=50_000, alpha=1e-9))
+    found = epsilon_of(audit(target, [LEARNS], trials=50_000, alpha=1e-9, maximise_epsilon=True))
     assert 0.9 < found <= 1.0
 
 
@@ -62,7 +64,7 @@ def test_a_noisy_histogram_is_shown_to_have_nearly_its_epsilon_where_a_rare_even
     """At ε = 5 the claim of 0.1 is refuted by many events, and only rare ones show the real ε."""
     pair = NeighbouringPair.records(np.array([0, 1, 2]), np.array([0, 1]), Relation.ADD_REMOVE)
     target = of_dataset(partial(noisy_histogram, epsilon=5.0), pair)
-    found = epsilon_of(largest_epsilon(target, [LEARNS], trials=200_000, alpha=1e-9))
+    found = epsilon_of(audit(target, [LEARNS], trials=200_000, alpha=1e-9, maximise_epsilon=True))
     assert 4.4 < found <= 5.0
 
 
@@ -70,7 +72,9 @@ def test_an_event_that_one_input_never_shows_gives_what_so_many_trials_can() -> 
     """Of a few less than 2n fair coins, some half ask for the first input, and all that they ask for are zeros."""
     certain = of_dataset(lambda records, trials, _rng: np.full(trials, records[0]))
     trials, alpha = 10_000, 1e-6
-    (finding,) = largest_epsilon(certain, [Bets((Scenario(PAIR, (NEVER, ZERO)),))], trials=trials, alpha=alpha)
+    (finding,) = audit(
+        certain, [Bets((Scenario(PAIR, (NEVER, ZERO)),))], trials=trials, alpha=alpha, maximise_epsilon=True
+    )
     most = trials / math.log(1 / alpha)
     assert math.log(0.95 * most) < epsilon_of([finding]) < math.log(most)
     assert (finding.event, finding.counts.trials) == ("a zero", trials)
@@ -85,7 +89,7 @@ def randomized_bits(records: np.ndarray, trials: int, rng: np.random.Generator, 
 def test_many_answers_that_each_show_little_are_shown_to_lose_it_together() -> None:
     """The six bits lose 1.5 by the outcome that all are 1, of probability 0.031 and 0.0070; the bound takes off 0.2."""
     target = of_dataset(partial(randomized_bits, epsilon=0.25))
-    found = epsilon_of(largest_epsilon(target, [LEARNS], trials=100_000, alpha=1e-9))
+    found = epsilon_of(audit(target, [LEARNS], trials=100_000, alpha=1e-9, maximise_epsilon=True))
     assert 0.75 * 1.5 < found <= 1.5
 
 
@@ -96,7 +100,9 @@ def many_laplace_answers(records: np.ndarray, trials: int, rng: np.random.Genera
 
 def test_many_continuous_answers_are_shown_to_lose_more_than_any_of_them_does() -> None:
     """A tail of the exact log likelihood ratio, of probability 0.02, shows 1.05; of that, sampling leaves 0.8."""
-    found = epsilon_of(largest_epsilon(of_dataset(many_laplace_answers), [LEARNS], trials=100_000, alpha=1e-9))
+    found = epsilon_of(
+        audit(of_dataset(many_laplace_answers), [LEARNS], trials=100_000, alpha=1e-9, maximise_epsilon=True)
+    )
     assert 0.65 < found <= 1.5
 
 
@@ -130,14 +136,17 @@ def test_a_sparse_vector_is_shown_to_lose_most_of_what_its_law_loses() -> None:
     laws = [law_of_sparse_vector(record) for record in (0, 1)]
     assert [law.sum() for law in laws] == pytest.approx([1.0, 1.0])
     exact = float(np.abs(np.log(laws[0] / laws[1])).max())
-    found = epsilon_of(largest_epsilon(of_dataset(sparse_vector), [LEARNS], trials=200_000, alpha=1e-9))
+    found = epsilon_of(audit(of_dataset(sparse_vector), [LEARNS], trials=200_000, alpha=1e-9, maximise_epsilon=True))
     assert 0.8 * exact < found <= exact
 
 
 def test_the_bound_exceeds_the_true_epsilon_no_more_often_than_alpha_allows() -> None:
     """At α = 0.05, more wrong bounds than that in 200 runs have probability below 1e-9."""
     target, attack = of_dataset(randomized_response(2.0)), Bets((Scenario(PAIR, (ZERO, ONE)),))
-    runs = [epsilon_of(largest_epsilon(target, [attack], trials=300, alpha=0.05, seed=seed)) for seed in range(200)]
+    runs = [
+        epsilon_of(audit(target, [attack], trials=300, alpha=0.05, seed=seed, maximise_epsilon=True))
+        for seed in range(200)
+    ]
     assert sum(found > math.log(2) for found in runs) <= stats.binom.isf(1e-9, 200, 0.05)
     assert max(runs) > 0.3
 
@@ -150,7 +159,9 @@ def test_the_event_that_shows_most_is_taken_rather_than_the_one_that_refutes_soo
         return rng.choice(3, trials, p=rates[int(records[0])])
 
     two = Event("a two", lambda outputs: np.asarray(outputs == 2, dtype=bool))
-    (finding,) = largest_epsilon(of_dataset(release), [Bets((Scenario(PAIR, (ONE, two)),))], trials=100_000)
+    (finding,) = audit(
+        of_dataset(release), [Bets((Scenario(PAIR, (ONE, two)),))], trials=100_000, maximise_epsilon=True
+    )
     assert finding.event == "a two"
     assert math.log(0.015 * 100_000 / math.log(4e6)) < epsilon_of([finding])
 
@@ -158,39 +169,41 @@ def test_the_event_that_shows_most_is_taken_rather_than_the_one_that_refutes_soo
 def test_a_target_that_keeps_its_claim_is_not_accused_and_few_trials_are_inconclusive() -> None:
     attack = Bets((Scenario(PAIR, (ZERO,)),))
     sound = of_dataset(randomized_response(2.0), epsilon=1.0)
-    (finding,) = largest_epsilon(sound, [attack], trials=20_000)
+    (finding,) = audit(sound, [attack], trials=20_000, maximise_epsilon=True)
     assert (finding.verdict, finding.claim) == (Verdict.NOT_DETECTED, sound.claim)
     assert 0.55 < epsilon_of([finding]) < math.log(2)
     assert "which shows ε ≥ 0." in finding.reason
-    (few,) = largest_epsilon(sound, [attack], trials=5)
+    (few,) = audit(sound, [attack], trials=5, maximise_epsilon=True)
     assert few.verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_claim_of_another_kind_is_judged_at_its_nominal_point() -> None:
     claim = GaussianDP(1.0)
     target = replace(of_dataset(randomized_response(math.exp(9.0))), claim=claim)
-    (finding,) = largest_epsilon(target, [Bets((Scenario(PAIR, (ZERO,)),))], trials=50_000)
+    (finding,) = audit(target, [Bets((Scenario(PAIR, (ZERO,)),))], trials=50_000, maximise_epsilon=True)
     assert (finding.claim, finding.judged_at) == (claim, claim.nominal)
     assert finding.verdict is Verdict.VIOLATED
 
 
 def test_what_fails_or_does_not_apply_is_told_and_a_failure_on_one_input_is_a_bet() -> None:
     attack = Bets((Scenario(PAIR, (ZERO,)),))
-    (error,) = largest_epsilon(of_dataset(always_refusing), [attack], trials=100)
+    (error,) = audit(of_dataset(always_refusing), [attack], trials=100, maximise_epsilon=True)
     assert error.verdict is Verdict.ERROR
 
     def refuses_one(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         return always_refusing(records, trials, rng) if records[0] else randomized_response(2.0)(records, trials, rng)
 
-    (fails,) = largest_epsilon(of_dataset(refuses_one), [attack], trials=2_000)
+    (fails,) = audit(of_dataset(refuses_one), [attack], trials=2_000, maximise_epsilon=True)
     assert (fails.verdict, fails.flaw) == (Verdict.VIOLATED, FAILURE)
-    (elsewhere,) = largest_epsilon(Target.noise(truncated_geometric, epsilon=1.0), [attack], trials=100)
+    (elsewhere,) = audit(Target.noise(truncated_geometric, epsilon=1.0), [attack], trials=100, maximise_epsilon=True)
     assert elsewhere.verdict is Verdict.NOT_APPLICABLE
 
 
 def test_the_same_seed_gives_the_same_finding_and_all_say_how_to_replay_it() -> None:
     target = of_dataset(randomized_response(3.0))
-    first, again = (largest_epsilon(target, [LEARNS], trials=5_000, seed=4, spec="x.py:y") for _ in range(2))
+    first, again = (
+        audit(target, [LEARNS], trials=5_000, seed=4, spec="x.py:y", maximise_epsilon=True) for _ in range(2)
+    )
     assert [replace(one, seconds=0.0) for one in first] == [replace(one, seconds=0.0) for one in again]
     assert first[0].replay == (
         "attacklab audit x.py:y --attack black_box --maximise-epsilon --trials 5000 --alpha 1e-06 --seed 4"

@@ -18,7 +18,8 @@ from scipy import stats
 from attacklab.auditing import referee
 from attacklab.auditing.attacks import ATTACKS, BlackBox, MissingClip
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
-from attacklab.auditing.referee import DEFAULT_ALPHA, EARLY, LARGEST_BUDGET, Advance, audit
+from attacklab.auditing.judge import EARLY, LARGEST_BUDGET, Advance
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.betting import judge
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.power import smallest_detectable_advantage, trials_needed
@@ -431,22 +432,6 @@ def refusing(rates: tuple[float, float], ratio: float = 2.0) -> Callable[..., np
         return randomized_response(ratio)(records, trials, rng)
 
     return release
-
-
-@pytest.mark.parametrize("rates", [(1e-3, 1e-3), (0.2, 0.2), (1e-5, 1e-5)])
-def test_refusals_that_do_not_depend_on_the_data_are_outputs_like_others(rates: tuple[float, float]) -> None:
-    (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000, seed=3)
-    assert finding.verdict is Verdict.NOT_DETECTED, finding.reason
-    assert finding.counts.trials == 4_000
-
-
-@pytest.mark.parametrize("rates", [(1e-2, 0.0), (0.0, 1.0), (0.3, 0.01)])
-def test_refusals_that_depend_on_the_data_refute_the_claim(rates: tuple[float, float]) -> None:
-    (finding,) = audit(target_of(refusing(rates)), [Bets((Scenario(PAIR, (ZERO,)),))], trials=20_000, seed=3)
-    assert finding.verdict is Verdict.VIOLATED, finding.reason
-    assert finding.event == "the target fails"
-    assert finding.flaw == FAILURE
-    assert finding.reason.startswith("the target failed in ")
 
 
 def test_an_attack_on_another_flaw_says_that_the_target_fails_where_that_is_what_shows() -> None:

@@ -29,8 +29,7 @@ from attacklab.auditing.attacks.common.failures import FAILS
 from attacklab.auditing.attacks.features.atoms import form_of_list
 from attacklab.auditing.attacks.features.paths import as_numbers
 from attacklab.auditing.attacks.features.values import opened
-from attacklab.auditing.statistics.choosing import promised_epsilon
-from attacklab.auditing.statistics.expected import expected_evidence
+from attacklab.auditing.statistics.choosing import expected_evidence, promised_epsilon
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.floats import Doubles
 from attacklab.model.targets import Failure, Outputs

@@ -21,8 +21,7 @@ from attacklab.auditing.attacks.black_box.candidate_pairs import fingerprint
 from attacklab.auditing.attacks.black_box.scores import grid_exponent
 from attacklab.auditing.attacks.common.failures import sampled
 from attacklab.auditing.attacks.features import features, hashes
-from attacklab.auditing.statistics.choosing import promised_epsilon
-from attacklab.auditing.statistics.expected import expected_evidence
+from attacklab.auditing.statistics.choosing import expected_evidence, promised_epsilon
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.floats import Doubles
 from attacklab.model.neighbours import NeighbouringPair

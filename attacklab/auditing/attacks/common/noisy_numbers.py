@@ -23,8 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Probe, as_released, pair_of_answers
-from attacklab.auditing.attacks.common.datasets import ends
+from attacklab.auditing.attacks.base import Probe, as_released, ends, pair_of_answers
 from attacklab.auditing.attacks.common.failures import answered
 from attacklab.auditing.attacks.features import numbers
 from attacklab.auditing.attacks.released_formats import Released, inferred, merged

@@ -18,7 +18,7 @@ from attacklab.auditing.attacks.base import Event, Scenario, event_function, of_
 from attacklab.auditing.attacks.common.noisy_numbers import NoisyNumber, Side, View
 from attacklab.auditing.attacks.samplers.grid_points import Bools
 from attacklab.auditing.attacks.samplers.model import Model
-from attacklab.auditing.statistics.expected import expected_evidence
+from attacklab.auditing.statistics.choosing import expected_evidence
 from attacklab.model.claims import Claim
 from attacklab.model.floats import Doubles, Floats
 from attacklab.model.targets import Outputs

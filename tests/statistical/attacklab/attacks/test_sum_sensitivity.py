@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.common.datasets import ends, on_path
+from attacklab.auditing.attacks.base import ends, on_path
 from attacklab.auditing.attacks.sum_sensitivity import SumSensitivity, steepest_step
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.referee import Advance, audit
+from attacklab.auditing.judge import Advance
+from attacklab.auditing.referee import audit
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.loading import load_target

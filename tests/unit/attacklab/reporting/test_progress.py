@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from attacklab.auditing.referee import Advance
+from attacklab.auditing.judge import Advance
 from attacklab.reporting import progress
 from attacklab.reporting.progress import progress as shown
 

@@ -14,10 +14,9 @@ from functools import partial
 
 import numpy as np
 
-from attacklab.auditing.attacks.base import Probe, bounds_of
+from attacklab.auditing.attacks.base import Probe, bounds_of, on_path
 from attacklab.auditing.attacks.black_box.candidate_pairs.answers import COARSEST, answers_before_edges
 from attacklab.auditing.attacks.black_box.candidate_pairs.lines import broken_steps
-from attacklab.auditing.attacks.common.datasets import on_path
 from attacklab.model.domains.datasets import (
     COUNTS,
     FEW,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -176,34 +175,6 @@ def test_candidate_answers_are_numbers_of_the_outputs_format(form: Format) -> No
 def test_the_low_bits_of_numpys_laplace_are_found_with_no_hint() -> None:
     findings = audit(noise(naive_laplace_numpy, epsilon=EPSILON), [BlackBox(learning=SMALL)], trials=20_000)
     assert violated(findings)
-
-
-@pytest.mark.parametrize(
-    "target",
-    [
-        noise(naive_laplace_numpy, epsilon=EPSILON),
-        selection(naive_exponential),
-        Target.sum(naive_laplace_numpy, bounds=(-1.0, 3.0), epsilon=EPSILON),
-        Target.mean(naive_laplace_numpy, bounds=(2.0, 3.0), epsilon=EPSILON),
-        Target.noise(partial(naive_laplace_numpy, epsilon=3.0), epsilon=3.0, sensitivity=0.1),
-    ],
-)
-def test_candidate_pairs_are_exactly_neighbours(target: Target) -> None:
-    def probe(_: object, trials: int) -> Outputs:
-        return np.random.default_rng(1).integers(0, 2, trials)
-
-    pairs = list(candidate_pairs(target, probe, (2, 5), 1_000))
-    assert len(pairs) > 5
-    for pair in pairs:
-        if pair.relation is None:
-            apart = [
-                abs(Fraction(float(one)) - Fraction(float(other)))
-                for one, other in zip(np.atleast_1d(pair.first), np.atleast_1d(pair.second), strict=True)
-            ]
-            assert 0 < max(apart) <= Fraction(target.sensitivity)
-        else:
-            counts = [Counter(side.tolist()) for side in (pair.first, pair.second)]
-            assert max((counts[0] - counts[1]).total(), (counts[1] - counts[0]).total()) == 1
 
 
 def test_a_million_outputs_of_numpys_laplace_prove_an_epsilon_beyond_that_of_classifiers() -> None:

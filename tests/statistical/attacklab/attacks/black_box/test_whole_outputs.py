@@ -14,7 +14,7 @@ import pytest
 from attacklab.auditing.attacks.black_box import BlackBox
 from attacklab.auditing.attacks.black_box.candidate_events import candidate_events
 from attacklab.auditing.referee import audit
-from attacklab.auditing.statistics.expected import expected_evidence
+from attacklab.auditing.statistics.choosing import expected_evidence
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation

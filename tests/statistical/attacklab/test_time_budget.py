@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 
 from attacklab.auditing.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
-from attacklab.auditing.referee import audit, shares
-from attacklab.auditing.timed_audit import SHORT_ROUND, STEPS, TimedAttack, timed_audit
+from attacklab.auditing.referee import SHORT_ROUND, AttackResult, Audit, audit, shares
+from attacklab.auditing.time_budget import STEPS
 from attacklab.model.domains import Domain
+from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
@@ -36,12 +38,11 @@ class Slow:
         stop = -np.expm1(-1.0)
         return math.floor(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
 
-    def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[TimedAttack]:
-        monkeypatch.setattr("attacklab.auditing.timed_audit.time.perf_counter", lambda: self.seconds)
-        return timed_audit(
-            Target.noise(self, epsilon=1.0, domain=Domain(integers=True)),
-            **{"seconds": 3.0, "until_refuted": True, **settings},
-        )
+    def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[AttackResult]:
+        monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: self.seconds)
+        target = Target.noise(self, epsilon=1.0, domain=Domain(integers=True))
+        settings = {"seconds": None if "trials" in settings else 3.0, "until_refuted": True, **settings}
+        return Audit(target, settings.pop("attacks", ATTACKS), **settings).results()
 
 
 def laplace(answer: float, trials: int, rng: np.random.Generator) -> Any:
@@ -52,11 +53,11 @@ def failing(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noq
     raise ArithmeticError("no")
 
 
-def untimed(audited: Iterable[TimedAttack]) -> list[Finding]:
+def untimed(audited: Iterable[AttackResult]) -> list[Finding]:
     return [replace(finding, seconds=0.0) for one in audited for finding in one.findings]
 
 
-def verdicts(audited: Iterable[TimedAttack]) -> set[Verdict]:
+def verdicts(audited: Iterable[AttackResult]) -> set[Verdict]:
     return {finding.verdict for finding in untimed(audited)} - {Verdict.NOT_APPLICABLE}
 
 
@@ -174,7 +175,7 @@ def test_findings_are_those_of_an_audit_with_the_same_trials_and_share_of_alpha(
     target = Target.noise(laplace, epsilon=1.0)
     said: list[str] = []
     attacks = [ZeroRounding(), ANSWERS, GeneratorSeed()]
-    zero_rounding, precision, _ = timed_audit(target, attacks, seconds=1.0, seed=3, say=said.append)
+    zero_rounding, precision, _ = Audit(target, attacks, seconds=1.0, seed=3, say=said.append).results()
     assert len(said) == 2
     assert "precision" in said[0]
     assert precision.trials == int(said[0].rpartition(" ")[2])
@@ -203,7 +204,7 @@ class Never:
 @pytest.mark.parametrize(("until_refuted", "alpha"), [(True, 5e-7), (False, 1e-6)])
 def test_each_round_has_half_of_alpha_where_there_may_be_two(trials: int, until_refuted: bool, alpha: float) -> None:
     target = Target.noise(laplace, epsilon=1.0)
-    (audited,) = timed_audit(target, [Never()], trials=trials, until_refuted=until_refuted)
+    (audited,) = Audit(target, [Never()], trials=trials, until_refuted=until_refuted).results()
     (finding,) = audited.findings
     assert (audited.trials, audited.alpha) == (trials, 1e-6)
     assert finding.alpha == pytest.approx(alpha)
@@ -212,7 +213,7 @@ def test_each_round_has_half_of_alpha_where_there_may_be_two(trials: int, until_
 
 def test_alpha_is_split_over_the_attacks_that_apply() -> None:
     target = Target.noise(laplace, epsilon=1.0)
-    audited = timed_audit(target, [Never("one"), ZeroRounding(), Never("two")], trials=100)
+    audited = Audit(target, [Never("one"), ZeroRounding(), Never("two")], trials=100).results()
     assert [one.alpha for one in audited] == pytest.approx([5e-7] * 3)
     assert [one.findings[0].alpha for one in audited[::2]] == pytest.approx([5e-7] * 2)
 
@@ -226,9 +227,8 @@ def test_attacks_behind_the_one_that_refutes_look_for_nothing_where_that_is_enou
             probed.append(answer)
         return laplace(answer, trials, rng)
 
-    audited = timed_audit(
-        Target.noise(release, epsilon=1.0), [ANSWERS, Never()], trials=5_000, until_refuted=until_refuted
-    )
+    target = Target.noise(release, epsilon=1.0)
+    audited = Audit(target, [ANSWERS, Never()], trials=5_000, until_refuted=until_refuted).results()
     assert audited[0].findings[0].verdict is Verdict.VIOLATED
     assert len(audited) == (1 if until_refuted else 2)
     assert len(probed) == (0 if until_refuted else 1)
@@ -242,7 +242,7 @@ def test_scenarios_are_looked_for_once() -> None:
             probed.append(answer)
         return rng.random(trials)
 
-    timed_audit(Target.noise(release, epsilon=1.0), [Never()], trials=5_000, until_refuted=True)
+    audit(Target.noise(release, epsilon=1.0), [Never()], trials=5_000, until_refuted=True)
     assert len(probed) == 1
 
 
@@ -255,7 +255,7 @@ def test_a_target_that_fails_is_asked_once_an_attack_and_ends_in_errors(until_re
         return failing(answer, trials, rng)
 
     target = Target.noise(release, epsilon=1.0)
-    audited = timed_audit(target, [Never("one"), Never("two")], seconds=1.0, until_refuted=until_refuted)
+    audited = Audit(target, [Never("one"), Never("two")], seconds=1.0, until_refuted=until_refuted).results()
     assert [finding.verdict for finding in untimed(audited)] == [Verdict.ERROR] * 2
     assert all("ArithmeticError: no" in finding.reason for finding in untimed(audited))
     assert len(calls) == 2
@@ -264,11 +264,27 @@ def test_a_target_that_fails_is_asked_once_an_attack_and_ends_in_errors(until_re
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
 def test_seconds_out_of_range_are_refused(seconds: float) -> None:
     with pytest.raises(ValueError, match="seconds must be finite and greater than 0"):
-        timed_audit(Target.noise(laplace, epsilon=1.0), seconds=seconds)
+        audit(Target.noise(laplace, epsilon=1.0), seconds=seconds)
 
 
 @pytest.mark.parametrize("until_refuted", [True, False])
 @pytest.mark.parametrize("trials", [0, -5])
 def test_trials_out_of_range_are_refused(trials: int, until_refuted: bool) -> None:
     with pytest.raises(ValueError, match="trials must be at least 1"):
-        timed_audit(Target.noise(laplace, epsilon=1.0), [ANSWERS], trials=trials, until_refuted=until_refuted)
+        audit(Target.noise(laplace, epsilon=1.0), [ANSWERS], trials=trials, until_refuted=until_refuted)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"trials": 5, "seconds": 1.0},
+        {"seconds": 1.0, "maximise_epsilon": True},
+        {"until_refuted": True, "maximise_epsilon": True},
+        {"checkpoint": Path("kept"), "maximise_epsilon": True},
+        {"checkpoint": Path("kept"), "seconds": 1.0},
+        {"checkpoint": Path("kept"), "until_refuted": True},
+    ],
+)
+def test_settings_that_exclude_each_other_are_refused_before_anything_runs(settings: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"give one of them|leave .*out"):
+        audit(Target.noise(failing, epsilon=1.0), [ANSWERS], **settings)

@@ -1,0 +1,466 @@
+"""One attack on one target: its scenarios are planned, and each is judged.
+
+One sample chooses among a scenario's candidate events the one that promises most evidence (see `choosing`), and says
+how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples grow until they have
+decided: the evidence against a claim may be looked at as often as one likes (see `betting`). If a call for many outputs
+raises, both samples are drawn anew, one output a call. Where the choosing sample shows that the chosen event keeps the
+claim, the fresh one is hardly larger than it, and the power that is stated is that of the trials drawn. What is drawn,
+and that it does not depend on what else runs or where, is told in `batches`; where it is drawn, in `runners`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import time
+from collections.abc import Callable, Generator
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from attacklab.auditing.attacks.base import Attack
+from attacklab.auditing.attacks.common.failures import FAILS
+from attacklab.auditing.statistics.betting import evidence, judge
+from attacklab.auditing.statistics.choosing import choosing_trials, promised_evidence
+from attacklab.auditing.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha
+from attacklab.auditing.statistics.power import (
+    POWER,
+    can_refute,
+    detects,
+    fewest_trials,
+    smallest_detectable_advantage,
+    trials_needed,
+)
+from attacklab.auditing.statistics.reasons import refuted_reason
+from attacklab.model.claims import Claim, PrivacyClaim
+from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
+from attacklab.model.findings import FAILURE, Counts, EventCode, Finding, Severity, Verdict
+from attacklab.model.targets import Target
+from attacklab.processes.batches import REFUSES, Bench, Outline, Role, Sample, applies
+from attacklab.processes.runners import Runner
+
+LARGEST_BUDGET = 10**8
+"""The most trials that anybody is asked to spend on an event. A claim that takes more is untestable by sampling."""
+
+WRONGLY_SETTLED = 1e-9
+"""The probability with which an event that breaks the claim is taken to keep it, so that fewer trials judge it."""
+
+ONLY_ROBUSTNESS = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
+
+NOT_REPLAYABLE = (
+    "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
+    "the generator that it is given; --isolate seeds the global generators of random and numpy.random"
+)
+
+EARLY = 4
+"""The evidence is not looked at before so many times fewer trials than are needed at the rates seen."""
+
+CHOOSING_ALPHA = 0.05
+"""The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """How far an audit is.
+
+    Attributes:
+        attack: the name of the attack that runs.
+        scenario: which of its scenarios, from 1.
+        scenarios: how many it has.
+        choosing: whether an event is being chosen, not judged.
+        done: trials drawn of this sample.
+        trials: how many there will be at the most.
+        needed: how many will refute the claim at the rates seen so far; None while choosing, and where those rates keep
+            the claim.
+    """
+
+    attack: str
+    scenario: int
+    scenarios: int
+    choosing: bool
+    done: int
+    trials: int
+    needed: int | None = None
+
+
+Plan: TypeAlias = "tuple[PlannedScenario, ...] | Finding"
+"""The scenarios that an attack wants judged, or what is found instead where there are none."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Plans and judges one attack on one target.
+
+    Attributes:
+        target: the implementation.
+        attack: the attack.
+        bench: what scenarios and counts derive from.
+        runner: where trials run.
+        place: the attack's place among those that the runner knows.
+        spend_all: whether to go on to the last trial whatever has been seen before.
+        spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
+        report: is told after every batch how far it is.
+    """
+
+    target: Target
+    attack: Attack
+    bench: Bench
+    runner: Runner
+    _: KW_ONLY
+    place: int = 0
+    spend_all: bool = False
+    spec: str | None = None
+    report: Callable[[Advance], object] = lambda _: None
+
+    def plan(self) -> Plan:
+        """Look for the attack's scenarios on this target."""
+        started = time.perf_counter()
+        try:
+            if not applies(self.attack, self.target):
+                reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
+                return self.finding(Verdict.NOT_APPLICABLE, reason)
+            outlines = self.runner.outlines(self.place)
+        except (TargetError, LabFault) as error:
+            seconds = time.perf_counter() - started
+            if isinstance(error, OutOfTime):  # more trials could decide
+                return self.finding(Verdict.INCONCLUSIVE, str(error), seconds=seconds, counts=Counts(0, 0, 0))
+            return self.finding(Verdict.ERROR, str(error), seconds=seconds)
+        if not outlines:
+            return self.finding(Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target")
+        return tuple(PlannedScenario(self, outline, place, len(outlines)) for place, outline in enumerate(outlines))
+
+    def findings(self, plan: Plan, trials: int, alpha: float) -> list[Finding]:
+        """Judge all that was planned.
+
+        Args:
+            plan: what `plan` gave.
+            trials: the most outputs of either input on which an event is judged.
+            alpha: the probability of any false alarm of this attack.
+
+        Returns:
+            One finding a scenario, or one that says why there is none.
+        """
+        replay = functools.partial(self._replay, alpha=alpha)
+        if isinstance(plan, Finding):
+            return [replace(plan, replay=replay(trials))]
+        share, findings = share_of_alpha(alpha, len(plan)), []
+        for planned in plan:
+            most = trials if planned.outline.trials is None else min(trials, planned.outline.trials)
+            started = time.perf_counter()
+            finding = planned.judged(most, share)
+            if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, planned.number):
+                finding = replace(finding, replay=replay(most))
+            else:
+                finding = replace(finding, reason=finding.reason + NOT_REPLAYABLE)
+            findings.append(replace(finding, seconds=time.perf_counter() - started))
+        return findings
+
+    def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
+        """A finding of this attack on this target.
+
+        Args:
+            verdict: of the finding.
+            reason: why, in one line.
+            rest: its other fields, by name.
+        """
+        claim = rest.pop("claim", self.target.claim)
+        return Finding(
+            target=self.target.name,
+            target_version=self.target.version,
+            attack=self.attack.name,
+            verdict=verdict,
+            reason=reason,
+            claim=claim,
+            relation=self.target.relation,
+            ceiling=claim.ceiling,
+            seed=self.bench.seed,
+            **rest,
+        )
+
+    def _replay(self, trials: int, alpha: float) -> str:
+        if self.spec is None:
+            settings = f"trials={trials}, alpha={alpha!r}, seed={self.bench.seed}"
+            settings += ", spend_all=True" if self.spend_all else ""
+            return f"audit({self.target.name}, [{self.attack!r}], {settings})"
+        settings = f"--trials {trials} --alpha {alpha!r} --seed {self.bench.seed}"
+        settings += " --spend-all" if self.spend_all else ""
+        return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
+
+
+class _Decision(NamedTuple):
+    """The event that was chosen, what was seen while choosing, and what judging it gave."""
+
+    event: int
+    judged_at: PrivacyClaim
+    seen: Counts
+    needed: int | None
+    counts: Counts
+    assessment: Assessment
+
+
+@dataclass(frozen=True)
+class PlannedScenario:
+    """A scenario of an attack on a target, to be judged.
+
+    Attributes:
+        judge: of that attack on that target.
+        outline: the scenario.
+        number: its place among those of the attack.
+        scenarios: how many the attack has.
+    """
+
+    judge: Judge
+    outline: Outline
+    number: int
+    scenarios: int
+
+    @functools.cached_property
+    def claim(self) -> Claim | None:
+        """What is claimed of one trial; None if nothing is claimed of so many answers together."""
+        try:
+            return self.judge.target.claim.composed(self.outline.answers)
+        except ValueError:
+            return None
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """The places of its events; the last: that the target fails."""
+        return tuple(range(len(self.outline.events) + 1))
+
+    def without_claim(self) -> Finding:
+        """What is found where nothing is claimed of a trial."""
+        reason = f"the claim promises nothing of {self.outline.answers} answers together"
+        return self.judge.finding(Verdict.UNTESTABLE, reason, pair=self.outline.pair, severity=self.outline.severity)
+
+    def sample(self, role: Role, events: tuple[int, ...], trials: int, **rest: Any) -> Sample:
+        """Trials to draw; `rest` are other fields of the sample."""
+        settings = {"spend_all": self.judge.spend_all, **rest}
+        outline = self.outline
+        return Sample(
+            self.judge.place, self.number, outline.digest(), role, events, outline.answers, trials, **settings
+        )
+
+    def looks(self, sample: Sample, needed: int | None = None) -> Generator[list[Counts], None, None]:
+        """The counts of each event after ever more trials; only after all where all are to be spent.
+
+        Args:
+            sample: the trials.
+            needed: how many trials will refute the claim, for the report.
+
+        Raises:
+            Refused: a call for many outputs raised.
+        """
+        counts = [Counts(0, 0, 0)] * len(sample.events)
+        name, choosing = self.judge.attack.name, sample.role is Role.CHOOSE
+        with contextlib.closing(self.judge.runner.counts(sample, sample.batches())) as results:
+            for batch, drawn in zip(sample.batches(), results, strict=True):
+                counts = [before + new for before, new in zip(counts, drawn, strict=True)]
+                self.judge.report(
+                    Advance(name, self.number + 1, self.scenarios, choosing, batch.done, sample.trials, needed)
+                )
+                if batch.looked_at:
+                    yield counts
+
+    def judged(self, trials: int, alpha: float) -> Finding:
+        """What is found of it; the seconds and the line that replays it are not in the finding.
+
+        Args:
+            trials: the most outputs of either input on which the event is judged.
+            alpha: the probability of a false alarm.
+        """
+        claim = self.claim
+        if claim is None:
+            return self.without_claim()
+        fields: dict[str, Any] = {"pair": self.outline.pair, "severity": self.outline.severity}
+        if not is_testable(claim, trials, alpha):
+            fields |= {"answers": self.outline.answers, "claim": claim, "alpha": alpha}
+            return self.judge.finding(Verdict.UNTESTABLE, _untestable(claim, alpha), **fields)
+        try:
+            try:
+                decision = self._decided(claim, trials, alpha)
+            except Refused:  # as evidence takes half of α, another beginning leaves the verdict within α
+                decision = self._decided(claim, trials, alpha, one_by_one=True)
+        except (TargetError, LabFault) as error:
+            return self.judge.finding(Verdict.ERROR, str(error), **fields)
+        return self._finding(claim, decision, trials, alpha)
+
+    def _decided(self, claim: Claim, trials: int, alpha: float, *, one_by_one: bool = False) -> _Decision:
+        """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
+        drawn_as = {"output_bytes": self.outline.output_bytes, "one_by_one": one_by_one}
+        choosing = self.sample(Role.CHOOSE, self.events, choosing_trials(claim, trials), **drawn_as)
+        event, judged_at, seen = self._chosen(choosing, claim)
+        needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
+        enough = seen.trials if is_settled(judged_at, seen, alpha) else trials
+        judging = self.sample(Role.JUDGE, (event,), trials, first_look=first_look(seen, needed), **drawn_as)
+        with contextlib.closing(self.looks(judging, needed)) as looks:
+            for (counts,) in looks:
+                if evidence(judged_at, counts) >= math.log(2 / alpha) or counts.trials >= enough:
+                    break
+        return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha))
+
+    def _chosen(self, sample: Sample, claim: Claim) -> tuple[int, PrivacyClaim, Counts]:
+        """The candidate that promises most, the point at which it does, and what was seen of it."""
+        points = points_of(claim)
+        with contextlib.closing(self.looks(sample)) as looks:
+            for seen in looks:
+                counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
+                if largest_excess(points, counts, CHOOSING_ALPHA) > 0:
+                    break
+        first, second = [event.first for event in counts], [event.second for event in counts]
+        promised = promised_evidence(points, first, second, counts[0].trials)
+        best, place = np.unravel_index(int(promised.argmax()), promised.shape)
+        return int(best), claim.at(points[place].epsilon), counts[best]
+
+    def _finding(self, claim: Claim, decision: _Decision, trials: int, alpha: float) -> Finding:
+        assessment, counts = decision.assessment, decision.counts
+        shown = self.shown(decision.event, decision.judged_at, counts, assessment)
+        detectable = None
+        if not assessment.violated:
+            base_rate = _base_rate(counts)
+            detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
+        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
+        if verdict is Verdict.VIOLATED and self.outline.severity is Severity.ROBUSTNESS:
+            reason += ONLY_ROBUSTNESS
+        return self.judge.finding(
+            verdict,
+            reason,
+            **shown,
+            code=self._code(decision.event) if verdict is Verdict.VIOLATED else None,
+            epsilon_lower=assessment.epsilon_lower,
+            delta_lower=assessment.delta_lower,
+            smallest_detectable=detectable,
+            trials_needed=decision.needed,
+            alpha=alpha,
+            trials=2 * (decision.seen.trials + counts.trials) * self.outline.answers,
+        )
+
+    def shown(self, event: int, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment) -> dict[str, Any]:
+        """What a finding says of an event that was judged, by the names of its fields.
+
+        Args:
+            event: the place of the event; the last: that the target fails.
+            judged_at: the point of the claim at which the event was judged.
+            counts: how often it happened.
+            assessment: what they say.
+        """
+        description = (*self.outline.events, REFUSES.description)[event]
+        return {
+            "pair": self.outline.pair,
+            "severity": self.outline.severity,
+            "answers": self.outline.answers,
+            "flaw": FAILURE if description == FAILS.description else self.judge.attack.flaw,
+            "claim": self.claim,
+            "judged_at": None if judged_at == self.claim else judged_at,
+            "event": description,
+            "counts": counts,
+            "first": assessment.first,
+            "second": assessment.second,
+            "advantage": assessment.advantage,
+        }
+
+    def _code(self, event: int) -> EventCode | None:
+        """The event as Python source, for a target that a command line can name."""
+        if self.judge.spec is None:
+            return None
+        try:
+            code = self.judge.runner.code(self.judge.place, self.number, event, self.outline.digest())
+        except (TargetError, LabFault):
+            return None
+        return code and replace(code, target=self.judge.spec)
+
+
+@functools.lru_cache(maxsize=64)
+def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
+    """The points of a claim's profile at which an event may be judged, as `Claim.near` gives them.
+
+    They are kept, because they are the same for every scenario and some claims take long to find them.
+    """
+    return tuple(claim.near(epsilon) for epsilon in claim.points)
+
+
+def is_testable(claim: Claim, trials: int, alpha: float) -> bool:
+    """Whether any event at all could refute a claim in so many trials, or in as many as anybody is asked to spend.
+
+    Args:
+        claim: what is claimed of one trial.
+        trials: the most that it is judged on.
+        alpha: the probability of a false alarm.
+    """
+    return any(can_refute(point, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
+
+
+def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
+    """Whether an event keeps the claim so surely, and its opposite would show so plainly, that as many trials will do.
+
+    They are a quarter more than would show an advantage of an event as rare as this, in case a fresh sample has it less
+    rare.
+
+    Args:
+        claim: the point at which the event is judged.
+        seen: its counts in the choosing sample.
+        alpha: at which it is judged.
+    """
+    return keeps_surely(claim, seen, WRONGLY_SETTLED) and detects(
+        claim, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha
+    )
+
+
+def first_look(seen: Counts, needed: int | None) -> int:
+    """From how many trials on the evidence is worth a look.
+
+    Args:
+        seen: the counts of the event in the choosing sample.
+        needed: how many trials refute the claim at those rates; None if they keep it. Then as many as were chosen on
+            are drawn before the first look: fewer would not show what these did not.
+    """
+    return seen.trials if needed is None else min(seen.trials, needed // EARLY)
+
+
+def _base_rate(counts: Counts) -> float:
+    # An event and its complement refute the same claims; the rarer of the two says how small an advantage shows.
+    rates = (counts.first / counts.trials, counts.second / counts.trials)
+    return min(*rates, *(1 - rate for rate in rates))
+
+
+def _ruling(
+    decision: _Decision, claim: Claim, trials: int, alpha: float, detectable: float | None, *, fails: bool
+) -> tuple[Verdict, str]:
+    """The verdict and its reason."""
+    judged_at, needed, counts = decision.judged_at, decision.needed, decision.counts
+    if decision.assessment.violated:
+        return Verdict.VIOLATED, refuted_reason(judged_at, counts, alpha, fails=fails)
+    if detectable is not None:
+        reason = (
+            f"not refuted; an advantage of {detectable:.3g} on this event would have been detected "
+            f"(power {POWER:.0%}); the claim allows {claim.ceiling:.3g}"
+        )
+        if needed is not None and needed > trials:
+            reason += (
+                f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; raise --trials"
+            )
+        return Verdict.NOT_DETECTED, reason
+    fewest = trials_needed(judged_at, 1.0, _base_rate(counts), alpha)
+    if fewest is not None and fewest <= max(trials, LARGEST_BUDGET):
+        return Verdict.INCONCLUSIVE, (
+            "with so few trials no advantage on this event can refute the claim; "
+            f"it takes at least {_about(fewest)}; raise --trials"
+        )
+    takes = "no number of trials" if fewest is None else f"no fewer than {_about(fewest)} trials"
+    return Verdict.UNTESTABLE, f"{takes} of this event could refute the claim; prove it instead (attacklab prove)"
+
+
+def _untestable(claim: Claim, alpha: float) -> str:
+    """Why no event at all can refute a claim by sampling."""
+    counts = [fewest_trials(point, alpha) for point in points_of(claim)]
+    fewest = min((count for count in counts if count is not None), default=None)
+    takes = "no number of trials that can be drawn" if fewest is None else f"no fewer than {_about(fewest)} trials"
+    return (
+        f"{takes} could refute {claim}, even by an event that one input always shows and the other never; "
+        "prove it instead (attacklab prove)"
+    )
+
+
+def _about(trials: int) -> str:
+    return f"{float(f'{trials:.2g}'):,.0f}"
