@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from attacklab.auditing.ordinary import extremeness
+from attacklab.model.bisection import first
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
 
 ALPHA = 1e-9  # the probability of a false alarm, were the claim true
 
-FEWEST, MOST = 100, 10_000_000
+FEWEST, MOST = 100, 100 << 17
 """The least and the largest number of trials of a script."""
 
 DEVIATIONS = 4.0
@@ -81,14 +82,14 @@ def direction_and_trials(finding: Finding) -> tuple[Direction, int]:
     Raises:
         UsageError: it has neither, or they keep the claim.
     """
-    first, second, seen = _rates(finding)
-    needed = {direction: _needed(finding, *_turned(direction, first, second)) for direction in DIRECTIONS}
+    rate, rate_of_second, seen = _rates(finding)
+    needed = {direction: _needed(finding, *_turned(direction, rate, rate_of_second)) for direction in DIRECTIONS}
     direction = min(needed, key=needed.__getitem__)
     if math.isinf(needed[direction]):
         raise UsageError(
-            f"the rates that {finding.attack} saw, {first:.3g} and {second:.3g}, keep the claim in so few trials"
+            f"the rates that {finding.attack} saw, {rate:.3g} and {rate_of_second:.3g}, keep the claim in so few trials"
         )
-    likely, unlikely = _turned(direction, first, second)
+    likely, unlikely = _turned(direction, rate, rate_of_second)
     careful = _needed(
         finding,
         max(0.0, likely - DOUBTFUL * _deviation(likely, seen)),
@@ -167,15 +168,14 @@ def _deviation(rate: float, trials: int) -> float:
 
 
 def _needed(finding: Finding, likely: float, unlikely: float) -> float:
-    """The least number of trials, of some, at which counts near these rates break the claim; infinite if none does."""
-    trials = FEWEST
-    while trials <= MOST:
+    """About the least number of trials at which counts near these rates break the claim; infinite if none does."""
+
+    def breaks(trials: int) -> bool:
         low = likely - DEVIATIONS * math.sqrt(likely * (1 - likely) / trials)
         high = unlikely + DEVIATIONS * math.sqrt(unlikely * (1 - unlikely) / trials)
-        if 0 < low <= 1 and high < 1:
-            bounds = bound(low * trials, trials, above=False), bound(high * trials, trials, above=True)
-            if finding.judged.excess(*bounds) > 0:
-                return trials
-        larger = int(float(f"{trials * 1.3:.2g}"))
-        trials = larger if trials == MOST else min(larger, MOST)
-    return math.inf
+        if not (0 < low <= 1 and high < 1):
+            return False
+        bounds = bound(low * trials, trials, above=False), bound(high * trials, trials, above=True)
+        return finding.judged.excess(*bounds) > 0
+
+    return max(FEWEST, first(breaks, start=FEWEST, most=MOST, precision=0.1) or math.inf)
