@@ -174,17 +174,14 @@ def test_continuous_tails_are_those_of_scipy() -> None:
 @pytest.mark.parametrize("keys", [1, 2, 3, 10])
 def test_the_delta_of_a_threshold_is_the_probability_that_any_key_appears(keys: int) -> None:
     appears = sum(stats.dlaplace.pmf(x, 0.5) for x in range(4, 200))  # 1 + X ≥ 5, at scale 2
-    assert holds(tails.laplace_threshold_delta(2.0, 5, keys), 1 - (1 - appears) ** keys, relative=1e-12)
+    assert holds(tails.threshold_delta(tails.discrete_laplace, 2.0, 5, keys), 1 - (1 - appears) ** keys, relative=1e-12)
 
 
 def test_thresholds_are_the_least_integers_that_keep_delta() -> None:
-    for bound, delta_of in (
-        (tails.laplace_threshold(2.0, 1e-6, 3), tails.laplace_threshold_delta),
-        (tails.gaussian_threshold(2.0, 1e-6, 3), tails.gaussian_threshold_delta),
-    ):
-        largest_that_fails = math.floor(bound.above())
-        assert delta_of(2.0, largest_that_fails, 3).lower > 1e-6
-        assert delta_of(2.0, largest_that_fails + 1, 3).upper <= 1e-6
+    for tail in (tails.discrete_laplace, tails.discrete_gaussian):
+        largest_that_fails = math.floor(tails.threshold(tail, 2.0, 1e-6, 3).above())
+        assert tails.threshold_delta(tail, 2.0, largest_that_fails, 3).lower > 1e-6
+        assert tails.threshold_delta(tail, 2.0, largest_that_fails + 1, 3).upper <= 1e-6
 
 
 @pytest.mark.parametrize(("epsilon", "releases", "delta"), [(0.5, 5, 1e-3), (1.0, 8, 0.05), (2.0, 3, 1e-6)])
