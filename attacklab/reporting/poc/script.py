@@ -18,11 +18,10 @@ import importlib
 import re
 import shlex
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import jinja2
 import numpy as np
 
 from attacklab.auditing.flaws import flaw_of
@@ -35,9 +34,8 @@ from attacklab.model.plain_text import escaped
 from attacklab.model.releases import gathered, member
 from attacklab.model.source_bundle import source_bundle
 from attacklab.reporting.poc.choice import ALPHA, bound, direction_and_trials
+from attacklab.reporting.rendering import render
 from attacklab.reporting.wording import claim_text
-
-TEMPLATE = "proof_of_concept.py.j2"
 
 WIDTH = 100
 
@@ -85,21 +83,19 @@ def proof_of_concept(finding: Finding, call: Call) -> str:
         raise UsageError(f"the finding of {finding.attack} holds no event or no pair that could be shown")
     direction, trials = direction_and_trials(finding)
     pair = recovered_pair(finding.pair)
-    script = (
-        _templates()
-        .get_template(TEMPLATE)
-        .render(
-            finding=finding,
-            flaw=flaw_of(finding),
-            call=call,
-            trials=trials,
-            inputs=(pair.first, pair.second) if direction.of_first else (pair.second, pair.first),
-            complement=direction.complement,
-            alpha=f"{ALPHA:g}",
-            gathered=_source(gathered, "gathered"),
-            bound=_source(bound, "bound"),
-            **_called(call),
-        )
+    script = render(
+        "proof_of_concept.py",
+        FILTERS,
+        finding=finding,
+        flaw=flaw_of(finding),
+        call=call,
+        trials=trials,
+        inputs=(pair.first, pair.second) if direction.of_first else (pair.second, pair.first),
+        complement=direction.complement,
+        alpha=f"{ALPHA:g}",
+        gathered=_source(gathered, "gathered"),
+        bound=_source(bound, "bound"),
+        **_called(call),
     )
     return escaped(script, "\n\t", ascii)
 
@@ -142,15 +138,11 @@ def _title(text: str) -> str:
     return f"{rule}\n# {text}\n{rule}"
 
 
-def _templates() -> jinja2.Environment:
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("attacklab.reporting", "templates"),
-        autoescape=False,  # noqa: S701 - Python, not HTML
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    templates.filters |= {"claim": claim_text, "input": _input, "repr": repr, "without_imports": _without_imports}
-    templates.globals["title"] = _title
-    return templates
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "claim": claim_text,
+    "input": _input,
+    "repr": repr,
+    "title": _title,
+    "without_imports": _without_imports,
+}
+"""What the template calls."""
