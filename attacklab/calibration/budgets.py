@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import gmpy2
 
-from attacklab.calibration.refinement import is_narrow, refined
+from attacklab.calibration.refinement import refined
 from attacklab.model.intervals import Interval
 
 
@@ -61,15 +61,6 @@ def composed_epsilon(epsilon: float, releases: int, delta: float) -> Interval:
     """
     if delta == 0:
         return _enclosed(Fraction(epsilon) * releases)
-    return refined(lambda: _composed_epsilon(epsilon, releases, delta), is_narrow)
-
-
-def _enclosed(number: Fraction) -> Interval:
-    """A rational number, without an error where so many bits hold it."""
-    return refined(lambda: Interval.of(number), lambda interval: bool(interval.lower == interval.upper))
-
-
-def _composed_epsilon(epsilon: float, releases: int, delta: float) -> Interval:
     odds = Interval.of(epsilon).exp()
     lie = 1 / (odds + 1)
     smallest = Interval.of(1)
@@ -91,3 +82,8 @@ def _composed_epsilon(epsilon: float, releases: int, delta: float) -> Interval:
         logarithm = needed.log()
         lower, upper = max(lower, logarithm.lower), max(upper, logarithm.upper)
     return Interval(lower, upper)
+
+
+def _enclosed(number: Fraction) -> Interval:
+    """A rational number, without an error where so many bits hold it."""
+    return refined(lambda: Interval.of(number), lambda interval: bool(interval.lower == interval.upper))

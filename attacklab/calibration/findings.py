@@ -7,7 +7,6 @@ a shortfall of less than one unit in the last place is told: they stand as an in
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -18,8 +17,7 @@ import gmpy2
 
 from attacklab.calibration.quantities import Argument
 from attacklab.model.errors import UsageError
-from attacklab.model.files import read_regular
-from attacklab.model.findings import Verdict, environment
+from attacklab.model.findings import Verdict, environment, read_of_schema
 from attacklab.model.intervals import Interval
 
 SCHEMA = "attacklab/calibration/1"
@@ -131,13 +129,7 @@ def read_record(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: it is not a record of this schema; the message names the file.
     """
-    text = read_regular(path)
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"{path} is not JSON: {error}") from error
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise UsageError(f"{path} is not a record of schema {SCHEMA}")
+    data = read_of_schema(path, SCHEMA)
     try:
         return {**data, "findings": [CalibrationFinding.from_json(finding) for finding in data["findings"]]}
     except (KeyError, TypeError, ValueError) as error:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from attacklab.calibration.refinement import crossing, is_kept, is_narrow, refined
+from attacklab.calibration.refinement import crossing, is_kept
 from attacklab.model.claims.gaussian import gaussian_delta
 from attacklab.model.intervals import Interval
 
 
 def delta(epsilon: float, sigma: float, sensitivity: float) -> Interval:
-    """The least δ at which the Gaussian mechanism is (ε, δ)-DP."""
-    return refined(lambda: gaussian_delta(epsilon, Interval.of(sensitivity) / sigma), is_narrow)
+    """The least δ at which the Gaussian mechanism is (ε, δ)-DP, with whatever precision is set."""
+    return gaussian_delta(epsilon, Interval.of(sensitivity) / sigma)
 
 
 def sigma(epsilon: float, delta: float, sensitivity: float) -> Interval:

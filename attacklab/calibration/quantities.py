@@ -6,11 +6,12 @@ import difflib
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 from attacklab.calibration import budgets, concentrated, gaussian, tails
 from attacklab.calibration.grids import GRIDS
+from attacklab.calibration.refinement import is_narrow, refined
 from attacklab.model.errors import UsageError
 from attacklab.model.intervals import Interval
 
@@ -37,6 +38,8 @@ class Quantity:
             reaches from the one to the other.
         source: of the theorem.
         unsafe: on which side of the bound a returned number is unsafe.
+        is_limited_by_bits: whether the interval becomes as narrow as wanted with more bits; not where nobody knows the
+            best possible number.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Quantity:
     enclose: Callable[..., Interval] = field(repr=False)
     source: str
     unsafe: Unsafe = Unsafe.TOO_SMALL
+    is_limited_by_bits: bool = True
 
     @property
     def grid(self) -> Sequence[Arguments]:
@@ -73,7 +77,10 @@ class Quantity:
 
 @lru_cache(maxsize=4096)
 def _bound(name: str, arguments: tuple[tuple[str, Argument], ...]) -> Interval:
-    return quantity(name).enclose(**dict(arguments))
+    known = quantity(name)
+    if not known.is_limited_by_bits:
+        return known.enclose(**dict(arguments))
+    return refined(lambda: known.enclose(**dict(arguments)), is_narrow)
 
 
 _LARGE = Unsafe.TOO_LARGE
@@ -111,8 +118,20 @@ QUANTITIES: tuple[Quantity, ...] = (
         lambda epsilon, sensitivity: budgets.ratio(sensitivity, epsilon),
         "Dwork, McSherry, Nissim and Smith 2006, proposition 1",
     ),
-    Quantity("zcdp_delta", "the least δ at ε that all ρ-zCDP mechanisms keep", concentrated.delta, _ZCDP),
-    Quantity("zcdp_epsilon", "the least ε at δ that all ρ-zCDP mechanisms keep", concentrated.epsilon, _ZCDP),
+    Quantity(
+        "zcdp_delta",
+        "the least δ at ε that all ρ-zCDP mechanisms keep",
+        concentrated.delta,
+        _ZCDP,
+        is_limited_by_bits=False,
+    ),
+    Quantity(
+        "zcdp_epsilon",
+        "the least ε at δ that all ρ-zCDP mechanisms keep",
+        concentrated.epsilon,
+        _ZCDP,
+        is_limited_by_bits=False,
+    ),
     Quantity("laplace_tail", "P[X > t] of Laplace noise", tails.laplace, "its density"),
     Quantity("gaussian_tail", "P[X > t] of Gaussian noise", tails.gaussian, "its density"),
     Quantity(
@@ -130,25 +149,25 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity(
         "laplace_threshold_delta",
         "the δ of releasing the keys whose count with discrete Laplace noise is at least the threshold",
-        tails.laplace_threshold_delta,
+        partial(tails.threshold_delta, tails.discrete_laplace),
         _STABILITY,
     ),
     Quantity(
         "gaussian_threshold_delta",
         "the δ of releasing the keys whose count with discrete Gaussian noise is at least the threshold",
-        tails.gaussian_threshold_delta,
+        partial(tails.threshold_delta, tails.discrete_gaussian),
         _STABILITY,
     ),
     Quantity(
         "laplace_threshold",
         f"where thresholds on counts with discrete Laplace noise begin to keep δ ({_BETWEEN})",
-        tails.laplace_threshold,
+        partial(tails.threshold, tails.discrete_laplace),
         _STABILITY,
     ),
     Quantity(
         "gaussian_threshold",
         f"where thresholds on counts with discrete Gaussian noise begin to keep δ ({_BETWEEN})",
-        tails.gaussian_threshold,
+        partial(tails.threshold, tails.discrete_gaussian),
         _STABILITY,
     ),
     Quantity(

@@ -5,6 +5,8 @@ alone has m keys, each once, changes whether any of them appears with probabilit
 that is the δ which such a release needs at least (Korolova et al. 2009; Rogers 2023, algorithm 1). The mass at the
 threshold itself belongs to it: P[1 + X ≥ T] = P[X > T − 2] for integers.
 
+All but `threshold` are enclosed with whatever precision is set.
+
 Source of the discrete laws: Ghosh, Roughgarden and Sundararajan 2009; Canonne, Kamath and Steinke 2020.
 """
 
@@ -15,13 +17,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from attacklab.calibration.budgets import any_of
-from attacklab.calibration.refinement import is_kept, is_narrow, refined
+from attacklab.calibration.refinement import is_kept
 from attacklab.model.bisection import first
 from attacklab.model.errors import LabFault
 from attacklab.model.intervals import Interval
 
 Tail: TypeAlias = Callable[[float, int], Interval]
-"""P[X > t] from a noise scale and an integer t, with whatever precision is set."""
+"""P[X > t] from a noise scale and an integer t."""
 
 NEGLIGIBLE = 2.0**-120
 """The part of a sum of which its rest may be this large."""
@@ -29,47 +31,39 @@ NEGLIGIBLE = 2.0**-120
 
 def laplace(scale: float, tail: float) -> Interval:
     """P[X > t] for Laplace noise and t ≥ 0: e^(−t/s)/2."""
-    return refined(lambda: (-(Interval.of(tail) / scale)).exp() * 0.5, is_narrow)
+    return (-(Interval.of(tail) / scale)).exp() * 0.5
 
 
 def gaussian(scale: float, tail: float) -> Interval:
     """P[X > t] for Gaussian noise."""
-    return refined(lambda: (Interval.of(tail) / scale).normal_tail(), is_narrow)
+    return (Interval.of(tail) / scale).normal_tail()
 
 
 def discrete_laplace(scale: float, tail: int) -> Interval:
     """P[X > t] for discrete Laplace noise."""
-    return refined(lambda: _discrete_laplace(scale, tail), is_narrow)
+    if tail < 0:
+        return 1 - discrete_laplace(scale, -tail - 1)
+    decay = Interval.of(1) / scale
+    return (-(decay * tail)).exp() / (decay.exp() + 1)
 
 
 def discrete_gaussian(scale: float, tail: int) -> Interval:
     """P[X > t] for discrete Gaussian noise."""
-    return refined(lambda: _discrete_gaussian(scale, tail), is_narrow)
+    if tail < 0:
+        return 1 - discrete_gaussian(scale, -tail - 1)
+    return _terms_from(scale, tail + 1) / (_terms_from(scale, 1) * 2 + 1)
 
 
-def laplace_threshold_delta(scale: float, threshold: int, keys: int) -> Interval:
-    """The δ of a threshold on counts with discrete Laplace noise."""
-    return refined(lambda: any_of(_discrete_laplace(scale, threshold - 2), keys), is_narrow)
+def threshold_delta(tail: Tail, scale: float, threshold: int, keys: int) -> Interval:
+    """The δ of a threshold on counts with noise of such a tail."""
+    return any_of(tail(scale, threshold - 2), keys)
 
 
-def gaussian_threshold_delta(scale: float, threshold: int, keys: int) -> Interval:
-    """The δ of a threshold on counts with discrete Gaussian noise."""
-    return refined(lambda: any_of(_discrete_gaussian(scale, threshold - 2), keys), is_narrow)
+def threshold(tail: Tail, scale: float, delta: float, keys: int) -> Interval:
+    """Where thresholds on counts with noise of such a tail begin to keep δ."""
 
-
-def laplace_threshold(scale: float, delta: float, keys: int) -> Interval:
-    """Where thresholds on counts with discrete Laplace noise begin to keep δ."""
-    return _threshold(_discrete_laplace, scale, delta, keys)
-
-
-def gaussian_threshold(scale: float, delta: float, keys: int) -> Interval:
-    """Where thresholds on counts with discrete Gaussian noise begin to keep δ."""
-    return _threshold(_discrete_gaussian, scale, delta, keys)
-
-
-def _threshold(tail: Tail, scale: float, delta: float, keys: int) -> Interval:
     def is_enough(threshold: int) -> bool:
-        kept = is_kept(lambda: any_of(tail(scale, threshold - 2), keys), delta)
+        kept = is_kept(lambda: threshold_delta(tail, scale, threshold, keys), delta)
         if kept is None:
             raise LabFault(f"no precision tells whether the threshold {threshold} keeps delta = {delta}")
         return kept
@@ -77,19 +71,6 @@ def _threshold(tail: Tail, scale: float, delta: float, keys: int) -> Interval:
     least = first(is_enough, start=1)
     # A noisy count is an integer: any number above the last threshold that is too low does what the next integer does.
     return Interval.of(math.nextafter(float(least or 1) - 1, math.inf))
-
-
-def _discrete_laplace(scale: float, tail: int) -> Interval:
-    if tail < 0:
-        return 1 - _discrete_laplace(scale, -tail - 1)
-    decay = Interval.of(1) / scale
-    return (-(decay * tail)).exp() / (decay.exp() + 1)
-
-
-def _discrete_gaussian(scale: float, tail: int) -> Interval:
-    if tail < 0:
-        return 1 - _discrete_gaussian(scale, -tail - 1)
-    return _terms_from(scale, tail + 1) / (_terms_from(scale, 1) * 2 + 1)
 
 
 def _terms_from(scale: float, least: int) -> Interval:

@@ -59,6 +59,15 @@ def _per_coordinate(type_: type, measurement: Any) -> Any:
     return release
 
 
+def _space(dp: Any, type_: type, metric: Any) -> tuple[Any, Any]:
+    """Vectors of integers, or of floats that are not NaN, and how far apart two of them are."""
+    return dp.vector_domain(dp.atom_domain(T=type_, **({"nan": False} if type_ is float else {}))), metric
+
+
+def _noise(type_: type, measurement: Any, **claim: Any) -> dict[str, Any]:
+    return {"kind": "noise", "release": _per_coordinate(type_, measurement), **claim}
+
+
 def _base_laplace(epsilon: float) -> dict[str, Any]:
     """`make_base_laplace` of version 0.4, at the least scale from 1/ε upwards whose map declares at most ε."""
     from opendp import meas, mod
@@ -67,19 +76,14 @@ def _base_laplace(epsilon: float) -> dict[str, Any]:
     scale = 1 / epsilon
     while not (measurement := meas.make_base_laplace(scale, D="VectorDomain<AllDomain<f64>>")).check(1.0, epsilon):
         scale = math.nextafter(scale, math.inf)
-    return {"kind": "noise", "release": _per_coordinate(float, measurement), "epsilon": epsilon}
+    return _noise(float, measurement, epsilon=epsilon)
 
 
 def _laplace(type_: type, epsilon: float) -> dict[str, Any]:
     dp = _prelude()
-    bounded = {"nan": False} if type_ is float else {}
-    space = dp.vector_domain(dp.atom_domain(T=type_, **bounded)), dp.l1_distance(T=type_)
+    space = _space(dp, type_, dp.l1_distance(T=type_))
     scale = dp.binary_search_param(lambda scale: dp.m.make_laplace(*space, scale), d_in=type_(1), d_out=epsilon)
-    return {
-        "kind": "noise",
-        "release": _per_coordinate(type_, dp.m.make_laplace(*space, scale)),
-        "epsilon": epsilon,
-    }
+    return _noise(type_, dp.m.make_laplace(*space, scale), epsilon=epsilon)
 
 
 def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
@@ -96,8 +100,8 @@ def laplace_integer(*, epsilon: float = 1.0) -> dict[str, Any]:
 
 def _laplace_at(scale: float) -> dict[str, Any]:
     dp = _prelude()
-    measurement = dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int), scale)
-    return {"kind": "noise", "release": _per_coordinate(int, measurement), "epsilon": measurement.map(1)}
+    measurement = dp.m.make_laplace(*_space(dp, int, dp.l1_distance(T=int)), scale)
+    return _noise(int, measurement, epsilon=measurement.map(1))
 
 
 def laplace_integer_of_3(*, epsilon: float = 1.0) -> dict[str, Any]:
@@ -117,19 +121,13 @@ def laplace_integer_of_20(*, epsilon: float = 1.0) -> dict[str, Any]:
 
 def _gaussian(type_: type, epsilon: float, delta: float) -> dict[str, Any]:
     dp = _prelude()
-    bounded = {"nan": False} if type_ is float else {}
-    space = dp.vector_domain(dp.atom_domain(T=type_, **bounded)), dp.l2_distance(T=float)
+    space = _space(dp, type_, dp.l2_distance(T=float))
 
     def approximate(scale: float) -> Any:
         return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale)), delta=delta)
 
     scale = dp.binary_search_param(approximate, d_in=1.0, d_out=(epsilon, delta))
-    return {
-        "kind": "noise",
-        "release": _per_coordinate(type_, dp.m.make_gaussian(*space, scale)),
-        "epsilon": epsilon,
-        "delta": delta,
-    }
+    return _noise(type_, dp.m.make_gaussian(*space, scale), epsilon=epsilon, delta=delta)
 
 
 def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
@@ -144,16 +142,10 @@ def gaussian_integer(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, 
 
 def _gaussian_zcdp(type_: type, epsilon: float) -> dict[str, Any]:
     dp = _prelude()
-    bounded = {"nan": False} if type_ is float else {}
-    space = dp.vector_domain(dp.atom_domain(T=type_, **bounded)), dp.l2_distance(T=float)
+    space = _space(dp, type_, dp.l2_distance(T=float))
     scale = dp.binary_search_param(lambda scale: dp.m.make_gaussian(*space, scale), d_in=1.0, d_out=epsilon**2 / 2)
     measurement = dp.m.make_gaussian(*space, scale)
-    return {
-        "kind": "noise",
-        "release": _per_coordinate(type_, measurement),
-        "claim": {"kind": "zcdp", "rho": measurement.map(1.0)},
-        "noise_scale": scale,
-    }
+    return _noise(type_, measurement, claim={"kind": "zcdp", "rho": measurement.map(1.0)}, noise_scale=scale)
 
 
 def gaussian_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
@@ -171,8 +163,7 @@ def _noisy_max(measure: str, most: float) -> tuple[Any, Any]:
     dp = _prelude()
 
     def measurement(type_: type) -> Any:
-        domain = dp.atom_domain(T=float, nan=False) if type_ is float else dp.atom_domain(T=int)
-        space = dp.vector_domain(domain), dp.linf_distance(T=type_), getattr(dp, measure)()
+        space = *_space(dp, type_, dp.linf_distance(T=type_)), getattr(dp, measure)()
         scale = dp.binary_search_param(lambda scale: dp.m.make_noisy_max(*space, scale), d_in=type_(1), d_out=most)
         return dp.m.make_noisy_max(*space, scale)
 

@@ -26,14 +26,6 @@ def _double(answer: float) -> float:
     return float(answer)
 
 
-def _additive(measurement: Any, convert: Callable[[float], Any]) -> Any:
-    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
-        value = convert(answer)
-        return np.array([measurement(value) for _ in range(trials)])
-
-    return release
-
-
 def _exact(value: float, *, is_rounded_up: bool) -> Any:
     """A number as the measurements take it."""
     from tmlt.core.utils.exact_number import ExactNumber
@@ -41,9 +33,26 @@ def _exact(value: float, *, is_rounded_up: bool) -> Any:
     return ExactNumber.from_float(value, round_up=is_rounded_up)
 
 
-def _scale(epsilon: float) -> Any:
-    """The least scale of noise for sensitivity 1 that the claim allows."""
-    return 1 / _exact(epsilon, is_rounded_up=False)
+def _noise(name: str, scale: Any) -> tuple[Any, Any]:
+    """A measurement of `noise_mechanisms`, and a release of it; those whose noise is discrete are over the integers."""
+    from tmlt.core.domains.numpy_domains import NumpyFloatDomain
+    from tmlt.core.measurements import noise_mechanisms
+
+    over_floats = name in ("AddLaplaceNoise", "AddGaussianNoise")
+    convert: Callable[[float], Any] = _double if over_floats else math.floor
+    measurement = getattr(noise_mechanisms, name)(*[NumpyFloatDomain()] * over_floats, scale)
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
+        value = convert(answer)
+        return np.array([measurement(value) for _ in range(trials)])
+
+    return measurement, release
+
+
+def _pure(name: str, epsilon: float) -> dict[str, Any]:
+    """A mechanism at the least scale of noise for sensitivity 1 that the claim allows."""
+    _, release = _noise(name, 1 / _exact(epsilon, is_rounded_up=False))
+    return {"kind": "noise", "release": release, "epsilon": epsilon}
 
 
 def _variance(epsilon: float, delta: float) -> float:
@@ -56,64 +65,43 @@ def _variance(epsilon: float, delta: float) -> float:
     return 1 / (2 * rho)
 
 
-def _concentrated(measurement: Any, convert: Callable[[float], Any], variance: float) -> dict[str, Any]:
-    """A mechanism that claims what the measurement's privacy function declares of answers that move by 1."""
-    rho = measurement.privacy_function(1).to_float(round_up=True)
-    claim = {"kind": "zcdp", "rho": rho}
-    release = _additive(measurement, convert)
+def _concentrated(name: str, epsilon: float) -> dict[str, Any]:
+    """A mechanism of variance 1/ε² that claims what its privacy function declares of answers that move by 1."""
+    variance = 1 / epsilon**2
+    measurement, release = _noise(name, _exact(variance, is_rounded_up=True))
+    claim = {"kind": "zcdp", "rho": measurement.privacy_function(1).to_float(round_up=True)}
     return {"kind": "noise", "release": release, "claim": claim, "noise_scale": math.sqrt(variance)}
 
 
 def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
     """`AddLaplaceNoise`, over floats."""
-    from tmlt.core.domains.numpy_domains import NumpyFloatDomain
-    from tmlt.core.measurements.noise_mechanisms import AddLaplaceNoise
-
-    measurement = AddLaplaceNoise(NumpyFloatDomain(), _scale(epsilon))
-    return {"kind": "noise", "release": _additive(measurement, _double), "epsilon": epsilon}
+    return _pure("AddLaplaceNoise", epsilon)
 
 
 def geometric(*, epsilon: float = 1.0) -> dict[str, Any]:
     """`AddGeometricNoise`, over the integers; it cuts off a fraction of the answer."""
-    from tmlt.core.measurements.noise_mechanisms import AddGeometricNoise
-
-    measurement = AddGeometricNoise(_scale(epsilon))
-    return {"kind": "noise", "release": _additive(measurement, math.floor), "epsilon": epsilon}
+    return _pure("AddGeometricNoise", epsilon)
 
 
 def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     """`AddGaussianNoise`, over floats."""
-    from tmlt.core.domains.numpy_domains import NumpyFloatDomain
-    from tmlt.core.measurements.noise_mechanisms import AddGaussianNoise
-
     variance = _variance(epsilon, delta)
-    release = _additive(AddGaussianNoise(NumpyFloatDomain(), _exact(variance, is_rounded_up=True)), _double)
+    _, release = _noise("AddGaussianNoise", _exact(variance, is_rounded_up=True))
     claim = {"epsilon": epsilon, "delta": delta}
     return {"kind": "noise", "release": release, **claim, "noise_scale": math.sqrt(variance)}
 
 
 def gaussian_discrete(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     """`AddDiscreteGaussianNoise`, over the integers; it cuts off a fraction of the answer."""
-    from tmlt.core.measurements.noise_mechanisms import AddDiscreteGaussianNoise
-
-    measurement = AddDiscreteGaussianNoise(_exact(_variance(epsilon, delta), is_rounded_up=True))
-    return {"kind": "noise", "release": _additive(measurement, math.floor), "epsilon": epsilon, "delta": delta}
+    _, release = _noise("AddDiscreteGaussianNoise", _exact(_variance(epsilon, delta), is_rounded_up=True))
+    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
 
 
 def gaussian_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
     """`AddGaussianNoise`, over floats, of variance 1/ε²; it claims ρ-zCDP, ρ = ε²/2."""
-    from tmlt.core.domains.numpy_domains import NumpyFloatDomain
-    from tmlt.core.measurements.noise_mechanisms import AddGaussianNoise
-
-    variance = 1 / epsilon**2
-    measurement = AddGaussianNoise(NumpyFloatDomain(), _exact(variance, is_rounded_up=True))
-    return _concentrated(measurement, _double, variance)
+    return _concentrated("AddGaussianNoise", epsilon)
 
 
 def gaussian_discrete_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
     """`AddDiscreteGaussianNoise`, over the integers, of variance 1/ε²; it claims ρ-zCDP, ρ = ε²/2."""
-    from tmlt.core.measurements.noise_mechanisms import AddDiscreteGaussianNoise
-
-    variance = 1 / epsilon**2
-    measurement = AddDiscreteGaussianNoise(_exact(variance, is_rounded_up=True))
-    return _concentrated(measurement, math.floor, variance)
+    return _concentrated("AddDiscreteGaussianNoise", epsilon)

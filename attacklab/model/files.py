@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from attacklab.model.errors import UsageError
 
@@ -117,15 +117,17 @@ def write_whole(path: Path, content: str | bytes) -> None:
         _replace(_behind(path), data)
 
 
-def read_regular(path: Path, most: int = MOST_BYTES) -> str:
-    """The text of a file of JSON, which must have an end.
+def read_json(path: Path, most: int = MOST_BYTES, *, has_special: bool = False) -> Any:
+    """The value in a file of JSON, which must have an end.
 
     Args:
         path: the file.
         most: how many bytes it may have.
+        has_special: whether NaN and the infinities may stand in it, which JSON does not have.
 
     Raises:
-        UsageError: it is not a regular file, is larger, or is not UTF-8.
+        UsageError: it is not a regular file, is larger, or is not JSON in UTF-8.
+        OSError: it cannot be read.
     """
     if path.exists() and not path.is_file():
         raise UsageError(f"{path} is {'a directory' if path.is_dir() else 'not a regular file'}; name the file itself")
@@ -134,9 +136,13 @@ def read_regular(path: Path, most: int = MOST_BYTES) -> str:
     if len(data) > most:
         raise UsageError(f"{path} has more than {most:,} bytes, the most that such a file may have")
     try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
+        return json.loads(data.decode("utf-8"), parse_constant=None if has_special else _not_json)
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not JSON: {error}") from error
+
+
+def _not_json(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def is_standard_stream(path: Path) -> bool:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from attacklab.model.claims import Claim, PrivacyClaim, claim_from_json
 from attacklab.model.errors import UsageError, UsageTypeError
-from attacklab.model.files import read_regular
+from attacklab.model.files import read_json
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.plain_text import escaped
 
@@ -528,19 +528,25 @@ def _expanded(value: Any, shared: Sequence[Any]) -> Any:
     return [_expanded(part, shared) for part in value] if isinstance(value, list) else value
 
 
+def read_of_schema(path: Path, schema: str) -> dict[str, Any]:
+    """Read a record as plain JSON values.
+
+    Raises:
+        UsageError: it is not a record of this schema; the message names the file.
+    """
+    data = read_json(path)
+    if not isinstance(data, dict) or data.get("schema") != schema:
+        raise UsageError(f"{path} is not a record of schema {schema}")
+    return data
+
+
 def read_record(path: Path) -> dict[str, Any]:
     """Read a record; its findings come as `Finding`.
 
     Raises:
         ValueError: it is not a record of a schema that is known; the message names the file.
     """
-    text = read_regular(path)
-    try:
-        data = json.loads(text, parse_constant=_not_json)
-    except ValueError as error:
-        raise UsageError(f"{path} is not JSON: {error}") from error
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise UsageError(f"{path} is not a record of schema {SCHEMA}")
+    data = read_of_schema(path, SCHEMA)
     try:
         shared: list[Any] = []
         for value in data.pop(SHARED, ()):
@@ -634,10 +640,6 @@ def recorded_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
 def _rounded(bound: float, digits: int, rounding: str) -> str:
     with localcontext(prec=digits, rounding=rounding):
         return f"{float(+Decimal(repr(float(bound)))) + 0.0:.{digits}g}"  # −0.0 + 0.0 is 0.0
-
-
-def _not_json(constant: str) -> float:
-    raise UsageError(f"{constant} is not a JSON number")
 
 
 def _plain(value: Any) -> Any:

@@ -13,18 +13,15 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import jinja2
 from markupsafe import escape
 
 from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.power import POWER
 from attacklab.model.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
-from attacklab.model.plain_text import plain
+from attacklab.reporting.rendering import render
 from attacklab.reporting.summary import UNDECIDED, detectable, summary
 from attacklab.reporting.wording import claim_text, judged_text, pair_text, shown_by
-
-TEMPLATE = "audit_page.html.j2"
 
 
 def audit_page(
@@ -55,29 +52,27 @@ def audit_page(
         key=lambda finding: (finding is not strongest, not finding.refutes, WORST_FIRST.index(finding.verdict)),
     )
     shown = [finding for finding in tested if finding.verdict in (Verdict.VIOLATED, Verdict.ERROR)]
-    return (
-        _templates()
-        .get_template(TEMPLATE)
-        .render(
-            target=findings[0].target,
-            version=findings[0].target_version,
-            place=place,
-            command=command,
-            power=f"{POWER:.0%}",
-            claims=list(dict.fromkeys(claim_text(finding) for finding in findings)),
-            relation=next((finding.relation for finding in findings if finding.relation), None),
-            headline=summary(findings),
-            meaning=meaning(findings),
-            tested=tested,
-            shown=shown,
-            not_tested=not_tested(findings),
-            outputs=sum(finding.trials for finding in findings),
-            seconds=sum(finding.seconds for finding in findings),
-            seeds=sorted({finding.seed for finding in findings if finding.seed is not None}),
-            when=when,
-            made_with=environment() if made_with is None else made_with,
-            scripts={number: escape(text) for number, text in enumerate(_scripts(shown, script_of)) if text},
-        )
+    return render(
+        "audit_page.html",
+        FILTERS,
+        target=findings[0].target,
+        version=findings[0].target_version,
+        place=place,
+        command=command,
+        power=f"{POWER:.0%}",
+        claims=list(dict.fromkeys(claim_text(finding) for finding in findings)),
+        relation=next((finding.relation for finding in findings if finding.relation), None),
+        headline=summary(findings),
+        meaning=meaning(findings),
+        tested=tested,
+        shown=shown,
+        not_tested=not_tested(findings),
+        outputs=sum(finding.trials for finding in findings),
+        seconds=sum(finding.seconds for finding in findings),
+        seeds=sorted({finding.seed for finding in findings if finding.seed is not None}),
+        when=when,
+        made_with=environment() if made_with is None else made_with,
+        scripts={number: escape(text) for number, text in enumerate(_scripts(shown, script_of)) if text},
     )
 
 
@@ -165,30 +160,15 @@ def _read(finding: Finding) -> list[Any]:
     return [] if flaw is None else list(flaw.read)
 
 
-def _shown(value: Any) -> Any:
-    return plain(value) if type(value) is str else value
-
-
-def _templates() -> jinja2.Environment:
-    """Everything that a template prints is escaped, and text has no control characters."""
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("attacklab.reporting", "templates"),
-        autoescape=True,
-        finalize=_shown,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    templates.filters |= {
-        "pair": _pair,
-        "size": _size,
-        "judged": judged_text,
-        "odds": _odds,
-        "shown_by": shown_by,
-        "up2": partial(upper_text, digits=2),
-        "upper": upper_text,
-        "repair": _repair,
-        "read": _read,
-    }
-    return templates
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "pair": _pair,
+    "size": _size,
+    "judged": judged_text,
+    "odds": _odds,
+    "shown_by": shown_by,
+    "up2": partial(upper_text, digits=2),
+    "upper": upper_text,
+    "repair": _repair,
+    "read": _read,
+}
+"""What the template calls."""

@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import jinja2
-
 from attacklab.model.errors import UsageError
 from attacklab.model.files import write_whole
 from attacklab.model.findings import Finding, Verdict, lower_text, read_record, upper_text
-from attacklab.model.plain_text import plain
 from attacklab.reporting.experiment import BENCH, DATA, FIGURES, MEASURED
 from attacklab.reporting.lab import FOLDER
 from attacklab.reporting.proofs import PROOFS, index_line, proofs_page
+from attacklab.reporting.rendering import cell, render
 from attacklab.reporting.sources import digests
 from attacklab.reporting.wording import claim_text, judged_text
 
@@ -36,7 +34,7 @@ COLUMNS = 4
 """How many experiments stand side by side in the index."""
 
 INDEX_NAME = "index.md"
-HEADINGS = (("", False), ("## About the lab itself\n", True))
+HEADINGS = (("", False), ("About the lab itself", True))
 """What stands above the experiments of the index, and above those of `bench`."""
 FIGURE = {"name": str, "caption": str}
 DRAWN = {"name": str, "paragraph": str, "figures": [FIGURE]}
@@ -51,87 +49,6 @@ HEAD = ("target", "attack", "findings", "clearest at ε", "advantage", "claim al
 
 WRITTEN = "Written by `attacklab run`"
 """What every index says of itself."""
-
-TEMPLATES = jinja2.Environment(autoescape=False, keep_trailing_newline=True)  # noqa: S701 - Markdown, from our records
-INDEX = TEMPLATES.from_string(
-    """\
-# What the experiments found
-
-Written by `attacklab run`; not to be edited by hand. What a seed determines is in `data/`; times, machines and versions
-are in `measured/`.
-{% if proofs %}
-{{ proofs }}
-{% endif %}
-{%- for heading, entries in tables %}
-{{ heading }}
-|{{ " |" * columns }}
-|{{ "---|" * columns }}
-{% for row in entries | batch(columns) -%}
-|{% for entry in row %} {{ entry }} |{% endfor %}
-{% endfor %}
-{%- endfor %}"""
-)
-MADE = TEMPLATES.from_string(
-    """\
-{{ "on " ~ environment.date if environment.date else "once" }} on {{ environment.system }} \
-{{ environment.machine }} with Python {{ environment.python }} and numpy {{ environment.numpy }}"""
-)
-OLDER = """\
-{% if made is not none %}
-> **Older than the code.** This was measured {{ made }}; code that it ran has changed since, and may find
-> something else. `attacklab run {{ entry.name }} --output reports` measures it anew.
-{% endif %}
-"""
-FIGURE_LIST = """\
-{% for figure in entry.figures %}
-![{{ figure.caption }}](figures/{{ figure.name }}.svg)
-
-{{ figure.caption }}
-{% endfor %}
-{%- if table %}
-{{ table }}
-{% endif %}
-"""
-PAGE = TEMPLATES.from_string(
-    """\
-# {{ entry.name }}
-
-*{{ entry.question }}*
-"""
-    + OLDER
-    + """\
-{{ entry.paragraph }}
-"""
-    + FIGURE_LIST
-    + """\
-{% if has_timings -%}
-What was timed: [{{ entry.name }} on one machine](measured/{{ entry.name }}.md).
-
-{% endif -%}
-Data: [{{ entry.name }}.json](data/{{ entry.name }}.json), seed {{ entry.seed }}\
-{{ ", quick run" if entry.quick else "" }}.
-{%- if is_measured %} Times, machine and versions: [measured/{{ entry.name }}.json](measured/{{ entry.name }}.json).
-{%- endif %} [All experiments](index.md).
-"""
-)
-MEASURED_PAGE = TEMPLATES.from_string(
-    """\
-# {{ entry.name }}, as measured on one machine
-
-*{{ question }}*
-"""
-    + OLDER
-    + """\
-{{ entry.paragraph }}
-"""
-    + FIGURE_LIST
-    + """\
-Measured {{ when_and_where }}, in {{ entry.seconds }} s. Another machine gives other figures. \
-Data: [{{ entry.name }}.json]({{ entry.name }}.json).
-{%- if has_page %} What the seed determines: [{{ entry.name }}](../{{ entry.name }}.md).{% endif %} \
-[All experiments](../index.md).
-"""
-)
 
 
 def require_index(reports: Path) -> None:
@@ -245,7 +162,8 @@ def _records(reports: Path, lab: Path | None) -> Iterator[_Record]:
 
 
 def _when_and_where(environment: Mapping[str, str]) -> str:
-    return MADE.render(environment=environment)
+    date = f"on {environment['date']}" if environment.get("date") else "once"
+    return "{} on {system} {machine} with Python {python} and numpy {numpy}".format(date, **environment)
 
 
 def _rendered(reports: Path, records: Sequence[_Record]) -> dict[Path, str | None]:
@@ -261,7 +179,8 @@ def _rendered(reports: Path, records: Sequence[_Record]) -> dict[Path, str | Non
         for heading, of_the_lab in HEADINGS
     ]
     texts[reports / INDEX_NAME] = _ended(
-        INDEX.render(
+        render(
+            "index.md",
             tables=[table for table in tables if table[1]],
             columns=min(COLUMNS, max((len(entries) for _, entries in tables), default=0) or 1),
             proofs=index_line(reports),
@@ -308,40 +227,44 @@ def _measured(reports: Path, data: Path) -> dict[str, Any] | None:
 
 def _pages(record: _Record) -> dict[Path, str | None]:
     """The pages of one experiment and its long tables."""
-    reports, entry, name, measured = record.reports, record.entry, record.name, record.measured
+    reports, name = record.reports, record.name
     texts: dict[Path, str | None] = {}
-    has_timings = bool(record.timed["paragraph"])
-    page, measured_page = reports / f"{name}.md", reports / MEASURED / f"{name}.md"
     if record.has_page:
-        table, texts[reports / DATA / f"{name}.csv"] = _table(
-            summarised(record.data["findings"]), page, reports / DATA / f"{name}.csv"
-        )
-        texts[page] = _ended(
-            PAGE.render(
-                entry=entry, table=table, has_timings=has_timings, is_measured=measured is not None, made=record.made
-            )
-        )
-    if measured and has_timings:
-        file = reports / MEASURED / f"{name}.csv"
-        table, texts[file] = _table(record.timed["table"], measured_page, file)
-        texts[measured_page] = _ended(
-            MEASURED_PAGE.render(
-                entry=record.timed,
-                table=table,
-                question=entry["question"],
-                when_and_where=_when_and_where(measured["environment"]),
-                has_page=record.has_page,
-                made=record.made,
-            )
-        )
+        rows = summarised(record.data["findings"])
+        texts |= _page(record, record.entry, rows, reports / f"{name}.md", reports / DATA / f"{name}.csv")
+    if record.measured and record.timed["paragraph"]:
+        where = reports / MEASURED
+        made = _when_and_where(record.measured["environment"])
+        rows = record.timed["table"]
+        texts |= _page(record, record.timed, rows, where / f"{name}.md", where / f"{name}.csv", measured=made)
     return texts
+
+
+def _page(
+    record: _Record, shown: Mapping[str, Any], rows: Rows, page: Path, file: Path, *, measured: str = ""
+) -> dict[Path, str | None]:
+    """A page of what is shown, and its table where that is long; `measured` says when and where it was timed."""
+    table, long_table = _table(rows, page, file)
+    text = render(
+        "experiment.md",
+        name=record.name,
+        question=record.entry["question"],
+        shown=shown,
+        table=table,
+        measured=measured,
+        made=record.made,
+        has_page=record.has_page,
+        has_timings=bool(record.timed["paragraph"]),
+        is_measured=record.measured is not None,
+    )
+    return {page: _ended(text), file: long_table}
 
 
 def _index_entry(record: _Record) -> str:
     """The cell of an experiment in the index: its first figure, its name and its question."""
     name = record.name
     page = (record.folder / f"{name}.md").relative_to(record.reports).as_posix()
-    entry = f"[**{name}**]({page}): {_cell(record.entry['question'])}"
+    entry = f"[**{name}**]({page}): {cell(record.entry['question'])}"
     if record.made is not None:
         entry += " *(older)*"
     for figure in record.shown["figures"][:1]:
@@ -369,12 +292,8 @@ def _table(rows: Rows, page: Path, file: Path) -> tuple[str, str | None]:
 
 
 def _markdown(rows: Rows) -> list[str]:
-    head, *body = ([_cell(cell) for cell in row] for row in rows)
+    head, *body = (list(map(cell, row)) for row in rows)
     return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body)]
-
-
-def _cell(text: str) -> str:
-    return plain(text).replace("|", r"\|").replace("<", "&lt;")
 
 
 def _ended(page: str) -> str:

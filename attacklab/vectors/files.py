@@ -16,7 +16,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from attacklab.model.errors import UsageError
-from attacklab.model.files import read_regular
+from attacklab.model.files import read_json
 from attacklab.vectors.values import written
 
 VERSION = 1
@@ -151,15 +151,11 @@ def read_file(path: Path) -> dict[str, Any]:
         BadVectors: it is not JSON, is too large, or does not fit the schema; or a flag has no note, or a note no flag.
     """
     try:
-        content = read_regular(path, MOST_BYTES)
+        read = read_json(path, MOST_BYTES)
     except OSError as error:
         raise BadVectors(f"{path}: {error.strerror}") from error
     except UsageError as error:
         raise BadVectors(str(error)) from error
-    try:
-        read = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise BadVectors(f"{path} is not JSON: {error}") from error
     if not isinstance(read, dict) or not isinstance(read.get("type"), str):
         raise BadVectors(f"{path} is not a file of vectors: it has no type")
     _require(read, path)

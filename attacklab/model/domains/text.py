@@ -11,7 +11,7 @@ import numpy as np
 
 from attacklab.model.domains.domain import Domain
 from attacklab.model.errors import UsageError
-from attacklab.model.files import read_regular
+from attacklab.model.files import read_json
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 
 WORDS: Mapping[str, dict[str, Any]] = {
@@ -31,7 +31,11 @@ def domain_from_text(text: str) -> Domain:
         UsageError: the text is neither.
     """
     if text.lstrip().startswith("{"):
-        return Domain.from_json(_json(text, "the domain"))
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"the domain is not JSON: {error}; write valid JSON") from None
+        return Domain.from_json(data)
     fields: dict[str, Any] = {}
     for word in (part.strip() for part in text.split(",")):
         low, separator, high = word.partition("..")
@@ -57,10 +61,9 @@ def read_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
         UsageError: the file cannot be read, or does not hold neighbouring pairs; the message names the pair.
     """
     try:
-        text = read_regular(path)
+        listed = read_json(path, has_special=True)
     except (OSError, UsageError) as error:
         raise UsageError(f"cannot read the pairs in {path}: {error}; name a JSON file") from None
-    listed = _json(text, str(path))
     if not isinstance(listed, list) or not listed:
         raise UsageError(f"{path} must hold a list of one or more pairs")
     return tuple(pair_of(entry, f"pair {number} of {path}") for number, entry in enumerate(listed))
@@ -112,13 +115,6 @@ def _parsed(value: Any) -> Any:
         except ValueError:
             return value
     return value
-
-
-def _json(text: str, label: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{label} is not JSON: {error}; write valid JSON") from None
 
 
 def _number(text: str, whole: str) -> float:

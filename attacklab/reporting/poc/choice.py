@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from attacklab.auditing.ordinary import extremeness
+from attacklab.model import bisection
+from attacklab.model.claims import directions
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
 
 ALPHA = 1e-9  # the probability of a false alarm, were the claim true
 
-FEWEST, MOST = 100, 10_000_000
+FEWEST, MOST = 100, 100 << 17
 """The least and the largest number of trials of a script."""
 
 DEVIATIONS = 4.0
@@ -34,7 +36,8 @@ class Direction(NamedTuple):
     complement: bool
 
 
-DIRECTIONS = tuple(Direction(of_first, complement) for complement in (False, True) for of_first in (True, False))
+DIRECTIONS = tuple(Direction(of_first, complement) for of_first in (True, False) for complement in (False, True))
+"""In the order of `directions`."""
 
 
 def chosen_finding(findings: Sequence[Finding], *, attack: str | None = None, number: int | None = None) -> Finding:
@@ -82,13 +85,14 @@ def direction_and_trials(finding: Finding) -> tuple[Direction, int]:
         UsageError: it has neither, or they keep the claim.
     """
     first, second, seen = _rates(finding)
-    needed = {direction: _needed(finding, *_turned(direction, first, second)) for direction in DIRECTIONS}
+    turned = dict(zip(DIRECTIONS, directions((first, first), (second, second)), strict=True))
+    needed = {direction: _needed(finding, *rates) for direction, rates in turned.items()}
     direction = min(needed, key=needed.__getitem__)
     if math.isinf(needed[direction]):
         raise UsageError(
             f"the rates that {finding.attack} saw, {first:.3g} and {second:.3g}, keep the claim in so few trials"
         )
-    likely, unlikely = _turned(direction, first, second)
+    likely, unlikely = turned[direction]
     careful = _needed(
         finding,
         max(0.0, likely - DOUBTFUL * _deviation(likely, seen)),
@@ -144,12 +148,6 @@ def _weakness(finding: Finding) -> tuple[bool, bool, float, float]:
     return is_hidden, not finding.refutes, round(extremeness(finding.pair)), trials
 
 
-def _turned(direction: Direction, first: float, second: float) -> tuple[float, float]:
-    """The probabilities on the input where they are too large, and on its neighbour, from those of the event."""
-    likely, unlikely = (first, second) if direction.of_first else (second, first)
-    return (1 - likely, 1 - unlikely) if direction.complement else (likely, unlikely)
-
-
 def _rates(finding: Finding) -> tuple[float, float, int]:
     """How often the event was seen on either input, of how many trials; for exact probabilities, of very many."""
     if finding.laws is not None and finding.first is not None and finding.second is not None:
@@ -167,15 +165,14 @@ def _deviation(rate: float, trials: int) -> float:
 
 
 def _needed(finding: Finding, likely: float, unlikely: float) -> float:
-    """The least number of trials, of some, at which counts near these rates break the claim; infinite if none does."""
-    trials = FEWEST
-    while trials <= MOST:
+    """About the least number of trials at which counts near these rates break the claim; infinite if none does."""
+
+    def breaks(trials: int) -> bool:
         low = likely - DEVIATIONS * math.sqrt(likely * (1 - likely) / trials)
         high = unlikely + DEVIATIONS * math.sqrt(unlikely * (1 - unlikely) / trials)
-        if 0 < low <= 1 and high < 1:
-            bounds = bound(low * trials, trials, above=False), bound(high * trials, trials, above=True)
-            if finding.judged.excess(*bounds) > 0:
-                return trials
-        larger = int(float(f"{trials * 1.3:.2g}"))
-        trials = larger if trials == MOST else min(larger, MOST)
-    return math.inf
+        if not (0 < low <= 1 and high < 1):
+            return False
+        bounds = bound(low * trials, trials, above=False), bound(high * trials, trials, above=True)
+        return finding.judged.excess(*bounds) > 0
+
+    return max(FEWEST, bisection.first(breaks, start=FEWEST, most=MOST, precision=0.1) or math.inf)

@@ -19,7 +19,7 @@ import pytest
 from attacklab.model import files
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import UsageError
-from attacklab.model.files import Made, read_regular, require_writable, write_whole
+from attacklab.model.files import Made, read_json, require_writable, write_whole
 from attacklab.model.findings import Finding, Verdict, record, to_text
 from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import sarif_log
@@ -160,19 +160,18 @@ def test_a_pipe_that_nobody_reads_is_given_up(tmp_path: Path, monkeypatch: pytes
 
 def test_only_a_file_with_an_end_is_read(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
-    path.write_text("ε" * 5, encoding="utf-8")
-    assert read_regular(path) == "ε" * 5
-    assert read_regular(path, most=10) == "ε" * 5
-    with pytest.raises(UsageError, match="has more than 9 bytes"):
-        read_regular(path, most=9)
+    path.write_text('["εεεεε"]', encoding="utf-8")
+    assert read_json(path) == read_json(path, most=14) == ["εεεεε"]
+    with pytest.raises(UsageError, match="has more than 13 bytes"):
+        read_json(path, most=13)
     os.mkfifo(tmp_path / "pipe")
     for endless in (Path("/dev/zero"), tmp_path / "pipe"):
         with pytest.raises(UsageError, match="is not a regular file; name the file itself"):
-            read_regular(endless)
+            read_json(endless)
     with pytest.raises(UsageError, match="is a directory"):
-        read_regular(tmp_path)
+        read_json(tmp_path)
     with pytest.raises(FileNotFoundError):
-        read_regular(tmp_path / "none.json")
+        read_json(tmp_path / "none.json")
 
 
 @pytest.mark.parametrize("how", [">", ">>", "|cat >"])

@@ -1,0 +1,43 @@
+"""Texts made from the templates in the folder `templates`: pages of HTML and Markdown, and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jinja2
+
+from attacklab.model.plain_text import plain
+
+
+def render(name: str, filters: Mapping[str, Callable[..., Any]] | None = None, /, **values: Any) -> str:
+    """The text of a template.
+
+    Whatever a template of HTML prints is escaped, and its text has no control characters.
+
+    Args:
+        name: the template's file name without its ending `.j2`.
+        filters: what the template calls, besides Jinja's own and `cell`, which makes text the cell of a Markdown table.
+        **values: what it shows.
+    """
+    is_html = name.endswith(".html")
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("attacklab.reporting", "templates"),
+        autoescape=is_html,  # noqa: S701 - Markdown and Python are not escaped as HTML is
+        finalize=_shown if is_html else None,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters |= {"cell": cell, **(filters or {})}
+    return templates.get_template(f"{name}.j2").render(**values)
+
+
+def cell(text: str) -> str:
+    """Text as a cell of a table in Markdown."""
+    return plain(text).replace("|", r"\|").replace("<", "&lt;")
+
+
+def _shown(value: Any) -> Any:
+    return plain(value) if type(value) is str else value
