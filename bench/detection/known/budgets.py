@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,16 @@ from attacklab.model.domains import Domain, Queries, Records, Streams
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, scale_of, truth_probability
+from bench.detection.exact_noise import (
+    answered,
+    coins,
+    discrete_laplace,
+    laplace_law,
+    noisy,
+    response_law,
+    scale_of,
+    truth_probability,
+)
 from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 from mechanisms.core.grid import Grid
 from mechanisms.gaussian.exact import exact_discrete_gaussian
@@ -25,17 +35,12 @@ WHOLE = Domain(integers=True, bounds=(-1000, 1000))
 BIT = Domain(integers=True, bounds=(0, 1))
 ZERO_ONE = NeighbouringPair(0, 1, None)
 PEOPLE = Domain(shape=Records(most=40), integers=True, bounds=(0, 1))
+TWO_PEOPLE = NeighbouringPair(np.array([0, 0, 1]), np.array([1, 1, 1]), None)
 CROWD = Domain(shape=Records(least=10, most=10), integers=True, bounds=(0, 1))
 
 
 def _normal(answer: float, sigma: float, trials: int, rng: Rng) -> NDArray[np.float64]:
     return np.asarray(exact_discrete_gaussian(sigma, grid=Grid(0)).many(answer, trials, SeededBits(rng)))
-
-
-def answers_with_six(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    """Randomized response with ε = 6."""
-    lies = ~coins(truth_probability(6.0), trials, rng)
-    return np.asarray(np.where(lies, 1 - answer, answer))
 
 
 def ten_queries(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -89,11 +94,6 @@ def random_budget(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
     return np.asarray(answer + np.where(small, generous, spent))
 
 
-def answers_with_eight(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    lies = ~coins(truth_probability(8.0), trials, rng)
-    return np.asarray(np.where(lies, 1 - answer, answer))
-
-
 def three_thirds(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
     noise = discrete_laplace(scale_of(1.0, 3), trials * 3, rng).reshape(trials, 3)
     return np.asarray(answers + noise)
@@ -130,8 +130,8 @@ def one_answer_of_many(answers: NDArray[Any], trials: int, rng: Rng) -> list[tup
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        "answers_with_six", Target.noise, "randomized response of ε = 6 claims 5", answers_with_six, ZERO_ONE,
-        lambda output: output == 0, trials=60_000, epsilon=5.0, domain=BIT
+        "answers_with_six", Target.noise, "randomized response of ε = 6 claims 5", partial(answered, epsilon=6.0),
+        ZERO_ONE, lambda output: output == 0, trials=60_000, epsilon=5.0, domain=BIT
     ),
     broken(
         "noise_of_ten", Target.noise, "discrete Laplace noise of ε = 6 claims 4",
@@ -206,20 +206,11 @@ SPECIMENS: tuple[Specimen, ...] = (
         ZERO_ONE, lambda output: output <= 0, epsilon=1.0, domain=WHOLE
     ),
     sound(
-        "answers_with_eight", Target.noise, "randomized response of ε = 8", answers_with_eight,
-        Computed(
-            ZERO_ONE,
-            lambda answer: {
-                answer: float(truth_probability(8.0)),
-                1 - answer: float(1 - truth_probability(8.0)),
-            },
-        ),
-        epsilon=8.0, domain=BIT
+        "answers_with_eight", Target.noise, "randomized response of ε = 8", partial(answered, epsilon=8.0),
+        Computed(ZERO_ONE, lambda answer: response_law(8.0, answer, (0, 1))), epsilon=8.0, domain=BIT
     ),
-    sound(
-        "noise_of_five", Target.noise, "discrete Laplace noise at a large ε",
-        lambda answer, trials, rng: answer + discrete_laplace(scale_of(5.0), trials, rng),
-        Computed(ZERO_ONE, lambda answer: pushed(laplace_law(scale_of(5.0)), lambda n: answer + n)), epsilon=5.0,
+    noisy(
+        "noise_of_five", Target.noise, "discrete Laplace noise at a large ε", scale_of(5.0), ZERO_ONE, epsilon=5.0,
         domain=WHOLE
     ),
     sound(
@@ -240,11 +231,8 @@ SPECIMENS: tuple[Specimen, ...] = (
         "the truth with a probability of δ, and randomized response of ε otherwise", truth_or_response,
         Computed(
             record_pair([1], [0]),
-            lambda records: {
-                f"{records[0]}!": 0.01,
-                str(int(records[0])): 0.99 * float(truth_probability(1.0)),
-                str(1 - int(records[0])): 0.99 * float(1 - truth_probability(1.0)),
-            },
+            lambda records: {f"{records[0]}!": 0.01}
+            | {str(answer): 0.99 * mass for answer, mass in response_law(1.0, int(records[0]), (0, 1)).items()},
         ),
         epsilon=1.0, delta=0.01, domain=Domain(shape=Streams(length=1), integers=True, bounds=(0, 1))
     ),
@@ -268,14 +256,10 @@ SPECIMENS: tuple[Specimen, ...] = (
         ),
         epsilon=1.0, domain=Domain(shape=Queries(size=4), integers=True, bounds=(0, 50))
     ),
-    sound(
-        "sum_for_two_people", Target.dataset, "a claim for groups of two with noise for one of half as large an ε",
-        lambda records, trials, rng: int(records.sum()) + discrete_laplace(scale_of(0.5), trials, rng),
-        Computed(
-            NeighbouringPair(np.array([0, 0, 1]), np.array([1, 1, 1]), None),
-            lambda records: pushed(laplace_law(2), lambda n: int(records.sum()) + n),
-        ),
-        epsilon=1.0, pairs=(NeighbouringPair(np.array([0, 0, 1]), np.array([1, 1, 1]), None),)
+    noisy(
+        "sum_for_two_people", Target.dataset,
+        "a claim for groups of two with noise for one of half as large an ε", scale_of(0.5), TWO_PEOPLE,
+        true=lambda records: int(records.sum()), epsilon=1.0, pairs=(TWO_PEOPLE,)
     ),
 )
 # fmt: on

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from attacklab.model.domains import Domain, Queries
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 from bench.detection.exact_noise import (
+    answered,
     coins,
     discrete_laplace,
-    laplace_law,
-    pushed,
+    noisy,
+    response_law,
     scale_of,
     truth_probability,
     weighted,
@@ -71,11 +73,6 @@ def ten_bit_uniform(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]
 def rotating_noise(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[float]]:
     start = rng.integers(0, len(POOL), trials)
     return [(answers + POOL[(k + np.arange(len(answers))) % len(POOL)]).tolist() for k in start]
-
-
-def two_answers(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    lies = ~coins(truth_probability(1.0), trials, rng)
-    return np.asarray(np.where(lies, 1 - answer, answer))
 
 
 def of_seven_answers(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -155,30 +152,17 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     sound(
         "two_answers", Target.noise, "randomized response has two outputs, each of which may come from either input",
-        two_answers,
-        Computed(
-            WHOLE_01,
-            lambda answer: {
-                answer: float(truth_probability(1.0)),
-                1 - answer: float(1 - truth_probability(1.0)),
-            },
-        ),
+        partial(answered, epsilon=1.0), Computed(WHOLE_01, lambda answer: response_law(1.0, answer, (0, 1))),
         epsilon=1.0, domain=BIT
     ),
-    sound(
-        "clamped_answer", Target.noise, "outputs pile up at the ends, alike for all inputs",
-        lambda answer, trials, rng: np.clip(answer + discrete_laplace(scale_of(0.5), trials, rng), 0, 10),
-        Computed(
-            NeighbouringPair(10, 9, None),
-            lambda answer: pushed(laplace_law(2), lambda n: min(10, max(0, answer + n))),
-        ),
-        epsilon=0.5, domain=Domain(integers=True, bounds=(0, 10))
+    noisy(
+        "clamped_answer", Target.noise, "outputs pile up at the ends, alike for all inputs", scale_of(0.5),
+        NeighbouringPair(10, 9, None), lambda n: np.clip(n, 0, 10), epsilon=0.5,
+        domain=Domain(integers=True, bounds=(0, 10))
     ),
-    sound(
-        "clock_arithmetic", Target.noise, "eight outputs: a remainder is post-processing",
-        lambda answer, trials, rng: (answer + discrete_laplace(scale_of(0.5), trials, rng)) % 8,
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(2), lambda n: (answer + n) % 8)), epsilon=0.5,
-        domain=Domain(integers=True, bounds=(-1000, 1000))
+    noisy(
+        "clock_arithmetic", Target.noise, "eight outputs: a remainder is post-processing", scale_of(0.5), WHOLE_01,
+        lambda n: n % 8, epsilon=0.5, domain=Domain(integers=True, bounds=(-1000, 1000))
     ),
     sound(
         "always_the_same", Target.noise, "the output says nothing of the answer",
@@ -187,14 +171,8 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         "of_seven_answers", Target.noise,
         "randomized response with seven answers, which keeps its claim between any two of them", of_seven_answers,
-        Computed(
-            NeighbouringPair(0, 6, None),
-            lambda answer: {
-                k: float(truth_probability(2.0, 7) if k == answer else (1 - truth_probability(2.0, 7)) / 6)
-                for k in range(7)
-            },
-        ),
-        epsilon=2.0, sensitivity=6, domain=Domain(integers=True, bounds=(0, 6))
+        Computed(NeighbouringPair(0, 6, None), lambda answer: response_law(2.0, answer, range(7))), epsilon=2.0,
+        sensitivity=6, domain=Domain(integers=True, bounds=(0, 6))
     ),
     sound(
         "table_of_weights", Target.noise,

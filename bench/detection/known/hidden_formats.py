@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from attacklab.model.domains import Domain, Queries, Records
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import coins, discrete_laplace, joint, laplace_law, pushed, scale_of
+from bench.detection.exact_noise import coins, discrete_laplace, joint, laplace_law, noisy, pushed, scale_of
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 
 GROUP = "hidden formats"
@@ -94,18 +94,9 @@ def sum_in_binary32(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.
     return (total + laplace32(trials, rng)).astype(np.float64)
 
 
-def text_of_integer(records: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
-    return [f"{float(value):.3e}" for value in noisy]
-
-
 def rows_in_half_precision(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float16]:
     noise = discrete_laplace(3, 3 * trials, rng).reshape(trials, 3)
     return (answers + noise).astype(np.float16)
-
-
-def square_root_of_magnitude(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return np.sqrt(np.abs(answer + discrete_laplace(scale_of(2.0), trials, rng)).astype(np.float64))
 
 
 def overflowing_units(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
@@ -193,74 +184,49 @@ SPECIMENS: tuple[Specimen, ...] = (
         lambda answer, trials, rng: answer + np.round(rng.laplace(0.0, 1.0, trials), 2),
         NeighbouringPair(0.0, 0.005, None), lambda output: is_off_grid(output / 10, 0.001, within=0.2), epsilon=1.0
     ),
-    sound(
-        "tenths", Target.noise, "an integer with exact noise, times 0.1: each integer has one double",
-        lambda answer, trials, rng: (answer + discrete_laplace(1, trials, rng)) * 0.1,
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 0.1)), epsilon=1.0,
-        domain=SOME_INTEGERS, noise_scale=0.1
+    noisy(
+        "tenths", Target.noise, "an integer with exact noise, times 0.1: each integer has one double", 1, WHOLE_01,
+        lambda n: n * 0.1, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=0.1
     ),
-    sound(
-        "text_of_integer", Target.dataset, "an integer with exact noise in scientific notation with three decimals",
-        text_of_integer,
-        Computed(
-            NeighbouringPair.records(np.array([0, 1]), np.array([0]), Relation.ADD_REMOVE),
-            lambda records: pushed(laplace_law(1), lambda n: f"{float(records.sum() + n):.3e}"),
-        ),
-        epsilon=1.0, domain=Domain(shape=Records(), integers=True, bounds=(0, 1))
+    noisy(
+        "text_of_integer", Target.dataset, "an integer with exact noise in scientific notation with three decimals", 1,
+        NeighbouringPair.records(np.array([0, 1]), np.array([0]), Relation.ADD_REMOVE), lambda n: f"{float(n):.3e}",
+        true=lambda records: int(records.sum()), each=True, epsilon=1.0,
+        domain=Domain(shape=Records(), integers=True, bounds=(0, 1))
     ),
-    sound(
-        "binary32_of_integer", Target.noise, "an integer with exact noise, cast to binary32",
-        lambda answer, trials, rng: (answer + discrete_laplace(scale_of(0.3), trials, rng)).astype(np.float32),
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(scale_of(0.3)), lambda n: float(answer + n))), epsilon=0.3,
-        domain=SOME_INTEGERS
+    noisy(
+        "binary32_of_integer", Target.noise, "an integer with exact noise, cast to binary32", scale_of(0.3), WHOLE_01,
+        np.float32, epsilon=0.3, domain=SOME_INTEGERS
     ),
-    sound(
+    noisy(
         "to_nearest_five", Target.noise, "the output is rounded, ties to even, after exact noise was added",
-        lambda answer, trials, rng: 5.0 * np.round((answer + discrete_laplace(scale_of(0.3), trials, rng)) / 5.0),
-        Computed(
-            WHOLE_01, lambda answer: pushed(laplace_law(scale_of(0.3)), lambda n: 5.0 * round((answer + n) / 5.0))
-        ),
-        epsilon=0.3, domain=SOME_INTEGERS
+        scale_of(0.3), WHOLE_01, lambda n: 5.0 * np.round(n / 5.0), epsilon=0.3, domain=SOME_INTEGERS
     ),
-    sound(
-        "affine_of_integer", Target.noise, "an affine map in doubles of an integer with exact noise",
-        lambda answer, trials, rng: 1.8 * (answer + discrete_laplace(1, trials, rng)) + 32.0,
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: 1.8 * (answer + n) + 32.0)), epsilon=1.0,
-        domain=SOME_INTEGERS, noise_scale=1.8
+    noisy(
+        "affine_of_integer", Target.noise, "an affine map in doubles of an integer with exact noise", 1, WHOLE_01,
+        lambda n: 1.8 * n + 32.0, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=1.8
     ),
     sound(
         "rows_in_half_precision", Target.dataset, "three integers with exact noise, a third of ε each, in binary16",
         rows_in_half_precision, epsilon=1.0, domain=Domain(shape=Queries(size=3), integers=True, bounds=(0, 100))
     ),
-    sound(
+    noisy(
         "square_root_of_magnitude", Target.noise, "a function of an integer with exact noise, in doubles",
-        square_root_of_magnitude,
-        Computed(
-            WHOLE_01, lambda answer: pushed(laplace_law(scale_of(2.0)), lambda n: math.sqrt(float(abs(answer + n))))
-        ),
-        epsilon=2.0, domain=SOME_INTEGERS
+        scale_of(2.0), WHOLE_01, lambda n: np.sqrt(np.abs(n)), epsilon=2.0, domain=SOME_INTEGERS
     ),
-    sound(
-        "subnormal_units", Target.noise, "an integer with exact noise times 2^−1070, exactly",
-        lambda answer, trials, rng: (answer + discrete_laplace(1, trials, rng)) * 2.0**-1070,
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 2.0**-1070)), epsilon=1.0,
-        domain=SOME_INTEGERS, noise_scale=2.0**-1070
+    noisy(
+        "subnormal_units", Target.noise, "an integer with exact noise times 2^−1070, exactly", 1, WHOLE_01,
+        lambda n: n * 2.0**-1070, epsilon=1.0, domain=SOME_INTEGERS, noise_scale=2.0**-1070
     ),
     sound(
         "overflowing_units", Target.noise, "an integer with exact noise times 10^306, which is infinite from 180 on",
         overflowing_units, Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 1e306)),
         epsilon=1.0, domain=SOME_INTEGERS, noise_scale=1e306
     ),
-    sound(
+    noisy(
         "halves_with_signed_zero", Target.noise,
-        "halves of an integer with exact noise, rounded: −1/2 goes to a zero with a sign",
-        lambda answer, trials, rng: np.round(0.5 * (answer + discrete_laplace(1, trials, rng))),
-        Computed(
-            WHOLE_01,
-            lambda answer: pushed(laplace_law(1), lambda n: repr(float(np.round(0.5 * (answer + n))))),
-            lambda output: repr(float(output)),
-        ),
-        epsilon=1.0, domain=SOME_INTEGERS
+        "halves of an integer with exact noise, rounded: −1/2 goes to a zero with a sign", 1, WHOLE_01,
+        lambda n: np.round(0.5 * n), key=lambda output: repr(float(output)), epsilon=1.0, domain=SOME_INTEGERS
     ),
     sound(
         "sometimes_nan", Target.noise, "one output in eight is NaN, whatever the answer", sometimes_nan,

@@ -14,7 +14,7 @@ from attacklab.model.domains import Domain, Queries
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, scale_of, weighted
+from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, noisy, pushed, scale_of, weighted
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 from mechanisms.core.grid import Grid
 from mechanisms.gaussian.exact import exact_discrete_gaussian
@@ -86,11 +86,6 @@ def _skewed(answer: int) -> dict[int, float]:
     weights = {n: (11 if n % 2 == 0 else 10) * 2 ** (20 - abs(n)) for n in range(-20, 21)}
     total = sum(weights.values())
     return dict(pushed({n: w / total for n, w in weights.items()}, lambda n: min(2, max(-1, answer + n))))
-
-
-def step_of_four(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    """The answer is rounded down to a multiple of 4, which neighbours move by one step at the most."""
-    return np.asarray(4 * (answer // 4 + discrete_laplace(scale_of(0.5), trials, rng)))
 
 
 def _modulo(answer: int) -> dict[int, float]:
@@ -166,16 +161,14 @@ SPECIMENS: tuple[Specimen, ...] = (
         skew_within_claim, Computed(ZERO_ONE, _skewed), epsilon=math.log(2.2),
         domain=Domain(integers=True, bounds=(0, 1))
     ),
-    sound(
-        "step_of_four", Target.noise, "outputs have steps of 4, and so has the rounded answer", step_of_four,
-        Computed(NeighbouringPair(3, 4, None), lambda answer: pushed(laplace_law(2), lambda n: 4 * (answer // 4 + n))),
-        epsilon=0.5, domain=WHOLE
+    noisy(
+        "step_of_four", Target.noise, "outputs have steps of 4, and so has the rounded answer",
+        scale_of(0.5), NeighbouringPair(3, 4, None), lambda n: 4 * n, true=lambda answer: answer // 4, epsilon=0.5,
+        domain=WHOLE
     ),
-    sound(
-        "even_answers_even_noise", Target.noise, "all outputs are even, whatever the answer",
-        lambda answer, trials, rng: 2 * answer + 2 * discrete_laplace(scale_of(0.2), trials, rng),
-        Computed(ZERO_ONE, lambda answer: pushed(laplace_law(scale_of(0.2)), lambda n: 2 * answer + 2 * n)),
-        epsilon=0.2, domain=WHOLE
+    noisy(
+        "even_answers_even_noise", Target.noise, "all outputs are even, whatever the answer", scale_of(0.2), ZERO_ONE,
+        lambda n: 2 * n, epsilon=0.2, domain=WHOLE
     ),
     sound(
         "modulo_bias_in_delta", Target.noise, "biased uniform noise, whose bias the claim includes",

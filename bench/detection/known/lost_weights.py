@@ -13,7 +13,15 @@ from attacklab.model.domains import Domain
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, scale_of, truth_probability, weighted
+from bench.detection.exact_noise import (
+    coins,
+    discrete_laplace,
+    laplace_law,
+    response_law,
+    scale_of,
+    truth_probability,
+    weighted,
+)
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 from mechanisms.exponential.exact import exact_exponential
 
@@ -246,12 +254,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         response_on_the_best,
         Computed(
             NeighbouringPair.utilities([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], sensitivity=1.0),
-            lambda utilities: {
-                k: float(
-                    truth_probability(1.0, 3) if k == np.argmax(utilities) else (1 - truth_probability(1.0, 3)) / 2
-                )
-                for k in range(3)
-            },
+            lambda utilities: response_law(1.0, int(np.argmax(utilities)), range(3)),
         ),
         epsilon=1.0
     ),

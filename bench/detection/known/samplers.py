@@ -15,7 +15,7 @@ from attacklab.model.domains import Domain
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of, weighted
+from bench.detection.exact_noise import discrete_laplace, laplace_law, noisy, scale_of, weighted
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 from mechanisms.core.grid import Grid
 from mechanisms.gaussian.exact import exact_discrete_gaussian
@@ -230,11 +230,9 @@ SPECIMENS: tuple[Specimen, ...] = (
         lambda answer, trials, rng: answer + weighted([math.comb(40, k) for k in range(41)], trials, rng) - 20,
         Computed(WHOLE_01, _binomial), epsilon=BINOMIAL_EPSILON, delta=BINOMIAL_DELTA, domain=WHOLE
     ),
-    sound(
-        "magnitude_of_answer", Target.noise, "the magnitude of an answer with exact noise",
-        lambda answer, trials, rng: np.abs(answer + discrete_laplace(scale_of(1.0), trials, rng)),
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: abs(answer + n))), epsilon=1.0,
-        domain=Domain(integers=True, bounds=(0, 1000))
+    noisy(
+        "magnitude_of_answer", Target.noise, "the magnitude of an answer with exact noise", 1, WHOLE_01, np.abs,
+        epsilon=1.0, domain=Domain(integers=True, bounds=(0, 1000))
     ),
 )
 # fmt: on

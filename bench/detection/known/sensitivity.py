@@ -12,7 +12,7 @@ from attacklab.model.claims import GaussianDP
 from attacklab.model.domains import Domain, Graphs, Pattern, Queries, Records
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of
+from bench.detection.exact_noise import discrete_laplace, laplace_law, noisy, pushed, scale_of
 from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 
 GROUP = "sensitivity"
@@ -97,19 +97,9 @@ def public_size_mean(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np
     return np.asarray(_exact(int(np.clip(records, 0, 6).sum()), 1.0, 6, trials, rng) / len(records))
 
 
-def rounded_with_room(answer: float, trials: int, rng: Rng) -> NDArray[np.int64]:
-    """A rounded answer moves by at most ⌈sensitivity⌉ = 3 when the answer moves by 2.5 (to a half, ties to even)."""
-    return _exact(int(np.rint(answer)), 1.0, 3, trials, rng)
-
-
 def exact_answers(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
     noise = discrete_laplace(scale_of(1.0, 6), trials * len(answers), rng).reshape(trials, -1)
     return np.asarray(answers + noise)
-
-
-def exact_maximum(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    largest = int(np.clip(records, 0, 20).max(initial=0))
-    return _exact(largest, 1.0, 20, trials, rng)
 
 
 # fmt: off
@@ -198,23 +188,15 @@ SPECIMENS: tuple[Specimen, ...] = (
         lambda output: float(np.sum(output)) < 4.5, claim=GaussianDP(1.0),
         domain=Domain(shape=Queries(size=9), integers=True, bounds=(0, 9))
     ),
-    sound(
+    noisy(
         "integer_sum", Target.sum, "a clipped integer sum with exact noise for the width of the bounds",
-        lambda records, trials, rng: _exact(int(np.clip(records, -3, 4).sum()), 0.7, 7, trials, rng),
-        Computed(
-            record_pair([-3, 0], [4, 0]),
-            lambda records: pushed(laplace_law(scale_of(0.7, 7)), lambda n: int(records.sum()) + n),
-        ),
+        scale_of(0.7, 7), record_pair([-3, 0], [4, 0]), true=lambda records: int(np.clip(records, -3, 4).sum()),
         epsilon=0.7, bounds=(-3, 4), domain=WHOLE
     ),
-    sound(
-        "integer_count", Target.dataset, "a count with exact noise",
-        lambda records, trials, rng: _exact(len(records), 0.1, 1, trials, rng),
-        Computed(
-            record_pair([0.0, 1.0], [0.0], Relation.ADD_REMOVE),
-            lambda records: pushed(laplace_law(scale_of(0.1)), lambda n: len(records) + n),
-        ),
-        epsilon=0.1, relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
+    noisy(
+        "integer_count", Target.dataset, "a count with exact noise", scale_of(0.1),
+        record_pair([0.0, 1.0], [0.0], Relation.ADD_REMOVE), true=len, epsilon=0.1, relation="add-remove",
+        domain=Domain(shape=Records(), bounds=(0, 1))
     ),
     sound(
         "public_size_mean", Target.mean, "an exactly noisy sum over a public number of records", public_size_mean,
@@ -224,30 +206,24 @@ SPECIMENS: tuple[Specimen, ...] = (
         ),
         epsilon=1.0, bounds=(0, 6), relation="substitute", domain=WHOLE
     ),
-    sound(
+    noisy(
         "rounded_with_room", Target.noise,
-        "an answer that moves by 2 moves by at most 3 when it is rounded, for which the noise is made",
-        rounded_with_room,
-        Computed(NeighbouringPair(0.5, 2.5, None), lambda answer: pushed(laplace_law(3), lambda n: round(answer) + n)),
-        epsilon=1.0, sensitivity=2.0, domain=Domain(bounds=(-1000, 1000))
+        "an answer that moves by 2 moves by at most 3 when it is rounded, for which the noise is made", 3,
+        NeighbouringPair(0.5, 2.5, None), true=lambda answer: int(np.rint(answer)), epsilon=1.0, sensitivity=2.0,
+        domain=Domain(bounds=(-1000, 1000))
     ),
-    sound(
-        "edges", Target.dataset, "the number of edges with exact noise",
-        lambda graph, trials, rng: _exact(int(graph.sum()) // 2, 1.0, 1, trials, rng),
-        Computed(_one_edge_less(4), lambda graph: pushed(laplace_law(1), lambda n: int(graph.sum()) // 2 + n)),
-        epsilon=1.0, relation="edge", domain=Domain(shape=Graphs(nodes=6))
+    noisy(
+        "edges", Target.dataset, "the number of edges with exact noise", 1, _one_edge_less(4),
+        true=lambda graph: int(graph.sum()) // 2, epsilon=1.0, relation="edge", domain=Domain(shape=Graphs(nodes=6))
     ),
     sound(
         "exact_answers", Target.dataset, "six answers that may all move, with exact noise of six times the scale",
         exact_answers, epsilon=1.0, domain=Domain(shape=Queries(size=6), integers=True, bounds=(0, 100))
     ),
-    sound(
-        "exact_maximum", Target.dataset, "a clipped maximum moves by 20 at the most, for which the noise is made",
-        exact_maximum,
-        Computed(
-            record_pair([0, 20], [0, 0]), lambda records: pushed(laplace_law(20), lambda n: int(records.max()) + n)
-        ),
-        epsilon=1.0, domain=Domain(shape=Records(most=20), integers=True, bounds=(0, 20))
+    noisy(
+        "exact_maximum", Target.dataset, "a clipped maximum moves by 20 at the most, for which the noise is made", 20,
+        record_pair([0, 20], [0, 0]), true=lambda records: int(np.clip(records, 0, 20).max(initial=0)), epsilon=1.0,
+        domain=Domain(shape=Records(most=20), integers=True, bounds=(0, 20))
     ),
 )
 # fmt: on

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attacklab.model.domains import Categories, Domain, Queries, Streams, Strings
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, truth_probability
+from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, response_law, truth_probability
 from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 
 GROUP = "streams and local reports"
@@ -237,25 +237,14 @@ SPECIMENS: tuple[Specimen, ...] = (
     sound(
         "fresh_answers", Target.dataset, "randomized response drawn afresh at each step", fresh_answers,
         Computed(
-            FIRST_STEP,
-            lambda stream: {
-                str(int(stream[0])): float(truth_probability(2.0)),
-                str(1 - int(stream[0])): float(1 - truth_probability(2.0)),
-            },
-            lambda output: output[0],
+            FIRST_STEP, lambda stream: response_law(2.0, str(int(stream[0])), ("0", "1")), lambda output: output[0]
         ),
         epsilon=2.0, domain=STREAM
     ),
     sound(
         "site_by_response", Target.dataset, "randomized response among four sites", site_by_response,
-        Computed(
-            ONE_A_B,
-            lambda sites: {
-                site: float(truth_probability(1.0, 4) if site == sites[0] else (1 - truth_probability(1.0, 4)) / 3)
-                for site in SITES
-            },
-        ),
-        epsilon=1.0, relation="substitute", domain=ONE_SITE
+        Computed(ONE_A_B, lambda sites: response_law(1.0, sites[0], SITES)), epsilon=1.0, relation="substitute",
+        domain=ONE_SITE
     ),
     sound(
         "mean_of_shares", Target.dataset, "the mean of sixteen answers with a sixteenth of the budget each",

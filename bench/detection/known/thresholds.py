@@ -15,7 +15,9 @@ from bench.detection.exact_noise import (
     coins,
     discrete_laplace,
     laplace_law,
+    noisy,
     pushed,
+    response_law,
     scale_of,
     truth_probability,
     weighted,
@@ -167,10 +169,6 @@ def known_keys(people: NDArray[Any], trials: int, rng: Rng) -> list[frozenset[st
     return [frozenset(plant for (plant, count), n in zip(counts, row, strict=True) if count + n >= 3) for row in noise]
 
 
-def noisy_count_decides(records: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    return ["many" if len(records) + n >= 5 else "few" for n in discrete_laplace(2, trials, rng)]
-
-
 def vote_of_all(records: NDArray[Any], trials: int, rng: Rng) -> list[bool]:
     lies = ~coins(truth_probability(0.5), trials, rng)
     return [bool(lie ^ (records.sum() > 20)) for lie in lies]
@@ -297,12 +295,9 @@ SPECIMENS: tuple[Specimen, ...] = (
         ),
         epsilon=1.0, relation="add-remove", domain=BY_PLANT
     ),
-    sound(
-        "noisy_count_decides", Target.dataset, "a word that a noisy count chooses", noisy_count_decides,
-        Computed(
-            record_pair([0] * 5, [0] * 4, Relation.ADD_REMOVE),
-            lambda records: pushed(laplace_law(2), lambda n: "many" if len(records) + n >= 5 else "few"),
-        ),
+    noisy(
+        "noisy_count_decides", Target.dataset, "a word that a noisy count chooses", 2,
+        record_pair([0] * 5, [0] * 4, Relation.ADD_REMOVE), lambda n: "many" if n >= 5 else "few", true=len, each=True,
         epsilon=0.5, relation="add-remove", domain=Domain(shape=Records(most=10), integers=True, bounds=(0, 9))
     ),
     sound(
@@ -310,10 +305,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "randomized response on whether a total is large: the true answer may flip at one record", vote_of_all,
         Computed(
             record_pair([9, 9, 9], [9, 9, 0]),
-            lambda records: {
-                bool(records.sum() > 20): float(truth_probability(0.5)),
-                bool(records.sum() <= 20): float(1 - truth_probability(0.5)),
-            },
+            lambda records: response_law(0.5, bool(records.sum() > 20), (False, True)),
         ),
         epsilon=0.5, relation="substitute", domain=AGES
     ),

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 from attacklab.model.domains import Categories, Domain, Queries, Records, Streams
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import coins, discrete_laplace, joint, laplace_law, pushed, scale_of, truth_probability
+from bench.detection.exact_noise import (
+    coins,
+    discrete_laplace,
+    joint,
+    laplace_law,
+    noisy,
+    pushed,
+    response_law,
+    scale_of,
+    truth_probability,
+)
 from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 
 GROUP = "whole outputs"
@@ -122,11 +132,6 @@ def full_histogram(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str
     return [{city: counts[city] + int(n) for city, n in zip(CITIES, row, strict=True)} for row in noise]
 
 
-def sum_as_json(records: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
-    return [json.dumps({"query": "sum", "sum": int(total)}) for total in noisy]
-
-
 def answers_of_all(records: NDArray[Any], trials: int, rng: Rng) -> list[list[bool]]:
     lies = ~coins(truth_probability(1.0), trials * len(records), rng).reshape(trials, len(records))
     return [(row ^ (records == 1)).tolist() for row in lies]
@@ -136,16 +141,6 @@ def encoded_set(people: NDArray[Any], trials: int, rng: Rng) -> list[frozenset[s
     lies = ~coins(truth_probability(0.5), trials * 3, rng).reshape(trials, 3)
     mine = np.array([people[0] == city for city in CITIES])
     return [frozenset(city for city, is_in in zip(CITIES, row ^ mine, strict=True) if is_in) for row in lies]
-
-
-def _response(truth: bool) -> dict[bool, float]:
-    kept = float(truth_probability(0.5))
-    return {bool(truth): kept, not truth: 1 - kept}
-
-
-def clamped_to_a_byte(records: NDArray[Any], trials: int, rng: Rng) -> list[bytes]:
-    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
-    return [bytes([value]) for value in np.clip(noisy, 0, 255).tolist()]
 
 
 def sometimes_nothing(records: NDArray[Any], trials: int, rng: Rng) -> list[int | None]:
@@ -235,14 +230,9 @@ SPECIMENS: tuple[Specimen, ...] = (
         ),
         epsilon=1.0, relation="add-remove", domain=BY_CITY
     ),
-    sound(
-        "sum_as_json", Target.dataset, "a text made of an integer with exact noise", sum_as_json,
-        Computed(
-            ONE_CHANGED,
-            lambda records: pushed(
-                laplace_law(1), lambda n: json.dumps({"query": "sum", "sum": int(records.sum()) + n})
-            ),
-        ),
+    noisy(
+        "sum_as_json", Target.dataset, "a text made of an integer with exact noise", 1, ONE_CHANGED,
+        lambda n: json.dumps({"query": "sum", "sum": n}), true=lambda records: int(records.sum()), each=True,
         epsilon=1.0, domain=INTEGERS
     ),
     sound(
@@ -250,10 +240,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         answers_of_all,
         Computed(
             record_pair([1, 0, 0, 0, 0], [0, 0, 0, 0, 0], Relation.SUBSTITUTE),
-            lambda records: {
-                True: float(truth_probability(1.0) if records[0] else 1 - truth_probability(1.0)),
-                False: float(1 - truth_probability(1.0) if records[0] else truth_probability(1.0)),
-            },
+            lambda records: response_law(1.0, bool(records[0]), (False, True)),
             lambda output: output[0],
         ),
         epsilon=1.0, domain=Domain(shape=Streams(length=5), integers=True, bounds=(0, 1))
@@ -264,39 +251,28 @@ SPECIMENS: tuple[Specimen, ...] = (
         Computed(
             _cities(["ash"], ["cedar"], Relation.SUBSTITUTE),
             lambda people: pushed(
-                joint(*(_response(people[0] == city) for city in CITIES)),
+                joint(*(response_law(0.5, bool(people[0] == city), (False, True)) for city in CITIES)),
                 lambda bits: frozenset(city for city, is_in in zip(CITIES, bits, strict=True) if is_in),
             ),
         ),
         epsilon=1.0, relation="substitute", domain=Domain(shape=Categories(names=CITIES, least=1, most=1))
     ),
-    sound(
+    noisy(
         "clamped_to_a_byte", Target.dataset,
-        "clamping is post-processing, and shows the mass that it moves to 0 only as it was", clamped_to_a_byte,
-        Computed(
-            ONE_MORE,
-            lambda records: pushed(laplace_law(1), lambda n: bytes([min(255, max(0, int(records.sum()) + n))])),
-        ),
-        epsilon=1.0, domain=INTEGERS
+        "clamping is post-processing, and shows the mass that it moves to 0 only as it was", 1, ONE_MORE,
+        lambda n: bytes([min(255, max(0, n))]), true=lambda records: int(records.sum()), each=True, epsilon=1.0,
+        domain=INTEGERS
     ),
     sound(
         "schema_of_table", Target.dataset, "unhashable outputs that are the same whatever the data",
         lambda records, trials, rng: [{"columns": ["age", "income"], "types": ("int", "int")} for _ in range(trials)],
         epsilon=0.1, domain=WORDS
     ),
-    sound(
+    noisy(
         "noisy_count_beside_public_text", Target.dataset,
-        "a tuple of public text, an exactly noisy count and a dictionary",
-        lambda records, trials, rng: [
-                ("count", len(records) + int(n), {"unit": "people"})
-                for n in discrete_laplace(scale_of(0.25), trials, rng)
-            ],
-        Computed(
-            ONE_MORE,
-            lambda records: pushed(laplace_law(4), lambda n: len(records) + n),
-            lambda output: output[1],
-        ),
-        epsilon=0.25, relation="add-remove", domain=WORDS
+        "a tuple of public text, an exactly noisy count and a dictionary", scale_of(0.25), ONE_MORE,
+        lambda n: ("count", n, {"unit": "people"}), true=len, each=True, key=lambda output: output[1], epsilon=0.25,
+        relation="add-remove", domain=WORDS
     ),
     sound(
         "sometimes_nothing", Target.dataset, "one output in four is missing, whatever the data", sometimes_nothing,
