@@ -18,9 +18,9 @@ from attacklab.processes.lines import Limits
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.vectors import read_file
-from attacklab.vectors.checking import Budget, CaseFinding, check
+from attacklab.vectors.checking import Budget, check
 from attacklab.vectors.program import VectorProgram
-from bench.common.library_vectors import ASKED, library_rows
+from bench.common.library_vectors import ASKED, counted, library_rows
 from experiments.vectors import exact_twins
 from experiments.vectors.flawed import IMPLEMENTATIONS
 
@@ -103,22 +103,8 @@ def _file(name: str, *, thin: bool) -> Mapping[str, Any]:
 def _row(
     name: str, wrong: str, flaws: Sequence[str], ask: Ask, files: Mapping[str, Mapping[str, Any]], budget: Budget
 ) -> Row:
-    cells = {type_: cell(list(check([file], ask, budget))) for type_, file in files.items()}
+    cells = {type_: counted(list(check([file], ask, budget))) for type_, file in files.items()}
     return {"name": name, "wrong": wrong, "flaws": list(flaws), "types": cells}
-
-
-def cell(findings: Sequence[CaseFinding]) -> dict[str, Any]:
-    """How many cases an implementation was asked, how many it got wrong, under which flags.
-
-    Raises:
-        ValueError: an answer was not one.
-    """
-    failed = [finding for finding in findings if finding.verdict is Verdict.ERROR]
-    if failed:
-        raise ValueError(f"case {failed[0].case} of type {failed[0].type}: {failed[0].reason}")
-    wrong = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
-    asked = sum(finding.verdict is not Verdict.NOT_APPLICABLE for finding in findings)
-    return {"asked": asked, "wrong": len(wrong), "flags": sorted({flag for finding in wrong for flag in finding.flags})}
 
 
 def figures(data: Data) -> list[Figure]:
