@@ -19,6 +19,7 @@ from attacklab.reporting.figures import Figure, Panel, Role, Series
 from bench.detection import Specimen
 from bench.detection.edge import accusers
 from bench.detection.held_out import HELD_OUT
+from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = "How many flaws does a default audit find that it was not written for, and does it accuse sound targets?"
 
@@ -94,44 +95,36 @@ def figures(data: Data) -> list[Figure]:
     """The rates by class, and the share that is accused against trials."""
     rows = data["measured"]["specimens"]
     caption = "What default audits find of broken targets that nobody looked at, and how often they accuse sound ones."
-    return [Figure(name="detection_rates", caption=caption, panels=[_class_panel(rows), _power_panel(rows)])]
+    return [figure("detection_rates", caption, [_class_panel(rows), _power_panel(rows)])]
 
 
 def _class_panel(rows: Sequence[dict[str, Any]]) -> Panel:
     groups = _by_group(rows)
     names = list(groups)[::-1]
 
-    def marks(label: str, role: Role, *, broken: bool) -> Series:
+    def rates(label: str, role: Role, *, broken: bool) -> Series:
         shown = [
             (_share_found(of_sort), float(place))
             for place, name in enumerate(names)
             if (of_sort := [row for row in groups[name] if row["broken"] is broken])
         ]
-        return Series(label=label, role=role, x=[x for x, _ in shown], y=[y for _, y in shown], marks_only=True)
+        return marks(label, role, *zip(*shown, strict=True))
 
-    return Panel(
-        title=f"default audits, α = {DEFAULT_ALPHA:g}",
-        x_label="share of the class that is accused",
-        y_label="",
-        y_names=names,
-        series=[marks(label, role, broken=broken) for label, role, broken in SORTS],
-    )
+    series = [rates(label, role, broken=broken) for label, role, broken in SORTS]
+    title = f"default audits, α = {DEFAULT_ALPHA:g}"
+    return panel(title, "share of the class that is accused", "", series, y_names=names)
 
 
 def _power_panel(rows: Sequence[dict[str, Any]]) -> Panel:
-    def line(label: str, role: Role, *, broken: bool) -> Series:
+    def shares(label: str, role: Role, *, broken: bool) -> Series:
         of_sort = [row for row in rows if row["broken"] is broken]
         trials = list(rows[0]["found_by"])
-        shares = [sum(bool(row["found_by"][budget]) for row in of_sort) / len(of_sort) for budget in trials]
-        return Series(label=label, role=role, x=list(map(int, trials)), y=shares)
+        found = [sum(bool(row["found_by"][budget]) for row in of_sort) / len(of_sort) for budget in trials]
+        return line(label, role, map(int, trials), found)
 
-    return Panel(
-        title="the share that is accused, by trials",
-        x_label="trials, at the most",
-        y_label="share of the targets",
-        x_scale="log",
-        series=[line(label, role, broken=broken) for label, role, broken in SORTS],
-    )
+    series = [shares(label, role, broken=broken) for label, role, broken in SORTS]
+    title = "the share that is accused, by trials"
+    return panel(title, "trials, at the most", "share of the targets", series, x_scale="log")
 
 
 def explain(data: Data) -> str:

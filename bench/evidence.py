@@ -19,6 +19,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from bench.common.known_flaws import audit_known_flaws
 from experiments import targets
+from experiments.common.curves import figure, line, marks, panel
 from experiments.common.simulated_audits import (
     Decision,
     OneEvent,
@@ -171,7 +172,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         _power_panel(measured["power"], "rare", f"a rare event, P[E] = {RARE:g}"),
     ]
     caption = "False alarms of targets that sit on their claim; trials to decision of known flaws and of subtle ones."
-    return [Figure(name="evidence", caption=caption, panels=panels)]
+    return [figure("evidence", caption, panels)]
 
 
 def _alarm_panel(alarms: Sequence[dict[str, Any]]) -> Panel:
@@ -184,54 +185,34 @@ def _alarm_panel(alarms: Sequence[dict[str, Any]]) -> Panel:
         series.append(
             Series(label=alarm["target"], role=role, x=looked, y=rates, lower=lower.tolist(), upper=upper.tolist())
         )
-    allowed = Series(label="α", role=Role.CEILING, x=looked, y=[FALSE_ALARM_ALPHA] * len(looked))
-    return Panel(
-        title=f"sound targets on their claim, {alarms[0]['audits']:,} audits each",
-        x_label="trials",
-        y_label="share of audits with a false alarm so far",
-        x_scale="log",
-        series=[*series, allowed],
-    )
+    allowed = line("α", Role.CEILING, looked, [FALSE_ALARM_ALPHA] * len(looked))
+    title = f"sound targets on their claim, {alarms[0]['audits']:,} audits each"
+    return panel(title, "trials", "share of audits with a false alarm so far", [*series, allowed], x_scale="log")
 
 
 def _flaw_panel(flaws: Sequence[dict[str, Any]]) -> Panel:
     flaws = sorted(flaws, key=lambda flaw: -flaw["trials"])
-    trials = Series(
-        label="outputs drawn",
-        role=Role.NAIVE,
-        x=[flaw["trials"] for flaw in flaws],
-        y=[float(place) for place in range(len(flaws))],
-        marks_only=True,
-    )
+    trials = marks("outputs drawn", Role.NAIVE, [flaw["trials"] for flaw in flaws], map(float, range(len(flaws))))
     names = [f"{flaw['target'].removeprefix('naive_')}: {flaw['attack']}" for flaw in flaws]
-    return Panel(
-        title="known flaws at default settings",
-        x_label="outputs until the claim is refuted",
-        y_label="",
-        x_scale="log",
-        y_names=names,
-        series=[trials],
-    )
+    title, label = "known flaws at default settings", "outputs until the claim is refuted"
+    return panel(title, label, "", [trials], x_scale="log", y_names=names)
 
 
 def _power_panel(power: Sequence[dict[str, Any]], event: str, title: str) -> Panel:
     points = [point for point in power if point["event"] == event]
     excess = [point["epsilon"] - EPSILON for point in points]
-
-    def line(label: str, key: str, role: Role) -> Series:
-        return Series(label=label, role=role, x=excess, y=[point[key] for point in points])
-
-    return Panel(
-        title=f"{title}, α = {POWER_ALPHA:g}",
-        x_label=f"real ε beyond the claimed {EPSILON:g}",
-        y_label="trials to decision, mean",
+    labels = (
+        ("Clopper–Pearson, α spent over the looks", "clopper_pearson", Role.OTHER),
+        ("betting (the referee)", "betting", Role.EXACT),
+        ("the fewest of any test", "fewest", Role.IDEAL),
+    )
+    return panel(
+        f"{title}, α = {POWER_ALPHA:g}",
+        f"real ε beyond the claimed {EPSILON:g}",
+        "trials to decision, mean",
+        [line(label, role, excess, [point[key] for point in points]) for label, key, role in labels],
         x_scale="log",
         y_scale="log",
-        series=[
-            line("Clopper–Pearson, α spent over the looks", "clopper_pearson", Role.OTHER),
-            line("betting (the referee)", "betting", Role.EXACT),
-            line("the fewest of any test", "fewest", Role.IDEAL),
-        ],
     )
 
 

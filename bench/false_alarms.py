@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from attacklab.reporting.experiment import Collected, Data, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Role
 from bench.detection.edge import ALPHA, EDGE, TRIALS, Journal, Rate, audited
+from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = "How often does a default audit accuse a sound target that spends all of what it claims?"
 
@@ -32,27 +30,19 @@ def collect(settings: Settings) -> Collected:
 
 def figures(data: Data) -> list[Figure]:
     """The rate of each target between its bounds, and α."""
-    return [Figure(name="false_alarms", caption=CAPTION, panels=[panel(data["measured"]["edge"])])]
+    edge = data["measured"]["edge"]
+    _, rates, upper = ([rate["rate"][k] for rate in edge] for k in range(3))
+    series = [
+        marks("default audits", Role.EXACT, rates, range(len(edge))),
+        marks("upper bound", Role.OTHER, upper, range(len(edge))),
+        line("α", Role.CEILING, [ALPHA, ALPHA], [-0.5, len(edge) - 0.5]),
+    ]
+    names = [rate["target"] for rate in edge]
+    title, label = "sound targets that spend all of their claim", "share of audits with a false alarm"
+    return [figure("false_alarms", CAPTION, [panel(title, label, "", series, y_names=names)])]
 
 
 CAPTION = "The share of whole default audits that accuse a sound target at the edge of its claim, with bounds of 95 %."
-
-
-def panel(edge: Sequence[dict[str, Any]]) -> Panel:
-    """The rates of some targets."""
-    places = list(range(len(edge)))
-    _, rates, upper = ([rate["rate"][k] for rate in edge] for k in range(3))
-    return Panel(
-        title="sound targets that spend all of their claim",
-        x_label="share of audits with a false alarm",
-        y_label="",
-        y_names=[rate["target"] for rate in edge],
-        series=[
-            Series(label="default audits", role=Role.EXACT, x=rates, y=places, marks_only=True),
-            Series(label="upper bound", role=Role.OTHER, x=upper, y=places, marks_only=True),
-            Series(label="α", role=Role.CEILING, x=[ALPHA, ALPHA], y=[-0.5, len(edge) - 0.5]),
-        ],
-    )
 
 
 def explain(data: Data) -> str:

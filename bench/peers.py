@@ -10,8 +10,9 @@ from attacklab.auditing.attacks.black_box import BlackBox
 from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Role, Series
 from bench.common.peer_mechanisms import CLAIM, PEERS, Peer
+from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = (
     "How much of the ε that published mechanisms lose does a black-box search prove, beside DP-Sniper and StatDP?"
@@ -70,27 +71,19 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     """Each mechanism's bounds beside the ε that it really keeps."""
     rows = data["measured"]["rows"][::-1]
 
-    def marks(label: str, key: str, role: Role) -> Series:
-        points = [(row[key], place) for place, row in enumerate(rows) if row[key]]
-        return Series(
-            label=label, role=role, x=[x for x, _ in points], y=[float(y) for _, y in points], marks_only=True
-        )
+    def bounds(label: str, key: str, role: Role) -> Series:
+        points = [(row[key], float(place)) for place, row in enumerate(rows) if row[key]]
+        return marks(label, role, *zip(*points, strict=True))
 
-    panel = Panel(
-        title=f"mechanisms that claim ε = {CLAIM:g}",
-        x_label="ε",
-        y_label="",
-        x_scale="log",
-        y_names=[row["mechanism"] for row in rows],
-        series=[
-            marks("proved here", "ours", Role.NAIVE),
-            marks("DP-Sniper", "published", Role.OTHER),
-            marks("really kept", "true", Role.EXACT),
-            Series(label="claim", role=Role.CEILING, x=[CLAIM] * 2, y=[-0.6, len(rows) - 0.4]),
-        ],
-    )
+    series = [
+        bounds("proved here", "ours", Role.NAIVE),
+        bounds("DP-Sniper", "published", Role.OTHER),
+        bounds("really kept", "true", Role.EXACT),
+        line("claim", Role.CEILING, [CLAIM] * 2, [-0.6, len(rows) - 0.4]),
+    ]
+    names, title = [row["mechanism"] for row in rows], f"mechanisms that claim ε = {CLAIM:g}"
     caption = "The ε that is proved of the peers' benchmark. Where no triangle is, the mechanism keeps no ε at all."
-    return [Figure(name="peers", caption=caption, panels=[panel])]
+    return [figure("peers", caption, [panel(title, "ε", "", series, x_scale="log", y_names=names)])]
 
 
 def explain(data: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from attacklab.model.random_bits import SeededBits
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from bench.common.timing import Work, in_turns, seconds
+from experiments.common.curves import figure, line, panel
 from mechanisms.core.grid import Grid
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.term import Mechanism
@@ -118,47 +119,39 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Ratios of noise by grid, and of selections by their number."""
     measured = data["timings"]
 
-    def by_grid(title: str, rows: list[dict[str, Any]]) -> Panel:
-        names = list(dict.fromkeys(row["noise"] for row in rows))
-        return Panel(
-            title=title,
-            x_label="grid exponent",
-            y_label="time over numpy's",
-            series=[
-                Series(
-                    label=name,
-                    role=Role.EXACT,
-                    x=[row["exponent"] for row in rows if row["noise"] == name],
-                    y=[row["ratio"] for row in rows if row["noise"] == name],
-                )
-                for name in names
-            ]
-            + [Series(label="numpy", role=Role.NAIVE, x=[GRIDS[-1], GRIDS[0]], y=[1.0, 1.0])],
-        )
+    def ratios(label: str, role: Role, rows: list[dict[str, Any]], x: str) -> Series:
+        return line(label, role, [row[x] for row in rows], [row["ratio"] for row in rows])
 
-    selections = Panel(
-        title="exponential mechanism",
-        x_label="number of outcomes",
-        y_label="time over naive numpy's",
-        x_scale="log",
-        series=[
-            Series(
-                label=f"{draws:,} selections",
-                role=Role.EXACT,
-                x=[row["outcomes"] for row in measured["selections"] if row["draws"] == draws],
-                y=[row["ratio"] for row in measured["selections"] if row["draws"] == draws],
-            )
-            for draws in SELECTIONS
-        ]
-        + [Series(label="naive", role=Role.NAIVE, x=[OUTCOMES[0], OUTCOMES[-1]], y=[1.0, 1.0])],
-    )
-    caption = "Cost of exact mechanisms beside their naive twins; medians of runs in turns."
+    def by_grid(title: str, rows: list[dict[str, Any]]) -> Panel:
+        names = dict.fromkeys(row["noise"] for row in rows)
+        of_names = (
+            ratios(name, Role.EXACT, [row for row in rows if row["noise"] == name], "exponent") for name in names
+        )
+        numpy_line = line("numpy", Role.NAIVE, [GRIDS[-1], GRIDS[0]], [1.0, 1.0])
+        return panel(title, "grid exponent", "time over numpy's", [*of_names, numpy_line])
+
+    selected = [
+        ratios(
+            f"{draws:,} selections",
+            Role.EXACT,
+            [row for row in measured["selections"] if row["draws"] == draws],
+            "outcomes",
+        )
+        for draws in SELECTIONS
+    ]
+    naive = line("naive", Role.NAIVE, [OUTCOMES[0], OUTCOMES[-1]], [1.0, 1.0])
     panels = [
         by_grid(f"{measured['trials']:,} draws of noise", measured["noise"]),
         by_grid("one draw on each of as many answers", measured["each"]),
-        selections,
+        panel(
+            "exponential mechanism",
+            "number of outcomes",
+            "time over naive numpy's",
+            [*selected, naive],
+            x_scale="log",
+        ),
     ]
-    return [Figure(name="speed", caption=caption, panels=panels)]
+    return [figure("speed", "Cost of exact mechanisms beside their naive twins; medians of runs in turns.", panels)]
 
 
 def explain_timings(data: dict[str, Any]) -> str:
