@@ -16,6 +16,7 @@ import numpy as np
 from attacklab.model.random_bits import SeededBits
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role, Series
+from bench.common import PARAGRAPHS
 from bench.common.timing import in_turns
 from experiments.common.curves import figure, line, marks, panel
 from experiments.people_in_graphs import mean_noise
@@ -39,20 +40,6 @@ PUBLISHED_PYTHON = {1_000: 0.12, 5_000: 8.3, 10_000: 55.0}
 """Seconds of one selection by the paper's Python, measured once on another machine with 2 cores."""
 PUBLISHED_RUST = {75_000: 10.0}
 """What section 4.1 says of the paper's Rust, also with 2 cores."""
-
-PARAGRAPH = """\
-One selection from n outcomes of costs 0, 1, …, n − 1 takes {small:.4f} s at n = {small_n:,} and {large:.2f} s at n =
-{large_n:,}, {growth:.0f} times as long for {size_growth:.0f} times as many. The paper reports about {rust:g} s for its
-Rust there; its Python, which adds up every prefix anew, took {python:g} s at {python_n:,} on another machine, where
-this takes {ours:.3f} s. Every outcome lengthens the weights by a bit, but they are computed from the heaviest on and
-only as far as the draw goes; naive weights in doubles, of which all but {doubles:,} are 0, take {naive:.4f} s. The
-precision is public: the worst case is a formula of {formula:.0e} s, and doubling until no sum is inexact takes
-{search:.1f} s at n = {large_n:,} and finds {found:,} bits where {needed:,} are enough. From {selected:,} outcomes with
-a range of {range:,} a selection takes {range_growth:.2f} times as long as with a range of {narrow:,}; in the paper the
-time grows in proportion to the range. Laplace noise as a selection among {grid:,} points of a grid loses twice. Its law
-has a mean error of {selection_error:.2f}·Δ where discrete Laplace noise has {laplace_error:.2f}·Δ, because a selection
-spends half of ε on a normalisation that hardly changes here, and a draw takes {selection_time:.1e} s instead of
-{laplace_time:.1e} s."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -167,7 +154,7 @@ def explain_timings(data: dict[str, Any]) -> str:
     ranges, draws = timings["ranges"], timings["grids"][-1]
     sizes = measured["outcomes"]
     python_n = max(size for size in PUBLISHED_PYTHON if size in selections)
-    return PARAGRAPH.format(
+    return PARAGRAPHS["base2_cost"].format(
         small=selections[sizes[0]]["seconds"],
         small_n=sizes[0],
         large=selections[sizes[-1]]["seconds"],

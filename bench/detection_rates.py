@@ -16,6 +16,7 @@ from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from bench.common import PARAGRAPHS
 from bench.detection import Specimen
 from bench.detection.edge import accusers
 from bench.detection.held_out import HELD_OUT
@@ -27,15 +28,6 @@ POWER_TRIALS = (1_000, 10_000, DEFAULT_TRIALS)
 
 QUICK = ("cut_towards_zero", "five_answers_at_epsilon_3")
 """Specimens of a quick run: two that are decided in no time, one broken and one sound."""
-
-PARAGRAPH = """\
-{broken} broken targets and {sound} sound ones were written apart from the attacks, and held out while these were made;
-each broken one has an event that refutes its claim. Default audits ({trials:,} trials, α = {alpha:g}) find {found} of
-the {broken} and accuse {accused} of the {sound}; {errors} end in an error. By class they find {shares}. What they miss:
-{missed}. Broken targets refuted by each attack: {by_attack}."""
-TIMINGS_PARAGRAPH = """\
-A default audit takes {median:.2f} s of processor time in the median, of broken targets {broken:.2f} s and of sound ones
-{sound:.2f} s; the longest, of `{slowest}`, {longest:.1f} s."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -133,7 +125,7 @@ def explain(data: Data) -> str:
     broken = [row for row in rows if row["broken"]]
     sound = [row for row in rows if not row["broken"]]
     by_attack = Counter(attack for row in broken for attack in list(row["found_by"].values())[-1])
-    return PARAGRAPH.format(
+    return PARAGRAPHS["detection_rates"].format(
         broken=len(broken),
         sound=len(sound),
         trials=int(list(rows[0]["found_by"])[-1]),
@@ -154,7 +146,7 @@ def explain_timings(data: Data) -> str:
     seconds: dict[str, float] = data["timings"]
     sorts = {row["name"]: row["broken"] for row in data["measured"]["specimens"]}
     slowest = max(seconds, key=seconds.__getitem__)
-    return TIMINGS_PARAGRAPH.format(
+    return PARAGRAPHS["detection_rates_timings"].format(
         median=median(seconds.values()),
         broken=median(took for name, took in seconds.items() if sorts[name]),
         sound=median(took for name, took in seconds.items() if not sorts[name]),

@@ -17,6 +17,7 @@ from attacklab.model.findings import Counts, Verdict
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from bench.common import PARAGRAPHS
 from bench.common.known_flaws import audit_known_flaws
 from experiments import targets
 from experiments.common.curves import figure, line, marks, panel
@@ -47,18 +48,6 @@ POWER_TRIALS = 100_000_000
 REAL_EPSILONS = (1.05, 1.1, 1.2, 1.5, 2.0, 3.0)
 RARE = 0.01
 """P[E] of the rare event whose power is measured beside that of randomized response."""
-
-PARAGRAPH = """\
-We simulated {audits} audits of each of two sound targets that sit exactly on their claim, at α = {alpha:g} with up to
-{looked} looks: {rates}. Of {real} real audits, half of them of a target that breaks its claim, {agreed} ended as
-their counts do in the simulation. A randomized response whose real ε is 1.1 where 1 is claimed is refuted at α =
-{power_alpha:g} after {betting:.0f} trials on average; no test can do it in fewer than {fewest:.0f}, and
-Clopper–Pearson bounds at the same looks take {clopper:.0f}. Over all the alternatives drawn, betting takes
-{least_ratio:.2f} to {most_ratio:.2f} times the bound. At default settings the known flaws are refuted after {soonest}
-to {latest} outputs{undecided}."""
-
-TIMINGS_PARAGRAPH = """\
-At default settings, deciding that a known flaw refutes its claim takes {quickest:.3f} to {slowest:.2f} s."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -229,7 +218,7 @@ def explain(data: dict[str, Any]) -> str:
         f"{alarm['rate'][2]:.2%} at 95 % confidence)"
         for alarm in alarms
     )
-    return PARAGRAPH.format(
+    return PARAGRAPHS["evidence"].format(
         audits=alarms[0]["audits"],
         alpha=FALSE_ALARM_ALPHA,
         looked=FALSE_ALARM_LOOKS,
@@ -252,4 +241,4 @@ def explain_timings(data: dict[str, Any]) -> str:
     """Say how many seconds the decisions took."""
     pairs = zip(data["measured"]["flaws"], data["timings"]["flaws"], strict=True)
     seconds = [timed["decision_seconds"] for flaw, timed in pairs if flaw["violated"]]
-    return TIMINGS_PARAGRAPH.format(quickest=min(seconds), slowest=max(seconds))
+    return PARAGRAPHS["evidence_timings"].format(quickest=min(seconds), slowest=max(seconds))

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Figure, Role
+from bench.common import PARAGRAPHS
 from bench.detection.edge import ALPHA, EDGE, TRIALS, Journal, Rate, audited
 from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = "How often does a default audit accuse a sound target that spends all of what it claims?"
 
 QUICK_TARGETS = QUICK_AUDITS = 2
-
-PARAGRAPH = """\
-Of {audits:,} whole default audits of {targets} sound targets that spend all of their claim, at α = {alpha:g} and with
-{trials} trials, {alarms} accused their target, a share of {rate:.2%}{by}; the largest rate of one target is between
-{lower:.2%} and {upper:.2%} at 95 % confidence. An audit may accuse such a target with probability α at the most; what
-is left of α is the price of bounds that hold at every look and for every event that was tried."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -52,7 +47,7 @@ def explain(data: Data) -> str:
     alarms = sum(len(rate["alarms"]) for rate in edge)
     accusers = sorted({attack for rate in edge for attacks in rate["alarms"].values() for attack in attacks})
     worst = max(edge, key=lambda rate: float(rate["rate"][1]))
-    return PARAGRAPH.format(
+    return PARAGRAPHS["false_alarms"].format(
         audits=audits,
         targets=len(edge),
         alpha=ALPHA,

@@ -11,6 +11,7 @@ from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role, Series
+from bench.common import PARAGRAPHS
 from bench.common.peer_mechanisms import CLAIM, PEERS, Peer
 from experiments.common.curves import figure, line, marks, panel
 
@@ -28,16 +29,6 @@ LEARNING = 1 << 15
 """What an audit would learn events from; to prove the largest ε, several times as many are."""
 
 TRIALS = 1_000_000
-
-PARAGRAPH = """\
-Every mechanism claims ε = {claim:g}, and the bounds hold with {confidence:.0%} confidence each. Ours are from
-{trials:,} outputs of each input, after events were learned from {learning:,} for each of two pairs; DP-Sniper's (its
-logistic regression, in the authors' reference results) are from {published:,}, so that the two are not at equal
-samples. StatDP, which they measured as well, proved {statdp}. Ours are at least DP-Sniper's on {ahead} of {all}
-mechanisms{behind}. Of {broken} mechanisms that lose more than they claim, the claim is refuted for {refuted}; of the
-{sound} that keep it, for {accused}. At this confidence one bound in ten may be larger than the ε that is really lost:
-{over}. Where no ε is kept, the bound is what so many outputs can show: an event that never happens for one input
-in {trials:,} outputs shows ε ≤ {most:.1f}."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -102,7 +93,7 @@ def explain(data: dict[str, Any]) -> str:
         for row in rows
         if row["true"] is not None and row["ours"] > row["true"]
     ]
-    return PARAGRAPH.format(
+    return PARAGRAPHS["peers"].format(
         claim=CLAIM,
         confidence=1 - ALPHA,
         trials=measured["trials"],

@@ -12,6 +12,7 @@ import numpy as np
 from attacklab.model.random_bits import SeededBits
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from bench.common import PARAGRAPHS
 from bench.common.timing import Work, in_turns, seconds
 from experiments.common.curves import figure, line, panel
 from mechanisms.core.grid import Grid
@@ -30,13 +31,6 @@ OUTCOMES = (10, 100, 1_000, 10_000, 100_000)
 SELECTIONS = (1, 100, 1_000, 100_000)
 RANGE = (-4096, 4096)
 GRIDS = (0, -2, -20, -36, -45)
-PARAGRAPH = """\
-A million noisy answers, the table made before, compared with numpy's own sampler of the same shape: {noise}. As many
-different answers, one draw each, compared with numpy's noise added to them: {each}. Making a table takes {table}; one
-release from a new term, which makes none, {one}. Selections from one set of utilities, preparation included, compared
-with naive numpy: {selections}. One selection in base 2 takes {base2} and one with fixed work {fixed}, as many times
-naive numpy's. A million noisy answers take {memory:.1f} bytes an answer beside the result. All ratios are medians of
-runs in turns on one machine."""
 
 
 def noise_terms(exponent: int) -> dict[str, Noisy]:
@@ -163,7 +157,7 @@ def explain_timings(data: dict[str, Any]) -> str:
         scaled = {name: [scale * row[key] for row in rows if row[by] == name] for name in names}
         return ", ".join(f"{name} {min(values):.2f} to {max(values):.2f}{unit}" for name, values in scaled.items())
 
-    return PARAGRAPH.format(
+    return PARAGRAPHS["speed"].format(
         noise=ranges(measured["noise"], "noise", "ratio", 1, " ×"),
         each=ranges(measured["each"], "noise", "ratio", 1, " ×"),
         table=ranges(measured["tables"], "noise", "seconds", 1e3, " ms"),

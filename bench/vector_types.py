@@ -20,6 +20,7 @@ from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.vectors import read_file
 from attacklab.vectors.checking import Budget, check
 from attacklab.vectors.program import VectorProgram
+from bench.common import PARAGRAPHS
 from bench.common.library_vectors import ASKED, counted, library_rows
 from experiments.vectors import exact_twins
 from experiments.vectors.flawed import IMPLEMENTATIONS
@@ -44,33 +45,6 @@ NOT_A_FLAW = ("black_box", "fails", "little_noise")
 
 Ask: TypeAlias = Callable[..., Mapping[str, Any]]
 Row: TypeAlias = dict[str, Any]
-
-PARAGRAPH = """\
-{count} implementations with known flaws and, as a control, this project's exact ones were asked for all cases of the
-eight types that they are an implementation of, {trials:,} outputs for a sampled case; the exact ones have {control}. At
-least one type catches {seen} of the {count}. Every flag catches at least one of them{idle}. Types see different things:
-`trace` and `tape` see a coin or an integer that is wrong by any amount in one run, `law` sees what exact
-probabilities or a thousand outputs show, and `pair` what breaks a claim. A number is how many cases an implementation
-gets wrong; ordinary cases (flag `Basic`) are among them.
-
-| implementation | what is wrong | wrong cases by type, and the flags among them |
-| --- | --- | --- |
-{caught}
-
-No type sees the following: what is wrong with them is in the low bits of floats, in the generator, in the work done, or
-in a mechanism that vectors do not have. The lab's attacks see them.
-
-| implementation | what is wrong | asked about | flaws |
-| --- | --- | --- | --- |
-{unseen}
-
-Flaws of the lab's list that only such implementations stand for: {missed}."""
-
-TIMED = """\
-{drivers} It draws from the generator of a cryptographic library inside its own binary, which takes neither bits nor
-requests from outside, so that it is held to `law` by samples alone. `tape` is for none of these libraries, since no
-publication fixes an order of bits; {libraries} were measured. Wrong cases are listed only where a public document says
-the same, and a missing row tells nothing."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -159,7 +133,7 @@ def explain(data: Data) -> str:
     control, *rows = measured["implementations"]
     wrong = sum(counted["wrong"] for counted in control["types"].values())
     idle = idle_flags(data)
-    return PARAGRAPH.format(
+    return PARAGRAPHS["vector_types"].format(
         count=len(rows),
         trials=measured["trials"],
         control=f"{wrong or 'no'} wrong case{'' if wrong == 1 else 's'}",
@@ -189,7 +163,7 @@ def explain_timings(data: Data) -> str:
     rows = data["timings"]["rows"]
     measured = sorted({f"{row['library']} {row['version']}" for row in rows})
     drivers = " ".join(entry.how for entry in ASKED)
-    return TIMED.format(drivers=drivers, libraries=", ".join(measured) or "none")
+    return PARAGRAPHS["vector_types_libraries"].format(drivers=drivers, libraries=", ".join(measured) or "none")
 
 
 def timing_table(data: Data) -> list[list[str]]:
