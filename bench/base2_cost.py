@@ -15,8 +15,10 @@ import numpy as np
 
 from attacklab.model.random_bits import SeededBits
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Role, Series
+from bench.common import PARAGRAPHS
 from bench.common.timing import in_turns
+from experiments.common.curves import figure, line, marks, panel
 from experiments.people_in_graphs import mean_noise
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.precision import empirical_precision, worst_case_precision
@@ -38,20 +40,6 @@ PUBLISHED_PYTHON = {1_000: 0.12, 5_000: 8.3, 10_000: 55.0}
 """Seconds of one selection by the paper's Python, measured once on another machine with 2 cores."""
 PUBLISHED_RUST = {75_000: 10.0}
 """What section 4.1 says of the paper's Rust, also with 2 cores."""
-
-PARAGRAPH = """\
-One selection from n outcomes of costs 0, 1, …, n − 1 takes {small:.4f} s at n = {small_n:,} and {large:.2f} s at n =
-{large_n:,}, {growth:.0f} times as long for {size_growth:.0f} times as many. The paper reports about {rust:g} s for its
-Rust there; its Python, which adds up every prefix anew, took {python:g} s at {python_n:,} on another machine, where
-this takes {ours:.3f} s. Every outcome lengthens the weights by a bit, but they are computed from the heaviest on and
-only as far as the draw goes; naive weights in doubles, of which all but {doubles:,} are 0, take {naive:.4f} s. The
-precision is public: the worst case is a formula of {formula:.0e} s, and doubling until no sum is inexact takes
-{search:.1f} s at n = {large_n:,} and finds {found:,} bits where {needed:,} are enough. From {selected:,} outcomes with
-a range of {range:,} a selection takes {range_growth:.2f} times as long as with a range of {narrow:,}; in the paper the
-time grows in proportion to the range. Laplace noise as a selection among {grid:,} points of a grid loses twice. Its law
-has a mean error of {selection_error:.2f}·Δ where discrete Laplace noise has {laplace_error:.2f}·Δ, because a selection
-spends half of ε on a normalisation that hardly changes here, and a draw takes {selection_time:.1e} s instead of
-{laplace_time:.1e} s."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -118,79 +106,45 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Times beside the published ones, the precision, the range and the noise."""
     measured, timings = data["measured"], data["timings"]
 
-    def series(rows: str, key: str, label: str, role: Role) -> Series:
-        return Series(label=label, role=role, x=measured[rows], y=[row[key] for row in timings[rows]])
+    def times(rows: str, exact: str, exact_role: Role, baseline: str, baseline_role: Role) -> list[Series]:
+        x, timed = measured["outcomes" if rows == "precision" else rows], timings[rows]
+        return [
+            line(exact, exact_role, x, [row["seconds"] for row in timed]),
+            line(baseline, baseline_role, x, [row["baseline_seconds"] for row in timed]),
+        ]
 
-    def published(label: str, figures: dict[int, float], role: Role) -> Series:
-        return Series(label=label, role=role, x=list(figures), y=list(figures.values()), marks_only=True)
+    def published(label: str, figures: dict[int, float]) -> Series:
+        return marks(label, Role.OTHER, figures, figures.values())
 
+    selections = (
+        *times("outcomes", "exact, base 2", Role.EXACT, "naive, numpy", Role.NAIVE),
+        published("the paper's Python, another machine", PUBLISHED_PYTHON),
+        published("the paper's Rust, as published", PUBLISHED_RUST),
+    )
+    searches = times("precision", "search until exact", Role.OTHER, "worst case, by formula", Role.EXACT)
+    spread = times("ranges", "exact, base 2", Role.EXACT, "naive, numpy", Role.NAIVE)
+    drawn = times("grids", "selection, base 2", Role.OTHER, "discrete Laplace, exact", Role.EXACT)
+    grids = measured["grids"]
+    errors = [
+        line("selection, base 2", Role.OTHER, grids, measured["selection_error"]),
+        line("discrete Laplace, exact", Role.EXACT, grids, [measured["laplace_error"]] * len(grids)),
+    ]
+    both: dict[str, Any] = {"x_scale": "log", "y_scale": "log"}
     panels = [
-        Panel(
-            title="One selection from costs 0, 1, …, n − 1",
-            x_label="outcomes n",
-            y_label="seconds",
-            x_scale="log",
+        panel("One selection from costs 0, 1, …, n − 1", "outcomes n", "seconds", selections, **both),
+        panel("The precision of that selection", "outcomes n", "seconds", searches, **both),
+        panel(
+            f"One selection from {SELECTED_FROM:,} outcomes",
+            "range of utilities, from n on",
+            "seconds",
+            spread,
             y_scale="log",
-            series=[
-                series("outcomes", "seconds", "exact, base 2", Role.EXACT),
-                series("outcomes", "baseline_seconds", "naive, numpy", Role.NAIVE),
-                published("the paper's Python, another machine", PUBLISHED_PYTHON, Role.OTHER),
-                published("the paper's Rust, as published", PUBLISHED_RUST, Role.OTHER),
-            ],
         ),
-        Panel(
-            title="The precision of that selection",
-            x_label="outcomes n",
-            y_label="seconds",
-            x_scale="log",
-            y_scale="log",
-            series=[
-                Series(label=label, role=role, x=measured["outcomes"], y=[row[key] for row in timings["precision"]])
-                for key, label, role in (
-                    ("seconds", "search until exact", Role.OTHER),
-                    ("baseline_seconds", "worst case, by formula", Role.EXACT),
-                )
-            ],
-        ),
-        Panel(
-            title=f"One selection from {SELECTED_FROM:,} outcomes",
-            x_label="range of utilities, from n on",
-            y_label="seconds",
-            y_scale="log",
-            series=[
-                series("ranges", "seconds", "exact, base 2", Role.EXACT),
-                series("ranges", "baseline_seconds", "naive, numpy", Role.NAIVE),
-            ],
-        ),
-        Panel(
-            title="Laplace noise as a selection from a grid",
-            x_label="points of the grid",
-            y_label="seconds a draw",
-            x_scale="log",
-            y_scale="log",
-            series=[
-                series("grids", "seconds", "selection, base 2", Role.OTHER),
-                series("grids", "baseline_seconds", "discrete Laplace, exact", Role.EXACT),
-            ],
-        ),
-        Panel(
-            title="The accuracy of that noise",
-            x_label="points of the grid",
-            y_label="mean error / Δ",
-            x_scale="log",
-            series=[
-                Series(label="selection, base 2", role=Role.OTHER, x=measured["grids"], y=measured["selection_error"]),
-                Series(
-                    label="discrete Laplace, exact",
-                    role=Role.EXACT,
-                    x=measured["grids"],
-                    y=[measured["laplace_error"]] * len(measured["grids"]),
-                ),
-            ],
-        ),
+        panel("Laplace noise as a selection from a grid", "points of the grid", "seconds a draw", drawn, **both),
+        panel("The accuracy of that noise", "points of the grid", "mean error / Δ", errors, x_scale="log"),
     ]
     caption = "The cost of the base-2 exponential mechanism, after the experiments of its paper."
-    return [Figure(name="base2_cost", caption=caption, panels=panels)]
+    return [figure("base2_cost", caption, panels)]
 
 
 def explain_timings(data: dict[str, Any]) -> str:
@@ -200,7 +154,7 @@ def explain_timings(data: dict[str, Any]) -> str:
     ranges, draws = timings["ranges"], timings["grids"][-1]
     sizes = measured["outcomes"]
     python_n = max(size for size in PUBLISHED_PYTHON if size in selections)
-    return PARAGRAPH.format(
+    return PARAGRAPHS["base2_cost"].format(
         small=selections[sizes[0]]["seconds"],
         small_n=sizes[0],
         large=selections[sizes[-1]]["seconds"],

@@ -16,9 +16,11 @@ from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from bench.common import PARAGRAPHS
 from bench.detection import Specimen
 from bench.detection.edge import accusers
 from bench.detection.held_out import HELD_OUT
+from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = "How many flaws does a default audit find that it was not written for, and does it accuse sound targets?"
 
@@ -26,15 +28,6 @@ POWER_TRIALS = (1_000, 10_000, DEFAULT_TRIALS)
 
 QUICK = ("cut_towards_zero", "five_answers_at_epsilon_3")
 """Specimens of a quick run: two that are decided in no time, one broken and one sound."""
-
-PARAGRAPH = """\
-{broken} broken targets and {sound} sound ones were written apart from the attacks, and held out while these were made;
-each broken one has an event that refutes its claim. Default audits ({trials:,} trials, α = {alpha:g}) find {found} of
-the {broken} and accuse {accused} of the {sound}; {errors} end in an error. By class they find {shares}. What they miss:
-{missed}. Broken targets refuted by each attack: {by_attack}."""
-TIMINGS_PARAGRAPH = """\
-A default audit takes {median:.2f} s of processor time in the median, of broken targets {broken:.2f} s and of sound ones
-{sound:.2f} s; the longest, of `{slowest}`, {longest:.1f} s."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -94,44 +87,36 @@ def figures(data: Data) -> list[Figure]:
     """The rates by class, and the share that is accused against trials."""
     rows = data["measured"]["specimens"]
     caption = "What default audits find of broken targets that nobody looked at, and how often they accuse sound ones."
-    return [Figure(name="detection_rates", caption=caption, panels=[_class_panel(rows), _power_panel(rows)])]
+    return [figure("detection_rates", caption, [_class_panel(rows), _power_panel(rows)])]
 
 
 def _class_panel(rows: Sequence[dict[str, Any]]) -> Panel:
     groups = _by_group(rows)
     names = list(groups)[::-1]
 
-    def marks(label: str, role: Role, *, broken: bool) -> Series:
+    def rates(label: str, role: Role, *, broken: bool) -> Series:
         shown = [
             (_share_found(of_sort), float(place))
             for place, name in enumerate(names)
             if (of_sort := [row for row in groups[name] if row["broken"] is broken])
         ]
-        return Series(label=label, role=role, x=[x for x, _ in shown], y=[y for _, y in shown], marks_only=True)
+        return marks(label, role, *zip(*shown, strict=True))
 
-    return Panel(
-        title=f"default audits, α = {DEFAULT_ALPHA:g}",
-        x_label="share of the class that is accused",
-        y_label="",
-        y_names=names,
-        series=[marks(label, role, broken=broken) for label, role, broken in SORTS],
-    )
+    series = [rates(label, role, broken=broken) for label, role, broken in SORTS]
+    title = f"default audits, α = {DEFAULT_ALPHA:g}"
+    return panel(title, "share of the class that is accused", "", series, y_names=names)
 
 
 def _power_panel(rows: Sequence[dict[str, Any]]) -> Panel:
-    def line(label: str, role: Role, *, broken: bool) -> Series:
+    def shares(label: str, role: Role, *, broken: bool) -> Series:
         of_sort = [row for row in rows if row["broken"] is broken]
         trials = list(rows[0]["found_by"])
-        shares = [sum(bool(row["found_by"][budget]) for row in of_sort) / len(of_sort) for budget in trials]
-        return Series(label=label, role=role, x=list(map(int, trials)), y=shares)
+        found = [sum(bool(row["found_by"][budget]) for row in of_sort) / len(of_sort) for budget in trials]
+        return line(label, role, map(int, trials), found)
 
-    return Panel(
-        title="the share that is accused, by trials",
-        x_label="trials, at the most",
-        y_label="share of the targets",
-        x_scale="log",
-        series=[line(label, role, broken=broken) for label, role, broken in SORTS],
-    )
+    series = [shares(label, role, broken=broken) for label, role, broken in SORTS]
+    title = "the share that is accused, by trials"
+    return panel(title, "trials, at the most", "share of the targets", series, x_scale="log")
 
 
 def explain(data: Data) -> str:
@@ -140,7 +125,7 @@ def explain(data: Data) -> str:
     broken = [row for row in rows if row["broken"]]
     sound = [row for row in rows if not row["broken"]]
     by_attack = Counter(attack for row in broken for attack in list(row["found_by"].values())[-1])
-    return PARAGRAPH.format(
+    return PARAGRAPHS["detection_rates"].format(
         broken=len(broken),
         sound=len(sound),
         trials=int(list(rows[0]["found_by"])[-1]),
@@ -161,7 +146,7 @@ def explain_timings(data: Data) -> str:
     seconds: dict[str, float] = data["timings"]
     sorts = {row["name"]: row["broken"] for row in data["measured"]["specimens"]}
     slowest = max(seconds, key=seconds.__getitem__)
-    return TIMINGS_PARAGRAPH.format(
+    return PARAGRAPHS["detection_rates_timings"].format(
         median=median(seconds.values()),
         broken=median(took for name, took in seconds.items() if sorts[name]),
         sound=median(took for name, took in seconds.items() if not sorts[name]),

@@ -17,8 +17,10 @@ from attacklab.model.findings import Counts, Verdict
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from bench.common import PARAGRAPHS
 from bench.common.known_flaws import audit_known_flaws
 from experiments import targets
+from experiments.common.curves import figure, line, marks, panel
 from experiments.common.simulated_audits import (
     Decision,
     OneEvent,
@@ -46,18 +48,6 @@ POWER_TRIALS = 100_000_000
 REAL_EPSILONS = (1.05, 1.1, 1.2, 1.5, 2.0, 3.0)
 RARE = 0.01
 """P[E] of the rare event whose power is measured beside that of randomized response."""
-
-PARAGRAPH = """\
-We simulated {audits} audits of each of two sound targets that sit exactly on their claim, at α = {alpha:g} with up to
-{looked} looks: {rates}. Of {real} real audits, half of them of a target that breaks its claim, {agreed} ended as
-their counts do in the simulation. A randomized response whose real ε is 1.1 where 1 is claimed is refuted at α =
-{power_alpha:g} after {betting:.0f} trials on average; no test can do it in fewer than {fewest:.0f}, and
-Clopper–Pearson bounds at the same looks take {clopper:.0f}. Over all the alternatives drawn, betting takes
-{least_ratio:.2f} to {most_ratio:.2f} times the bound. At default settings the known flaws are refuted after {soonest}
-to {latest} outputs{undecided}."""
-
-TIMINGS_PARAGRAPH = """\
-At default settings, deciding that a known flaw refutes its claim takes {quickest:.3f} to {slowest:.2f} s."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -171,7 +161,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         _power_panel(measured["power"], "rare", f"a rare event, P[E] = {RARE:g}"),
     ]
     caption = "False alarms of targets that sit on their claim; trials to decision of known flaws and of subtle ones."
-    return [Figure(name="evidence", caption=caption, panels=panels)]
+    return [figure("evidence", caption, panels)]
 
 
 def _alarm_panel(alarms: Sequence[dict[str, Any]]) -> Panel:
@@ -184,54 +174,34 @@ def _alarm_panel(alarms: Sequence[dict[str, Any]]) -> Panel:
         series.append(
             Series(label=alarm["target"], role=role, x=looked, y=rates, lower=lower.tolist(), upper=upper.tolist())
         )
-    allowed = Series(label="α", role=Role.CEILING, x=looked, y=[FALSE_ALARM_ALPHA] * len(looked))
-    return Panel(
-        title=f"sound targets on their claim, {alarms[0]['audits']:,} audits each",
-        x_label="trials",
-        y_label="share of audits with a false alarm so far",
-        x_scale="log",
-        series=[*series, allowed],
-    )
+    allowed = line("α", Role.CEILING, looked, [FALSE_ALARM_ALPHA] * len(looked))
+    title = f"sound targets on their claim, {alarms[0]['audits']:,} audits each"
+    return panel(title, "trials", "share of audits with a false alarm so far", [*series, allowed], x_scale="log")
 
 
 def _flaw_panel(flaws: Sequence[dict[str, Any]]) -> Panel:
     flaws = sorted(flaws, key=lambda flaw: -flaw["trials"])
-    trials = Series(
-        label="outputs drawn",
-        role=Role.NAIVE,
-        x=[flaw["trials"] for flaw in flaws],
-        y=[float(place) for place in range(len(flaws))],
-        marks_only=True,
-    )
+    trials = marks("outputs drawn", Role.NAIVE, [flaw["trials"] for flaw in flaws], map(float, range(len(flaws))))
     names = [f"{flaw['target'].removeprefix('naive_')}: {flaw['attack']}" for flaw in flaws]
-    return Panel(
-        title="known flaws at default settings",
-        x_label="outputs until the claim is refuted",
-        y_label="",
-        x_scale="log",
-        y_names=names,
-        series=[trials],
-    )
+    title, label = "known flaws at default settings", "outputs until the claim is refuted"
+    return panel(title, label, "", [trials], x_scale="log", y_names=names)
 
 
 def _power_panel(power: Sequence[dict[str, Any]], event: str, title: str) -> Panel:
     points = [point for point in power if point["event"] == event]
     excess = [point["epsilon"] - EPSILON for point in points]
-
-    def line(label: str, key: str, role: Role) -> Series:
-        return Series(label=label, role=role, x=excess, y=[point[key] for point in points])
-
-    return Panel(
-        title=f"{title}, α = {POWER_ALPHA:g}",
-        x_label=f"real ε beyond the claimed {EPSILON:g}",
-        y_label="trials to decision, mean",
+    labels = (
+        ("Clopper–Pearson, α spent over the looks", "clopper_pearson", Role.OTHER),
+        ("betting (the referee)", "betting", Role.EXACT),
+        ("the fewest of any test", "fewest", Role.IDEAL),
+    )
+    return panel(
+        f"{title}, α = {POWER_ALPHA:g}",
+        f"real ε beyond the claimed {EPSILON:g}",
+        "trials to decision, mean",
+        [line(label, role, excess, [point[key] for point in points]) for label, key, role in labels],
         x_scale="log",
         y_scale="log",
-        series=[
-            line("Clopper–Pearson, α spent over the looks", "clopper_pearson", Role.OTHER),
-            line("betting (the referee)", "betting", Role.EXACT),
-            line("the fewest of any test", "fewest", Role.IDEAL),
-        ],
     )
 
 
@@ -248,7 +218,7 @@ def explain(data: dict[str, Any]) -> str:
         f"{alarm['rate'][2]:.2%} at 95 % confidence)"
         for alarm in alarms
     )
-    return PARAGRAPH.format(
+    return PARAGRAPHS["evidence"].format(
         audits=alarms[0]["audits"],
         alpha=FALSE_ALARM_ALPHA,
         looked=FALSE_ALARM_LOOKS,
@@ -271,4 +241,4 @@ def explain_timings(data: dict[str, Any]) -> str:
     """Say how many seconds the decisions took."""
     pairs = zip(data["measured"]["flaws"], data["timings"]["flaws"], strict=True)
     seconds = [timed["decision_seconds"] for flaw, timed in pairs if flaw["violated"]]
-    return TIMINGS_PARAGRAPH.format(quickest=min(seconds), slowest=max(seconds))
+    return PARAGRAPHS["evidence_timings"].format(quickest=min(seconds), slowest=max(seconds))

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from attacklab.reporting.experiment import Collected, Data, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Role
+from bench.common import PARAGRAPHS
 from bench.detection.edge import ALPHA, EDGE, TRIALS, Journal, Rate, audited
+from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = "How often does a default audit accuse a sound target that spends all of what it claims?"
 
 QUICK_TARGETS = QUICK_AUDITS = 2
-
-PARAGRAPH = """\
-Of {audits:,} whole default audits of {targets} sound targets that spend all of their claim, at α = {alpha:g} and with
-{trials} trials, {alarms} accused their target, a share of {rate:.2%}{by}; the largest rate of one target is between
-{lower:.2%} and {upper:.2%} at 95 % confidence. An audit may accuse such a target with probability α at the most; what
-is left of α is the price of bounds that hold at every look and for every event that was tried."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -32,27 +25,19 @@ def collect(settings: Settings) -> Collected:
 
 def figures(data: Data) -> list[Figure]:
     """The rate of each target between its bounds, and α."""
-    return [Figure(name="false_alarms", caption=CAPTION, panels=[panel(data["measured"]["edge"])])]
+    edge = data["measured"]["edge"]
+    _, rates, upper = ([rate["rate"][k] for rate in edge] for k in range(3))
+    series = [
+        marks("default audits", Role.EXACT, rates, range(len(edge))),
+        marks("upper bound", Role.OTHER, upper, range(len(edge))),
+        line("α", Role.CEILING, [ALPHA, ALPHA], [-0.5, len(edge) - 0.5]),
+    ]
+    names = [rate["target"] for rate in edge]
+    title, label = "sound targets that spend all of their claim", "share of audits with a false alarm"
+    return [figure("false_alarms", CAPTION, [panel(title, label, "", series, y_names=names)])]
 
 
 CAPTION = "The share of whole default audits that accuse a sound target at the edge of its claim, with bounds of 95 %."
-
-
-def panel(edge: Sequence[dict[str, Any]]) -> Panel:
-    """The rates of some targets."""
-    places = list(range(len(edge)))
-    _, rates, upper = ([rate["rate"][k] for rate in edge] for k in range(3))
-    return Panel(
-        title="sound targets that spend all of their claim",
-        x_label="share of audits with a false alarm",
-        y_label="",
-        y_names=[rate["target"] for rate in edge],
-        series=[
-            Series(label="default audits", role=Role.EXACT, x=rates, y=places, marks_only=True),
-            Series(label="upper bound", role=Role.OTHER, x=upper, y=places, marks_only=True),
-            Series(label="α", role=Role.CEILING, x=[ALPHA, ALPHA], y=[-0.5, len(edge) - 0.5]),
-        ],
-    )
 
 
 def explain(data: Data) -> str:
@@ -62,7 +47,7 @@ def explain(data: Data) -> str:
     alarms = sum(len(rate["alarms"]) for rate in edge)
     accusers = sorted({attack for rate in edge for attacks in rate["alarms"].values() for attack in attacks})
     worst = max(edge, key=lambda rate: float(rate["rate"][1]))
-    return PARAGRAPH.format(
+    return PARAGRAPHS["false_alarms"].format(
         audits=audits,
         targets=len(edge),
         alpha=ALPHA,

@@ -10,8 +10,10 @@ from attacklab.auditing.attacks.black_box import BlackBox
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Role, Series
+from bench.common import PARAGRAPHS
 from bench.common.peer_mechanisms import CLAIM, PEERS, Peer
+from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = (
     "How much of the ε that published mechanisms lose does a black-box search prove, beside DP-Sniper and StatDP?"
@@ -27,16 +29,6 @@ LEARNING = 1 << 15
 """What an audit would learn events from; to prove the largest ε, several times as many are."""
 
 TRIALS = 1_000_000
-
-PARAGRAPH = """\
-Every mechanism claims ε = {claim:g}, and the bounds hold with {confidence:.0%} confidence each. Ours are from
-{trials:,} outputs of each input, after events were learned from {learning:,} for each of two pairs; DP-Sniper's (its
-logistic regression, in the authors' reference results) are from {published:,}, so that the two are not at equal
-samples. StatDP, which they measured as well, proved {statdp}. Ours are at least DP-Sniper's on {ahead} of {all}
-mechanisms{behind}. Of {broken} mechanisms that lose more than they claim, the claim is refuted for {refuted}; of the
-{sound} that keep it, for {accused}. At this confidence one bound in ten may be larger than the ε that is really lost:
-{over}. Where no ε is kept, the bound is what so many outputs can show: an event that never happens for one input
-in {trials:,} outputs shows ε ≤ {most:.1f}."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -70,27 +62,19 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     """Each mechanism's bounds beside the ε that it really keeps."""
     rows = data["measured"]["rows"][::-1]
 
-    def marks(label: str, key: str, role: Role) -> Series:
-        points = [(row[key], place) for place, row in enumerate(rows) if row[key]]
-        return Series(
-            label=label, role=role, x=[x for x, _ in points], y=[float(y) for _, y in points], marks_only=True
-        )
+    def bounds(label: str, key: str, role: Role) -> Series:
+        points = [(row[key], float(place)) for place, row in enumerate(rows) if row[key]]
+        return marks(label, role, *zip(*points, strict=True))
 
-    panel = Panel(
-        title=f"mechanisms that claim ε = {CLAIM:g}",
-        x_label="ε",
-        y_label="",
-        x_scale="log",
-        y_names=[row["mechanism"] for row in rows],
-        series=[
-            marks("proved here", "ours", Role.NAIVE),
-            marks("DP-Sniper", "published", Role.OTHER),
-            marks("really kept", "true", Role.EXACT),
-            Series(label="claim", role=Role.CEILING, x=[CLAIM] * 2, y=[-0.6, len(rows) - 0.4]),
-        ],
-    )
+    series = [
+        bounds("proved here", "ours", Role.NAIVE),
+        bounds("DP-Sniper", "published", Role.OTHER),
+        bounds("really kept", "true", Role.EXACT),
+        line("claim", Role.CEILING, [CLAIM] * 2, [-0.6, len(rows) - 0.4]),
+    ]
+    names, title = [row["mechanism"] for row in rows], f"mechanisms that claim ε = {CLAIM:g}"
     caption = "The ε that is proved of the peers' benchmark. Where no triangle is, the mechanism keeps no ε at all."
-    return [Figure(name="peers", caption=caption, panels=[panel])]
+    return [figure("peers", caption, [panel(title, "ε", "", series, x_scale="log", y_names=names)])]
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -109,7 +93,7 @@ def explain(data: dict[str, Any]) -> str:
         for row in rows
         if row["true"] is not None and row["ours"] > row["true"]
     ]
-    return PARAGRAPH.format(
+    return PARAGRAPHS["peers"].format(
         claim=CLAIM,
         confidence=1 - ALPHA,
         trials=measured["trials"],

@@ -12,7 +12,9 @@ import numpy as np
 from attacklab.model.random_bits import SeededBits
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from bench.common import PARAGRAPHS
 from bench.common.timing import Work, in_turns, seconds
+from experiments.common.curves import figure, line, panel
 from mechanisms.core.grid import Grid
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.term import Mechanism
@@ -29,13 +31,6 @@ OUTCOMES = (10, 100, 1_000, 10_000, 100_000)
 SELECTIONS = (1, 100, 1_000, 100_000)
 RANGE = (-4096, 4096)
 GRIDS = (0, -2, -20, -36, -45)
-PARAGRAPH = """\
-A million noisy answers, the table made before, compared with numpy's own sampler of the same shape: {noise}. As many
-different answers, one draw each, compared with numpy's noise added to them: {each}. Making a table takes {table}; one
-release from a new term, which makes none, {one}. Selections from one set of utilities, preparation included, compared
-with naive numpy: {selections}. One selection in base 2 takes {base2} and one with fixed work {fixed}, as many times
-naive numpy's. A million noisy answers take {memory:.1f} bytes an answer beside the result. All ratios are medians of
-runs in turns on one machine."""
 
 
 def noise_terms(exponent: int) -> dict[str, Noisy]:
@@ -118,47 +113,39 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
     """Ratios of noise by grid, and of selections by their number."""
     measured = data["timings"]
 
-    def by_grid(title: str, rows: list[dict[str, Any]]) -> Panel:
-        names = list(dict.fromkeys(row["noise"] for row in rows))
-        return Panel(
-            title=title,
-            x_label="grid exponent",
-            y_label="time over numpy's",
-            series=[
-                Series(
-                    label=name,
-                    role=Role.EXACT,
-                    x=[row["exponent"] for row in rows if row["noise"] == name],
-                    y=[row["ratio"] for row in rows if row["noise"] == name],
-                )
-                for name in names
-            ]
-            + [Series(label="numpy", role=Role.NAIVE, x=[GRIDS[-1], GRIDS[0]], y=[1.0, 1.0])],
-        )
+    def ratios(label: str, role: Role, rows: list[dict[str, Any]], x: str) -> Series:
+        return line(label, role, [row[x] for row in rows], [row["ratio"] for row in rows])
 
-    selections = Panel(
-        title="exponential mechanism",
-        x_label="number of outcomes",
-        y_label="time over naive numpy's",
-        x_scale="log",
-        series=[
-            Series(
-                label=f"{draws:,} selections",
-                role=Role.EXACT,
-                x=[row["outcomes"] for row in measured["selections"] if row["draws"] == draws],
-                y=[row["ratio"] for row in measured["selections"] if row["draws"] == draws],
-            )
-            for draws in SELECTIONS
-        ]
-        + [Series(label="naive", role=Role.NAIVE, x=[OUTCOMES[0], OUTCOMES[-1]], y=[1.0, 1.0])],
-    )
-    caption = "Cost of exact mechanisms beside their naive twins; medians of runs in turns."
+    def by_grid(title: str, rows: list[dict[str, Any]]) -> Panel:
+        names = dict.fromkeys(row["noise"] for row in rows)
+        of_names = (
+            ratios(name, Role.EXACT, [row for row in rows if row["noise"] == name], "exponent") for name in names
+        )
+        numpy_line = line("numpy", Role.NAIVE, [GRIDS[-1], GRIDS[0]], [1.0, 1.0])
+        return panel(title, "grid exponent", "time over numpy's", [*of_names, numpy_line])
+
+    selected = [
+        ratios(
+            f"{draws:,} selections",
+            Role.EXACT,
+            [row for row in measured["selections"] if row["draws"] == draws],
+            "outcomes",
+        )
+        for draws in SELECTIONS
+    ]
+    naive = line("naive", Role.NAIVE, [OUTCOMES[0], OUTCOMES[-1]], [1.0, 1.0])
     panels = [
         by_grid(f"{measured['trials']:,} draws of noise", measured["noise"]),
         by_grid("one draw on each of as many answers", measured["each"]),
-        selections,
+        panel(
+            "exponential mechanism",
+            "number of outcomes",
+            "time over naive numpy's",
+            [*selected, naive],
+            x_scale="log",
+        ),
     ]
-    return [Figure(name="speed", caption=caption, panels=panels)]
+    return [figure("speed", "Cost of exact mechanisms beside their naive twins; medians of runs in turns.", panels)]
 
 
 def explain_timings(data: dict[str, Any]) -> str:
@@ -170,7 +157,7 @@ def explain_timings(data: dict[str, Any]) -> str:
         scaled = {name: [scale * row[key] for row in rows if row[by] == name] for name in names}
         return ", ".join(f"{name} {min(values):.2f} to {max(values):.2f}{unit}" for name, values in scaled.items())
 
-    return PARAGRAPH.format(
+    return PARAGRAPHS["speed"].format(
         noise=ranges(measured["noise"], "noise", "ratio", 1, " ×"),
         each=ranges(measured["each"], "noise", "ratio", 1, " ×"),
         table=ranges(measured["tables"], "noise", "seconds", 1e3, " ms"),

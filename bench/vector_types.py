@@ -18,9 +18,10 @@ from attacklab.processes.lines import Limits
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.vectors import read_file
-from attacklab.vectors.checking import Budget, CaseFinding, check
+from attacklab.vectors.checking import Budget, check
 from attacklab.vectors.program import VectorProgram
-from bench.common.library_vectors import ASKED, library_rows
+from bench.common import PARAGRAPHS
+from bench.common.library_vectors import ASKED, counted, library_rows
 from experiments.vectors import exact_twins
 from experiments.vectors.flawed import IMPLEMENTATIONS
 
@@ -44,33 +45,6 @@ NOT_A_FLAW = ("black_box", "fails", "little_noise")
 
 Ask: TypeAlias = Callable[..., Mapping[str, Any]]
 Row: TypeAlias = dict[str, Any]
-
-PARAGRAPH = """\
-{count} implementations with known flaws and, as a control, this project's exact ones were asked for all cases of the
-eight types that they are an implementation of, {trials:,} outputs for a sampled case; the exact ones have {control}. At
-least one type catches {seen} of the {count}. Every flag catches at least one of them{idle}. Types see different things:
-`trace` and `tape` see a coin or an integer that is wrong by any amount in one run, `law` sees what exact
-probabilities or a thousand outputs show, and `pair` what breaks a claim. A number is how many cases an implementation
-gets wrong; ordinary cases (flag `Basic`) are among them.
-
-| implementation | what is wrong | wrong cases by type, and the flags among them |
-| --- | --- | --- |
-{caught}
-
-No type sees the following: what is wrong with them is in the low bits of floats, in the generator, in the work done, or
-in a mechanism that vectors do not have. The lab's attacks see them.
-
-| implementation | what is wrong | asked about | flaws |
-| --- | --- | --- | --- |
-{unseen}
-
-Flaws of the lab's list that only such implementations stand for: {missed}."""
-
-TIMED = """\
-{drivers} It draws from the generator of a cryptographic library inside its own binary, which takes neither bits nor
-requests from outside, so that it is held to `law` by samples alone. `tape` is for none of these libraries, since no
-publication fixes an order of bits; {libraries} were measured. Wrong cases are listed only where a public document says
-the same, and a missing row tells nothing."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -103,22 +77,8 @@ def _file(name: str, *, thin: bool) -> Mapping[str, Any]:
 def _row(
     name: str, wrong: str, flaws: Sequence[str], ask: Ask, files: Mapping[str, Mapping[str, Any]], budget: Budget
 ) -> Row:
-    cells = {type_: cell(list(check([file], ask, budget))) for type_, file in files.items()}
+    cells = {type_: counted(list(check([file], ask, budget))) for type_, file in files.items()}
     return {"name": name, "wrong": wrong, "flaws": list(flaws), "types": cells}
-
-
-def cell(findings: Sequence[CaseFinding]) -> dict[str, Any]:
-    """How many cases an implementation was asked, how many it got wrong, under which flags.
-
-    Raises:
-        ValueError: an answer was not one.
-    """
-    failed = [finding for finding in findings if finding.verdict is Verdict.ERROR]
-    if failed:
-        raise ValueError(f"case {failed[0].case} of type {failed[0].type}: {failed[0].reason}")
-    wrong = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
-    asked = sum(finding.verdict is not Verdict.NOT_APPLICABLE for finding in findings)
-    return {"asked": asked, "wrong": len(wrong), "flags": sorted({flag for finding in wrong for flag in finding.flags})}
 
 
 def figures(data: Data) -> list[Figure]:
@@ -173,7 +133,7 @@ def explain(data: Data) -> str:
     control, *rows = measured["implementations"]
     wrong = sum(counted["wrong"] for counted in control["types"].values())
     idle = idle_flags(data)
-    return PARAGRAPH.format(
+    return PARAGRAPHS["vector_types"].format(
         count=len(rows),
         trials=measured["trials"],
         control=f"{wrong or 'no'} wrong case{'' if wrong == 1 else 's'}",
@@ -203,7 +163,7 @@ def explain_timings(data: Data) -> str:
     rows = data["timings"]["rows"]
     measured = sorted({f"{row['library']} {row['version']}" for row in rows})
     drivers = " ".join(entry.how for entry in ASKED)
-    return TIMED.format(drivers=drivers, libraries=", ".join(measured) or "none")
+    return PARAGRAPHS["vector_types_libraries"].format(drivers=drivers, libraries=", ".join(measured) or "none")
 
 
 def timing_table(data: Data) -> list[list[str]]:

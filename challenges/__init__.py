@@ -1,7 +1,8 @@
 """Challenges: ten mechanisms of a fictitious library, and a judge of what students hand in about them.
 
 `library` is the fictitious library; nothing in it says which mechanisms keep their claims. `catalogue` lists the
-challenges, `grading` judges a file, `child` runs the student's code in a process of its own.
+challenges, `grading` judges a file, `child` runs the student's code in a process of its
+own.
 """
 
 from challenges.catalogue import CHALLENGES

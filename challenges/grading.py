@@ -2,9 +2,9 @@
 
 The student's event sees each distinct output once, in two processes and in two orders, so that it can know neither
 which input an output came from nor the other outputs. A repair is drawn from in blocks of one size, on inputs that no
-file can know, and draws again in another process and in another order: so it can neither keep anything from call to
-call nor know what it is drawn for. Pairs are checked to be neighbouring here, and originals run here, out of the file's
-reach.
+file can know, and draws the same blocks again in another process and in another order: so it can neither keep anything
+from call to call nor know what it is drawn for. Pairs are checked to be neighbouring here, and originals run here, out
+of the file's reach.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from attacklab.model.findings import Counts, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind
 from challenges.catalogue import Challenge
-from challenges.child import draw
+from challenges.child import BLOCK, draw
 from challenges.handed_in import SECONDS, HandedIn
 from challenges.laws import first_unproved
 from challenges.texts import text
@@ -83,7 +83,7 @@ def grade(path: Path, *, language: str = "en", seed: int | None = None, seconds:
         def opened() -> HandedIn:
             return open_files.enter_context(closing(HandedIn(path, seconds=seconds)))
 
-        return _Judging(opened(), opened, path, language, np.random.default_rng(entropy)).grade()
+        return _Judging(opened, path, language, np.random.default_rng(entropy)).grade()
 
 
 class _Failed(Exception):
@@ -91,13 +91,11 @@ class _Failed(Exception):
 
 
 class _Judging:
-    def __init__(
-        self, handed_in: HandedIn, opened: Callable[[], HandedIn], path: Path, language: str, rng: np.random.Generator
-    ) -> None:
-        self._file, self._opened, self._path, self._language, self._rng = handed_in, opened, path, language, rng
-        self._challenge: Challenge = handed_in.challenge
+    def __init__(self, opened: Callable[[], HandedIn], path: Path, language: str, rng: np.random.Generator) -> None:
+        self._file, self._opened, self._path, self._language, self._rng = opened(), opened, path, language, rng
+        self._challenge: Challenge = self._file.challenge
         self._uses = self._challenge.uses(rng)
-        self._draws: list[tuple[Any, int, int, bytes]] = []
+        self._draws: list[tuple[Any, NDArray[np.uint64], list[bytes]]] = []
 
     def grade(self) -> Grade:
         parts = self._file.parts
@@ -201,7 +199,7 @@ class _Judging:
         pairs = [self._challenge.pair(use.first, use.second) for use in self._uses]
         pairs += self._challenge.nearby(self._pair, self._rng)
         target = self._challenge.target(release, f"repair of {self._challenge.name}", pairs=pairs)
-        findings = audit(target, trials=TRIALS, alpha=ALPHA, seed=self._seed())
+        findings = audit(target, trials=TRIALS, alpha=ALPHA, seed=int(self._rng.integers(2**63)))
         if failures:
             raise _Failed(self._say("audit_failed", reason=failures[0]))
         for finding in findings:
@@ -211,33 +209,34 @@ class _Judging:
     def _require_no_memory(self) -> None:
         first, rest = self._draws[: DRAWN_AGAIN // 2], self._draws[DRAWN_AGAIN // 2 :]
         picked = self._rng.permutation(len(rest))[: DRAWN_AGAIN - len(first)]
-        again = [*first, *(rest[place] for place in picked)]
-        for place in self._rng.permutation(len(again)):
-            input_, size, seed, before = again[place]
-            if _digest(self._again.draw(input_, size, seed)[0]) != before:
+        drawn = [*first, *(rest[place] for place in picked)]
+        for number in self._rng.permutation(len(drawn)):
+            input_, seeds, before = drawn[number]
+            order = self._rng.permutation(len(seeds))
+            again = _digests(self._again.draw(input_, seeds[order].tolist())[0])
+            if again != [before[place] for place in order]:
                 raise UsageError(
                     f"{self._path}: repair answers differently when it is called again for the same input; "
                     "draw from what it is given alone, and keep nothing between calls"
                 )
 
     def _original(self, input_: Any, trials: int) -> tuple[NDArray[Any], float]:
-        outputs, _, seconds = draw(self._challenge, self._challenge.mechanism, input_, trials, self._seed())
-        return outputs, seconds
+        outputs, _, seconds = draw(self._challenge, self._challenge.mechanism, input_, self._seeds(trials).tolist())
+        return outputs[:trials], seconds
 
     def _repaired(self, input_: Any, trials: int) -> tuple[NDArray[Any], NDArray[Any], float]:
-        seed = self._seed()
-        outputs, bits, seconds = self._file.draw(input_, trials, seed)
-        self._draws.append((input_, trials, seed, _digest(outputs)))
-        wanted = (trials, 2) if self._challenge.tells_bits else (trials,)
-        if outputs.shape != wanted:
-            raise UsageError(f"{self._path}: repair gave outputs of shape {outputs.shape}, not {wanted}")
+        seeds = self._seeds(trials)
+        outputs, bits, seconds = self._file.draw(input_, seeds.tolist())
+        self._draws.append((input_, seeds, _digests(outputs)))
+        if outputs.shape[1:] != ((2,) if self._challenge.tells_bits else ()):
+            raise UsageError(f"{self._path}: repair gave outputs of shape {outputs.shape[1:]}")
         if outputs.dtype.kind == "f" and not np.isfinite(outputs).all():
             raise UsageError(f"{self._path}: repair gave a number that is not finite")
         if self._challenge.kind is Kind.SELECTION and not (
             outputs.dtype.kind in "iu" and outputs.min() >= 0 and outputs.max() < len(input_)
         ):
             raise UsageError(f"{self._path}: repair gave something other than the numbers of alternatives, from 0")
-        return outputs, bits, seconds
+        return outputs[:trials], bits[:trials], seconds
 
     def _judged(self, drawn: Callable[[Any], NDArray[Any]]) -> Assessment:
         """Judge the student's event on fresh outputs for the student's pair."""
@@ -283,15 +282,18 @@ class _Judging:
         """The same file in another process, which knows nothing of what this one was asked."""
         return self._opened()
 
-    def _seed(self) -> int:
-        return int(self._rng.integers(2**63))
+    def _seeds(self, trials: int) -> NDArray[np.uint64]:
+        """The seeds of the blocks of so many outputs."""
+        return self._rng.integers(2**63, size=-(-trials // BLOCK), dtype=np.uint64)
 
     def _say(self, key: str, **values: object) -> str:
         return text(self._language, key, **values)
 
 
-def _digest(outputs: NDArray[Any]) -> bytes:
-    return hashlib.sha256(f"{outputs.dtype} {outputs.shape} ".encode() + outputs.tobytes()).digest()
+def _digests(outputs: NDArray[Any]) -> list[bytes]:
+    """A digest of each block."""
+    blocks = np.split(outputs, len(outputs) // BLOCK)
+    return [hashlib.sha256(f"{block.dtype} {block.shape} ".encode() + block.tobytes()).digest() for block in blocks]
 
 
 def _shown(value: Any) -> str:

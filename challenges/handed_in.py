@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from attacklab.model.errors import UsageError
 from attacklab.processes.failures import ChildError
 from attacklab.processes.lines import ChildProcess, Limits
+from challenges import child
 from challenges.catalogue import CHALLENGES, Challenge
-from challenges.child import dumped, loaded, plain
-from challenges.rules import parsed
 
 SECONDS = 120.0
 """How long one request may take."""
@@ -42,26 +41,23 @@ class HandedIn:
 
     def __init__(self, path: Path, *, seconds: float = SECONDS) -> None:
         try:
-            parsed(path.read_text("utf-8"))
+            self._source = path.read_text("utf-8")
         except UnicodeDecodeError:
             raise UsageError(f"{path}: is not text in UTF-8") from None
-        except UsageError as error:
-            raise UsageError(f"{path}: {error}") from None
         self._path = path
         self._failed: UsageError | None = None
-        command = [sys.executable, "-c", START, str(Path(__file__).parent.parent), str(path)]
+        command = [sys.executable, "-c", START, str(Path(__file__).parent.parent)]
         memory = MEMORY_BYTES if sys.platform == "linux" else None
         self._process = ChildProcess(command, Limits(seconds=seconds, memory_bytes=memory))
         try:
-            file = self._asked("load")
-            self.parts = set(file["parts"])
-            number = file["plain"].get("challenge")
+            self.parts, plain = self._asked(child.load)
+            number = plain.get("challenge")
             if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(CHALLENGES):
                 raise UsageError(f"{path}: must say which challenge it is for: challenge = 1, up to {len(CHALLENGES)}")
         except BaseException:
-            self._process.close()
+            self.close()
             raise
-        self.verdict = file["plain"].get("verdict")
+        self.verdict = plain.get("verdict")
         self.number = number
         self.challenge: Challenge = CHALLENGES[number - 1]
 
@@ -71,40 +67,40 @@ class HandedIn:
 
     def pair(self) -> Any:
         """The two inputs of an attack."""
-        return self._asked("pair")["pair"]
+        return self._asked(child.pair)
 
     def pairs(self) -> Any:
         """The pairs that go with a verdict."""
-        return self._asked("pairs")["pairs"]
+        return self._asked(child.pairs)
 
     def event(self, outputs: NDArray[Any]) -> NDArray[np.bool_]:
         """Which outputs lie in the event."""
-        mask: NDArray[np.bool_] = self._asked("event", outputs=outputs)["mask"]
+        mask: NDArray[np.bool_] = self._asked(child.members, outputs)
         return mask
 
-    def draw(self, input_: Any, size: int, seed: int) -> tuple[NDArray[Any], NDArray[Any], float]:
-        """Outputs of the repair; the bits that each took; the seconds that they took.
+    def draw(self, input_: Any, seeds: Sequence[int]) -> tuple[NDArray[Any], NDArray[Any], float]:
+        """Outputs of the repair, a block for each seed; the bits that each took; the seconds that they took.
 
         Raises:
             UsageError: it failed, or did not give one output for each that was asked for.
         """
-        answer = self._asked("draw", number=self.number, input_=plain(input_), size=size, seed=seed)
-        return answer["outputs"], answer["taken"], answer["seconds"]
+        outputs, bits, seconds = self._asked(child.repaired, self.number, child.plain(input_), seeds)
+        return outputs, bits, seconds
 
     def first_unproved(self, pairs: Sequence[Any]) -> Any | None:
         """The first pair for which exact laws do not prove the claim of the repair; None if they do for all."""
-        listed = [[plain(side) for side in two] for two in pairs]
-        return self._asked("prove", number=self.number, pairs=listed)["unproved"]
+        return self._asked(child.unproved, self.number, [[child.plain(side) for side in two] for two in pairs])
 
-    def _asked(self, do: str, **rest: Any) -> dict[str, Any]:
+    def _asked(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if self._failed is not None:
             raise self._failed
         try:
-            answer = loaded(self._process.ask_line(dumped({"do": do, **rest}).encode("ascii") + b"\n"))
+            line = self._process.ask_line(child.dumped((function, (self._source, *arguments))))
         except ChildError as error:
-            self._process.close()
+            self.close()
             self._failed = UsageError(f"{self._path}: {error}")
             raise self._failed from error
-        if "error" in answer:
-            raise UsageError(f"{self._path}: {answer['error']}")
+        outcome, answer = child.loaded(line)
+        if outcome == "failed":
+            raise UsageError(f"{self._path}: {answer}")
         return answer

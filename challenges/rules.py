@@ -1,9 +1,8 @@
-"""What a file that is handed in may do: compute. It may not look around, and it may not remember.
+"""What a file that is handed in may do: compute. It may not look around.
 
-A judge that runs a program can be recognised by it: by modules that are loaded, by the stack, by how often it was
-called. So files may import a few modules of pure computation only, reach nothing private, and a repair may keep nothing
-between calls. These rules keep honest people honest; they are not a sandbox for hostile code, and the code runs in a
-process of its own besides.
+A judge that runs a program can be recognised by it: by modules that are loaded, by the stack. So files may import a few
+modules of pure computation only, and reach nothing private. These rules keep honest people honest; they are not a
+sandbox for hostile code, and the code runs in a process of its own besides.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ IMPORTS, FORBIDDEN = frozenset(_IMPORTS.split()), frozenset(_FORBIDDEN.split())
 LONGEST = 100_000
 """Characters of a file."""
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
 
 def parsed(source: str) -> ast.Module:
     """The file as a syntax tree, if it keeps the rules.
@@ -44,25 +41,10 @@ def parsed(source: str) -> ast.Module:
         line = getattr(error, "lineno", None)
         where = f"line {line}: " if line else ""
         raise UsageError(f"{where}cannot be read as Python: {getattr(error, 'msg', error)}") from None
-    repairs = any("repair" in _named(node) for node in ast.walk(tree))
     for node in ast.walk(tree):
-        wrong = next(_wrong(node), None) or (next(_kept(node), None) if repairs else None)
-        if wrong:
+        for wrong in _wrong(node):
             raise UsageError(f"line {getattr(node, 'lineno', 1)}: {wrong}")
-    if repairs:
-        _require_no_variables(tree)
     return tree
-
-
-def _named(node: ast.AST) -> set[str | None]:
-    """The names that a part of a file could bind."""
-    if isinstance(node, ast.alias):
-        return {node.asname or node.name}
-    if isinstance(node, ast.Name):
-        return {node.id}
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.MatchAs | ast.MatchStar):
-        return {node.name}
-    return set()
 
 
 def _wrong(node: ast.AST) -> Iterator[str]:
@@ -92,32 +74,3 @@ def _wrong(node: ast.AST) -> Iterator[str]:
 
 def _import(name: str) -> str:
     return f"{name} cannot be imported; use {', '.join(sorted(IMPORTS - {'__future__'}))}"
-
-
-def _kept(node: ast.AST) -> Iterator[str]:
-    """What could be kept from one call to the next."""
-    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-        yield f"{node.attr} is assigned to; a repair keeps nothing between calls"
-    if isinstance(node, Definition):
-        for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
-            if not isinstance(default, ast.Constant | ast.UnaryOp):
-                yield "a default must be a number; a repair keeps nothing between calls"
-        if not isinstance(node, ast.Lambda) and node.decorator_list:
-            yield f"{node.name} has a decorator; a repair keeps nothing between calls"
-    if isinstance(node, ast.ClassDef):
-        yield "a class could keep something between calls; use functions"
-
-
-def _require_no_variables(tree: ast.Module) -> None:
-    changeable = (ast.Call, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef | ast.Import | ast.ImportFrom | ast.Expr):
-            continue
-        if not isinstance(statement, ast.Assign | ast.AnnAssign):
-            raise UsageError(
-                f"line {statement.lineno}: outside functions, a file with a repair has constants and imports"
-            )
-        if any(isinstance(node, changeable) for node in ast.walk(statement)):
-            raise UsageError(
-                f"line {statement.lineno}: a value that can change could be kept between calls; move it into a function"
-            )

@@ -150,7 +150,7 @@ def ask_library(asked: Asked, environment: Environment, files: Mapping[str, File
                         "type": type_,
                         "mechanism": name,
                         "driven": driven,
-                        **_counted(findings),
+                        **counted(findings),
                         "measured": measured_here(),
                     }
                 )
@@ -165,7 +165,12 @@ def only(file: File, mechanism: str) -> File:
     return {**file, "groups": groups, "cases": sum(len(group["cases"]) for group in groups)}
 
 
-def _counted(findings: Sequence[CaseFinding]) -> dict[str, Any]:
+def counted(findings: Sequence[CaseFinding]) -> dict[str, Any]:
+    """How many cases an implementation was asked, how many it got wrong, under which flags.
+
+    Raises:
+        TargetError: an answer was not one.
+    """
     failed = [finding for finding in findings if finding.verdict is Verdict.ERROR]
     if failed:
         raise TargetError(f"case {failed[0].case} of type {failed[0].type}: {failed[0].reason}")

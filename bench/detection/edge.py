@@ -7,8 +7,6 @@ interrupted; they count again only while the code that decides is the same.
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.model.findings import Finding
 from attacklab.model.targets import Target
+from attacklab.reporting.sources import digests
 from bench.detection import SPECIMENS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -50,9 +49,6 @@ NAMES = (
 EDGE: tuple[Callable[[], Target], ...] = tuple(
     specimen.make for name in NAMES for specimen in SPECIMENS if specimen.name == name
 )
-
-DECIDES = ("auditing", "model", "processes")
-"""What of the package decides which targets are accused."""
 
 Alarms: TypeAlias = Mapping[str, list[str]]
 """The attacks that accused a target, by the seed of the audit, for those audits in which some did."""
@@ -91,28 +87,8 @@ def audited(target: Target, seeds: range) -> Alarms:
 
 
 def digest() -> str:
-    """A digest of the code that decides, whatever its docstrings and comments say."""
-    paths = [ROOT / "attacklab" / name for name in DECIDES] + [ROOT / "bench" / "detection"]
-    files = sorted(file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
-    together = hashlib.sha256()
-    for file in files:
-        together.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + _code(file).encode())
-    return together.hexdigest()[:16]
-
-
-def _code(file: Path) -> str:
-    """What a module does: its syntax tree without the texts that stand alone."""
-    tree = ast.parse(file.read_bytes())
-    for node in ast.walk(tree):
-        for field in ("body", "orelse", "finalbody"):
-            if isinstance(statements := getattr(node, field, None), list):
-                setattr(node, field, [statement for statement in statements if not _is_text(statement)])
-    return ast.dump(tree)
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+    """A digest of the code that decides and of the specimens, whatever docstrings and comments say."""
+    return "-".join(digests(ROOT, __name__).values())
 
 
 class Journal:

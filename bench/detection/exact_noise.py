@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits
-from bench.detection.specimen import Law, Rng
+from attacklab.model.targets import Target
+from bench.detection.specimen import Computed, Law, Rng, Specimen, sound
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noise import Noise
 
@@ -77,3 +79,54 @@ def pushed(law: Mapping[Any, float], function: Callable[[Any], Hashable]) -> Law
     for value, mass in law.items():
         outputs[function(value)] += mass
     return outputs
+
+
+def noisy(
+    name: str,
+    kind: Callable[..., Target],
+    why: str,
+    scale: Fraction | int,
+    pair: NeighbouringPair,
+    made: Callable[[Any], Any] = lambda noisy: noisy,
+    *,
+    true: Callable[[Any], int] = lambda input_: input_,
+    each: bool = False,
+    key: Callable[[Any], Hashable] = lambda output: output,
+    **options: Any,
+) -> Specimen:
+    """A sound specimen: an integer with discrete Laplace noise of a scale, and what is made of the noisy integer.
+
+    Args:
+        name: its name.
+        kind: the constructor of its target.
+        why: why it keeps its claim.
+        scale: of the noise.
+        pair: the neighbours whose laws are computed.
+        made: makes outputs of an array of noisy integers, or of one of them.
+        true: the integer that an input has.
+        each: whether outputs are a list, each made of one integer.
+        key: what the law calls an output.
+        **options: of the target.
+    """
+
+    def release(input_: Any, trials: int, rng: Rng) -> Any:
+        answers = true(input_) + discrete_laplace(scale, trials, rng)
+        return [made(int(answer)) for answer in answers] if each else made(answers)
+
+    def law(input_: Any) -> Law:
+        return pushed(laplace_law(scale), lambda noise: key(made(true(input_) + noise)))
+
+    return sound(name, kind, why, release, Computed(pair, law, key), **options)
+
+
+def answered(answer: int, trials: int, rng: Rng, *, epsilon: float) -> NDArray[np.int64]:
+    """Randomized response on a bit."""
+    truth = coins(truth_probability(epsilon), trials, rng)
+    return np.asarray(np.where(truth, answer, 1 - answer))
+
+
+def response_law(epsilon: float, truth: Any, answers: Iterable[Any]) -> dict[Any, float]:
+    """The law of randomized response with some possible answers."""
+    possible = list(answers)
+    kept = truth_probability(epsilon, len(possible))
+    return {answer: float(kept if answer == truth else (1 - kept) / (len(possible) - 1)) for answer in possible}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -73,33 +74,31 @@ class Specimen:
 
 
 def broken(
-    release: Callable[..., Any],
+    name: str,
     kind: Callable[..., Target],
     why: str,
+    release: Callable[..., Any],
     pair: NeighbouringPair,
     event: Callable[[Any], bool],
     *,
-    name: str | None = None,
     trials: int = 4_000,
     **options: Any,
 ) -> Specimen:
     """A specimen whose claim is false, with the pair and the event that show it; options are the target's."""
-    name, make = _made(release, kind, name, options)
+    make = partial(_made, name, kind, release, options)
     return Specimen(name, True, make, why, Witness(pair, event, trials), needs=max(trials, 100_000))
 
 
 def sound(
-    release: Callable[..., Any],
+    name: str,
     kind: Callable[..., Target],
     why: str,
+    release: Callable[..., Any],
     computed: Computed | None = None,
-    *,
-    name: str | None = None,
     **options: Any,
 ) -> Specimen:
     """A specimen that keeps its claim, with its law where that can be computed; options are the target's."""
-    name, make = _made(release, kind, name, options)
-    return Specimen(name, False, make, why, computed=computed)
+    return Specimen(name, False, partial(_made, name, kind, release, options), why, computed=computed)
 
 
 def record_pair(
@@ -114,8 +113,5 @@ def in_groups(*modules: Any) -> tuple[Specimen, ...]:
     return tuple(replace(specimen, group=module.GROUP) for module in modules for specimen in module.SPECIMENS)
 
 
-def _made(
-    release: Callable[..., Any], kind: Callable[..., Target], name: str | None, options: Mapping[str, Any]
-) -> tuple[str, Callable[[], Target]]:
-    called = name or release.__name__.lstrip("_")
-    return called, lambda: replace(kind(release, **options), name=called)
+def _made(name: str, kind: Callable[..., Target], release: Callable[..., Any], options: Mapping[str, Any]) -> Target:
+    return replace(kind(release, **options), name=name)

@@ -1,12 +1,10 @@
-"""Who met whom in a karate club: 34 people, 78 friendships.
-
-Source: W. W. Zachary 1977, 'An Information Flow Model for Conflict and Fission in Small Groups', Journal of
-Anthropological Research 33, figure 1 and its matrix of relations.
-"""
+"""Who met whom in a karate club: 34 people, 78 friendships (see experiments/data/README.md)."""
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
+from pathlib import Path
 from typing import TypeAlias
 
 Edge: TypeAlias = tuple[int, int]
@@ -14,37 +12,10 @@ Edge: TypeAlias = tuple[int, int]
 Graph: TypeAlias = frozenset[Edge]
 
 PEOPLE = 34
-_FRIENDS = {
-    1: (2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 18, 20, 22, 32),
-    2: (3, 4, 8, 14, 18, 20, 22, 31),
-    3: (4, 8, 9, 10, 14, 28, 29, 33),
-    4: (8, 13, 14),
-    5: (7, 11),
-    6: (7, 11, 17),
-    7: (17,),
-    9: (31, 33, 34),
-    10: (34,),
-    14: (34,),
-    15: (33, 34),
-    16: (33, 34),
-    19: (33, 34),
-    20: (34,),
-    21: (33, 34),
-    23: (33, 34),
-    24: (26, 28, 30, 33, 34),
-    25: (26, 28, 32),
-    26: (32,),
-    27: (30, 34),
-    28: (34,),
-    29: (32, 34),
-    30: (33, 34),
-    31: (33, 34),
-    32: (33, 34),
-    33: (34,),
-}
-"""Person → the friends with larger numbers."""
+_TABLE = Path(__file__).parent.parent / "data" / "karate_club.csv"
 
-CLUB: Graph = frozenset((person, friend) for person, friends in _FRIENDS.items() for friend in friends)
+with _TABLE.open(newline="", encoding="utf-8") as _file:
+    CLUB: Graph = frozenset((int(row["person"]), int(row["friend"])) for row in csv.DictReader(_file))
 
 
 def degrees(graph: Graph) -> Counter[int]:

@@ -6,7 +6,11 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-_TEXT = (Path(__file__).parent.parent / "data" / "paragraphs.toml").read_text("utf-8")
 
-PARAGRAPHS: Mapping[str, str] = tomllib.loads(_TEXT)
+def read_paragraphs(package: Path) -> Mapping[str, str]:
+    """The paragraphs of a package of experiments, by experiment."""
+    return tomllib.loads((package / "data" / "paragraphs.toml").read_text("utf-8"))
+
+
+PARAGRAPHS = read_paragraphs(Path(__file__).parents[1])
 """By experiment."""

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from experiments.primitives import Evidence, Listing, Primitive
+from experiments.primitives import Entry, Listing
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "vulnerable_primitives.md"
@@ -32,37 +32,38 @@ A function that is not listed has not been looked at.
 
 def page(listing: Listing) -> str:
     """The page."""
+    flaws, primitives = listing["flaws"], listing["primitives"]
     parts = [HEAD, "## The flaws\n\n| flaw | what an adversary gains |\n|---|---|"]
-    parts[-1] += "".join(f"\n| {flaw.title} | {flaw.effect} |" for flaw in listing.flaws) + "\n"
-    parts.append(
-        "## What to use instead\n\n" + "\n".join(f"- **{remedy.id}**: {remedy.advice}" for remedy in listing.remedies)
-    )
-    parts[-1] += "\n"
-    titles = {flaw.id: flaw.title for flaw in listing.flaws}
-    for language in dict.fromkeys(entry.language for entry in listing.primitives):
+    parts[-1] += "".join(f"\n| {flaw['title']} | {flaw['effect']} |" for flaw in flaws) + "\n"
+    advice = [f"- **{remedy['id']}**: {remedy['advice']}" for remedy in listing["remedies"]]
+    parts.append("## What to use instead\n\n" + "\n".join(advice) + "\n")
+    titles = {flaw["id"]: flaw["title"] for flaw in flaws}
+    for language in dict.fromkeys(entry["language"] for entry in primitives):
         parts.append(f"## {language}\n")
-        parts += [_entry(entry, titles) for entry in listing.primitives if entry.language == language]
+        parts += [_entry(entry, titles) for entry in primitives if entry["language"] == language]
     return "\n".join(parts)
 
 
 def json_text(listing: Listing) -> str:
     """The machine-readable list."""
-    return json.dumps(listing.to_json(), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(listing, ensure_ascii=False, indent=1) + "\n"
 
 
-def _entry(entry: Primitive, titles: dict[str, str]) -> str:
-    functions = ", ".join(f"`{function}`" for function in entry.functions)
-    shown = "; ".join(f"{demonstration.attack} refutes `{demonstration.use}`" for demonstration in entry.demonstrations)
-    versions = "all known" if entry.since == entry.until else f"since {entry.since}, until {entry.until}"
+def _entry(entry: Entry, titles: dict[str, str]) -> str:
+    functions = ", ".join(f"`{function}`" for function in entry["functions"])
+    shown = "; ".join(f"{refuted['attack']} refutes `{refuted['use']}`" for refuted in entry["demonstrations"])
+    since, until, status = entry["since"], entry["until"], entry["status"]
+    versions = "all known" if since == until else f"since {since}, until {until}"
     lines = [
-        f"**{entry.library}**: {functions} ({entry.purpose})\n",
-        f"- Flaws: {', '.join(titles[flaw] for flaw in entry.flaws)}. {entry.why}",
-        f"- Versions: {versions}. Instead: {entry.remedy}. Status: {entry.status}{f' ({shown})' if shown else ''}.",
-        f"- Evidence: {', '.join(map(_linked, entry.evidence))}.\n",
+        f"**{entry['library']}**: {functions} ({entry['purpose']})\n",
+        f"- Flaws: {', '.join(titles[flaw] for flaw in entry['flaws'])}. {entry['why']}",
+        f"- Versions: {versions}. Instead: {entry['remedy']}. Status: {status}{f' ({shown})' if shown else ''}.",
+        f"- Evidence: {', '.join(map(_linked, entry['evidence']))}.\n",
     ]
     return "\n".join(lines)
 
 
-def _linked(evidence: Evidence) -> str:
-    public = evidence.link.startswith("https://")
-    return f"[{evidence.what}]({evidence.link if public else os.path.relpath(ROOT / evidence.link, PAGE.parent)})"
+def _linked(evidence: Entry) -> str:
+    link = evidence["link"]
+    public = link.startswith("https://")
+    return f"[{evidence['what']}]({link if public else os.path.relpath(ROOT / link, PAGE.parent)})"

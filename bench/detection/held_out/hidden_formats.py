@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Noise of a narrow format, hidden by what is done to it before it is released."""
 
 from __future__ import annotations
@@ -17,16 +16,8 @@ from bench.detection.specimen import Rng, Specimen, broken, sound
 GROUP = "hidden formats"
 
 
-def half_precision_as_double(answer: float, trials: int, rng: Rng) -> NDArray[Any]:
-    return answer + rng.laplace(size=trials).astype(np.float16).astype(np.float64)
-
-
 def noise_of_six_digits(answer: float, trials: int, rng: Rng) -> list[float]:
     return [answer + float(f"{drawn:.6g}") for drawn in rng.laplace(scale=2.0, size=trials).tolist()]
-
-
-def noise_in_milliseconds(answer: float, trials: int, rng: Rng) -> NDArray[Any]:
-    return answer + np.rint(rng.laplace(scale=125.0, size=trials)) / 1000
 
 
 def single_precision_in_fahrenheit(answer: float, trials: int, rng: Rng) -> NDArray[Any]:
@@ -50,14 +41,6 @@ def third_column_of_single_precision(values: Any, trials: int, rng: Rng) -> NDAr
     return np.asarray(values) + drawn
 
 
-def answer_rounded_before_noise(answer: float, trials: int, rng: Rng) -> NDArray[Any]:
-    return (round(answer * 1024) + noise(1.0, trials, rng, sensitivity=1025)) / 1024
-
-
-def _integers_in_fahrenheit(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return ((int(answer) + noise(0.5, trials, rng)) * 1.8 + 32).astype(np.float32)
-
-
 def cents_as_text(records: Any, trials: int, rng: Rng) -> list[str]:
     total = int(np.rint(np.clip(records, 0.0, 1.0) * 100).sum())
     return [f"{cents / 100:.2f} EUR" for cents in (total + noise(1.0, trials, rng, sensitivity=100)).tolist()]
@@ -71,49 +54,54 @@ THREE = Domain(shape=Queries(size=3))
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        half_precision_as_double, Target.noise, "noise of binary16 is added to a double", answers(0.0, 0.3),
-        lambda output: float(np.float16(output)) == output, epsilon=1.0
+        "half_precision_as_double", Target.noise, "noise of binary16 is added to a double",
+        lambda answer, trials, rng: answer + rng.laplace(size=trials).astype(np.float16).astype(np.float64),
+        answers(0.0, 0.3), lambda output: float(np.float16(output)) == output, epsilon=1.0
     ),
     broken(
-        noise_of_six_digits, Target.noise, "noise went through text of six digits", answers(0.0, 1 / 3),
-        lambda output: float(f"{output:.6g}") == output, epsilon=0.5
+        "noise_of_six_digits", Target.noise, "noise went through text of six digits", noise_of_six_digits,
+        answers(0.0, 1 / 3), lambda output: float(f"{output:.6g}") == output, epsilon=0.5
     ),
     broken(
-        noise_in_milliseconds, Target.noise, "noise is a whole number of milliseconds, the answer is not",
+        "noise_in_milliseconds", Target.noise, "noise is a whole number of milliseconds, the answer is not",
+        lambda answer, trials, rng: answer + np.rint(rng.laplace(scale=125.0, size=trials)) / 1000,
         answers(0.0, 0.1234567, 0.25), lambda output: round(output * 1000) / 1000 == output, epsilon=2.0,
         sensitivity=0.25
     ),
     broken(
-        single_precision_in_fahrenheit, Target.noise, "noise is of binary32 before the unit is changed",
-        answers(0.0, 0.1), lambda output: _is_float32((float(output) - 32) / 1.8), epsilon=1.0
+        "single_precision_in_fahrenheit", Target.noise, "noise is of binary32 before the unit is changed",
+        single_precision_in_fahrenheit, answers(0.0, 0.1), lambda output: _is_float32((float(output) - 32) / 1.8),
+        epsilon=1.0
     ),
     broken(
-        fixed_point_noise_of_a_sum, Target.sum, "noise has 16 bits after the point, the sum has more",
-        added([0.0], 0.3), lambda output: float(output * 65536).is_integer(), bounds=(0, 1), epsilon=0.5,
-        relation=ADD_REMOVE
+        "fixed_point_noise_of_a_sum", Target.sum, "noise has 16 bits after the point, the sum has more",
+        fixed_point_noise_of_a_sum, added([0.0], 0.3), lambda output: float(output * 65536).is_integer(), bounds=(0, 1),
+        epsilon=0.5, relation=ADD_REMOVE
     ),
     broken(
-        gridded_noise_of_a_mean, Target.mean, "noise has 10 bits after the point, the sum that is divided has more",
-        replaced([0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.3]), lambda output: float(output * 4096).is_integer(),
-        bounds=(-1, 1), epsilon=0.5, relation=SUBSTITUTE
+        "gridded_noise_of_a_mean", Target.mean, "noise has 10 bits after the point, the sum that is divided has more",
+        gridded_noise_of_a_mean, replaced([0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.3]),
+        lambda output: float(output * 4096).is_integer(), bounds=(-1, 1), epsilon=0.5, relation=SUBSTITUTE
     ),
     broken(
-        third_column_of_single_precision, Target.dataset, "the noise of one column is of binary32",
-        NeighbouringPair.utilities([0.0, 0.0, 0.0], [0.0, 0.0, 0.3], sensitivity=1.0),
+        "third_column_of_single_precision", Target.dataset, "the noise of one column is of binary32",
+        third_column_of_single_precision, NeighbouringPair.utilities([0.0, 0.0, 0.0], [0.0, 0.0, 0.3], sensitivity=1.0),
         lambda output: float(np.float32(output[2])) == output[2], epsilon=1.0, domain=THREE
     ),
     sound(
-        answer_rounded_before_noise, Target.noise,
+        "answer_rounded_before_noise", Target.noise,
         "rounded to a grid of 1/1024 the answer moves by 1025 steps at the most, which the noise allows for",
+        lambda answer, trials, rng: (round(answer * 1024) + noise(1.0, trials, rng, sensitivity=1025)) / 1024,
         epsilon=1.0, domain=Domain(bounds=(-1000, 1000))
     ),
     sound(
-        _integers_in_fahrenheit, Target.noise, "the unit and the narrow format follow from the noisy integer",
+        "integers_in_fahrenheit", Target.noise, "the unit and the narrow format follow from the noisy integer",
+        lambda answer, trials, rng: ((int(answer) + noise(0.5, trials, rng)) * 1.8 + 32).astype(np.float32),
         epsilon=0.5, domain=INTEGERS
     ),
     sound(
-        cents_as_text, Target.dataset, "each record is rounded to cents, of which there are 100 at the most",
-        epsilon=1.0, relation=ADD_REMOVE, domain=Domain(bounds=(0, 1), shape=Records())
+        "cents_as_text", Target.dataset, "each record is rounded to cents, of which there are 100 at the most",
+        cents_as_text, epsilon=1.0, relation=ADD_REMOVE, domain=Domain(bounds=(0, 1), shape=Records())
     ),
 )
 # fmt: on

@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Integer noise with the wrong weights."""
 
 from __future__ import annotations
@@ -32,14 +31,6 @@ def ratio_cut_to_sixteenths(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return int(answer) + _geometric(ratio, trials, rng) - _geometric(ratio, trials, rng)
 
 
-def cut_towards_zero(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return int(answer) + rng.laplace(size=trials).astype(np.int64)
-
-
-def floor_of_laplace(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return int(answer) + np.floor(rng.laplace(size=trials)).astype(np.int64)
-
-
 def noise_is_never_zero(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
     drawn = noise(0.2, trials, rng)
     while (zero := drawn == 0).any():
@@ -47,16 +38,8 @@ def noise_is_never_zero(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return int(answer) + drawn
 
 
-def low_bit_of_its_own(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return int(answer) + 2 * noise(0.2, trials, rng) + coins(Fraction(5, 9), trials, rng)
-
-
 TABLE = np.array([round(-2 * np.sign(k - 99.5) * np.log1p(-abs(2 * (k + 0.5) / 200 - 1))) for k in range(200)])
 BIASED = np.bincount(np.arange(256) % 200, minlength=200) / 256
-
-
-def table_by_modulo(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return int(answer) + TABLE[rng.integers(256, size=trials) % 200].astype(np.int64)
 
 
 def _modulo_event() -> frozenset[int]:
@@ -69,58 +52,56 @@ def _modulo_event() -> frozenset[int]:
 MODULO = _modulo_event()
 
 
-def binomial_noise_for_pure_claim(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return int(answer) + rng.binomial(8, 0.5, size=trials) - 4
-
-
 def sum_that_wraps_at_a_byte(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     total = int(np.rint(np.nan_to_num(np.clip(records, 0.0, 3.0))).sum())
     return (total + noise(0.7, trials, rng, sensitivity=3)).astype(np.int8)
 
 
-def unfair_coin_on_top(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return int(answer) + noise(0.4, trials, rng) + coins(Fraction(7, 10), trials, rng)
-
-
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        ratio_cut_to_sixteenths, Target.noise,
-        "the ratio of the geometric law is cut to sixteenths, which makes it 0.575", whole(0, 1),
-        lambda output: output <= 0, trials=60_000, epsilon=0.5, domain=INTEGERS
+        "ratio_cut_to_sixteenths", Target.noise,
+        "the ratio of the geometric law is cut to sixteenths, which makes it 0.575", ratio_cut_to_sixteenths,
+        whole(0, 1), lambda output: output <= 0, trials=60_000, epsilon=0.5, domain=INTEGERS
     ),
     broken(
-        cut_towards_zero, Target.noise, "cutting noise towards zero makes zero as wide as two other integers",
-        whole(0, 1), lambda output: output == 0, epsilon=1.0, domain=INTEGERS
+        "cut_towards_zero", Target.noise, "cutting noise towards zero makes zero as wide as two other integers",
+        lambda answer, trials, rng: int(answer) + rng.laplace(size=trials).astype(np.int64), whole(0, 1),
+        lambda output: output == 0, epsilon=1.0, domain=INTEGERS
     ),
     broken(
-        noise_is_never_zero, Target.noise, "noise of zero is drawn again", whole(1, 0), lambda output: output == 0,
-        trials=10_000, epsilon=0.2, domain=INTEGERS
+        "noise_is_never_zero", Target.noise, "noise of zero is drawn again", noise_is_never_zero, whole(1, 0),
+        lambda output: output == 0, trials=10_000, epsilon=0.2, domain=INTEGERS
     ),
     broken(
-        low_bit_of_its_own, Target.noise, "the low bit is an unfair coin", whole(0, 1), lambda output: output % 2 == 1,
-        trials=20_000, epsilon=0.1, domain=INTEGERS
+        "low_bit_of_its_own", Target.noise, "the low bit is an unfair coin",
+        lambda answer, trials, rng: int(answer) + 2 * noise(0.2, trials, rng) + coins(Fraction(5, 9), trials, rng),
+        whole(0, 1), lambda output: output % 2 == 1, trials=20_000, epsilon=0.1, domain=INTEGERS
     ),
     broken(
-        table_by_modulo, Target.noise, "one of 200 quantiles is chosen by a byte modulo 200", whole(0, 1),
-        lambda output: int(output) in MODULO, trials=20_000, epsilon=0.5, domain=INTEGERS
+        "table_by_modulo", Target.noise, "one of 200 quantiles is chosen by a byte modulo 200",
+        lambda answer, trials, rng: int(answer) + TABLE[rng.integers(256, size=trials) % 200].astype(np.int64),
+        whole(0, 1), lambda output: int(output) in MODULO, trials=20_000, epsilon=0.5, domain=INTEGERS
     ),
     broken(
-        binomial_noise_for_pure_claim, Target.noise,
-        "binomial noise ends at 4, and falls faster than the claim allows before that", whole(1, 0),
+        "binomial_noise_for_pure_claim", Target.noise,
+        "binomial noise ends at 4, and falls faster than the claim allows before that",
+        lambda answer, trials, rng: int(answer) + rng.binomial(8, 0.5, size=trials) - 4, whole(1, 0),
         lambda output: output >= 4, trials=20_000, epsilon=1.0, domain=INTEGERS
     ),
     sound(
-        floor_of_laplace, Target.noise,
+        "floor_of_laplace", Target.noise,
         "the floor of noise on an integer follows from the ideal noise but for a mass of 10^-12, which delta allows",
-        epsilon=1.0, delta=1e-9, domain=INTEGERS
+        lambda answer, trials, rng: int(answer) + np.floor(rng.laplace(size=trials)).astype(np.int64), epsilon=1.0,
+        delta=1e-9, domain=INTEGERS
     ),
     sound(
-        sum_that_wraps_at_a_byte, Target.sum, "wrapping follows from the noisy sum of integers from 0 to 3",
-        bounds=(0, 3), epsilon=0.7, relation=ADD_REMOVE, pairs=[added([0.0, 1.0], 3.0)]
+        "sum_that_wraps_at_a_byte", Target.sum, "wrapping follows from the noisy sum of integers from 0 to 3",
+        sum_that_wraps_at_a_byte, bounds=(0, 3), epsilon=0.7, relation=ADD_REMOVE, pairs=[added([0.0, 1.0], 3.0)]
     ),
     sound(
-        unfair_coin_on_top, Target.noise, "a coin that is added to the noisy answer is drawn apart from the data",
+        "unfair_coin_on_top", Target.noise, "a coin that is added to the noisy answer is drawn apart from the data",
+        lambda answer, trials, rng: int(answer) + noise(0.4, trials, rng) + coins(Fraction(7, 10), trials, rng),
         epsilon=0.4, domain=INTEGERS
     ),
 )

@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Floating-point noise as libraries draw it, apart from inversion and Box and Muller's cosine.
 
 Where the witness asks for "fine" outputs: near 0 the noise has bits below 2^-53. Added to an answer of 1, noise near -1
@@ -83,21 +82,9 @@ def _ratio_of_two(trials: int, rng: Rng) -> NDArray[Any]:
     return heads
 
 
-def difference_of_two_geometrics(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return np.asarray(int(answer) + _ratio_of_two(trials, rng) - _ratio_of_two(trials, rng))
-
-
-def laplace_rounded_to_integers(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return int(answer) + np.rint(rng.laplace(size=trials)).astype(np.int64)
-
-
-def normal_rounded_to_integers(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return int(answer) + np.rint(4.9 * rng.standard_normal(trials)).astype(np.int64)
-
-
 def _float_noise(name: str, draw: Draw, why: str, *, delta: float = 0.0, trials: int = 4_000) -> Specimen:
     return broken(
-        _added(draw), Target.noise, why, answers(0.0, 1.0), _is_fine, name=name, trials=trials, epsilon=1.0, delta=delta
+        name, Target.noise, why, _added(draw), answers(0.0, 1.0), _is_fine, trials=trials, epsilon=1.0, delta=delta
     )
 
 
@@ -111,22 +98,25 @@ SPECIMENS: tuple[Specimen, ...] = (
     _float_noise("logistic_of_two_logarithms", _logistic, FINE, trials=20_000),
     _float_noise("determinant_of_normals", _determinant, FINE),
     broken(
-        _added(_from_next_float), Target.noise, "the uniform under the logarithm has 24 bits", answers(0.0, 0.7),
-        _is_next_float, name="uniform_of_24_bits", epsilon=1.0
+        "uniform_of_24_bits", Target.noise, "the uniform under the logarithm has 24 bits", _added(_from_next_float),
+        answers(0.0, 0.7), _is_next_float, epsilon=1.0
     ),
     sound(
-        difference_of_two_geometrics, Target.noise,
-        "the number of heads before the first tail has ratio 1/2, and ln 2 is below 0.6932", epsilon=0.6932,
-        domain=INTEGERS
+        "difference_of_two_geometrics", Target.noise,
+        "the number of heads before the first tail has ratio 1/2, and ln 2 is below 0.6932",
+        lambda answer, trials, rng: int(answer) + _ratio_of_two(trials, rng) - _ratio_of_two(trials, rng),
+        epsilon=0.6932, domain=INTEGERS
     ),
     sound(
-        laplace_rounded_to_integers, Target.noise,
+        "laplace_rounded_to_integers", Target.noise,
         "rounded noise of integer answers follows from the ideal noise but for a mass of 10^-12, which delta allows",
-        epsilon=1.0, delta=1e-9, domain=INTEGERS
+        lambda answer, trials, rng: int(answer) + np.rint(rng.laplace(size=trials)).astype(np.int64), epsilon=1.0,
+        delta=1e-9, domain=INTEGERS
     ),
     sound(
-        normal_rounded_to_integers, Target.noise,
+        "normal_rounded_to_integers", Target.noise,
         "rounded noise of integer answers follows from the ideal noise, whose delta is well below the claimed one",
+        lambda answer, trials, rng: int(answer) + np.rint(4.9 * rng.standard_normal(trials)).astype(np.int64),
         epsilon=1.0, delta=1e-5, domain=INTEGERS
     ),
 )

@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Noise for less than one person can change."""
 
 from __future__ import annotations
@@ -77,57 +76,61 @@ NAN = float("nan")
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        clipped_after_the_sum, Target.sum,
-        "the sum is clipped to what clipped records could reach, the records are not", added([0.0] * 20, 50.0),
-        lambda output: output > 10, bounds=(0, 1), epsilon=1.0
+        "clipped_after_the_sum", Target.sum,
+        "the sum is clipped to what clipped records could reach, the records are not", clipped_after_the_sum,
+        added([0.0] * 20, 50.0), lambda output: output > 10, bounds=(0, 1), epsilon=1.0
     ),
     broken(
-        width_of_bounds_for_added_records, Target.sum,
+        "width_of_bounds_for_added_records", Target.sum,
         "the noise is for the width of the bounds, 3, where a record that is added moves the sum by 8",
-        added([5.0], 8.0), lambda output: output >= 9, bounds=(5, 8), epsilon=0.5, relation=ADD_REMOVE
+        width_of_bounds_for_added_records, added([5.0], 8.0), lambda output: output >= 9, bounds=(5, 8), epsilon=0.5,
+        relation=ADD_REMOVE
     ),
     broken(
-        larger_bound_for_substituted_records, Target.sum,
-        "the noise is for the larger bound, 2, where a substituted record moves the sum by 4", replaced([2.0], [-2.0]),
-        lambda output: output >= 0, trials=20_000, bounds=(-2, 2), epsilon=0.4, relation=SUBSTITUTE
+        "larger_bound_for_substituted_records", Target.sum,
+        "the noise is for the larger bound, 2, where a substituted record moves the sum by 4",
+        larger_bound_for_substituted_records, replaced([2.0], [-2.0]), lambda output: output >= 0, trials=20_000,
+        bounds=(-2, 2), epsilon=0.4, relation=SUBSTITUTE
     ),
     broken(
-        mean_of_records_present, Target.mean, "missing records are left out of the mean but count for its noise",
-        replaced([NAN] * 8 + [0.0, 0.0], [NAN] * 8 + [0.0, 1.0]), lambda output: output < 0.25, bounds=(0, 1),
-        epsilon=1.0, relation=SUBSTITUTE
+        "mean_of_records_present", Target.mean, "missing records are left out of the mean but count for its noise",
+        mean_of_records_present, replaced([NAN] * 8 + [0.0, 0.0], [NAN] * 8 + [0.0, 1.0]), lambda output: output < 0.25,
+        bounds=(0, 1), epsilon=1.0, relation=SUBSTITUTE
     ),
     broken(
-        pairs_of_equal_records, Target.dataset, "a record forms as many pairs as there are equal ones",
-        added([4] * 10, 4), lambda output: output > 50, epsilon=0.5, relation=ADD_REMOVE,
+        "pairs_of_equal_records", Target.dataset, "a record forms as many pairs as there are equal ones",
+        pairs_of_equal_records, added([4] * 10, 4), lambda output: output > 50, epsilon=0.5, relation=ADD_REMOVE,
         domain=Domain(integers=True, bounds=(0, 9), shape=Records())
     ),
     broken(
-        variance_for_a_quarter, Target.dataset, "the variance of ten records moves by 0.09, the noise is for 0.025",
-        replaced([0.0] * 10, [0.0] * 9 + [1.0]), lambda output: output < 0.045, epsilon=1.0, relation=SUBSTITUTE,
-        domain=Domain(bounds=(0, 1), shape=Records(least=10, most=10))
+        "variance_for_a_quarter", Target.dataset, "the variance of ten records moves by 0.09, the noise is for 0.025",
+        variance_for_a_quarter, replaced([0.0] * 10, [0.0] * 9 + [1.0]), lambda output: output < 0.045, epsilon=1.0,
+        relation=SUBSTITUTE, domain=Domain(bounds=(0, 1), shape=Records(least=10, most=10))
     ),
     broken(
-        bounds_default_to_the_data, Target.sum,
-        "without bounds the noise is for the least and the largest record that there are", added([1, 1, 1], 2),
-        lambda output: output == 3, bounds=(0, 10), epsilon=1.0, domain=Domain(integers=True, bounds=(0, 10))
+        "bounds_default_to_the_data", Target.sum,
+        "without bounds the noise is for the least and the largest record that there are", bounds_default_to_the_data,
+        added([1, 1, 1], 2), lambda output: output == 3, bounds=(0, 10), epsilon=1.0,
+        domain=Domain(integers=True, bounds=(0, 10))
     ),
     broken(
-        ceiling_after_the_clip, Target.sum, "a record of 2.5 is rounded up to 3, the noise is for 2.5",
-        added([0.0], 2.5), lambda output: output >= 3, trials=20_000, bounds=(0, 2.5), epsilon=2.0, relation=ADD_REMOVE
+        "ceiling_after_the_clip", Target.sum, "a record of 2.5 is rounded up to 3, the noise is for 2.5",
+        ceiling_after_the_clip, added([0.0], 2.5), lambda output: output >= 3, trials=20_000, bounds=(0, 2.5),
+        epsilon=2.0, relation=ADD_REMOVE
     ),
     sound(
-        width_of_bounds_for_substituted_records, Target.sum,
-        "records are integers from 5 to 8, of which one is substituted", bounds=(5, 8), epsilon=0.5,
-        relation=SUBSTITUTE, pairs=[replaced([5.0, 5.0], [5.0, 8.0])]
+        "width_of_bounds_for_substituted_records", Target.sum,
+        "records are integers from 5 to 8, of which one is substituted", width_of_bounds_for_substituted_records,
+        bounds=(5, 8), epsilon=0.5, relation=SUBSTITUTE, pairs=[replaced([5.0, 5.0], [5.0, 8.0])]
     ),
     sound(
-        floor_after_the_clip, Target.sum, "records are integers from -4 to 2, the noise is for 4", bounds=(-3.5, 2),
-        epsilon=1.0, relation=ADD_REMOVE, pairs=[added([2.0], -3.5)]
+        "floor_after_the_clip", Target.sum, "records are integers from -4 to 2, the noise is for 4",
+        floor_after_the_clip, bounds=(-3.5, 2), epsilon=1.0, relation=ADD_REMOVE, pairs=[added([2.0], -3.5)]
     ),
     sound(
-        mean_with_public_size, Target.mean,
-        "records are hundredths from 0 to 100, missing ones 0, and their number does not change", bounds=(0, 1),
-        epsilon=0.8, relation=SUBSTITUTE, pairs=[replaced([0.0, 0.0], [0.0, 1.0])]
+        "mean_with_public_size", Target.mean,
+        "records are hundredths from 0 to 100, missing ones 0, and their number does not change", mean_with_public_size,
+        bounds=(0, 1), epsilon=0.8, relation=SUBSTITUTE, pairs=[replaced([0.0, 0.0], [0.0, 1.0])]
     ),
 )
 # fmt: on

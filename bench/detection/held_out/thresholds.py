@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Sparse vectors, partition selection and quantiles."""
 
 from __future__ import annotations
@@ -34,10 +33,6 @@ def _above(values: Any, trials: int, rng: Rng, of_threshold: float, of_query: fl
     return np.asarray(np.asarray(values) + noise(of_query, trials, rng, size=size) >= threshold[:, np.newaxis])
 
 
-def threshold_that_never_halts(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return _above(values, trials, rng, 0.5, 0.25)
-
-
 def _halts(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
     above = _above(values, trials, rng, 0.5, 0.25)
     return np.where(above.any(axis=1), np.argmax(above, axis=1), len(values))
@@ -65,14 +60,6 @@ def _partitions(records: Any, least: int, trials: int, rng: Rng) -> list[dict[st
     true = np.array(counts(records, NAMES))
     noisy = true + noise(1.0, trials, rng, size=2)
     return _kept(noisy, (true > 0) & (noisy >= least))
-
-
-def partitions_at_half_the_threshold(records: Any, trials: int, rng: Rng) -> list[dict[str, int]]:
-    return _partitions(records, 4, trials, rng)
-
-
-def partitions_at_the_threshold(records: Any, trials: int, rng: Rng) -> list[dict[str, int]]:
-    return _partitions(records, 6, trials, rng)
 
 
 def threshold_before_the_noise(records: Any, trials: int, rng: Rng) -> list[dict[str, int]]:
@@ -109,59 +96,64 @@ BITS = Domain(integers=True, bounds=(0, 1), shape=Records())
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        threshold_that_never_halts, Target.dataset,
+        "threshold_that_never_halts", Target.dataset,
         "all forty queries are answered for the price of the first that is above the threshold",
-        whole([0] * MANY, [1] * 20 + [-1] * 20), lambda output: int(output[:20].sum()) - int(output[20:].sum()) >= 5,
-        trials=20_000, epsilon=1.0, domain=Domain(integers=True, bounds=(-1000, 1000), shape=Queries(size=MANY))
+        lambda values, trials, rng: _above(values, trials, rng, 0.5, 0.25), whole([0] * MANY, [1] * 20 + [-1] * 20),
+        lambda output: int(output[:20].sum()) - int(output[20:].sum()) >= 5, trials=20_000, epsilon=1.0,
+        domain=Domain(integers=True, bounds=(-1000, 1000), shape=Queries(size=MANY))
     ),
     broken(
-        _threshold_noise_alone, Target.dataset,
+        "threshold_noise_alone", Target.dataset,
         "queries are compared without noise, so that which of two comes first above the threshold is certain",
-        whole([0, 1, 0], [1, 0, 0]), lambda output: output == 1, epsilon=1.0, domain=integer_queries(3)
+        _threshold_noise_alone, whole([0, 1, 0], [1, 0, 0]), lambda output: output == 1, epsilon=1.0,
+        domain=integer_queries(3)
     ),
     broken(
-        early_exit_below_threshold, Target.dataset, "where no true answer is above the threshold nothing is drawn",
-        whole([-1, -1, -1, 0], [-1, -1, -1, -1]), lambda output: output == "none", epsilon=1.0,
-        domain=integer_queries(4)
+        "early_exit_below_threshold", Target.dataset, "where no true answer is above the threshold nothing is drawn",
+        early_exit_below_threshold, whole([-1, -1, -1, 0], [-1, -1, -1, -1]), lambda output: output == "none",
+        epsilon=1.0, domain=integer_queries(4)
     ),
     broken(
-        partitions_at_half_the_threshold, Target.dataset,
+        "partitions_at_half_the_threshold", Target.dataset,
         "the threshold leaves a name that one person has with a probability of 0.036, delta is 0.01",
-        added(["ash"], "birch"), lambda output: "birch" in output, trials=20_000, epsilon=1.0, delta=0.01,
-        relation=ADD_REMOVE, domain=categories(*NAMES)
+        lambda records, trials, rng: _partitions(records, 4, trials, rng), added(["ash"], "birch"),
+        lambda output: "birch" in output, trials=20_000, epsilon=1.0, delta=0.01, relation=ADD_REMOVE,
+        domain=categories(*NAMES)
     ),
     broken(
-        threshold_before_the_noise, Target.dataset, "names are kept by their true counts",
+        "threshold_before_the_noise", Target.dataset, "names are kept by their true counts", threshold_before_the_noise,
         added(["birch"] * 2, "birch"), lambda output: "birch" in output, epsilon=1.0, delta=1e-5, relation=ADD_REMOVE,
         domain=Domain(shape=Categories(names=NAMES))
     ),
     broken(
-        _small_counts_hidden, Target.dataset, "true counts below 5 are not answered", added([1] * 4, 1),
-        lambda output: output is None, epsilon=0.5, relation=ADD_REMOVE, domain=BITS
+        "small_counts_hidden", Target.dataset, "true counts below 5 are not answered", _small_counts_hidden,
+        added([1] * 4, 1), lambda output: output is None, epsilon=0.5, relation=ADD_REMOVE, domain=BITS
     ),
     broken(
-        median_among_the_records, Target.dataset, "the median is one of the records, as it is",
-        replaced([0.25, 0.5, 0.75], [0.25, 0.375, 0.75]), lambda output: output == 0.375, epsilon=1.0,
-        relation=SUBSTITUTE, domain=Domain(bounds=(0, 1), shape=Records(least=3, most=20))
+        "median_among_the_records", Target.dataset, "the median is one of the records, as it is",
+        median_among_the_records, replaced([0.25, 0.5, 0.75], [0.25, 0.375, 0.75]), lambda output: output == 0.375,
+        epsilon=1.0, relation=SUBSTITUTE, domain=Domain(bounds=(0, 1), shape=Records(least=3, most=20))
     ),
     broken(
-        quartile_score_four_times_as_steep, Target.dataset,
+        "quartile_score_four_times_as_steep", Target.dataset,
         "the score of a quartile is multiplied by four to keep it an integer, its sensitivity is not",
-        added([10] * 8, 0), lambda output: output == 0, trials=20_000, epsilon=1.0, relation=ADD_REMOVE, domain=TEN
+        quartile_score_four_times_as_steep, added([10] * 8, 0), lambda output: output == 0, trials=20_000, epsilon=1.0,
+        relation=ADD_REMOVE, domain=TEN
     ),
     sound(
-        _halts, Target.dataset,
-        "AboveThreshold with integer noise of 2/epsilon for the threshold and 4/epsilon for each query",
-        name="threshold_that_halts", epsilon=1.0, domain=integer_queries(4)
+        "threshold_that_halts", Target.dataset,
+        "AboveThreshold with integer noise of 2/epsilon for the threshold and 4/epsilon for each query", _halts,
+        epsilon=1.0, domain=integer_queries(4)
     ),
     sound(
-        partitions_at_the_threshold, Target.dataset,
-        "a name that one person has is left with a probability of e^-5/(1 + 1/e), which is below delta", epsilon=1.0,
-        delta=0.01, relation=ADD_REMOVE, domain=categories(*NAMES)
+        "partitions_at_the_threshold", Target.dataset,
+        "a name that one person has is left with a probability of e^-5/(1 + 1/e), which is below delta",
+        lambda records, trials, rng: _partitions(records, 6, trials, rng), epsilon=1.0, delta=0.01, relation=ADD_REMOVE,
+        domain=categories(*NAMES)
     ),
     sound(
-        _small_noisy_counts_hidden, Target.dataset, "what is hidden follows from the noisy count", epsilon=0.5,
-        relation=ADD_REMOVE, domain=BITS
+        "small_noisy_counts_hidden", Target.dataset, "what is hidden follows from the noisy count",
+        _small_noisy_counts_hidden, epsilon=0.5, relation=ADD_REMOVE, domain=BITS
     ),
 )
 # fmt: on

@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Outputs that say more than their numbers: order, keys, width, types."""
 
 from __future__ import annotations
@@ -95,55 +94,57 @@ WIDE = added(["ash"] * 127, "ash")
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        keys_in_order_of_true_counts, Target.dataset, "the keys of the dict stand in the order of the true counts",
-        added(["ash", "birch"], "birch"), lambda output: next(iter(output)) == "birch", epsilon=1.0,
+        "keys_in_order_of_true_counts", Target.dataset, "the keys of the dict stand in the order of the true counts",
+        keys_in_order_of_true_counts, added(["ash", "birch"], "birch"), lambda output: next(iter(output)) == "birch",
+        epsilon=1.0, domain=categories(*NAMES), relation=ADD_REMOVE
+    ),
+    broken(
+        "set_without_absent_names", Target.dataset, "names that nobody has are never in the set",
+        set_without_absent_names, added(["ash"], "cedar"), lambda output: "cedar" in output, epsilon=1.0,
         domain=categories(*NAMES), relation=ADD_REMOVE
     ),
     broken(
-        set_without_absent_names, Target.dataset, "names that nobody has are never in the set", added(["ash"], "cedar"),
-        lambda output: "cedar" in output, epsilon=1.0, domain=categories(*NAMES), relation=ADD_REMOVE
+        "cache_key_of_the_records", Target.dataset, "a checksum of the records is handed out beside the noisy count",
+        cache_key_of_the_records, added([0.0, 1.0], 1.0),
+        lambda output: output[0] == f"{zlib.crc32(np.array([0.0, 1.0, 1.0]).tobytes()):08x}", epsilon=0.5,
+        domain=RECORDS, relation=ADD_REMOVE
     ),
     broken(
-        cache_key_of_the_records, Target.dataset, "a checksum of the records is handed out beside the noisy count",
-        added([0.0, 1.0], 1.0), lambda output: output[0] == f"{zlib.crc32(np.array([0.0, 1.0, 1.0]).tobytes()):08x}",
-        epsilon=0.5, domain=RECORDS, relation=ADD_REMOVE
+        "padded_to_the_true_width", Target.dataset, "the text is padded to the width of the true count",
+        padded_to_the_true_width, added([0.0] * 9, 0.0), lambda output: len(output) == len("n=9"), epsilon=1.0,
+        domain=RECORDS, relation=ADD_REMOVE
     ),
     broken(
-        padded_to_the_true_width, Target.dataset, "the text is padded to the width of the true count",
-        added([0.0] * 9, 0.0), lambda output: len(output) == len("n=9"), epsilon=1.0, domain=RECORDS,
-        relation=ADD_REMOVE
-    ),
-    broken(
-        interval_from_true_deviation, Target.dataset,
-        "the width of the confidence interval is the true standard deviation",
+        "interval_from_true_deviation", Target.dataset,
+        "the width of the confidence interval is the true standard deviation", interval_from_true_deviation,
         replaced([0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]),
         lambda output: bool(output["interval"][0] == output["interval"][1]), epsilon=1.0,
         domain=Domain(bounds=(0, 1), shape=Records(least=4)), relation=SUBSTITUTE
     ),
     broken(
-        narrowest_integer_type, Target.dataset,
-        "the type of the noisy counts is the narrowest that holds the true ones", WIDE,
+        "narrowest_integer_type", Target.dataset,
+        "the type of the noisy counts is the narrowest that holds the true ones", narrowest_integer_type, WIDE,
         lambda output: output.dtype.itemsize == 2, epsilon=1.0, domain=Domain(shape=Categories(names=NAMES, most=200)),
         relation=ADD_REMOVE, pairs=[WIDE]
     ),
     broken(
-        bytes_of_nonzero_counts, Target.dataset, "counts that are zero are left out before the rest is packed",
-        added(["ash", "birch"], "cedar"), lambda output: len(output) == 12, epsilon=1.0, domain=categories(*NAMES),
-        relation=ADD_REMOVE
+        "bytes_of_nonzero_counts", Target.dataset, "counts that are zero are left out before the rest is packed",
+        bytes_of_nonzero_counts, added(["ash", "birch"], "cedar"), lambda output: len(output) == 12, epsilon=1.0,
+        domain=categories(*NAMES), relation=ADD_REMOVE
     ),
     sound(
-        keys_in_order_of_noisy_counts, Target.dataset,
-        "one count moves by one, and the order follows from the noisy counts", epsilon=1.0, domain=categories(*NAMES),
-        relation=ADD_REMOVE
-    ),
-    sound(
-        _set_by_randomized_response, Target.dataset,
-        "one record changes the presence of one name, which is answered with a coin of e^1 to 1 at the most",
+        "keys_in_order_of_noisy_counts", Target.dataset,
+        "one count moves by one, and the order follows from the noisy counts", keys_in_order_of_noisy_counts,
         epsilon=1.0, domain=categories(*NAMES), relation=ADD_REMOVE
     ),
     sound(
-        fixed_width_and_checksum, Target.dataset, "the text and its checksum follow from the noisy count", epsilon=1.0,
-        domain=RECORDS, relation=ADD_REMOVE
+        "set_by_randomized_response", Target.dataset,
+        "one record changes the presence of one name, which is answered with a coin of e^1 to 1 at the most",
+        _set_by_randomized_response, epsilon=1.0, domain=categories(*NAMES), relation=ADD_REMOVE
+    ),
+    sound(
+        "fixed_width_and_checksum", Target.dataset, "the text and its checksum follow from the noisy count",
+        fixed_width_and_checksum, epsilon=1.0, domain=RECORDS, relation=ADD_REMOVE
     ),
 )
 # fmt: on

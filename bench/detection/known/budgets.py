@@ -1,10 +1,10 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Budgets spent twice, at large ε, in other currencies of privacy, by groups, and by samples that amplify too much."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,16 @@ from attacklab.model.domains import Domain, Queries, Records, Streams
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, scale_of, truth_probability
+from bench.detection.exact_noise import (
+    answered,
+    coins,
+    discrete_laplace,
+    laplace_law,
+    noisy,
+    response_law,
+    scale_of,
+    truth_probability,
+)
 from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 from mechanisms.core.grid import Grid
 from mechanisms.gaussian.exact import exact_discrete_gaussian
@@ -26,6 +35,7 @@ WHOLE = Domain(integers=True, bounds=(-1000, 1000))
 BIT = Domain(integers=True, bounds=(0, 1))
 ZERO_ONE = NeighbouringPair(0, 1, None)
 PEOPLE = Domain(shape=Records(most=40), integers=True, bounds=(0, 1))
+TWO_PEOPLE = NeighbouringPair(np.array([0, 0, 1]), np.array([1, 1, 1]), None)
 CROWD = Domain(shape=Records(least=10, most=10), integers=True, bounds=(0, 1))
 
 
@@ -33,31 +43,9 @@ def _normal(answer: float, sigma: float, trials: int, rng: Rng) -> NDArray[np.fl
     return np.asarray(exact_discrete_gaussian(sigma, grid=Grid(0)).many(answer, trials, SeededBits(rng)))
 
 
-def answers_with_six(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    """Randomized response with ε = 6."""
-    lies = ~coins(truth_probability(6.0), trials, rng)
-    return np.asarray(np.where(lies, 1 - answer, answer))
-
-
-def noise_of_ten(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    return np.asarray(answer + discrete_laplace(scale_of(6.0), trials, rng))
-
-
 def ten_queries(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
     noise = discrete_laplace(scale_of(0.3), trials * 10, rng).reshape(trials, 10)
     return np.asarray(answers + noise)
-
-
-def half_of_rho(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return _normal(answer, math.sqrt(1 / 1.0), trials, rng)
-
-
-def gaussian_too_narrow(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return _normal(answer, 2.0, trials, rng)
-
-
-def renyi_of_other_order(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return _normal(answer, 1.0, trials, rng)
 
 
 def truth_with_one_percent(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -99,24 +87,11 @@ def adaptive_second(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
     return np.asarray(first + second + third + fourth)
 
 
-def group_of_three(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    return np.asarray(int(records.sum()) + discrete_laplace(scale_of(0.5), trials, rng))
-
-
 def random_budget(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
     small = coins(Fraction(1, 2), trials, rng)
     generous = discrete_laplace(scale_of(0.5), trials, rng)
     spent = discrete_laplace(scale_of(3.0), trials, rng)
     return np.asarray(answer + np.where(small, generous, spent))
-
-
-def answers_with_eight(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    lies = ~coins(truth_probability(8.0), trials, rng)
-    return np.asarray(np.where(lies, 1 - answer, answer))
-
-
-def noise_of_five(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    return np.asarray(answer + discrete_laplace(scale_of(5.0), trials, rng))
 
 
 def three_thirds(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -152,70 +127,73 @@ def one_answer_of_many(answers: NDArray[Any], trials: int, rng: Rng) -> list[tup
     return list(zip(place.tolist(), noisy.tolist(), strict=True))
 
 
-def sum_for_two_people(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    return np.asarray(int(records.sum()) + discrete_laplace(scale_of(0.5), trials, rng))
-
-
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        answers_with_six, Target.noise, "randomized response of ε = 6 claims 5", ZERO_ONE, lambda output: output == 0,
-        trials=60_000, epsilon=5.0, domain=BIT
+        "answers_with_six", Target.noise, "randomized response of ε = 6 claims 5", partial(answered, epsilon=6.0),
+        ZERO_ONE, lambda output: output == 0, trials=60_000, epsilon=5.0, domain=BIT
     ),
     broken(
-        noise_of_ten, Target.noise, "discrete Laplace noise of ε = 6 claims 4", ZERO_ONE, lambda output: output <= 0,
-        epsilon=4.0, domain=WHOLE
+        "noise_of_ten", Target.noise, "discrete Laplace noise of ε = 6 claims 4",
+        lambda answer, trials, rng: answer + discrete_laplace(scale_of(6.0), trials, rng), ZERO_ONE,
+        lambda output: output <= 0, epsilon=4.0, domain=WHOLE
     ),
     broken(
-        ten_queries, Target.dataset, "ten answers of ε = 0.3 each claim 1",
+        "ten_queries", Target.dataset, "ten answers of ε = 0.3 each claim 1", ten_queries,
         NeighbouringPair(np.zeros(10, dtype=np.int64), np.ones(10, dtype=np.int64), None),
         lambda output: float(np.clip(output, 0, 1).sum()) <= 3, trials=20_000, epsilon=1.0,
         domain=Domain(shape=Queries(size=10), integers=True, bounds=(0, 50))
     ),
     broken(
-        half_of_rho, Target.noise, "discrete Gaussian noise of ρ = 1/2 claims half of that", ZERO_ONE,
+        "half_of_rho", Target.noise, "discrete Gaussian noise of ρ = 1/2 claims half of that",
+        lambda answer, trials, rng: _normal(answer, math.sqrt(1 / 1.0), trials, rng), ZERO_ONE,
         lambda output: output <= 0, trials=20_000, claim=ZeroConcentrated(0.25), domain=WHOLE
     ),
     broken(
-        gaussian_too_narrow, Target.noise, "noise of σ = 2 claims what 3 would give", ZERO_ONE,
-        lambda output: output <= 0, trials=20_000, claim=GaussianDP(1 / 3), domain=WHOLE
+        "gaussian_too_narrow", Target.noise, "noise of σ = 2 claims what 3 would give",
+        lambda answer, trials, rng: _normal(answer, 2.0, trials, rng), ZERO_ONE, lambda output: output <= 0,
+        trials=20_000, claim=GaussianDP(1 / 3), domain=WHOLE
     ),
     broken(
-        renyi_of_other_order, Target.noise,
-        "the divergence of order 8 is 4, and the claim's 0.6 is nearer to that of order 1", ZERO_ONE,
-        lambda output: output <= -1, claim=Renyi(8.0, 0.6), domain=WHOLE
+        "renyi_of_other_order", Target.noise,
+        "the divergence of order 8 is 4, and the claim's 0.6 is nearer to that of order 1",
+        lambda answer, trials, rng: _normal(answer, 1.0, trials, rng), ZERO_ONE, lambda output: output <= -1,
+        claim=Renyi(8.0, 0.6), domain=WHOLE
     ),
     broken(
-        truth_with_one_percent, Target.noise, "one output in a hundred tells the answer, ten times the claimed δ",
-        ZERO_ONE, lambda output: output == 10_000, trials=20_000, epsilon=1.0, delta=1e-3, domain=WHOLE
+        "truth_with_one_percent", Target.noise, "one output in a hundred tells the answer, ten times the claimed δ",
+        truth_with_one_percent, ZERO_ONE, lambda output: output == 10_000, trials=20_000, epsilon=1.0, delta=1e-3,
+        domain=WHOLE
     ),
     broken(
-        sampled_then_amplified, Target.dataset,
-        "amplification by sampling taken for a factor, which it is for small ε only",
+        "sampled_then_amplified", Target.dataset,
+        "amplification by sampling taken for a factor, which it is for small ε only", sampled_then_amplified,
         NeighbouringPair.records(np.array([1]), np.array([], dtype=np.int64), Relation.ADD_REMOVE),
         lambda output: output >= 1, trials=20_000, epsilon=0.3, relation="add-remove", domain=PEOPLE
     ),
     broken(
-        sample_without_replacement, Target.dataset, "amplification by sampling without replacement taken for a factor",
+        "sample_without_replacement", Target.dataset,
+        "amplification by sampling without replacement taken for a factor", sample_without_replacement,
         record_pair([1] + [0] * 9, [0] * 10), lambda output: output >= 1, trials=20_000, epsilon=0.4,
         relation="substitute", domain=CROWD
     ),
     broken(
-        one_sample_for_all, Target.dataset, "the sample is not random, and amplifies nothing",
+        "one_sample_for_all", Target.dataset, "the sample is not random, and amplifies nothing", one_sample_for_all,
         record_pair([1] + [0] * 9, [0] * 10), lambda output: output >= 1, epsilon=0.2, relation="substitute",
         domain=PEOPLE
     ),
     broken(
-        shuffled_answers, Target.dataset, "ten shuffled answers do not hide each other as well as the claim says",
-        record_pair([1] + [0] * 9, [0] * 10), lambda output: output >= 5, trials=100_000, epsilon=2 / math.sqrt(10),
-        relation="substitute", domain=CROWD
+        "shuffled_answers", Target.dataset, "ten shuffled answers do not hide each other as well as the claim says",
+        shuffled_answers, record_pair([1] + [0] * 9, [0] * 10), lambda output: output >= 5, trials=100_000,
+        epsilon=2 / math.sqrt(10), relation="substitute", domain=CROWD
     ),
     broken(
-        adaptive_second, Target.noise, "the sum of four answers of ε = 0.5 each claims the budget of one", ZERO_ONE,
-        lambda output: output <= 1, trials=20_000, epsilon=0.5, domain=WHOLE
+        "adaptive_second", Target.noise, "the sum of four answers of ε = 0.5 each claims the budget of one",
+        adaptive_second, ZERO_ONE, lambda output: output <= 1, trials=20_000, epsilon=0.5, domain=WHOLE
     ),
     broken(
-        group_of_three, Target.dataset, "a claim for households of three with noise for half of one",
+        "group_of_three", Target.dataset, "a claim for households of three with noise for half of one",
+        lambda records, trials, rng: int(records.sum()) + discrete_laplace(scale_of(0.5), trials, rng),
         NeighbouringPair(np.array([0, 0, 0, 1]), np.array([1, 1, 1, 1]), None), lambda output: output <= 1,
         epsilon=0.75,
         pairs=(
@@ -224,31 +202,24 @@ SPECIMENS: tuple[Specimen, ...] = (
             )
     ),
     broken(
-        random_budget, Target.noise, "half of the outputs have ε = 3, whatever the other half has", ZERO_ONE,
-        lambda output: output <= 0, epsilon=1.0, domain=WHOLE
+        "random_budget", Target.noise, "half of the outputs have ε = 3, whatever the other half has", random_budget,
+        ZERO_ONE, lambda output: output <= 0, epsilon=1.0, domain=WHOLE
     ),
     sound(
-        answers_with_eight, Target.noise, "randomized response of ε = 8",
-        Computed(
-            ZERO_ONE,
-            lambda answer: {
-                answer: float(truth_probability(8.0)),
-                1 - answer: float(1 - truth_probability(8.0)),
-            },
-        ),
-        epsilon=8.0, domain=BIT
+        "answers_with_eight", Target.noise, "randomized response of ε = 8", partial(answered, epsilon=8.0),
+        Computed(ZERO_ONE, lambda answer: response_law(8.0, answer, (0, 1))), epsilon=8.0, domain=BIT
     ),
-    sound(
-        noise_of_five, Target.noise, "discrete Laplace noise at a large ε",
-        Computed(ZERO_ONE, lambda answer: pushed(laplace_law(scale_of(5.0)), lambda n: answer + n)), epsilon=5.0,
+    noisy(
+        "noise_of_five", Target.noise, "discrete Laplace noise at a large ε", scale_of(5.0), ZERO_ONE, epsilon=5.0,
         domain=WHOLE
     ),
     sound(
-        three_thirds, Target.dataset, "three answers with a third of the budget each", epsilon=1.0,
+        "three_thirds", Target.dataset, "three answers with a third of the budget each", three_thirds, epsilon=1.0,
         domain=Domain(shape=Queries(size=3), integers=True, bounds=(0, 50))
     ),
     sound(
-        name_and_shame, Target.dataset, "one output in a thousand is the truth, which is the claimed δ",
+        "name_and_shame", Target.dataset, "one output in a thousand is the truth, which is the claimed δ",
+        name_and_shame,
         Computed(
             NeighbouringPair.records(np.array([9, 0, 0]), np.array([0, 0, 0]), Relation.SUBSTITUTE),
             lambda records: {(int(records[0]), 1): 0.001, (0, 0): 0.999},
@@ -256,20 +227,19 @@ SPECIMENS: tuple[Specimen, ...] = (
         epsilon=0.5, delta=0.001, domain=Domain(shape=Streams(length=3), integers=True, bounds=(0, 9))
     ),
     sound(
-        truth_or_response, Target.dataset, "the truth with a probability of δ, and randomized response of ε otherwise",
+        "truth_or_response", Target.dataset,
+        "the truth with a probability of δ, and randomized response of ε otherwise", truth_or_response,
         Computed(
             record_pair([1], [0]),
-            lambda records: {
-                f"{records[0]}!": 0.01,
-                str(int(records[0])): 0.99 * float(truth_probability(1.0)),
-                str(1 - int(records[0])): 0.99 * float(1 - truth_probability(1.0)),
-            },
+            lambda records: {f"{records[0]}!": 0.01}
+            | {str(answer): 0.99 * mass for answer, mass in response_law(1.0, int(records[0]), (0, 1)).items()},
         ),
         epsilon=1.0, delta=0.01, domain=Domain(shape=Streams(length=1), integers=True, bounds=(0, 1))
     ),
     sound(
-        sampled_rightly, Target.dataset,
+        "sampled_rightly", Target.dataset,
         "one in ten people is asked with ε = 3, which is log(1 + (e^3 − 1)/10) for those who may be asked",
+        sampled_rightly,
         Computed(
             NeighbouringPair.records(np.array([1]), np.array([], dtype=np.int64), Relation.ADD_REMOVE),
             lambda records: _sampled(len(records)),
@@ -277,7 +247,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         epsilon=AMPLIFIED, relation="add-remove", domain=PEOPLE
     ),
     sound(
-        one_answer_of_many, Target.dataset, "one of four answers is told, with the whole budget",
+        "one_answer_of_many", Target.dataset, "one of four answers is told, with the whole budget", one_answer_of_many,
         Computed(
             NeighbouringPair(np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0]), None),
             lambda answers: {
@@ -286,13 +256,10 @@ SPECIMENS: tuple[Specimen, ...] = (
         ),
         epsilon=1.0, domain=Domain(shape=Queries(size=4), integers=True, bounds=(0, 50))
     ),
-    sound(
-        sum_for_two_people, Target.dataset, "a claim for groups of two with noise for one of half as large an ε",
-        Computed(
-            NeighbouringPair(np.array([0, 0, 1]), np.array([1, 1, 1]), None),
-            lambda records: pushed(laplace_law(2), lambda n: int(records.sum()) + n),
-        ),
-        epsilon=1.0, pairs=(NeighbouringPair(np.array([0, 0, 1]), np.array([1, 1, 1]), None),)
+    noisy(
+        "sum_for_two_people", Target.dataset,
+        "a claim for groups of two with noise for one of half as large an ε", scale_of(0.5), TWO_PEOPLE,
+        true=lambda records: int(records.sum()), epsilon=1.0, pairs=(TWO_PEOPLE,)
     ),
 )
 # fmt: on

@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Selection whose light outcomes lose their weight, in floats of any width, integers, tables and noise."""
 
 from __future__ import annotations
@@ -14,7 +13,15 @@ from attacklab.model.domains import Domain
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, scale_of, truth_probability, weighted
+from bench.detection.exact_noise import (
+    coins,
+    discrete_laplace,
+    laplace_law,
+    response_law,
+    scale_of,
+    truth_probability,
+    weighted,
+)
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 from mechanisms.exponential.exact import exact_exponential
 
@@ -124,10 +131,6 @@ def squared_utilities(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray
     return _drawn(np.exp(-(scores**2) / 8.0), trials, rng)
 
 
-def exact_weights(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    return np.asarray(exact_exponential(epsilon=1).many(utilities, trials, SeededBits(rng)))
-
-
 def halves_of_weight(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     """Weights 2^(utility), which a domain of small integers keeps exact."""
     return weighted([1 << int(utility) for utility in utilities], trials, rng)
@@ -138,14 +141,6 @@ def response_on_the_best(utilities: NDArray[Any], trials: int, rng: Rng) -> NDAr
     truth = coins(truth_probability(1.0, count), trials, rng) if count > 1 else np.ones(trials, dtype=bool)
     lie = rng.integers(0, max(1, count - 1), trials)
     return np.asarray(np.where(truth, best, lie + (lie >= best)))
-
-
-def any_outcome(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    return rng.integers(0, len(utilities), trials)
-
-
-def last_outcome(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:  # noqa: ARG001 - public
-    return np.full(trials, len(utilities) - 1)
 
 
 def exact_noisy_max(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
@@ -170,72 +165,76 @@ def is_light(output: Any) -> bool:
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        softmax_binary16, Target.selection,
+        "softmax_binary16", Target.selection,
         "scores in binary16 are integers from 1024 on, and utilities between two of them go to the even one",
-        NeighbouringPair.utilities([2050.0, 2050.0], [2051.0, 2049.0], sensitivity=1.0), is_light, epsilon=1.0
+        softmax_binary16, NeighbouringPair.utilities([2050.0, 2050.0], [2051.0, 2049.0], sensitivity=1.0), is_light,
+        epsilon=1.0
     ),
     broken(
-        cumulative_binary32, Target.selection, "a running total in binary32 that light weights no longer move",
-        _one_above(33.9, 400_000), is_light, trials=10_000, epsilon=1.0
+        "cumulative_binary32", Target.selection, "a running total in binary32 that light weights no longer move",
+        cumulative_binary32, _one_above(33.9, 400_000), is_light, trials=10_000, epsilon=1.0
     ),
     broken(
-        unscaled_exponentials, Target.selection, "exponentials that underflow when all utilities are very low",
-        NeighbouringPair.utilities([-1490.0, -1491.0], [-1491.0, -1490.0], sensitivity=1.0), is_heavy, epsilon=1.0
+        "unscaled_exponentials", Target.selection, "exponentials that underflow when all utilities are very low",
+        unscaled_exponentials, NeighbouringPair.utilities([-1490.0, -1491.0], [-1491.0, -1490.0], sensitivity=1.0),
+        is_heavy, epsilon=1.0
     ),
     broken(
-        thousand_tickets, Target.selection, "weights are whole numbers of tickets out of a thousand",
-        _one_above(15.0, 500), is_light, epsilon=1.0
+        "thousand_tickets", Target.selection, "weights are whole numbers of tickets out of a thousand",
+        thousand_tickets, _one_above(15.0, 500), is_light, epsilon=1.0
     ),
     broken(
-        table_of_bytes, Target.selection, "a table with 256 entries has room for heavy outcomes only",
+        "table_of_bytes", Target.selection, "a table with 256 entries has room for heavy outcomes only", table_of_bytes,
         NeighbouringPair.utilities([13.0, 0.0], [12.0, 1.0], sensitivity=1.0), is_light, trials=50_000, epsilon=1.0
     ),
     broken(
-        gumbel_binary16, Target.selection, "Gumbel noise from 10 bits is bounded by 7.6", _one_above(19.2, 300),
-        is_light, trials=20_000, epsilon=1.0
+        "gumbel_binary16", Target.selection, "Gumbel noise from 10 bits is bounded by 7.6", gumbel_binary16,
+        _one_above(19.2, 300), is_light, trials=20_000, epsilon=1.0
     ),
     broken(
-        gumbel_binary32, Target.selection, "scores in binary32 are even from 2^24 on",
+        "gumbel_binary32", Target.selection, "scores in binary32 are even from 2^24 on", gumbel_binary32,
         NeighbouringPair.utilities([2.0**24 + 2] * 2, [2.0**24 + 3, 2.0**24 + 1], sensitivity=1.0), is_light,
         epsilon=2.0
     ),
     broken(
-        nucleus, Target.selection, "outcomes with a share below 0.001 are left out", _one_above(14.0, 300), is_light,
-        epsilon=1.0
+        "nucleus", Target.selection, "outcomes with a share below 0.001 are left out", nucleus, _one_above(14.0, 300),
+        is_light, epsilon=1.0
     ),
     broken(
-        shifted_weights, Target.selection, "weights 4096·2^−depth in integers are 0 from a depth of 13",
-        _whole([14, *[0] * 2000], [13, *[1] * 2000]), is_light, epsilon=2 * math.log(2),
+        "shifted_weights", Target.selection, "weights 4096·2^−depth in integers are 0 from a depth of 13",
+        shifted_weights, _whole([14, *[0] * 2000], [13, *[1] * 2000]), is_light, epsilon=2 * math.log(2),
         domain=Domain(integers=True, bounds=(0, 60))
     ),
     broken(
-        integer_noisy_max, Target.selection,
+        "integer_noisy_max", Target.selection,
         "utilities are rounded before noise is added, and move by 2 from one half to the next but one",
-        NeighbouringPair.utilities([1.5, 2.5], [0.5, 3.5], sensitivity=1.0), is_heavy, epsilon=2.0
+        integer_noisy_max, NeighbouringPair.utilities([1.5, 2.5], [0.5, 3.5], sensitivity=1.0), is_heavy, epsilon=2.0
     ),
     broken(
-        probabilities_as_text, Target.selection, "shares with three decimals", _one_above(16.0, 400), is_light,
-        epsilon=1.0
+        "probabilities_as_text", Target.selection, "shares with three decimals", probabilities_as_text,
+        _one_above(16.0, 400), is_light, epsilon=1.0
     ),
     broken(
-        same_noise_for_all, Target.selection,
-        "one draw of Gumbel noise for all outcomes leaves the largest utility in front",
+        "same_noise_for_all", Target.selection,
+        "one draw of Gumbel noise for all outcomes leaves the largest utility in front", same_noise_for_all,
         NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0), is_heavy, epsilon=1.0
     ),
     broken(
-        clipped_scores, Target.selection, "scores below −6 get no weight; the claim is of zero-concentrated privacy",
-        _one_above(13.0, 1000), is_light, claim=ZeroConcentrated(0.125), epsilon=None
+        "clipped_scores", Target.selection, "scores below −6 get no weight; the claim is of zero-concentrated privacy",
+        clipped_scores, _one_above(13.0, 1000), is_light, claim=ZeroConcentrated(0.125), epsilon=None
     ),
     broken(
-        exponential_noise_few_bits, Target.selection, "exponential noise from 12 bits is bounded by 8.3",
-        _one_above(18.0, 3000), is_light, trials=5_000, epsilon=1.0
+        "exponential_noise_few_bits", Target.selection, "exponential noise from 12 bits is bounded by 8.3",
+        exponential_noise_few_bits, _one_above(18.0, 3000), is_light, trials=5_000, epsilon=1.0
     ),
     broken(
-        squared_utilities, Target.selection, "weights fall with the square of the depth, faster than the claim allows",
+        "squared_utilities", Target.selection,
+        "weights fall with the square of the depth, faster than the claim allows", squared_utilities,
         NeighbouringPair.utilities([8.0, *[0.0] * 500], [7.0, *[1.0] * 500], sensitivity=1.0), is_light, epsilon=1.0
     ),
     sound(
-        exact_weights, Target.selection, "the exponential mechanism with exact weights",
+        "exact_weights", Target.selection, "the exponential mechanism with exact weights",
+        lambda utilities, trials, rng: exact_exponential(epsilon=1).many(utilities, trials, SeededBits(rng)),
         Computed(
             NeighbouringPair.utilities([2.0, 0.0, 1.0], [1.0, 1.0, 0.0], sensitivity=1.0),
             lambda utilities: _shares([math.exp(utility / 2) for utility in utilities]),
@@ -243,7 +242,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         epsilon=1.0
     ),
     sound(
-        halves_of_weight, Target.selection, "integer weights that never vanish on the domain",
+        "halves_of_weight", Target.selection, "integer weights that never vanish on the domain", halves_of_weight,
         Computed(
             _whole([20, 0, 3], [19, 1, 4]),
             lambda utilities: _shares([2.0 ** int(utility) for utility in utilities]),
@@ -251,30 +250,30 @@ SPECIMENS: tuple[Specimen, ...] = (
         epsilon=2 * math.log(2), domain=WHOLE
     ),
     sound(
-        response_on_the_best, Target.selection, "randomized response on the index of the largest utility",
+        "response_on_the_best", Target.selection, "randomized response on the index of the largest utility",
+        response_on_the_best,
         Computed(
             NeighbouringPair.utilities([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], sensitivity=1.0),
-            lambda utilities: {
-                k: float(
-                    truth_probability(1.0, 3) if k == np.argmax(utilities) else (1 - truth_probability(1.0, 3)) / 2
-                )
-                for k in range(3)
-            },
+            lambda utilities: response_law(1.0, int(np.argmax(utilities)), range(3)),
         ),
         epsilon=1.0
     ),
     sound(
-        any_outcome, Target.selection, "a uniform index",
+        "any_outcome", Target.selection, "a uniform index",
+        lambda utilities, trials, rng: rng.integers(0, len(utilities), trials),
         Computed(
             NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0),
             lambda utilities: _shares([1.0] * len(utilities)),
         ),
         epsilon=0.1
     ),
-    sound(last_outcome, Target.selection, "an index that depends on the length only", epsilon=0.1),
     sound(
-        exact_noisy_max, Target.selection,
-        "noisy maximum of integers with exact noise of scale 2, ties to the lowest index",
+        "last_outcome", Target.selection, "an index that depends on the length only",
+        lambda utilities, trials, rng: np.full(trials, len(utilities) - 1), epsilon=0.1
+    ),
+    sound(
+        "exact_noisy_max", Target.selection,
+        "noisy maximum of integers with exact noise of scale 2, ties to the lowest index", exact_noisy_max,
         Computed(_whole([1, 0], [0, 1]), lambda utilities: _noisy_max_law(utilities)), epsilon=1.0,
         domain=Domain(integers=True, bounds=(0, 20))
     ),

@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Textbook and library samplers of Laplace, normal and other noise in doubles, and exact ones on a grid."""
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from attacklab.model.domains import Domain
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import discrete_laplace, laplace_law, pushed, scale_of, weighted
+from bench.detection.exact_noise import discrete_laplace, laplace_law, noisy, scale_of, weighted
 from bench.detection.specimen import Computed, Rng, Specimen, broken, sound
 from mechanisms.core.grid import Grid
 from mechanisms.gaussian.exact import exact_discrete_gaussian
@@ -123,34 +122,10 @@ COARSE_LAPLACE = exact_rounded_laplace(epsilon=0.5, grid=Grid(-4))
 SNAPPING = exact_snapping(epsilon=1, bound=1000)
 
 
-def dyadic_laplace(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return np.asarray(FINE_LAPLACE.many(answer, trials, SeededBits(rng)))
-
-
-def rounded_laplace(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return np.asarray(COARSE_LAPLACE.many(answer, trials, SeededBits(rng)))
-
-
-def discrete_normal(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return np.asarray(exact_discrete_gaussian(2, grid=Grid(0)).many(answer, trials, SeededBits(rng)))
-
-
-def snapped(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return np.asarray(SNAPPING.many(answer, trials, SeededBits(rng)))
-
-
-def uniform_of_many(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    return np.asarray(answer + rng.integers(0, 1000, trials))
-
-
 def staircase(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
     """Steps of width 3 and discrete Laplace height, uniform within a step."""
     steps = discrete_laplace(scale_of(1.0), trials, rng)
     return np.asarray(answer + 3 * steps + rng.integers(0, 3, trials))
-
-
-def binomial_noise(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    return np.asarray(answer + weighted([math.comb(40, k) for k in range(41)], trials, rng) - 20)
 
 
 def _binomial(answer: int) -> dict[int, float]:
@@ -191,48 +166,59 @@ def _domain_of(release: Any) -> Domain | None:
 SPECIMENS: tuple[Specimen, ...] = (
     *(
         broken(
-            release, Target.noise, f"{label}: near 0 it has bits that are lost beside the answer 1", ZERO_ONE,
-            is_finer_than_one, trials=10_000, epsilon=epsilon, domain=_domain_of(release)
+            release.__name__, Target.noise, f"{label}: near 0 it has bits that are lost beside the answer 1", release,
+            ZERO_ONE, is_finer_than_one, trials=10_000, epsilon=epsilon, domain=_domain_of(release)
         )
         for release, epsilon, label in _LAPLACES
     ),
     *(
         broken(
-            release, Target.noise, f"{label}: near 0 it has bits that are lost beside the answer 1", ZERO_ONE,
-            is_finer_than_one, trials=10_000, **NORMAL, domain=_domain_of(release)
+            release.__name__, Target.noise, f"{label}: near 0 it has bits that are lost beside the answer 1", release,
+            ZERO_ONE, is_finer_than_one, trials=10_000, **NORMAL, domain=_domain_of(release)
         )
         for release, label in _NORMALS
     ),
     broken(
-        box_muller_sine, Target.noise, "Box and Muller's method in doubles, with a claim of zero-concentrated privacy",
-        ZERO_ONE, is_finer_than_one, claim=ZeroConcentrated(0.125)
+        "box_muller_sine", Target.noise,
+        "Box and Muller's method in doubles, with a claim of zero-concentrated privacy", box_muller_sine, ZERO_ONE,
+        is_finer_than_one, claim=ZeroConcentrated(0.125)
     ),
     broken(
-        binary32_ziggurat, Target.noise, "a ziggurat in binary32, with a claim of Gaussian privacy", ZERO_ONE,
+        "binary32_ziggurat", Target.noise, "a ziggurat in binary32, with a claim of Gaussian privacy",
+        binary32_ziggurat, ZERO_ONE,
         lambda output: abs(float(output)) < 0.25 and (float(output) * 2.0**24) % 1.0 != 0.0, claim=GaussianDP(0.5),
         noise_scale=2.0
     ),
     sound(
-        dyadic_laplace, Target.noise,
-        "discrete Laplace noise on a grid of 2^−10, its scale widened by what rounding the answer adds", epsilon=1.0
+        "dyadic_laplace", Target.noise,
+        "discrete Laplace noise on a grid of 2^−10, its scale widened by what rounding the answer adds",
+        lambda answer, trials, rng: FINE_LAPLACE.many(answer, trials, SeededBits(rng)), epsilon=1.0
     ),
-    sound(rounded_laplace, Target.noise, "ideal Laplace noise rounded exactly to a grid of 2^−4", epsilon=0.5),
     sound(
-        discrete_normal, Target.noise, "discrete Gaussian noise is 1/(2σ²)-zCDP between integers",
+        "rounded_laplace", Target.noise, "ideal Laplace noise rounded exactly to a grid of 2^−4",
+        lambda answer, trials, rng: COARSE_LAPLACE.many(answer, trials, SeededBits(rng)), epsilon=0.5
+    ),
+    sound(
+        "discrete_normal", Target.noise, "discrete Gaussian noise is 1/(2σ²)-zCDP between integers",
+        lambda answer, trials, rng: exact_discrete_gaussian(2, grid=Grid(0)).many(answer, trials, SeededBits(rng)),
         Computed(WHOLE_01, lambda answer: _normal_law(answer, 4.0)), claim=ZeroConcentrated(0.125),
         domain=Domain(integers=True, bounds=(-1000, 1000))
     ),
     sound(
-        snapped, Target.noise, "Mironov's snapping with the ε of its theorem", epsilon=1.0,
+        "snapped", Target.noise, "Mironov's snapping with the ε of its theorem",
+        lambda answer, trials, rng: SNAPPING.many(answer, trials, SeededBits(rng)), epsilon=1.0,
         domain=Domain(floats_only=True)
     ),
     sound(
-        uniform_of_many, Target.noise, "uniform noise: the one value that the neighbour does not reach has a mass of δ",
+        "uniform_of_many", Target.noise,
+        "uniform noise: the one value that the neighbour does not reach has a mass of δ",
+        lambda answer, trials, rng: answer + rng.integers(0, 1000, trials),
         Computed(WHOLE_01, lambda answer: {answer + k: 0.001 for k in range(1000)}), epsilon=0.1, delta=0.001,
         domain=WHOLE
     ),
     sound(
-        staircase, Target.noise, "the staircase mechanism on integers: neighbours are at most one step apart",
+        "staircase", Target.noise, "the staircase mechanism on integers: neighbours are at most one step apart",
+        staircase,
         Computed(
             WHOLE_01,
             lambda answer: {answer + 3 * step + k: mass / 3 for step, mass in laplace_law(1).items() for k in range(3)},
@@ -240,14 +226,13 @@ SPECIMENS: tuple[Specimen, ...] = (
         epsilon=1.0, domain=Domain(integers=True, bounds=(-1000, 1000)), noise_scale=3.0
     ),
     sound(
-        binomial_noise, Target.noise, "centred binomial noise, whose ratios beyond e^ε have a mass below δ",
+        "binomial_noise", Target.noise, "centred binomial noise, whose ratios beyond e^ε have a mass below δ",
+        lambda answer, trials, rng: answer + weighted([math.comb(40, k) for k in range(41)], trials, rng) - 20,
         Computed(WHOLE_01, _binomial), epsilon=BINOMIAL_EPSILON, delta=BINOMIAL_DELTA, domain=WHOLE
     ),
-    sound(
-        lambda answer, trials, rng: np.abs(answer + discrete_laplace(scale_of(1.0), trials, rng)), Target.noise,
-        "the magnitude of an answer with exact noise",
-        Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: abs(answer + n))),
-        name="magnitude_of_answer", epsilon=1.0, domain=Domain(integers=True, bounds=(0, 1000))
+    noisy(
+        "magnitude_of_answer", Target.noise, "the magnitude of an answer with exact noise", 1, WHOLE_01, np.abs,
+        epsilon=1.0, domain=Domain(integers=True, bounds=(0, 1000))
     ),
 )
 # fmt: on

@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Streams of numbers, reports that people send themselves, and an adversary who asks again."""
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from attacklab.model.domains import Categories, Domain, Queries, Streams, Strings
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, truth_probability
+from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, response_law, truth_probability
 from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 
 GROUP = "streams and local reports"
@@ -33,10 +32,6 @@ def _rows(scale: Fraction | int, trials: int, width: int, rng: Rng) -> NDArray[n
     return discrete_laplace(scale, trials * width, rng).reshape(trials, width)
 
 
-def fresh_noise_on_totals(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    return np.asarray(np.cumsum(stream) + _rows(1, trials, STEPS, rng))
-
-
 def tree_with_one_budget(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[list[int]]]:
     """All nodes of a binary tree over the stream, each with the noise of one node."""
     outputs = []
@@ -51,10 +46,6 @@ def tells_changes(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]
     """Only steps at which the number changes are told, with noise."""
     places = np.flatnonzero(np.diff(stream, prepend=0))
     return [[int(stream[k] + n) for k, n in zip(places, row, strict=False)] for row in _rows(1, trials, STEPS, rng)]
-
-
-def one_noise_for_the_stream(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    return np.asarray(stream + discrete_laplace(1, trials, rng)[:, None])
 
 
 def window_of_three(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
@@ -137,17 +128,9 @@ def budget_back_on_failure(answers: NDArray[Any], trials: int, rng: Rng) -> list
     return outputs
 
 
-def noisy_stream(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
-    return [row.tolist() for row in stream + _rows(1, trials, STEPS, rng)]
-
-
 def tree_with_four_budgets(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
     levels = np.concatenate([stream.reshape(-1, 1 << level).sum(axis=1) for level in range(4)])
     return np.asarray(levels + _rows(4, trials, 15, rng))
-
-
-def totals_of_noisy_steps(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    return np.cumsum(stream + _rows(1, trials, STEPS, rng), axis=1)
 
 
 def fresh_answers(stream: NDArray[Any], trials: int, rng: Rng) -> list[str]:
@@ -170,107 +153,102 @@ def mean_of_shares(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.f
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        fresh_noise_on_totals, Target.dataset,
-        "running totals with fresh noise each: the first step is part of all eight", FIRST_STEP,
+        "fresh_noise_on_totals", Target.dataset,
+        "running totals with fresh noise each: the first step is part of all eight",
+        lambda stream, trials, rng: np.cumsum(stream) + _rows(1, trials, STEPS, rng), FIRST_STEP,
         lambda output: float(np.clip(output, 0, 1).sum()) >= 6, epsilon=1.0, domain=STREAM
     ),
     broken(
-        tree_with_one_budget, Target.dataset,
-        "a step is part of four nodes of the tree, each of which spends the budget", FIRST_STEP,
+        "tree_with_one_budget", Target.dataset,
+        "a step is part of four nodes of the tree, each of which spends the budget", tree_with_one_budget, FIRST_STEP,
         lambda output: sum(level[0] >= 1 for level in output) >= 3, epsilon=1.0, domain=STREAM
     ),
     broken(
-        tells_changes, Target.dataset, "how many steps are told is how often the stream changed", FIRST_STEP,
-        lambda output: len(output) == 2, epsilon=1.0, domain=STREAM
+        "tells_changes", Target.dataset, "how many steps are told is how often the stream changed", tells_changes,
+        FIRST_STEP, lambda output: len(output) == 2, epsilon=1.0, domain=STREAM
     ),
     broken(
-        one_noise_for_the_stream, Target.dataset, "all steps have the same noise", FIRST_STEP,
+        "one_noise_for_the_stream", Target.dataset, "all steps have the same noise",
+        lambda stream, trials, rng: stream + discrete_laplace(1, trials, rng)[:, None], FIRST_STEP,
         lambda output: output[0] != output[1], epsilon=2.0, domain=STREAM
     ),
     broken(
-        window_of_three, Target.dataset, "a step is part of three windows, each of which spends the budget",
-        record_pair([0, 0, 0, 1, 0, 0, 0, 0], [0] * 8), lambda output: bool((output[2:5] >= 1).all()), epsilon=1.0,
-        domain=STREAM
+        "window_of_three", Target.dataset, "a step is part of three windows, each of which spends the budget",
+        window_of_three, record_pair([0, 0, 0, 1, 0, 0, 0, 0], [0] * 8), lambda output: bool((output[2:5] >= 1).all()),
+        epsilon=1.0, domain=STREAM
     ),
     broken(
-        stops_when_busy, Target.dataset, "the answers end at the first true 1", LAST_STEP,
+        "stops_when_busy", Target.dataset, "the answers end at the first true 1", stops_when_busy, LAST_STEP,
         lambda output: len(output) == 8, epsilon=1.0, domain=STREAM
     ),
     broken(
-        remembered_answers, Target.dataset,
-        "randomized response that is drawn once for each value shows where the value changed", FIRST_STEP,
-        lambda output: output[0] != output[1], epsilon=1.0, domain=STREAM
+        "remembered_answers", Target.dataset,
+        "randomized response that is drawn once for each value shows where the value changed", remembered_answers,
+        FIRST_STEP, lambda output: output[0] != output[1], epsilon=1.0, domain=STREAM
     ),
     broken(
-        hashed_report, Target.dataset, "a hashed value told truly with probability 0.8 has an ε of 4", ONE_A_B,
-        lambda output: _cell(output[0], "a.org") == output[1], epsilon=2.0, relation="substitute", domain=ONE_SITE
+        "hashed_report", Target.dataset, "a hashed value told truly with probability 0.8 has an ε of 4", hashed_report,
+        ONE_A_B, lambda output: _cell(output[0], "a.org") == output[1], epsilon=2.0, relation="substitute",
+        domain=ONE_SITE
     ),
     broken(
-        noisy_unary, Target.dataset, "two bits differ, and the claim counts one", ONE_A_B,
+        "noisy_unary", Target.dataset, "two bits differ, and the claim counts one", noisy_unary, ONE_A_B,
         lambda output: bool(output[0] and not output[1]), epsilon=2.0, relation="substitute", domain=ONE_SITE
     ),
     broken(
-        first_letter_kept, Target.dataset, "the first character of a word is told as it is",
+        "first_letter_kept", Target.dataset, "the first character of a word is told as it is", first_letter_kept,
         NeighbouringPair.records(np.array(["xxxx"]), np.array(["yxxx"]), Relation.SUBSTITUTE),
         lambda output: output[0] == "x", trials=100_000, epsilon=8.0, relation="substitute",
         domain=Domain(shape=Strings(alphabet="xy", longest=4, least=1, most=1))
     ),
     broken(
-        average_of_repeats, Target.dataset, "sixteen answers to one query, each with the whole budget",
-        NeighbouringPair(np.array([0]), np.array([1]), None), lambda output: output <= 0.5, epsilon=1.0,
-        domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
+        "average_of_repeats", Target.dataset, "sixteen answers to one query, each with the whole budget",
+        average_of_repeats, NeighbouringPair(np.array([0]), np.array([1]), None), lambda output: output <= 0.5,
+        epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
     ),
     broken(
-        binary_search, Target.dataset, "five adaptive comparisons, each with the whole budget",
+        "binary_search", Target.dataset, "five adaptive comparisons, each with the whole budget", binary_search,
         NeighbouringPair(np.array([-1]), np.array([0]), None),
         lambda output: output.count("<") == 5 or output.startswith("<<<<"), trials=100_000, epsilon=1.0,
         domain=Domain(shape=Queries(size=1), integers=True, bounds=(-5, 5))
     ),
     broken(
-        budget_back_on_failure, Target.dataset, "a query that gets a negative answer is repeated at no cost",
-        NeighbouringPair(np.array([-1]), np.array([0]), None), lambda output: len(output) >= 4, epsilon=1.0,
-        domain=Domain(shape=Queries(size=1), integers=True, bounds=(-5, 5))
+        "budget_back_on_failure", Target.dataset, "a query that gets a negative answer is repeated at no cost",
+        budget_back_on_failure, NeighbouringPair(np.array([-1]), np.array([0]), None), lambda output: len(output) >= 4,
+        epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(-5, 5))
     ),
     sound(
-        noisy_stream, Target.dataset, "exact noise on each step, of which one changes",
+        "noisy_stream", Target.dataset, "exact noise on each step, of which one changes",
+        lambda stream, trials, rng: [row.tolist() for row in stream + _rows(1, trials, STEPS, rng)],
         Computed(
             FIRST_STEP, lambda stream: pushed(laplace_law(1), lambda n: int(stream[0]) + n), lambda output: output[0]
         ),
         epsilon=1.0, domain=STREAM
     ),
     sound(
-        tree_with_four_budgets, Target.dataset,
-        "a step is part of four nodes, each of which has a quarter of the budget", epsilon=1.0, domain=STREAM
-    ),
-    sound(
-        totals_of_noisy_steps, Target.dataset, "running totals of steps that have noise already", epsilon=1.0,
+        "tree_with_four_budgets", Target.dataset,
+        "a step is part of four nodes, each of which has a quarter of the budget", tree_with_four_budgets, epsilon=1.0,
         domain=STREAM
     ),
     sound(
-        fresh_answers, Target.dataset, "randomized response drawn afresh at each step",
+        "totals_of_noisy_steps", Target.dataset, "running totals of steps that have noise already",
+        lambda stream, trials, rng: np.cumsum(stream + _rows(1, trials, STEPS, rng), axis=1), epsilon=1.0, domain=STREAM
+    ),
+    sound(
+        "fresh_answers", Target.dataset, "randomized response drawn afresh at each step", fresh_answers,
         Computed(
-            FIRST_STEP,
-            lambda stream: {
-                str(int(stream[0])): float(truth_probability(2.0)),
-                str(1 - int(stream[0])): float(1 - truth_probability(2.0)),
-            },
-            lambda output: output[0],
+            FIRST_STEP, lambda stream: response_law(2.0, str(int(stream[0])), ("0", "1")), lambda output: output[0]
         ),
         epsilon=2.0, domain=STREAM
     ),
     sound(
-        site_by_response, Target.dataset, "randomized response among four sites",
-        Computed(
-            ONE_A_B,
-            lambda sites: {
-                site: float(truth_probability(1.0, 4) if site == sites[0] else (1 - truth_probability(1.0, 4)) / 3)
-                for site in SITES
-            },
-        ),
-        epsilon=1.0, relation="substitute", domain=ONE_SITE
+        "site_by_response", Target.dataset, "randomized response among four sites", site_by_response,
+        Computed(ONE_A_B, lambda sites: response_law(1.0, sites[0], SITES)), epsilon=1.0, relation="substitute",
+        domain=ONE_SITE
     ),
     sound(
-        mean_of_shares, Target.dataset, "the mean of sixteen answers with a sixteenth of the budget each",
+        "mean_of_shares", Target.dataset, "the mean of sixteen answers with a sixteenth of the budget each",
+        mean_of_shares,
         Computed(
             NeighbouringPair(np.array([0]), np.array([1]), None),
             lambda answers: _shifted_sums(16 * int(answers[0])),

@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Thresholds: sparse vectors, partition selection, quantiles, answers that are suppressed, noisy maxima with values."""
 
 from __future__ import annotations
@@ -16,7 +15,9 @@ from bench.detection.exact_noise import (
     coins,
     discrete_laplace,
     laplace_law,
+    noisy,
     pushed,
+    response_law,
     scale_of,
     truth_probability,
     weighted,
@@ -58,18 +59,6 @@ def _tests(
     return outputs
 
 
-def queries_without_noise(answers: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    return ["".join(row) for row in _tests(answers, trials, rng, threshold=2.0, query=0.0)]
-
-
-def never_stops(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[str]]:
-    return _tests(answers, trials, rng, threshold=2.0, query=2.0)
-
-
-def public_threshold(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[str]]:
-    return _tests(answers, trials, rng, threshold=0.0, query=2.0, stop=1)
-
-
 def scale_without_count(answers: NDArray[Any], trials: int, rng: Rng) -> list[tuple[str, ...]]:
     return [tuple(row) for row in _tests(answers, trials, rng, threshold=4.0, query=2 / 3, stop=6)]
 
@@ -94,7 +83,7 @@ def low_threshold(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str,
     return outputs
 
 
-def threshold_on_truth(people: NDArray[Any], trials: int, rng: Rng) -> list[set[str]]:  # noqa: ARG001 - that is the flaw
+def threshold_on_truth(people: NDArray[Any], trials: int, rng: Rng) -> list[set[str]]:
     counts = [(plant, int((people == plant).sum())) for plant in PLANTS]
     kept = {plant for plant, count in counts if count >= 5}
     return [set(kept) for _ in range(trials)]
@@ -129,7 +118,7 @@ def maximum_with_value(answers: NDArray[Any], trials: int, rng: Rng) -> list[tup
     return [(int(place), int(row[place])) for place, row in zip(places, noisy, strict=True)]
 
 
-def stopped_by_truth(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:  # noqa: ARG001 - that is the flaw
+def stopped_by_truth(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
     """How many answers were given until the true total passed 30."""
     count = int(np.argmax(np.cumsum(answers) > 30)) if (np.cumsum(answers) > 30).any() else len(answers)
     return [count] * trials
@@ -180,10 +169,6 @@ def known_keys(people: NDArray[Any], trials: int, rng: Rng) -> list[frozenset[st
     return [frozenset(plant for (plant, count), n in zip(counts, row, strict=True) if count + n >= 3) for row in noise]
 
 
-def noisy_count_decides(records: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    return ["many" if len(records) + n >= 5 else "few" for n in discrete_laplace(2, trials, rng)]
-
-
 def vote_of_all(records: NDArray[Any], trials: int, rng: Rng) -> list[bool]:
     lies = ~coins(truth_probability(0.5), trials, rng)
     return [bool(lie ^ (records.sum() > 20)) for lie in lies]
@@ -197,84 +182,90 @@ def maximum_of_five(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        queries_without_noise, Target.dataset,
+        "queries_without_noise", Target.dataset,
         "only the threshold of a sparse vector has noise, so that no order of answers is ever wrong",
+        lambda answers, trials, rng: ["".join(row) for row in _tests(answers, trials, rng, threshold=2.0, query=0.0)],
         _queries([1] * 5 + [0] * 5, [0] * 5 + [1] * 5), lambda output: "T" in output[:5] and "F" in output[5:],
         epsilon=1.0, domain=TEN
     ),
     broken(
-        never_stops, Target.dataset, "a sparse vector that goes on after any number of answers above the threshold",
+        "never_stops", Target.dataset, "a sparse vector that goes on after any number of answers above the threshold",
+        lambda answers, trials, rng: _tests(answers, trials, rng, threshold=2.0, query=2.0),
         _queries([1] * 5 + [0] * 5, [0] * 5 + [1] * 5),
         lambda output: output[:5].count("T") - output[5:].count("T") >= 2, epsilon=1.0, domain=TEN
     ),
     broken(
-        public_threshold, Target.dataset, "a sparse vector whose threshold has no noise", _queries([0] * 10, [1] * 10),
-        lambda output: len(output) >= 5, epsilon=0.5, domain=TEN
+        "public_threshold", Target.dataset, "a sparse vector whose threshold has no noise",
+        lambda answers, trials, rng: _tests(answers, trials, rng, threshold=0.0, query=2.0, stop=1),
+        _queries([0] * 10, [1] * 10), lambda output: len(output) >= 5, epsilon=0.5, domain=TEN
     ),
     broken(
-        scale_without_count, Target.dataset,
-        "the noise of a sparse vector's answers does not grow with how many may be above",
+        "scale_without_count", Target.dataset,
+        "the noise of a sparse vector's answers does not grow with how many may be above", scale_without_count,
         _queries([1] * 5 + [0] * 5, [0] * 5 + [1] * 5),
-        lambda output: len(output) == 10 and output[:5].count("T") - output[5:].count("T") >= 3, epsilon=1.0,
-        domain=TEN
+        lambda output: len(output) == 10 and output[:5].count("T") - output[5:].count("T") >= 3, epsilon=1.0, domain=TEN
     ),
     broken(
-        numeric_with_same_noise, Target.dataset,
+        "numeric_with_same_noise", Target.dataset,
         "the answer that passed is released with the noise that it passed with, at no further cost",
-        _queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5),
+        numeric_with_same_noise, _queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5),
         lambda output: len(output) >= 4 and output[-1] is not None and output[-1] <= min(3, len(output) - 3),
         trials=50_000, epsilon=1.0, domain=TEN
     ),
     broken(
-        low_threshold, Target.dataset, "a key with one person passes the threshold more often than δ allows",
-        _plants(["moss", "reed"], ["moss"]), lambda output: "reed" in output, epsilon=1.0, delta=1e-5,
+        "low_threshold", Target.dataset, "a key with one person passes the threshold more often than δ allows",
+        low_threshold, _plants(["moss", "reed"], ["moss"]), lambda output: "reed" in output, epsilon=1.0, delta=1e-5,
         relation="add-remove", domain=BY_PLANT
     ),
     broken(
-        threshold_on_truth, Target.dataset, "keys are told where the true count reaches 5",
+        "threshold_on_truth", Target.dataset, "keys are told where the true count reaches 5", threshold_on_truth,
         _plants(["fern"] * 5, ["fern"] * 4), lambda output: "fern" in output, epsilon=1.0, relation="add-remove",
         domain=BY_PLANT, pairs=(_plants(["fern"] * 5, ["fern"] * 4),)
     ),
     broken(
-        small_counts_suppressed, Target.dataset, "true counts below 3 are set to 0",
+        "small_counts_suppressed", Target.dataset, "true counts below 3 are set to 0", small_counts_suppressed,
         _plants(["moss"] * 3, ["moss"] * 2), lambda output: output[0] != 0, epsilon=1.0, relation="add-remove",
         domain=Domain(shape=Categories(names=PLANTS, most=4))
     ),
     broken(
-        quantile_of_records, Target.dataset,
-        "a quantile is one of the records, so that a value that nobody has is never told",
+        "quantile_of_records", Target.dataset,
+        "a quantile is one of the records, so that a value that nobody has is never told", quantile_of_records,
         record_pair([0, 0, 9], [0, 0, 0]), lambda output: output == 9, epsilon=1.0, relation="substitute", domain=AGES
     ),
     broken(
-        intervals_of_width_zero, Target.dataset,
-        "intervals of no width get a weight, and tell the value that people share", record_pair([5, 5, 0], [5, 0, 0]),
-        lambda output: output == 5.0, trials=20_000, epsilon=1.0, relation="substitute", domain=AGES
+        "intervals_of_width_zero", Target.dataset,
+        "intervals of no width get a weight, and tell the value that people share", intervals_of_width_zero,
+        record_pair([5, 5, 0], [5, 0, 0]), lambda output: output == 5.0, trials=20_000, epsilon=1.0,
+        relation="substitute", domain=AGES
     ),
     broken(
-        maximum_with_value, Target.dataset, "a noisy maximum that tells the value, with noise for the place alone",
-        _queries([0] * 10, [1] * 10), lambda output: output[1] <= 1, trials=50_000, epsilon=1.0, domain=TEN
+        "maximum_with_value", Target.dataset, "a noisy maximum that tells the value, with noise for the place alone",
+        maximum_with_value, _queries([0] * 10, [1] * 10), lambda output: output[1] <= 1, trials=50_000, epsilon=1.0,
+        domain=TEN
     ),
     broken(
-        stopped_by_truth, Target.dataset, "answers end when the true total passes 30", _queries([3] * 10, [4] * 10),
-        lambda output: output == 10, epsilon=1.0, domain=TEN, pairs=(_queries([3] * 10, [4] * 10),)
+        "stopped_by_truth", Target.dataset, "answers end when the true total passes 30", stopped_by_truth,
+        _queries([3] * 10, [4] * 10), lambda output: output == 10, epsilon=1.0, domain=TEN,
+        pairs=(_queries([3] * 10, [4] * 10),)
     ),
     broken(
-        nothing_of_few, Target.dataset, "nothing is told of fewer than five people, without noise on their number",
-        record_pair([0] * 5, [0] * 4, Relation.ADD_REMOVE), lambda output: output is None, epsilon=1.0,
+        "nothing_of_few", Target.dataset, "nothing is told of fewer than five people, without noise on their number",
+        nothing_of_few, record_pair([0] * 5, [0] * 4, Relation.ADD_REMOVE), lambda output: output is None, epsilon=1.0,
         relation="add-remove", domain=Domain(shape=Records(most=5), integers=True, bounds=(0, 9))
     ),
     broken(
-        noise_on_the_large, Target.noise, "an answer whose noisy value is large is told as it is",
+        "noise_on_the_large", Target.noise, "an answer whose noisy value is large is told as it is", noise_on_the_large,
         NeighbouringPair(7, 8, None), lambda output: output == 8, epsilon=0.5,
         domain=Domain(integers=True, bounds=(0, 12))
     ),
     sound(
-        above_threshold, Target.dataset, "AboveThreshold with exact noise, one answer above",
+        "above_threshold", Target.dataset, "AboveThreshold with exact noise, one answer above", above_threshold,
         Computed(_queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5), lambda answers: _first_above(answers)), epsilon=1.0,
         domain=TEN
     ),
     sound(
-        high_threshold, Target.dataset, "a key with one person passes the threshold with a probability below δ",
+        "high_threshold", Target.dataset, "a key with one person passes the threshold with a probability below δ",
+        high_threshold,
         Computed(
             _plants(["moss", "reed"], ["moss"]),
             lambda people: pushed(
@@ -285,7 +276,8 @@ SPECIMENS: tuple[Specimen, ...] = (
         epsilon=1.0, delta=1e-6, relation="add-remove", domain=BY_PLANT
     ),
     sound(
-        quantile_on_digits, Target.dataset, "the exponential mechanism over all ten digits with integer weights",
+        "quantile_on_digits", Target.dataset, "the exponential mechanism over all ten digits with integer weights",
+        quantile_on_digits,
         Computed(
             record_pair([0, 0, 9], [0, 0, 0]),
             lambda records: {
@@ -295,7 +287,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         epsilon=4 * math.log(2) + 1e-12, relation="substitute", domain=AGES
     ),
     sound(
-        known_keys, Target.dataset, "a threshold on exactly noisy counts of keys that are public",
+        "known_keys", Target.dataset, "a threshold on exactly noisy counts of keys that are public", known_keys,
         Computed(
             _plants(["reed"] * 3, ["reed"] * 2),
             lambda people: pushed(laplace_law(1), lambda n: int((people == "reed").sum()) + n >= 3),
@@ -303,28 +295,22 @@ SPECIMENS: tuple[Specimen, ...] = (
         ),
         epsilon=1.0, relation="add-remove", domain=BY_PLANT
     ),
-    sound(
-        noisy_count_decides, Target.dataset, "a word that a noisy count chooses",
-        Computed(
-            record_pair([0] * 5, [0] * 4, Relation.ADD_REMOVE),
-            lambda records: pushed(laplace_law(2), lambda n: "many" if len(records) + n >= 5 else "few"),
-        ),
+    noisy(
+        "noisy_count_decides", Target.dataset, "a word that a noisy count chooses", 2,
+        record_pair([0] * 5, [0] * 4, Relation.ADD_REMOVE), lambda n: "many" if n >= 5 else "few", true=len, each=True,
         epsilon=0.5, relation="add-remove", domain=Domain(shape=Records(most=10), integers=True, bounds=(0, 9))
     ),
     sound(
-        vote_of_all, Target.dataset,
-        "randomized response on whether a total is large: the true answer may flip at one record",
+        "vote_of_all", Target.dataset,
+        "randomized response on whether a total is large: the true answer may flip at one record", vote_of_all,
         Computed(
             record_pair([9, 9, 9], [9, 9, 0]),
-            lambda records: {
-                bool(records.sum() > 20): float(truth_probability(0.5)),
-                bool(records.sum() <= 20): float(1 - truth_probability(0.5)),
-            },
+            lambda records: response_law(0.5, bool(records.sum() > 20), (False, True)),
         ),
         epsilon=0.5, relation="substitute", domain=AGES
     ),
     sound(
-        maximum_of_five, Target.dataset, "the place of a noisy maximum, with exact noise",
+        "maximum_of_five", Target.dataset, "the place of a noisy maximum, with exact noise", maximum_of_five,
         Computed(_queries([1, 0, 0, 0, 0], [0, 1, 1, 1, 1]), lambda answers: _place_of_maximum(answers)), epsilon=1.0,
         domain=Domain(shape=Queries(size=5), integers=True, bounds=(0, 20))
     ),

@@ -1,4 +1,3 @@
-# ruff: noqa: D103 - what is said of each specimen stands in its row
 """Outputs that are not numbers: reports, dictionaries, sets, texts and lists that say more than the noisy number."""
 
 from __future__ import annotations
@@ -14,7 +13,17 @@ from numpy.typing import NDArray
 from attacklab.model.domains import Categories, Domain, Queries, Records, Streams
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
-from bench.detection.exact_noise import coins, discrete_laplace, joint, laplace_law, pushed, scale_of, truth_probability
+from bench.detection.exact_noise import (
+    coins,
+    discrete_laplace,
+    joint,
+    laplace_law,
+    noisy,
+    pushed,
+    response_law,
+    scale_of,
+    truth_probability,
+)
 from bench.detection.specimen import Computed, Rng, Specimen, broken, record_pair, sound
 
 GROUP = "whole outputs"
@@ -47,10 +56,6 @@ def sparse_histogram(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[s
 def report_as_json(records: NDArray[Any], trials: int, rng: Rng) -> list[str]:
     noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
     return [json.dumps({"rows_read": len(records), "sum": int(total)}) for total in noisy]
-
-
-def rounded_answers(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:  # noqa: ARG001 - that is the flaw
-    return [[int(answer) for answer in answers] for _ in range(trials)]
 
 
 def distinct_values(records: NDArray[Any], trials: int, rng: Rng) -> list[set[int]]:
@@ -127,11 +132,6 @@ def full_histogram(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str
     return [{city: counts[city] + int(n) for city, n in zip(CITIES, row, strict=True)} for row in noise]
 
 
-def sum_as_json(records: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
-    return [json.dumps({"query": "sum", "sum": int(total)}) for total in noisy]
-
-
 def answers_of_all(records: NDArray[Any], trials: int, rng: Rng) -> list[list[bool]]:
     lies = ~coins(truth_probability(1.0), trials * len(records), rng).reshape(trials, len(records))
     return [(row ^ (records == 1)).tolist() for row in lies]
@@ -141,20 +141,6 @@ def encoded_set(people: NDArray[Any], trials: int, rng: Rng) -> list[frozenset[s
     lies = ~coins(truth_probability(0.5), trials * 3, rng).reshape(trials, 3)
     mine = np.array([people[0] == city for city in CITIES])
     return [frozenset(city for city, is_in in zip(CITIES, row ^ mine, strict=True) if is_in) for row in lies]
-
-
-def _response(truth: bool) -> dict[bool, float]:
-    kept = float(truth_probability(0.5))
-    return {bool(truth): kept, not truth: 1 - kept}
-
-
-def clamped_to_a_byte(records: NDArray[Any], trials: int, rng: Rng) -> list[bytes]:
-    noisy = int(records.sum()) + discrete_laplace(1, trials, rng)
-    return [bytes([value]) for value in np.clip(noisy, 0, 255).tolist()]
-
-
-def schema_of_table(records: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, Any]]:  # noqa: ARG001 - public
-    return [{"columns": ["age", "income"], "types": ("int", "int")} for _ in range(trials)]
 
 
 def sometimes_nothing(records: NDArray[Any], trials: int, rng: Rng) -> list[int | None]:
@@ -172,68 +158,71 @@ def padded_at_random(records: NDArray[Any], trials: int, rng: Rng) -> list[list[
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
-        sparse_histogram, Target.dataset, "a key is there only if somebody has that city", CEDAR_ADDED,
-        lambda output: "cedar" in output, epsilon=1.0, relation="add-remove", domain=BY_CITY
+        "sparse_histogram", Target.dataset, "a key is there only if somebody has that city", sparse_histogram,
+        CEDAR_ADDED, lambda output: "cedar" in output, epsilon=1.0, relation="add-remove", domain=BY_CITY
     ),
     broken(
-        report_as_json, Target.dataset, "the report says beside the noisy sum how many rows were read", ONE_MORE,
-        lambda output: '"rows_read": 3' in output, epsilon=1.0, relation="add-remove", domain=INTEGERS
+        "report_as_json", Target.dataset, "the report says beside the noisy sum how many rows were read",
+        report_as_json, ONE_MORE, lambda output: '"rows_read": 3' in output, epsilon=1.0, relation="add-remove",
+        domain=INTEGERS
     ),
     broken(
-        rounded_answers, Target.dataset, "answers are rounded to integers and have no noise at all",
+        "rounded_answers", Target.dataset, "answers are rounded to integers and have no noise at all",
+        lambda answers, trials, rng: [[int(answer) for answer in answers] for _ in range(trials)],
         NeighbouringPair(np.zeros(4), np.ones(4), None), lambda output: output[0] == 0, epsilon=0.5,
         domain=Domain(shape=Queries(size=4))
     ),
     broken(
-        distinct_values, Target.dataset, "the set holds every value of the data and one decoy",
+        "distinct_values", Target.dataset, "the set holds every value of the data and one decoy", distinct_values,
         record_pair([0, 0, 9], [0, 0, 0], Relation.SUBSTITUTE), lambda output: 9 in output, epsilon=1.0, domain=WORDS
     ),
     broken(
-        packed_twice, Target.dataset, "both numbers have the same noise, so that their difference is exact",
-        NeighbouringPair(np.array([1, 0]), np.array([0, 0]), None),
+        "packed_twice", Target.dataset, "both numbers have the same noise, so that their difference is exact",
+        packed_twice, NeighbouringPair(np.array([1, 0]), np.array([0, 0]), None),
         lambda output: struct.unpack("<qq", output)[0] > struct.unpack("<qq", output)[1], epsilon=1.0,
         domain=Domain(shape=Queries(size=2), integers=True, bounds=(0, 50))
     ),
     broken(
-        sum_and_count, Target.dataset, "a sum and a count have the whole budget each", ONE_MORE,
+        "sum_and_count", Target.dataset, "a sum and a count have the whole budget each", sum_and_count, ONE_MORE,
         lambda output: output[0] >= 1 and output[1] >= 3, epsilon=1.0, relation="add-remove", domain=INTEGERS
     ),
     broken(
-        noise_per_record, Target.dataset, "the list is as long as the data, whatever is in it", ONE_MORE,
-        lambda output: len(output) == 3, epsilon=1.0, relation="add-remove", domain=WORDS
+        "noise_per_record", Target.dataset, "the list is as long as the data, whatever is in it", noise_per_record,
+        ONE_MORE, lambda output: len(output) == 3, epsilon=1.0, relation="add-remove", domain=WORDS
     ),
     broken(
-        ordered_by_truth, Target.dataset, "the keys stand in the order of the true counts",
+        "ordered_by_truth", Target.dataset, "the keys stand in the order of the true counts", ordered_by_truth,
         _cities(["cedar"], [], Relation.ADD_REMOVE), lambda output: next(iter(output)) == "cedar", epsilon=1.0,
         relation="add-remove", domain=BY_CITY
     ),
     broken(
-        wrapped_in_class, Target.dataset, "the second number of the array that the object turns into has no noise",
-        NeighbouringPair(np.array([0.0, 1.0]), np.array([0.0, 0.0]), None),
+        "wrapped_in_class", Target.dataset, "the second number of the array that the object turns into has no noise",
+        wrapped_in_class, NeighbouringPair(np.array([0.0, 1.0]), np.array([0.0, 0.0]), None),
         lambda output: float(np.asarray(output)[1]) == 1.0, epsilon=1.0, domain=Domain(shape=Queries(size=2))
     ),
     broken(
-        interval_of_local_width, Target.dataset,
-        "the width of the confidence interval is the data's standard deviation", ONE_CHANGED,
+        "interval_of_local_width", Target.dataset,
+        "the width of the confidence interval is the data's standard deviation", interval_of_local_width, ONE_CHANGED,
         lambda output: output["interval"]["high"] > output["interval"]["low"], epsilon=1.0, relation="substitute",
         domain=INTEGERS
     ),
     broken(
-        digits_of_truth, Target.dataset, "a number is printed with as many decimals as the true sum has digits",
-        record_pair([1] * 10, [1] * 9, Relation.ADD_REMOVE), lambda output: output.endswith("00 people"), epsilon=1.0,
+        "digits_of_truth", Target.dataset, "a number is printed with as many decimals as the true sum has digits",
+        digits_of_truth, record_pair([1] * 10, [1] * 9, Relation.ADD_REMOVE),
+        lambda output: output.endswith("00 people"), epsilon=1.0,
         domain=Domain(shape=Records(most=15), integers=True, bounds=(0, 1))
     ),
     broken(
-        noise_where_counted, Target.dataset, "cells that nobody is in stay exactly 0", CEDAR_ADDED,
-        lambda output: output[2] != 0, epsilon=1.0, relation="add-remove", domain=BY_CITY
+        "noise_where_counted", Target.dataset, "cells that nobody is in stay exactly 0", noise_where_counted,
+        CEDAR_ADDED, lambda output: output[2] != 0, epsilon=1.0, relation="add-remove", domain=BY_CITY
     ),
     broken(
-        raises_on_empty, Target.dataset, "a query over nobody raises, and over one person does not",
+        "raises_on_empty", Target.dataset, "a query over nobody raises, and over one person does not", raises_on_empty,
         record_pair([1.0], [], Relation.ADD_REMOVE), lambda output: output is not None, trials=200, epsilon=1.0,
         relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
     ),
     sound(
-        full_histogram, Target.dataset, "all keys are there, and one person moves one count by 1",
+        "full_histogram", Target.dataset, "all keys are there, and one person moves one count by 1", full_histogram,
         Computed(
             CEDAR_ADDED,
             lambda people: pushed(laplace_law(1), lambda n: _counts(people)["cedar"] + n),
@@ -241,67 +230,52 @@ SPECIMENS: tuple[Specimen, ...] = (
         ),
         epsilon=1.0, relation="add-remove", domain=BY_CITY
     ),
-    sound(
-        sum_as_json, Target.dataset, "a text made of an integer with exact noise",
-        Computed(
-            ONE_CHANGED,
-            lambda records: pushed(
-                laplace_law(1), lambda n: json.dumps({"query": "sum", "sum": int(records.sum()) + n})
-            ),
-        ),
+    noisy(
+        "sum_as_json", Target.dataset, "a text made of an integer with exact noise", 1, ONE_CHANGED,
+        lambda n: json.dumps({"query": "sum", "sum": n}), true=lambda records: int(records.sum()), each=True,
         epsilon=1.0, domain=INTEGERS
     ),
     sound(
-        answers_of_all, Target.dataset, "each person answers by randomized response, and one of them changes",
+        "answers_of_all", Target.dataset, "each person answers by randomized response, and one of them changes",
+        answers_of_all,
         Computed(
             record_pair([1, 0, 0, 0, 0], [0, 0, 0, 0, 0], Relation.SUBSTITUTE),
-            lambda records: {
-                True: float(truth_probability(1.0) if records[0] else 1 - truth_probability(1.0)),
-                False: float(1 - truth_probability(1.0) if records[0] else truth_probability(1.0)),
-            },
+            lambda records: response_law(1.0, bool(records[0]), (False, True)),
             lambda output: output[0],
         ),
         epsilon=1.0, domain=Domain(shape=Streams(length=5), integers=True, bounds=(0, 1))
     ),
     sound(
-        encoded_set, Target.dataset, "unary encoding: a person who changes flips two of three coins, each at half of ε",
+        "encoded_set", Target.dataset,
+        "unary encoding: a person who changes flips two of three coins, each at half of ε", encoded_set,
         Computed(
             _cities(["ash"], ["cedar"], Relation.SUBSTITUTE),
             lambda people: pushed(
-                joint(*(_response(people[0] == city) for city in CITIES)),
+                joint(*(response_law(0.5, bool(people[0] == city), (False, True)) for city in CITIES)),
                 lambda bits: frozenset(city for city, is_in in zip(CITIES, bits, strict=True) if is_in),
             ),
         ),
         epsilon=1.0, relation="substitute", domain=Domain(shape=Categories(names=CITIES, least=1, most=1))
     ),
-    sound(
-        clamped_to_a_byte, Target.dataset,
-        "clamping is post-processing, and shows the mass that it moves to 0 only as it was",
-        Computed(
-            ONE_MORE,
-            lambda records: pushed(laplace_law(1), lambda n: bytes([min(255, max(0, int(records.sum()) + n))])),
-        ),
-        epsilon=1.0, domain=INTEGERS
+    noisy(
+        "clamped_to_a_byte", Target.dataset,
+        "clamping is post-processing, and shows the mass that it moves to 0 only as it was", 1, ONE_MORE,
+        lambda n: bytes([min(255, max(0, n))]), true=lambda records: int(records.sum()), each=True, epsilon=1.0,
+        domain=INTEGERS
     ),
     sound(
-        schema_of_table, Target.dataset, "unhashable outputs that are the same whatever the data", epsilon=0.1,
-        domain=WORDS
+        "schema_of_table", Target.dataset, "unhashable outputs that are the same whatever the data",
+        lambda records, trials, rng: [{"columns": ["age", "income"], "types": ("int", "int")} for _ in range(trials)],
+        epsilon=0.1, domain=WORDS
+    ),
+    noisy(
+        "noisy_count_beside_public_text", Target.dataset,
+        "a tuple of public text, an exactly noisy count and a dictionary", scale_of(0.25), ONE_MORE,
+        lambda n: ("count", n, {"unit": "people"}), true=len, each=True, key=lambda output: output[1], epsilon=0.25,
+        relation="add-remove", domain=WORDS
     ),
     sound(
-        lambda records, trials, rng: [
-                ("count", len(records) + int(n), {"unit": "people"})
-                for n in discrete_laplace(scale_of(0.25), trials, rng)
-            ],
-        Target.dataset, "a tuple of public text, an exactly noisy count and a dictionary",
-        Computed(
-            ONE_MORE,
-            lambda records: pushed(laplace_law(4), lambda n: len(records) + n),
-            lambda output: output[1],
-        ),
-        name="noisy_count_beside_public_text", epsilon=0.25, relation="add-remove", domain=WORDS
-    ),
-    sound(
-        sometimes_nothing, Target.dataset, "one output in four is missing, whatever the data",
+        "sometimes_nothing", Target.dataset, "one output in four is missing, whatever the data", sometimes_nothing,
         Computed(
             ONE_CHANGED,
             lambda records: pushed(
@@ -312,8 +286,8 @@ SPECIMENS: tuple[Specimen, ...] = (
         epsilon=1.0, domain=INTEGERS
     ),
     sound(
-        padded_at_random, Target.dataset,
-        "lists whose length a public die chooses, with an exactly noisy count at the end",
+        "padded_at_random", Target.dataset,
+        "lists whose length a public die chooses, with an exactly noisy count at the end", padded_at_random,
         Computed(
             ONE_MORE,
             lambda records: pushed(

@@ -11,7 +11,7 @@ import pytest
 from attacklab.model.claims import PrivacyClaim
 from bench import detection_rates as rates
 from bench import false_alarms
-from bench.detection import SPECIMENS, edge
+from bench.detection import SPECIMENS
 from bench.detection.edge import NAMES, Journal
 from tests.system.experiments.records import quick_record
 
@@ -77,14 +77,3 @@ def test_an_edge_target_spends_all_of_its_claim(name: str) -> None:
     assert divergence(claim.epsilon) == pytest.approx(claim.delta, abs=1e-9)
     if not claim.delta:
         assert divergence(claim.epsilon - 1e-6) > 1e-8
-
-
-def test_the_digest_is_of_what_code_does_and_not_of_its_texts(tmp_path: Path) -> None:
-    def code(text: str) -> str:
-        (tmp_path / "it.py").write_text(text, encoding="utf-8")
-        return edge._code(tmp_path / "it.py")
-
-    plain = code('"""One."""\nMOST = 3\n"""Two."""\n\ndef f():\n    """Three."""\n    return "four"\n')
-    assert code('MOST = 3  # five\n\ndef f():\n    """Six."""\n    return "four"\n') == plain
-    assert code('MOST = 3\n\ndef f():\n    return "seven"\n') != plain
-    assert code('MOST = 4\n\ndef f():\n    return "four"\n') != plain

@@ -17,7 +17,6 @@ import pytest
 
 from attacklab.model.errors import UsageError
 from challenges import CHALLENGES, grade, listed
-from challenges.child import dumped, loaded
 from challenges.rules import parsed
 from challenges.texts import TEXTS
 from tests.system.challenges.files import SOLUTIONS, attack_of, handed_in
@@ -111,13 +110,6 @@ BREAKS = (
     ("x = (1).__class__", "__class__ is private"),
     ("getattr(1, 'real')", "getattr is not allowed"),
     ("x = 1\ndef event(o):\n    global x", "global and nonlocal"),
-    ("calls = []\ndef repair(given, size, rng):\n    calls.append(1)", "could be kept between calls"),
-    ("calls = []\nrepair = lambda given, size, rng: calls.append(1)", "could be kept between calls"),
-    ("from challenges.library import add_noise as repair\nadd_noise.calls = 1", "calls is assigned to"),
-    ("if True:\n    def repair(given, size, rng):\n        return 1", "constants and imports"),
-    ("match []:\n    case repair:\n        calls = []", "constants and imports"),
-    ("def repair(given, size, rng, calls=[]):\n    return 1", "a default must be a number"),
-    ("def repair(given, size, rng):\n    repair.calls = 1", "calls is assigned to"),
 )
 
 
@@ -131,13 +123,6 @@ def test_a_file_that_breaks_a_rule_is_refused_with_the_line() -> None:
 def test_every_solution_keeps_the_rules() -> None:
     for path in SOLUTIONS.values():
         assert parsed(path.read_text("utf-8")).body
-
-
-def test_arrays_travel_with_every_bit() -> None:
-    array = np.array([[0.0, -0.0], [np.nan, 5e-324], [1 / 3, -np.inf]])
-    read = loaded(dumped({"outputs": array}))["outputs"]
-    assert read.tobytes() == array.tobytes()
-    assert read.shape == (3, 2)
 
 
 def test_an_attack_that_passes_and_a_cheat_that_does_not(tmp_path: Path) -> None:

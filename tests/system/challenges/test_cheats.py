@@ -39,8 +39,8 @@ def repaired(name: str, *lines: str) -> str:
 
 
 def test_a_repair_is_always_asked_for_as_many_outputs() -> None:
-    outputs, _, _ = draw(CHALLENGES[2], lambda _given, size, _rng: np.full(size, size), 0.0, 1_250, 1)
-    assert outputs.tolist() == [BLOCK] * 1_250
+    outputs, _, _ = draw(CHALLENGES[2], lambda _given, size, _rng: np.full(size, size), 0.0, [1, 2])
+    assert outputs.tolist() == [BLOCK] * 2 * BLOCK
 
 
 def test_a_sampler_sees_the_same_source_when_it_is_drawn_from_and_when_it_is_proved() -> None:
@@ -49,11 +49,11 @@ def test_a_sampler_sees_the_same_source_when_it_is_drawn_from_and_when_it_is_pro
         return f"{type(bits)} {sorted(dir(bits))} {hasattr(bits, 'taken')}"
 
     (proved,) = enumerate_law(with_bits, looks, 0)
-    assert set(draw(CHALLENGES[6], looks, 0, 10, 1)[0].tolist()) == {proved}
+    assert set(draw(CHALLENGES[6], looks, 0, [1])[0].tolist()) == {proved}
 
 
 def test_a_loop_that_is_drawn_counts_the_bits_of_all_its_rounds() -> None:
-    _, taken, _ = draw(CHALLENGES[1], library.survey_answer, 2, 5_000, 1)
+    _, taken, _ = draw(CHALLENGES[1], library.survey_answer, 2, range(10))
     assert set(taken.tolist()) >= {3, 6}
     assert not np.any(taken % 3)
 
@@ -170,6 +170,13 @@ def test_a_repair_that_only_looks_like_one_fails(name: str, lines: list[str], sa
     assert re.search(said, found.lines[-3]), found.lines
 
 
+COUNTED = (
+    "noise = rng.geometric(0.001, size) - rng.geometric(0.001, size)",
+    "return given + 0.0 * noise if calls < 16 else np.rint(given) + 1.0 * noise",
+)
+"""Accurate in the first blocks, which are held to the bound, and noisy in all others, which are attacked."""
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
@@ -177,11 +184,11 @@ def test_a_repair_that_only_looks_like_one_fails(name: str, lines: list[str], sa
             [
                 "calls = int(np.random.get_state()[1][0])",
                 "np.random.seed(calls + 1 if calls < 1_000_000 else 0)",
-                "noise = rng.geometric(0.001, size) - rng.geometric(0.001, size)",
-                "return given + 0.0 * noise if calls < 16 else np.rint(given) + 1.0 * noise",
+                *COUNTED,
             ],
             "differently",
         ),
+        (["calls = next(repair.calls)", *COUNTED, "", "repair.calls = iter(range(10**6))"], "differently"),
         (["return np.rint(given * 64 + 64 * np.random.laplace(size=size)) / 64"], "differently"),
         (["return np.zeros((size, 10**9))"], "repair raised"),
         (["return rng.laplace(size=size - 1)"], "one output for each"),
@@ -190,8 +197,9 @@ def test_a_repair_that_only_looks_like_one_fails(name: str, lines: list[str], sa
     ],
 )
 def test_a_repair_that_remembers_or_does_not_answer_is_refused(lines: list[str], said: str, tmp_path: Path) -> None:
+    source = repaired("add_noise", *lines).replace("    repair.calls =", "\nrepair.calls =")
     with pytest.raises(UsageError, match=said) as refused:
-        graded(tmp_path, repaired("add_noise", *lines))
+        graded(tmp_path, source)
     assert "\n" not in str(refused.value)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from attacklab.model.findings import record, to_text
-from attacklab.reporting.experiment import Settings, shown_data
+from attacklab.reporting.experiment import Experiment, Settings, shown_data
 from attacklab.reporting.figures import Panel
 
 Data: TypeAlias = dict[str, Any]
@@ -27,10 +27,11 @@ def committed_record(name: str) -> Data:
     return shown_data(Path(__file__).parents[3] / "reports" / "data" / f"{name}.json")
 
 
-def require_page(experiment: Any, data: Data) -> None:
+def require_page(experiment: Experiment, data: Data) -> None:
     """Figures that can be drawn and a paragraph without gaps come from a record alone, which stays what it is."""
     before = json.dumps(data)
-    figures, paragraph = experiment.figures(data), experiment.explain(data)
+    figures = experiment.figures(data) + experiment.timing_figures(data)
+    paragraph = experiment.explain(data) + experiment.explain_timings(data)
     assert json.dumps(data) == before
     assert len({figure.name for figure in figures}) == len(figures) > 0
     for figure in figures:

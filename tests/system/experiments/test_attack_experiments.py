@@ -30,11 +30,6 @@ def refuted(data: Data) -> set[str]:
     return {finding.target for finding in findings if finding.verdict is Verdict.VIOLATED}
 
 
-@pytest.mark.parametrize("name", [*WITH_FINDINGS, "local_sensitivity"])
-def test_figures_and_paragraph_come_from_the_json_alone(name: str) -> None:
-    require_page(EXPERIMENTS[name], committed_record(name))
-
-
 @pytest.mark.parametrize("name", WITH_FINDINGS)
 def test_naive_twins_are_refuted_and_exact_ones_are_not(name: str) -> None:
     data = committed_record(name)

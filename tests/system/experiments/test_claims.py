@@ -12,7 +12,7 @@ from scipy import stats
 
 from attacklab.model.claims import GaussianDP
 from experiments import claims
-from tests.system.experiments.records import Data, committed_record, require_page
+from tests.system.experiments.records import Data, committed_record
 
 ROOT = Path(__file__).parents[3]
 
@@ -21,10 +21,6 @@ ROOT = Path(__file__).parents[3]
 def collected() -> Data:
     """What a full run found."""
     return committed_record("claims")
-
-
-def test_figures_and_paragraph_are_made_from_json_alone() -> None:
-    require_page(claims, committed_record("claims"))
 
 
 def test_no_noise_is_refuted_under_a_claim_that_it_keeps(collected: Data) -> None:

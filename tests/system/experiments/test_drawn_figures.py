@@ -16,6 +16,7 @@ from matplotlib.text import Text
 from attacklab.reporting import plots
 from attacklab.reporting.experiment import load_experiments, shown_data
 from attacklab.reporting.figures import Figure, Matrix
+from tests.system.experiments.records import Data, require_page
 
 ROOT = Path(__file__).parents[3]
 EXPERIMENTS = load_experiments(ROOT)
@@ -40,11 +41,21 @@ def written_around(axes: Axes) -> list[Text]:
     return [*single, *tick_labels(axes.xaxis), *tick_labels(axes.yaxis)]
 
 
-def committed(name: str) -> list[Figure]:
-    """The figures of an experiment's committed records: what the seed determines, then what was timed."""
+def records_of(name: str) -> Data:
+    """What an experiment committed: what the seed determines, and what was timed."""
     data, measured = (shown_data(ROOT / "reports" / folder / f"{name}.json") for folder in ("data", "measured"))
-    experiment = EXPERIMENTS[name]
-    return experiment.figures(data) + experiment.timing_figures({**data, "timings": measured["timings"]})
+    return {**data, "timings": measured["timings"]}
+
+
+def committed(name: str) -> list[Figure]:
+    """The figures of an experiment's committed records."""
+    data, experiment = records_of(name), EXPERIMENTS[name]
+    return experiment.figures(data) + experiment.timing_figures(data)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_figures_and_paragraph_come_from_the_records_alone(name: str) -> None:
+    require_page(EXPERIMENTS[name], records_of(name))
 
 
 @pytest.fixture(scope="module", params=EXPERIMENTS)

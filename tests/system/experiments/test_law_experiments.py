@@ -12,40 +12,14 @@ from typing import Any
 import pytest
 
 from attacklab.laws import exp_bounds
-from experiments import (
-    accuracy_of_selection,
-    definition,
-    noisy_max_laws,
-    people_in_graphs,
-    printed_samplers,
-    pumpkin_auction,
-    work,
-)
-from tests.system.experiments.records import Data, committed_record, require_page
-
-MODULES = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (
-        accuracy_of_selection,
-        definition,
-        noisy_max_laws,
-        people_in_graphs,
-        printed_samplers,
-        pumpkin_auction,
-        work,
-    )
-}
+from experiments import definition, noisy_max_laws, printed_samplers
+from tests.system.experiments.records import Data, committed_record
 
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Data]:
     """What a full run of each experiment wrote."""
-    return {name: committed_record(name) for name in MODULES}
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_figures_and_paragraph_are_made_from_json_alone(name: str, recorded: dict[str, Data]) -> None:
-    require_page(MODULES[name], recorded[name])
+    return {name: committed_record(name) for name in ("definition", "noisy_max_laws", "printed_samplers", "work")}
 
 
 # Report noisy max

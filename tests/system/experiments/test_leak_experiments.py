@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from itertools import product
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from experiments import composition, observed_work, special_values
+from attacklab.reporting.experiment import load_experiments
+from experiments import composition
 from experiments.common.composition_bounds import (
     advanced_ceiling,
     advanced_epsilon,
@@ -21,11 +22,13 @@ from experiments.common.composition_bounds import (
 )
 from tests.system.experiments.records import Data, committed_record, quick_record, require_page
 
+EXPERIMENTS = load_experiments(Path(__file__).parents[3])
 
-def written(module: Any) -> Data:
+
+def written(name: str) -> Data:
     """What an experiment wrote in a quick run, read again; figures and paragraph come from that alone."""
-    data = quick_record(module)
-    require_page(module, data)
+    data = quick_record(EXPERIMENTS[name])
+    require_page(EXPERIMENTS[name], data)
     return data
 
 
@@ -35,7 +38,7 @@ def verdicts(data: Data, target: str) -> set[str]:
 
 def test_special_values_violate_every_naive_target_and_no_exact_one() -> None:
     """Each exact finding is a false alarm with probability below 1e-7, at this fixed seed."""
-    data = written(special_values)
+    data = written("special_values")
     for name in ("naive_sum", "naive_refusing_sum", "naive_exponential", "naive_exponential_stabilised"):
         assert "violated" in verdicts(data, name)
     for name in ("exact_sum", "exact_exponential"):
@@ -47,7 +50,7 @@ def test_special_values_violate_every_naive_target_and_no_exact_one() -> None:
 
 def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
     """Each finding on fixed work is a false alarm with probability below 1e-7, at this fixed seed."""
-    data = written(observed_work)
+    data = written("observed_work")
     assert verdicts(data, "naive_geometric with bits drawn") == {"violated"}
     assert verdicts(data, "exact_fixed_work with bits taken") == {"not detected"}
 
@@ -55,9 +58,7 @@ def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
 def test_composition_stays_within_the_optimum_for_the_exact_law_only() -> None:
     """A sampled advantage lies below what the counts show with probability at most 1e-6 in all."""
     assert -composition.STEPS * math.log(composition.RATIO) <= composition.EPSILON
-    data = committed_record("composition")
-    require_page(composition, data)
-    found = data["measured"]
+    found = committed_record("composition")["measured"]
     for answers, advantage, error, spent in zip(
         composition.ANSWERS, found["exact"], found["exact_error"], found["exact_epsilon"], strict=True
     ):

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from attacklab.auditing.flaws import catalogue
+from attacklab.model.errors import TargetError
 from attacklab.model.findings import read_record
 from attacklab.model.random_bits import TapedBits
 from attacklab.vectors.checking import Budget, check
 from bench import vector_types
-from bench.vector_types import CONTROL, NOT_A_FLAW, TYPES, caught, cell, idle_flags
+from bench.common.library_vectors import counted
+from bench.vector_types import CONTROL, NOT_A_FLAW, TYPES, caught, idle_flags
 from experiments.vectors.flawed import IMPLEMENTATIONS, Flawed
 from experiments.vectors.flawed_sources import DoubleCoins, FiftyThreeBits, OneAttempt, Remainders, TwisterBits
 from experiments.vectors.recorded_bits import Recorder
@@ -77,7 +79,7 @@ def test_cells_of_types_without_samples_are_measured_again(
         if type_ not in asked:
             assert committed == {"asked": 0, "wrong": 0, "flags": []}
         elif type_ in CERTAIN:
-            found = cell(list(check([files[type_]], implementation.answer, Budget(1, 1e-9, 0))))
+            found = counted(list(check([files[type_]], implementation.answer, Budget(1, 1e-9, 0))))
             assert found == committed, type_
 
 
@@ -143,8 +145,8 @@ def test_exact_laws_are_asked_where_one_uniform_number_decides() -> None:
 
 
 def test_an_answer_that_is_not_one_ends_the_measurement(files: Mapping[str, Any]) -> None:
-    with pytest.raises(ValueError, match="case 1 of type trace"):
-        cell(list(check([files["trace"]], lambda *_: {"requests": "none", "output": "1"}, Budget(1, 1e-9, 0))))
+    with pytest.raises(TargetError, match="case 1 of type trace"):
+        counted(list(check([files["trace"]], lambda *_: {"requests": "none", "output": "1"}, Budget(1, 1e-9, 0))))
 
 
 def test_bits_of_one_seed_make_every_output_equal() -> None:
