@@ -154,7 +154,7 @@ class Pair:
         """A run with some draws changed: the first again, or the second with or without what noise let out before."""
         if not second:
             return self.runs.run(self.pair.first, Session(self.seed, None, changed))
-        script = Script(self.first if kept else _DrawsAlone(self.first), self.aligned)
+        script = Script(self.first, self.aligned, kept)
         return self.runs.run(self.pair.second, Session(self.seed + 1, script, changed))
 
     def examine(self) -> Outcome:
@@ -339,26 +339,11 @@ class Pair:
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
         """How outputs of these laws overstep the claim, of a sample where one was drawn; None where they do not."""
-        excess, rate = laws.excess_over(self.claim, pairs), self._sampling()
-        if excess is None or rate == 1:
-            return excess
-        if rate is None:
+        rate = self._sampling()
+        if rate is not None:
+            return laws.excess_over(self.claim, pairs, rate)
+        if laws.excess_over(self.claim, pairs) is not None:
             self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
-            return None
-        loss = near(laws.loss_of(pairs))
-        if isinstance(self.claim, PrivacyClaim) and not self.claim.delta:
-            loss = loss if loss > 500 else math.log1p(rate * math.expm1(loss))
-            said = f"ε = {loss:.6g} of a sample of rate {rate:.4g}"
-            return (
-                None if loss <= self.claim.epsilon * (1 + laws.ROUNDING_SLACK) else Excess(said, excess.claimed, loss)
-            )
-        for epsilon in self.claim.points:
-            delta = rate * laws.delta_at(pairs, math.log1p(math.expm1(min(epsilon, 500.0)) / rate))
-            allowed = self.claim.at(epsilon).delta
-            if delta > allowed * (1 + laws.ROUNDING_SLACK) + laws.LEAST_EXCESS:
-                return Excess(
-                    f"δ = {delta:.4g} of a sample of rate {rate:.4g}", f"δ = {allowed:.4g}", None, delta, epsilon
-                )
         return None
 
     def _sampling(self) -> float | None:
@@ -581,14 +566,14 @@ class Pair:
         first = self.again(likely)
         target, changed = skeleton(first.output, floats=True), dict[int, Any]()
         for _ in range(paths.MOST):
-            second = self.runs.run(self.pair.second, Session(self.seed + 1, Script(_DrawsAlone(first)), changed))
+            second = self.runs.run(self.pair.second, Session(self.seed + 1, Script(first, is_followed=False), changed))
             reached = skeleton(second.output, floats=True)
             if reached == target:
                 return self._add_coins(first, second)
             tries = []
             for bound in paths.bounds_of(second, {}) or []:
                 flip = _merged(changed, self._flipped(second, bound, not bound.above))
-                run = self.runs.run(self.pair.second, Session(self.seed + 1, Script(_DrawsAlone(first)), flip))
+                run = self.runs.run(self.pair.second, Session(self.seed + 1, Script(first, is_followed=False), flip))
                 tries.append((_agreement(skeleton(run.output, floats=True), target), flip))
             best = max(tries, key=lambda one: one[0], default=(0, {}))
             if best[0] <= _agreement(reached, target):
@@ -649,19 +634,6 @@ class Pair:
                 if step == step_2 and step in "*/" and not np.array_equal(operand, operand_2):
                     return node.site
         return Site("", 0, "")
-
-
-class _DrawsAlone(Session):
-    """A record whose draws are taken, and not what the code made of them."""
-
-    def __init__(self, record: Session) -> None:
-        super().__init__(record.seed)
-        self._calls_by_key = {key: call for key, call in record._calls_by_key.items() if call.raw is not None}
-        self._record = record
-
-    def owner(self, unit: int) -> tuple[Call, int]:
-        """The call of the record."""
-        return self._record.owner(unit)
 
 
 class _Holdings:

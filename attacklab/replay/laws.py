@@ -163,34 +163,51 @@ class Excess:
     at: float | None = None
 
 
-def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
-    """How outputs of these laws overstep a claim, by more than rounding does; nothing where they do not."""
+def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]], rate: float = 1.0) -> Excess | None:
+    """How outputs of these laws overstep a claim, by more than rounding does; nothing where they do not.
+
+    Args:
+        claim: what is claimed.
+        pairs: the laws of what the outputs show, on both inputs.
+        rate: how probable it is that a record is in the sample that was drawn (Balle and others 2018, theorem 9).
+    """
+    of_sample = "" if rate == 1 else f" of a sample of rate {rate:.4g}"
+    loss = loss_of(pairs)
     if isinstance(claim, PrivacyClaim) and not claim.delta:
-        loss = loss_of(pairs)
+        if rate < 1 and loss < LARGEST_LOSS:
+            loss = math.log1p(rate * math.expm1(loss))
         if loss <= claim.epsilon * (1 + ROUNDING_SLACK):
             return None
         lost = "a loss without bound" if loss == math.inf else f"ε = {text_of(loss)}"
-        return Excess(lost, f"ε = {claim.epsilon!r}", epsilon=near(loss))
-    if isinstance(claim, GaussianDP) and pairs and all(_is_gaussian(*pair) for pair in pairs):
-        mu = math.sqrt(near(sum(square_of(*pair) for pair in pairs)))
-        return None if mu <= claim.mu * (1 + ROUNDING_SLACK) else Excess(f"μ = {mu:.6g}", f"μ = {claim.mu!r}")
-    if isinstance(claim, ZeroConcentrated | Renyi):
-        orders = (2.0, 8.0, 64.0) if isinstance(claim, ZeroConcentrated) else claim.orders
-        for order in orders:
-            divergence = sum(renyi_divergence(*pair, order) for pair in pairs)
-            allowed = claim.bound(order).above()
-            if divergence > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
-                unit = divergence / order if isinstance(claim, ZeroConcentrated) else divergence
-                name = "ρ" if isinstance(claim, ZeroConcentrated) else f"Rényi divergence of order {order:g}"
-                bound = allowed / order if isinstance(claim, ZeroConcentrated) else allowed
-                return Excess(f"{name} = {unit:.6g}", f"{bound:.6g}")
-    if loss_of(pairs) <= 0:
+        return Excess(lost + of_sample, f"ε = {claim.epsilon!r}", epsilon=near(loss))
+    if rate == 1:
+        if isinstance(claim, GaussianDP) and pairs and all(_is_gaussian(*pair) for pair in pairs):
+            mu = math.sqrt(near(sum(square_of(*pair) for pair in pairs)))
+            return None if mu <= claim.mu * (1 + ROUNDING_SLACK) else Excess(f"μ = {mu:.6g}", f"μ = {claim.mu!r}")
+        by_order = _excess_by_order(claim, pairs)
+        if by_order is not None:
+            return by_order
+    if loss <= 0:
         return None
     for epsilon in claim.points:
-        allowed, delta = claim.at(epsilon).delta, delta_at(pairs, epsilon)
+        inner = epsilon if rate == 1 else math.log1p(math.expm1(min(epsilon, 500.0)) / rate)
+        allowed, delta = claim.at(epsilon).delta, rate * delta_at(pairs, inner)
         if delta > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
             at = f" at ε = {epsilon:.4g}"
-            return Excess(f"δ = {delta:.4g}{at}", f"δ = {allowed:.4g}{at}", delta=delta, at=epsilon)
+            return Excess(f"δ = {delta:.4g}{at}{of_sample}", f"δ = {allowed:.4g}{at}", delta=delta, at=epsilon)
+    return None
+
+
+def _excess_by_order(claim: Claim, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
+    """The first order at which Rényi divergences overstep a claim of ρ-zCDP or of Rényi DP."""
+    is_zcdp = isinstance(claim, ZeroConcentrated)
+    orders = (2.0, 8.0, 64.0) if is_zcdp else claim.orders if isinstance(claim, Renyi) else ()
+    for order in orders:
+        divergence = sum(renyi_divergence(*pair, order) for pair in pairs)
+        allowed = claim.bound(order).above()  # type: ignore[attr-defined] # those two have it
+        if divergence > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
+            unit, name = (order, "ρ") if is_zcdp else (1, f"Rényi divergence of order {order:g}")
+            return Excess(f"{name} = {divergence / unit:.6g}", f"{allowed / unit:.6g}")
     return None
 
 

@@ -222,10 +222,12 @@ class Script:
     Attributes:
         record: the run whose outcomes it takes.
         aligned: for calls that were paired up one number at a time: the draws' numbers in the record, −1 for none.
+        is_followed: whether also what the code made of the draws is taken; else the draws alone.
     """
 
     record: Session
     aligned: Mapping[tuple[Any, ...], Ids] = field(default_factory=dict)
+    is_followed: bool = True
 
 
 class Session:
@@ -350,7 +352,8 @@ class Session:
         key = (*place, self._keys[place])
         self._keys[place] += 1
         shape = parents.shape[1:] or None
-        recorded = None if self.script is None else self.script.record._calls_by_key.get(key)
+        is_followed = self.script is not None and self.script.is_followed
+        recorded = self.script.record._calls_by_key.get(key) if self.script is not None and is_followed else None
         size = int(np.prod(parents.shape[1:]))
         first = recorded.first if recorded is not None and recorded.shape == shape else self._number(size)
         ids: Ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
@@ -368,7 +371,7 @@ class Session:
         key = (*place, self._counts[place])
         self._counts[place] += 1
         result = computed
-        if self.script is not None:
+        if self.script is not None and self.script.is_followed:
             record = self.script.record
             known = record._kept.get(key)
             if known is not None and np.array_equal(known[0], ids) and np.shape(known[1]) == np.shape(computed):
