@@ -18,7 +18,7 @@ from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import passes_through, text_of
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.replay import laws, paths
-from attacklab.replay.choices import Choice, Choices, units
+from attacklab.replay.choices import Choice, Choices, Coins, units
 from attacklab.replay.events import telling_event
 from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING, SHIFT_LAWS, UNIFORM, UNKNOWN, Excess, Law, near
 from attacklab.replay.outputs import Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
@@ -556,61 +556,15 @@ class Pair:
 
     def _by_coins(self) -> bool:
         """Judge an output that coins decide: which of them, flipped, give on one input what came out on the other?"""
-        bounds = paths.bounds_of(self.first, {})
-        if not bounds or len(bounds) > paths.MOST or any(self._coin_of(self.first, one) is None for one in bounds):
+        coins = Coins(self)
+        choice = coins.choice()
+        if choice is None:
             return False
-        likely: dict[int, Any] = {}
-        for bound in bounds:
-            chance = paths.probability([bound]) or 0.0
-            likely |= _merged(likely, self._flipped(self.first, bound, bound.above == (chance >= 0.5)))
-        first = self.again(likely)
-        target, changed = skeleton(first.output, floats=True), dict[int, Any]()
-        for _ in range(paths.MOST):
-            second = self.runs.run(self.pair.second, Session(self.seed + 1, Script(first, is_followed=False), changed))
-            reached = skeleton(second.output, floats=True)
-            if reached == target:
-                return self._add_coins(first, second)
-            tries = []
-            for bound in paths.bounds_of(second, {}) or []:
-                flip = _merged(changed, self._flipped(second, bound, not bound.above))
-                run = self.runs.run(self.pair.second, Session(self.seed + 1, Script(first, is_followed=False), flip))
-                tries.append((_agreement(skeleton(run.output, floats=True), target), flip))
-            best = max(tries, key=lambda one: one[0], default=(0, {}))
-            if best[0] <= _agreement(reached, target):
-                return False
-            changed = best[1]
-        return False
-
-    def _coin_of(self, run: Session, bound: paths.Bound) -> int | None:
-        """The number of the call that a comparison of one uniform draw with a number belongs to."""
-        call = run.owner(bound.left[0])[0]
-        if call.family != UNIFORM or isinstance(bound.right, tuple):
-            return None
-        return next((number for number, one in enumerate(run.calls) if one is call), None)
-
-    def _flipped(self, run: Session, bound: paths.Bound, above: bool) -> dict[int, dict[int, float]]:
-        """A change of a draw with which a comparison comes out so."""
-        number = self._coin_of(run, bound)
-        threshold = min(1.0, max(0.0, near(bound.right)))
-        at = run.owner(bound.left[0])[1]
-        return {} if number is None else {number: {at: (1 + threshold) / 2 if above else threshold / 2}}
-
-    def _add_coins(self, first: Session, second: Session) -> bool:
-        sides = [paths.bounds_of(run, {}) or [] for run in (first, second)]
-        if len(sides[0]) != len(sides[1]):
-            return False
-        loss, worst = 0.0, sides[0][0]
-        for one, other in zip(*sides, strict=True):
-            chances = paths.probability([one]) or 1e-300, paths.probability([other]) or 1e-300
-            step = math.log(chances[0]) - math.log(chances[1])
-            worst = one if abs(step) > 1e-12 and loss == 0 else worst
-            loss += step
-        chance = math.exp(sum(math.log(paths.probability([one]) or 1e-300) for one in sides[0]))
-        pair = laws.coin(chance), laws.coin(min(1.0, chance * math.exp(-loss)))
-        self.outcome.loss = max(self.outcome.loss, abs(loss), key=near)
-        excess = laws.excess_over(self.claim, [pair]) if abs(loss) > laws.LEAST_EXCESS else None
+        loss = laws.largest_loss(*choice.pair)
+        self.outcome.loss = max(self.outcome.loss, loss, key=near)
+        excess = laws.excess_over(self.claim, [choice.pair]) if loss > laws.LEAST_EXCESS else None
         if excess is not None:
-            self._add_loss([], [Choice(worst.site, pair, f"randomized response at {worst.site}")], excess)
+            self._add_loss([], [choice], excess)
         return True
 
     def _note_bits(self) -> None:
@@ -730,14 +684,6 @@ def _is_even(at: Sequence[float], numbers: Sequence[float]) -> bool:
     """Whether a number moves in proportion to its noise, but for rounding."""
     slopes = np.diff(numbers) / np.diff(at)
     return bool(np.isfinite(slopes).all() and slopes.max() - slopes.min() <= 0.05 * np.abs(slopes).max())
-
-
-def _agreement(reached: Sequence[Any], target: Sequence[Any]) -> int:
-    return sum(one == other for one, other in zip(reached, target, strict=False))
-
-
-def _merged(one: dict[int, dict[int, float]], other: dict[int, dict[int, float]]) -> dict[int, Any]:
-    return {number: {**one.get(number, {}), **other.get(number, {})} for number in {*one, *other}}
 
 
 def _fitted(call: Call, place: int, numbers: Sequence[float]) -> Law | None:
