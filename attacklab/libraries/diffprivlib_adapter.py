@@ -131,3 +131,23 @@ def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> di
 def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     """`tools.mean`, where the number of records is public."""
     return _tool("mean", epsilon, bounds)
+
+
+def _added(law: str, per_deviation: float) -> Any:
+    def read(mechanism: Any, value: Any) -> dict[str, Any]:
+        mechanism._check_all(value)
+        return {"law": law, "value": value, "scale": per_deviation * math.sqrt(mechanism.variance(0))}
+
+    return read
+
+
+def _geometric(mechanism: Any, value: int) -> dict[str, Any]:
+    mechanism._check_all(value)
+    return {"law": "discrete Laplace", "value": value, "scale": mechanism.sensitivity / mechanism.epsilon}
+
+
+SAMPLERS = {
+    "diffprivlib.mechanisms:Laplace.randomise": _added("Laplace", math.sqrt(0.5)),
+    "diffprivlib.mechanisms:Gaussian.randomise": _added("Gaussian", 1.0),
+    "diffprivlib.mechanisms:Geometric.randomise": _geometric,
+}

@@ -73,3 +73,19 @@ def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> di
 def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     """`BoundedMean` of floats."""
     return _bounded("mean", "BoundedMean", epsilon, bounds)
+
+
+def _laplace(mechanism: Any, value: Any) -> dict[str, Any]:
+    law = "discrete Laplace" if isinstance(value, int) else "Laplace"
+    return {"law": law, "value": value, "scale": mechanism.sensitivity / mechanism.epsilon}
+
+
+def _gaussian(mechanism: Any, value: Any) -> dict[str, Any]:
+    law = "discrete Gaussian" if isinstance(value, int) else "Gaussian"
+    return {"law": law, "value": value, "scale": mechanism.std}
+
+
+SAMPLERS = {
+    "pydp.algorithms.numerical_mechanisms:LaplaceMechanism.add_noise": _laplace,
+    "pydp.algorithms.numerical_mechanisms:GaussianMechanism.add_noise": _gaussian,
+}

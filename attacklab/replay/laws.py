@@ -20,7 +20,8 @@ from scipy import special, stats
 
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
 
-LAPLACE, GAUSSIAN, DISCRETE_LAPLACE = "Laplace", "Gaussian", "discrete Laplace"
+LAPLACE, GAUSSIAN = "Laplace", "Gaussian"
+DISCRETE_LAPLACE, DISCRETE_GAUSSIAN = "discrete Laplace", "discrete Gaussian"
 GUMBEL, LOGISTIC, EXPONENTIAL, UNIFORM, CAUCHY = "Gumbel", "logistic", "exponential", "uniform", "Cauchy"
 CATEGORICAL, UNKNOWN = "categorical", "unknown"
 BITS, SAMPLING, OTHER = "bits", "sampling", "other"
@@ -37,7 +38,11 @@ CONTINUOUS: dict[str, Any] = {
 }
 """Laws of noise that is added, each with what SciPy calls it at scale 1."""
 
-L1_LAWS, SHIFT_LAWS = (LAPLACE, DISCRETE_LAPLACE, LOGISTIC), (*CONTINUOUS, DISCRETE_LAPLACE)
+DISCRETE = {DISCRETE_LAPLACE: stats.laplace, DISCRETE_GAUSSIAN: stats.norm}
+"""Laws of integers, each with the continuous one of the same shape."""
+
+GAUSSIANS = (GAUSSIAN, DISCRETE_GAUSSIAN)
+L1_LAWS, SHIFT_LAWS = (LAPLACE, DISCRETE_LAPLACE, LOGISTIC), (*CONTINUOUS, *DISCRETE)
 
 ROUNDING_SLACK = 2.0**-20
 """A loss that exceeds the claim by a smaller share is what rounding does to a scale or a sum: said, and no refutation.
@@ -49,6 +54,9 @@ LEAST_EXCESS = 1e-11
 LEAST_CHANCE = 2.0**-40
 
 CELLS = 513
+LARGEST_TABLE = 1e4
+"""Up to this scale the tails of a discrete Gaussian are summed; beyond, they are those of the continuous one."""
+
 LOSS_GRID = 2.0**-9
 LARGEST_LOSS = 64.0
 
@@ -86,7 +94,7 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
         if _nearly(first.scale, second.scale) and first.family in L1_LAWS and first.scale:
             return shift / min(first.scale, second.scale)
         return math.inf
-    if first.family == DISCRETE_LAPLACE and shift.denominator != 1:
+    if first.family in DISCRETE and shift.denominator != 1:
         return math.inf
     if first.family in L1_LAWS:
         return shift / first.scale
@@ -101,9 +109,9 @@ def renyi_divergence(first: Law, second: Law, order: float) -> float:
     if first == second:
         return 0.0
     shift, scale = near(abs(first.centre - second.centre)), near(first.scale)
-    if first.family != second.family or first.family not in (LAPLACE, GAUSSIAN) or not (scale and second.scale):
+    if first.family != second.family or first.family not in (LAPLACE, *GAUSSIANS) or not (scale and second.scale):
         return math.inf if first.family == second.family and first.family != CATEGORICAL else 0.0
-    if first.family == GAUSSIAN:
+    if first.family in GAUSSIANS:
         return max(_gaussian_divergence(shift, *scales, order) for scales in _both(scale, float(second.scale)))
     if not _nearly(first.scale, second.scale):
         return math.inf
@@ -272,8 +280,8 @@ def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[n
 
 
 def _upper(family: str, depths: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    if family == DISCRETE_LAPLACE:
-        return np.asarray(np.floor(stats.laplace.isf(depths) * scale) + 0.5)
+    if family in DISCRETE:
+        return np.asarray(np.floor(DISCRETE[family].isf(depths) * scale) + 0.5)
     return np.asarray(CONTINUOUS[family].isf(depths) * scale)
 
 
@@ -285,6 +293,14 @@ def tails_of(
         at = np.floor(offsets)  # P[K >= k] = r^k/(1 + r) for k >= 1, r = e^(-1/scale)
         tail = np.exp(-np.where(at < 0, -at, at + 1) / scale) / (1 + np.exp(-1 / scale))
         return np.where(at < 0, tail, 1 - tail), np.where(at < 0, 1 - tail, tail)
+    if family == DISCRETE_GAUSSIAN and scale < LARGEST_TABLE:
+        reach = math.ceil(40 * scale) + 1
+        masses = np.exp(-((np.arange(-reach, reach + 1) / scale) ** 2) / 2)
+        below = np.cumsum(masses / masses.sum())
+        at = np.clip(np.floor(offsets) + reach, 0, 2 * reach).astype(int)
+        return below[at], np.append(below[::-1], 0.0)[at + 1]
+    if family == DISCRETE_GAUSSIAN:
+        offsets, family = np.floor(offsets) + 0.5, GAUSSIAN
     dist = CONTINUOUS[family]
     return np.asarray(dist.cdf(offsets / scale)), np.asarray(dist.sf(offsets / scale))
 

@@ -196,6 +196,7 @@ class Study:
 
     def __enter__(self) -> Study:
         self._hooks.install()
+        self._hooks.install_libraries()
         self._hooks.reach(self.target.release)
         return self
 
@@ -251,13 +252,19 @@ class Study:
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
         runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
+        if self._hooks.install_libraries():  # the target imports one itself
+            self._hooks.reach(self.target.release)
+            return self._require_repeatable(pair)
         parts = differences(runs[0].output, runs[1].output)
         if parts:
             one, other = parts[0]
             path = (one or other).path  # type: ignore[union-attr]
+            unread = ", ".join(dict.fromkeys(runs[0].unread))
             self.failed = (
-                f"{path} differs between two runs with the same draws: it has noise from a source that no hook watches"
+                f"{path} differs between two runs with the same draws: it has noise from "
+                f"{unread or 'a source'} that no hook watches"
             )
+        return None
 
     def findings(self, is_finite: bool) -> list[Finding]:
         """What is to be told."""

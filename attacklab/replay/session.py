@@ -33,7 +33,7 @@ BEYOND = Fraction(2) ** 1018
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _HERE = str(Path(__file__).parent)
 _LAB = str(Path(__file__).parent.parent)
-_SAMPLERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "pandas")
+_SAMPLERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "pandas", "opendp")
 _OWN, _SKIPPED, _PART, _USER = range(4)
 
 
@@ -251,6 +251,7 @@ class Session:
         self.nodes: list[Node] = []
         self.seen: list[Seen] = []
         self.seeds: list[tuple[Site, str, Any]] = []
+        self.unread: list[str] = []
         self.inside = 0
         self.own: dict[Any, Any] = {}
         self.output: Any = None
@@ -440,7 +441,7 @@ class Session:
                 yield unit, node, place
 
 
-_SYMMETRIC = ("Laplace", "Gaussian", "logistic", "Cauchy", "discrete Laplace")
+_SYMMETRIC = ("Laplace", "Gaussian", "logistic", "Cauchy", "discrete Laplace", "discrete Gaussian")
 
 
 def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:

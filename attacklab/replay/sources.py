@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -121,6 +122,7 @@ def noise(sampler: str, family: str, real: Callable[[], Any], loc: Any = 0, scal
     with inside(session):
         raw, ids = session.draw(sampler, family, real, scale=plain(scale), parameters=asked, stream=stream)
     traced = wrapped(raw, Affine(ids), session)
+    loc = np.asarray(loc) if isinstance(loc, list | tuple) else loc
     if np.ndim(loc) == 0 and plain(loc) == 0:
         return traced
     return combined("add", (traced, loc), plain(raw) + plain(loc))
@@ -168,6 +170,8 @@ def _own(session: Session, source: Any) -> Any:
 
 def _stream(source: Any, name: str) -> Any:
     """What tells a draw of a seeded generator from every other."""
+    if source is None and name.startswith("torch"):
+        source = tensors().GLOBAL
     if getattr(source, "stream", None) is None:
         return None
     source.drawn += 1
@@ -328,6 +332,57 @@ def bits_of(label: str, original: Callable[..., Any], fresh: Callable[..., Any])
         return other(label, BITS, lambda: fresh(session.rng, *args, **kwargs), args[-1:])
 
     return function
+
+
+DRAWN: Mapping[str, Callable[[np.random.Generator, Any, Any], Any]] = {
+    laws.LAPLACE: lambda rng, scale, size: rng.laplace(0.0, scale, size),
+    laws.GAUSSIAN: lambda rng, scale, size: rng.normal(0.0, scale, size),
+    laws.GUMBEL: lambda rng, scale, size: rng.gumbel(0.0, scale, size),
+    laws.CAUCHY: lambda rng, scale, size: scale * rng.standard_cauchy(size),
+    laws.EXPONENTIAL: lambda rng, scale, size: rng.exponential(scale, size),
+    laws.UNIFORM: lambda rng, scale, size: scale * rng.random(size),
+    laws.DISCRETE_LAPLACE: lambda rng, scale, size: rng.geometric(rate := -np.expm1(-1 / scale), size)
+    - rng.geometric(rate, size),
+    laws.DISCRETE_GAUSSIAN: lambda rng, scale, size: np.rint(rng.normal(0.0, scale, size)).astype(int),
+}
+"""How noise of a library is drawn in a run: by its law."""
+
+
+def sampler_of(label: str, original: Callable[..., Any], read: Callable[..., Any]) -> Callable[..., Any]:
+    """A sampler of a library, or a mechanism's call, watched; `read` is what the library's adapter has for it."""
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        session = watched()
+        if session is None:
+            return original(*args, **kwargs)
+        with inside(session):
+            drawn = read(*args, **kwargs)
+        if drawn is None:
+            session.unread.append(label)
+            return original(*args, **kwargs)
+        into, stream = drawn.get("into"), drawn.get("stream") or _stream(drawn.get("source"), label)
+        if "real" in drawn:
+            value = other(label, drawn["law"], lambda: drawn["real"](session.rng), stream=stream)
+            return tensors().tensor_of(value, into)
+        law, scale, shape = drawn["law"], drawn["scale"], drawn.get("shape")
+        size = np.shape(scale) or None if shape is None else shape
+
+        def real() -> Any:
+            value = DRAWN[law](session.rng, scale, size)
+            return value if np.ndim(value) or into is not None else value.item() if hasattr(value, "item") else value
+
+        if into is None:
+            return noise(label, law, real, drawn["value"], scale, stream)
+        made = tensors().tensor_of(noise(label, law, real, 0, scale, stream), into)
+        return made + drawn["value"] if hasattr(drawn["value"], "shape") or drawn["value"] else made
+
+    return function
+
+
+def tensors() -> Any:
+    """The module for tensors, which imports PyTorch."""
+    return importlib.import_module("attacklab.replay.tensors")
 
 
 def integer(rng: Any, bits: int) -> int:
