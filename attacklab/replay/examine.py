@@ -329,9 +329,23 @@ class Pair:
                 "reason": f"noise at {worst.node.site} has scale {scales}{most}",
                 "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else worst.node.site,
             }
-        moved = f"the value at {worst.node.site} moves by {laws.text_of(worst.shift)}"
-        reason = f"{moved} under {one.family} noise of scale {laws.text_of(one.scale)}{most}"
-        return {**parts, "flaw": TOO_LITTLE, "reason": reason, "site": worst.node.site}
+        site, shift, scale = self._where_moved(worst)
+        moved = f"the value at {site} moves by {laws.text_of(shift)}"
+        reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{most}"
+        return {**parts, "flaw": TOO_LITTLE, "reason": reason, "site": site, "shift": shift}
+
+    def _where_moved(self, worst: Moved) -> tuple[Site, Fraction, Fraction]:
+        """Where noise first met a value that moves, how far that one moves, and the scale of the noise there."""
+        sides = [((node, place) for unit, node, place in run.elements() if unit == worst.unit) for run in self._both]
+        for one, other in zip(*sides, strict=False):
+            law, law_2 = self.first.law(*one), self.second.law(*other)
+            if law != law_2 and law.scale == law_2.scale:
+                return one[0].site, abs(law.centre - law_2.centre), law.scale
+        return worst.node.site, worst.shift, worst.first.scale
+
+    @property
+    def _both(self) -> tuple[Session, Session]:
+        return self.first, self.second
 
     def _second_scale(self, call: Call) -> Fraction | None:
         other = self.second._calls_by_key.get(call.key)

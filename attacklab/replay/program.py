@@ -8,6 +8,7 @@ import linecache
 import math
 import os
 import shlex
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -251,10 +252,12 @@ class Study:
 
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
-        runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
-        if self._hooks.install_libraries():  # the target imports one itself
-            self._hooks.reach(self.target.release)
-            return self._require_repeatable(pair)
+        imported = 0
+        while len(sys.modules) != imported:  # what is imported may draw, and may need hooks
+            imported = len(sys.modules)
+            runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
+            if self._hooks.install_libraries():
+                self._hooks.reach(self.target.release)
         parts = differences(runs[0].output, runs[1].output)
         if parts:
             one, other = parts[0]
@@ -264,7 +267,6 @@ class Study:
                 f"{path} differs between two runs with the same draws: it has noise from "
                 f"{unread or 'a source'} that no hook watches"
             )
-        return None
 
     def findings(self, is_finite: bool) -> list[Finding]:
         """What is to be told."""

@@ -323,7 +323,7 @@ class Session:
             self._placed.update((one, (call, place)) for place, one in enumerate(ids.reshape(-1).tolist()))
         elif first not in self._owner:
             self._owner[first] = call
-        return (np.array(raw, copy=True) if isinstance(raw, np.ndarray) else raw), ids
+        return _copied(raw), ids
 
     def _number(self, size: int) -> int:
         if self.script is None:
@@ -379,7 +379,7 @@ class Session:
                 result = known[1]
             elif np.shape(computed) == ids.shape:
                 result = record._elementwise(kind, flat, computed)
-        self._kept[key] = (ids, result)
+        self._kept[key] = (ids, _copied(result))  # the code may go on to write to it
         return result
 
     def _elementwise(self, kind: str, ids: Ids, computed: Any) -> Any:
@@ -404,14 +404,13 @@ class Session:
     def add_node(self, affine: Affine, result: Any) -> Any:
         """Keep a noisy value; gives what the code goes on with."""
         kept = self.kept(f"node{len(affine.steps)}", affine.ids, result)
-        self.nodes.append(Node(here(), affine, np.array(kept, copy=True) if isinstance(kept, np.ndarray) else kept))
+        self.nodes.append(Node(here(), affine, _copied(kept)))
         return kept
 
     def add_seen(self, kind: str, operation: str, ids: Ids, operands: tuple[Any, ...], outcome: Any) -> Any:
         """Keep that noise was looked at; gives what the code goes on with."""
         kept = outcome if kind == "other" else self.kept(f"{kind} {operation}", ids, outcome)
-        plain = tuple(np.array(one, copy=True) if isinstance(one, np.ndarray) else one for one in operands)
-        self.seen.append(Seen(kind, here(), operation, plain, kept))
+        self.seen.append(Seen(kind, here(), operation, tuple(map(_copied, operands)), _copied(kept)))
         return kept
 
     def owner(self, unit: int) -> tuple[Call, int]:
@@ -451,6 +450,10 @@ def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:
     for place, by in change.items():
         moved[place] = by if is_uniform else moved[place] + by
     return moved.reshape(np.shape(raw)) if isinstance(raw, np.ndarray) else moved[0].item()
+
+
+def _copied(value: Any) -> Any:
+    return np.array(value, copy=True) if isinstance(value, np.ndarray) else value
 
 
 def _kind(value: Any) -> str:
