@@ -148,14 +148,23 @@ class Choices:
             return None
         return laws.coin(chances[0]), laws.coin(chances[1])
 
-    def is_revealed(self, choice: Choice) -> bool:
-        """Whether the output tells how a comparison came out: another outcome gives another than a number in it."""
+    def is_revealed(self, choice: Choice, *, floats: bool = False) -> bool:
+        """Whether the output tells how a comparison came out: another outcome gives another than a number in it.
+
+        Args:
+            choice: of which the comparisons are.
+            floats: whether another number counts too.
+        """
         if not choice.group:
             return True
-        base = skeleton(self.pair.first.output)
-        for place in range(len(choice.group)):
-            wanted = [one.above != (number == place) for number, one in enumerate(choice.group)]
-            if skeleton(self.pair.again(steered(self.pair.first, choice.group, wanted)).output) != base:
+        base = skeleton(self.pair.first.output, floats=floats)
+        for place, bound in enumerate(choice.group):
+            if len(set(units(choice.group))) == 1:
+                changes = steered(self.pair.first, [bound], [not bound.above])
+            else:
+                wanted = [one.above != (number == place) for number, one in enumerate(choice.group)]
+                changes = steered(self.pair.first, choice.group, wanted)
+            if skeleton(self.pair.again(changes).output, floats=floats) != base:
                 return True
         return False
 

@@ -282,6 +282,9 @@ class Pair:
             excess = self.excess([*(one.pair for one in known), *(one.pair for one in shown_)])
             if excess is not None:
                 self._add_loss(known, shown_, excess)
+            else:
+                kept = [one for one in choices.found if one not in shown_ and choices.is_revealed(one, floats=True)]
+                self.outcome.unjudged += [f"{one.what} moves numbers of the output; they may show it" for one in kept]
         for difference in choices.thresholds():
             self._add(**difference)
         if not self._is_refuted():
@@ -403,6 +406,7 @@ class Pair:
             self._add(**self._of_number(broken, "", certain), event="an output that is not finite")
             return
         looked = {*_looked_at(self.first)}
+        looked -= {one.unit for one in hidden if one.unit in looked and self._is_followed(one)}
         counted = self._together(known, [one for one in hidden if one.unit not in looked], choices)
         self.outcome.loss = max(self.outcome.loss, laws.loss_of(counted), key=near)
         if self.excess(self._together(known, hidden, choices)) is None:
@@ -438,6 +442,16 @@ class Pair:
                 "reason": f"noise at {sites} spends together{lost_[1:]}{mixed}",
             }
         self._add(**parts, is_certain=is_certain)
+
+    def _is_followed(self, moved: Moved) -> bool:
+        """Whether a number of the output moves with a noisy one, however little that one does."""
+        call, at = self.first.owner(moved.unit)
+        number = next((number for number, one in enumerate(self.first.calls) if one is call), None)
+        if number is None or np.asarray(call.raw).dtype.kind != "f":
+            return False
+        step = 2.0**-20 * near(max(call.scale_at(at), moved.shift))
+        output = self.again({number: {at: step}}).output
+        return skeleton(output) == skeleton(self.first.output) and bool(differences(self.first.output, output))
 
     def _together(
         self, known: Sequence[Moved], spent: Sequence[Moved], choices: Sequence[Choice]
@@ -724,4 +738,6 @@ def _complement(raw: Any) -> Any:
         return bytes(255 - one for one in raw)
     if isinstance(raw, str):
         return raw[::-1]
-    return raw[::-1] if isinstance(raw, np.ndarray) and raw.size > 1 else raw ^ 1
+    if isinstance(raw, np.ndarray):
+        return raw[::-1] if raw.size > 1 else raw ^ 1
+    return raw ^ ((1 << max(1, raw.bit_length())) - 1)

@@ -97,6 +97,7 @@ class Hooks:
         for name in dir(np.random):
             if getattr(getattr(np.random, name), "__self__", None) is state and hasattr(WatchedState, name):
                 self._set(np.random, name, getattr(legacy, name))
+        self._set(np.random.mtrand, "_rand", legacy)
 
         def seed(value: Any = None) -> None:
             legacy.stream, legacy.drawn = seeded("numpy.random.seed", value), 0
