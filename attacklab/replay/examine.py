@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -420,7 +421,8 @@ class Pair:
         for call, group in by_call.items():
             own = moving.get(call, set()).difference(self.held, *(moving[one] for one in moving if one != call))
             shown_ += group if len(own) >= len(group) and (is_pure or call in even) else []
-            spent += group if moving.get(call) else []
+            bare = [one for one in group if not one.first.scale and one.unit not in looked and self._is_followed(one)]
+            spent += group if moving.get(call) else bare
         excess = self.excess([one.pair for one in (*known, *shown_)])
         is_certain = excess is not None
         excess = excess or self.excess(self._together(known, spent, choices))
@@ -649,7 +651,10 @@ def described(call: Call) -> str:
     for name, value in call.parameters:
         text = re.sub(r"\s+", " ", repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value))
         asked.append(f"{name}={text if len(text) <= 60 else f'{text[:57]}…'}")
-    return f"{call.sampler}({', '.join(asked)})" + ("" if call.shape is None else f" of shape {call.shape}")
+    shape = "" if call.shape is None else f" of shape {call.shape}"
+    file, line = call.site.inner
+    inside = f" in {Path(file).name}:{line}" if line and (file, line) != call.site[:2] else ""
+    return f"{call.sampler}({', '.join(asked)}){shape}{inside}"
 
 
 def further(call: Call, step: float) -> Callable[[Any], Any]:

@@ -294,7 +294,7 @@ class Study:
         draws = ", ".join(f"{place} {what}" for place, what in self.sites.items()) or "no draw was seen"
         loss = f"the outputs lose at most ε = {laws.text_of(self.loss)}" if self.loss else "no noisy value moves"
         if self.loss == math.inf:
-            loss = "what is lost has no bound in ε alone, and keeps the claim"
+            loss = "what is lost has no bound in ε alone" + ("" if self.unjudged else ", and keeps the claim")
         cut = "; the time was up before all pairs were tried" if self.cut else ""
         return f"no divergence on {pairs}: {loss}" + (f" ({shifts})" if shifts else "") + f"; watched: {draws}{cut}"
 
