@@ -75,17 +75,20 @@ def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> d
     return _bounded("mean", "BoundedMean", epsilon, bounds)
 
 
-def _laplace(mechanism: Any, value: Any) -> dict[str, Any]:
-    law = "discrete Laplace" if isinstance(value, int) else "Laplace"
-    return {"law": law, "value": value, "scale": mechanism.sensitivity / mechanism.epsilon}
+def _added(law: str, scale_of: Callable[[Any], float]) -> Callable[[Any, Any], dict[str, Any]]:
+    """What reads a call; to an integer noise is added that is rounded."""
 
+    def read(mechanism: Any, value: Any) -> dict[str, Any]:
+        return {"law": law, "value": value, "scale": scale_of(mechanism), "rounds": isinstance(value, int)}
 
-def _gaussian(mechanism: Any, value: Any) -> dict[str, Any]:
-    law = "discrete Gaussian" if isinstance(value, int) else "Gaussian"
-    return {"law": law, "value": value, "scale": mechanism.std}
+    return read
 
 
 SAMPLERS = {
-    "pydp.algorithms.numerical_mechanisms:LaplaceMechanism.add_noise": _laplace,
-    "pydp.algorithms.numerical_mechanisms:GaussianMechanism.add_noise": _gaussian,
+    "pydp.algorithms.numerical_mechanisms:LaplaceMechanism.add_noise": _added(
+        "Laplace", lambda mechanism: mechanism.sensitivity / mechanism.epsilon
+    ),
+    "pydp.algorithms.numerical_mechanisms:GaussianMechanism.add_noise": _added(
+        "Gaussian", lambda mechanism: mechanism.std
+    ),
 }

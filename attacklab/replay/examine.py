@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import difflib
+import functools
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,7 +24,7 @@ from attacklab.replay.choices import Choice, Choices, Coins, units
 from attacklab.replay.events import telling_event
 from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING, SHIFT_LAWS, UNIFORM, UNKNOWN, Excess, Law, near
 from attacklab.replay.outputs import Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
-from attacklab.replay.session import BEYOND, Affine, Call, Ids, Node, Script, Session, Site, rational
+from attacklab.replay.session import BEYOND, Affine, Call, Ids, Node, Script, Seen, Session, Site, rational
 from attacklab.replay.traced import GEOMETRIC, SIGN
 
 MOST_ALIGNED = 4096
@@ -149,10 +150,14 @@ class Pair:
         self.outcome = Outcome()
         self.aligned: dict[tuple[Any, ...], Ids] = {}
         self.first = runs.run(pair.first, Session(seed))
-        self.second = runs.run(pair.second, Session(seed + 1, Script(self.first)))
+        self.chosen = {number: _outermost(seen) for number, seen in _masks(self.first)}
+        if self.chosen:  # a record that is not in a sample shows nothing: all are
+            self.first = self.again({})
+        self.second = self.again({}, second=True)
 
     def again(self, changed: dict[int, Any], *, second: bool = False, kept: bool = True) -> Session:
         """A run with some draws changed: the first again, or the second with or without what noise let out before."""
+        changed = self.chosen | changed
         if not second:
             return self.runs.run(self.pair.first, Session(self.seed, None, changed))
         script = Script(self.first, self.aligned, kept)
@@ -357,27 +362,42 @@ class Pair:
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
         """How outputs of these laws overstep the claim, of a sample where one was drawn; None where they do not."""
-        rate = self._sampling()
-        if rate is not None:
-            return laws.excess_over(self.claim, pairs, rate)
-        if laws.excess_over(self.claim, pairs) is not None:
-            self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
-        return None
-
-    def _sampling(self) -> float | None:
-        """The rate at which records are sampled: 1 where they are not, None where it is not known."""
-        if any(call.family == SAMPLING for call in self.first.calls):
+        if self._sampling_rate is not None:
+            return laws.excess_over(self.claim, pairs, self._sampling_rate)
+        if laws.excess_over(self.claim, pairs) is None:
             return None
-        rates = [1.0]
-        for seen in self.first.seen:
-            coins = [one for one in seen.operands if isinstance(one, Affine) and one.ids.size]
-            plain = [one for one in seen.operands if not isinstance(one, Affine)]
-            is_mask = (
-                seen.kind == "compare" and np.size(seen.outcome) > 1 and coins and plain and np.size(plain[0]) == 1
-            )
-            if is_mask and self.first.owner(int(coins[0].ids.reshape(-1)[0]))[0].family == UNIFORM:
-                rates.append(float(np.clip(np.ravel(plain[0])[0], 1e-9, 1)))
-        return min(rates)
+        excess = laws.excess_of_shuffled(self.claim, pairs, self._parts)
+        if excess is None:
+            self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
+        return excess
+
+    @functools.cached_property
+    def _sampling_rate(self) -> float | None:
+        """The rate at which records are sampled: 1 where they are not, None where it is not known."""
+        orders = [number for number, call in enumerate(self.first.calls) if call.family == SAMPLING]
+        if orders and any(self._follows_order(orders, input_) for input_ in (self.pair.first, self.pair.second)):
+            return None
+        return min([1.0, *(float(np.clip(_threshold(seen), 1e-9, 1)) for _, seen in _masks(self.first))])
+
+    def _follows_order(self, orders: Sequence[int], input_: Any) -> bool:
+        """Whether values that noise is added to depend on which records are drawn, or on their order."""
+        base = self.runs.run(input_, Session(self.seed))
+        for seed in range(3):
+            spare = self.runs.run(input_, Session(self.seed + 77 + seed))
+            if len(spare.calls) != len(base.calls):
+                return True
+            drawn = {number: functools.partial(_instead, spare.calls[number].raw) for number in orders}
+            run = self.runs.run(input_, Session(self.seed, None, drawn))
+            values = [[near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run)]
+            if len(values[0]) != len(values[1]) or not np.allclose(*values, rtol=1e-9):
+                return True
+        return False
+
+    @property
+    def _parts(self) -> int:
+        """How many noisy values of one kind the run adds noise to, as often as one line draws it."""
+        counts = Counter((call.key[:-1], call.shape) for call in self.first.calls if call.family in SHIFT_LAWS)
+        return max(counts.values(), default=1)
 
     def _hidden(self) -> list[Moved]:
         """Noisy numbers that move, and that the output does not hold as they are."""
@@ -662,6 +682,32 @@ def further(call: Call, step: float) -> Callable[[Any], Any]:
     by = step * np.asarray(call.scale, dtype=float)
     by = np.ceil(by).astype(int) if np.asarray(call.raw).dtype.kind in "iu" else by
     return lambda raw: raw + by if isinstance(raw, np.ndarray) else type(raw)(raw + by)
+
+
+def _masks(run: Session) -> Iterator[tuple[int, Seen]]:
+    """Comparisons that draw a sample, a coin for each record, with the number of the call of the coins."""
+    for seen in run.seen:
+        sides = seen.operands
+        if seen.kind == "compare" and np.size(seen.outcome) > 1 and len(sides) == 2:
+            coins = next((one for one in sides if isinstance(one, Affine) and one.ids.size), None)
+            number = next((one for one in sides if not isinstance(one, Affine)), None)
+            call = None if coins is None else run.owner(int(coins.ids.reshape(-1)[0]))[0]
+            if call is not None and call.family == UNIFORM and np.size(number) == 1:
+                yield next(place for place, one in enumerate(run.calls) if one is call), seen
+
+
+def _threshold(mask: Seen) -> float:
+    return next(float(np.ravel(one)[0]) for one in mask.operands if not isinstance(one, Affine))
+
+
+def _outermost(mask: Seen) -> Callable[[Any], Any]:
+    """A change of coins with which a comparison is true for all records."""
+    is_low = mask.operation.startswith("less") == isinstance(mask.operands[0], Affine)
+    return _filled(0.0 if is_low else 1.0)
+
+
+def _instead(new: Any, _raw: Any) -> Any:
+    return new
 
 
 def alike(one: Fraction, other: Fraction) -> bool:

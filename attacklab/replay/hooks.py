@@ -147,6 +147,11 @@ class Hooks:
         self._watched.update(new)
         return bool(new)
 
+    @property
+    def libraries(self) -> list[str]:
+        """The libraries that hooks are in, or would be if they were imported differently."""
+        return sorted({place.partition(":")[0].partition(".")[0] for place in self._watched})
+
     def reach(self, function: Any) -> None:
         """Exchange what the user's modules, and a function's closures and objects, hold already."""
         for module in list(sys.modules.values()):

@@ -206,6 +206,30 @@ def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]], rate: float = 1.
     return None
 
 
+def excess_of_shuffled(claim: Claim, pairs: Sequence[tuple[Law, Law]], parts: int) -> Excess | None:
+    """How noisy sums of all parts of shuffled records overstep a claim; None where that is not shown.
+
+    The record is in each part as probably as in the others. The event is that some sum exceeds a threshold (Chua and
+    others 2024, "How private are DP-SGD implementations?").
+    """
+    moved = [(first, second) for first, second in pairs if first != second]
+    if parts < 2 or len(moved) != 1 or not isinstance(claim, PrivacyClaim):
+        return None
+    first, second = moved[0]
+    if first.family not in CONTINUOUS or first.scale != second.scale or not first.scale:
+        return None
+    at = np.linspace(-10.0, 60.0, 4001)
+    plain = CONTINUOUS[first.family].sf(at)
+    raised = CONTINUOUS[first.family].sf(at - near(abs(first.centre - second.centre) / first.scale))
+    odds = [-np.expm1((parts - 1) * np.log1p(-plain) + np.log1p(-raised)), -np.expm1(parts * np.log1p(-plain))]
+    deltas = odds[0] - math.exp(min(claim.epsilon, 500.0)) * odds[1]
+    delta = float(np.nanmax(deltas))
+    if delta <= claim.delta * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
+        return None
+    lost = f"δ = {delta:.4g} at ε = {claim.epsilon:.4g}, as shuffled records are in one of {parts} sums for certain"
+    return Excess(lost, f"δ = {claim.delta!r}", delta=delta, at=claim.epsilon)
+
+
 def _excess_by_order(claim: Claim, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
     """The first order at which Rényi divergences overstep a claim of ρ-zCDP or of Rényi DP."""
     is_zcdp = isinstance(claim, ZeroConcentrated)

@@ -263,9 +263,11 @@ class Study:
             one, other = parts[0]
             path = (one or other).path  # type: ignore[union-attr]
             unread = ", ".join(dict.fromkeys(runs[0].unread))
+            loaded = ", ".join(self._hooks.libraries)
             self.failed = (
                 f"{path} differs between two runs with the same draws: it has noise from "
                 f"{unread or 'a source'} that no hook watches"
+                + (f" ({loaded} may draw in ways that none reaches)" if loaded and not unread else "")
             )
 
     def findings(self, is_finite: bool) -> list[Finding]:

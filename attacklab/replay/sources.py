@@ -370,6 +370,7 @@ def sampler_of(label: str, original: Callable[..., Any], read: Callable[..., Any
 
         def real() -> Any:
             value = DRAWN[law](session.rng, scale, size)
+            value = round(value) if drawn.get("rounds") else value
             return value if np.ndim(value) or into is not None else value.item() if hasattr(value, "item") else value
 
         if into is None:
