@@ -14,9 +14,10 @@ where the library is not installed, and runs where only numpy and the library ar
 
 - `SAMPLERS`, if replays watch it: by the place of a sampler or of a mechanism's call (`module:name` or
   `module:class.name`), a function that takes its arguments and says what is drawn, as a dict: `law` (a name of
-  `attacklab.replay.laws`), `value` that noise is added to, `scale`, `shape` (None for a number), `rounds` (whether noise is rounded to an integer), `into` (a tensor to
-  fill, or a type of tensors), `source` (its generator), `stream` (what makes two draws the same one); or `real(rng)`,
-  which draws, where it is not noise. None says that this call cannot be read.
+  `attacklab.replay.laws`), `value` that noise is added to, `scale`, `shape` (None for a number), `rounds` (whether
+  noise is rounded to an integer), `into` (a tensor to fill, or a type of tensors), `source` (its generator), `stream`
+  (what makes two draws the same one); or `real(rng)`, which draws, where it is not noise. None says that this call
+  cannot be read.
 
 `ValueError` from an adapter's release means that the mechanism does not take this answer; the lab reports it as the
 target's failure.

@@ -149,5 +149,10 @@ def _keyed(law: str) -> Any:
 
 SAMPLERS = {
     f"jax.random:{name}": _keyed(law)
-    for name, law in (("laplace", "Laplace"), ("normal", "Gaussian"), ("gumbel", "Gumbel"), ("exponential", "exponential"))
+    for name, law in (
+        ("laplace", "Laplace"),
+        ("normal", "Gaussian"),
+        ("gumbel", "Gumbel"),
+        ("exponential", "exponential"),
+    )
 }

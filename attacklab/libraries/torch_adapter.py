@@ -158,8 +158,12 @@ def _drawn(law: str, names: tuple[str, ...], defaults: tuple[float, ...], scale_
         value = given[names[0]] if len(names) == 2 else 0.0
         scale = given["to"] - given["from"] if law == "uniform" else scale_of(given[names[-1]])
         return {
-            **{"law": law, "value": value, "scale": scale, "shape": tuple(tensor.shape)},
-            **{"into": tensor, "source": generator},
+            "law": law,
+            "value": value,
+            "scale": scale,
+            "shape": tuple(tensor.shape),
+            "into": tensor,
+            "source": generator,
         }
 
     return read
@@ -173,8 +177,12 @@ def _normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = Non
     tensors = [part.dtype for part in (mean, std) if isinstance(part, torch.Tensor)]
     into = dtype or (tensors[0] if tensors else torch.get_default_dtype())
     return {
-        **{"law": "Gaussian", "value": mean, "scale": _numbers(std), "shape": shape},
-        **{"into": into, "source": generator},
+        "law": "Gaussian",
+        "value": mean,
+        "scale": _numbers(std),
+        "shape": shape,
+        "into": into,
+        "source": generator,
     }
 
 
@@ -225,8 +233,10 @@ def _whole(rng: np.random.Generator, *, ends: tuple[int, int], shape: tuple[int,
 def _coins(chances: Any, *, generator: Any = None, **_: Any) -> dict[str, Any]:
     odds = _numbers(chances)
     return {
-        **{"law": "sampling", "real": lambda rng: rng.random(odds.shape) < odds},
-        **{"into": chances.dtype, "source": generator},
+        "law": "sampling",
+        "real": lambda rng: rng.random(odds.shape) < odds,
+        "into": chances.dtype,
+        "source": generator,
     }
 
 

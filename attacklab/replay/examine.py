@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import difflib
 import functools
+import itertools
 import math
 import re
 from collections import Counter, defaultdict
@@ -19,10 +20,22 @@ import numpy as np
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import passes_through, text_of
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.replay import laws, paths
+from attacklab.replay import laws
 from attacklab.replay.choices import Choice, Choices, Coins, units
 from attacklab.replay.events import telling_event
-from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING, SHIFT_LAWS, UNIFORM, UNKNOWN, Excess, Law, near
+from attacklab.replay.laws import (
+    BITS,
+    CATEGORICAL,
+    OTHER,
+    SAMPLING,
+    SHIFT_LAWS,
+    UNIFORM,
+    UNKNOWN,
+    Excess,
+    Law,
+    Sampling,
+    near,
+)
 from attacklab.replay.outputs import Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
 from attacklab.replay.session import BEYOND, Affine, Call, Ids, Node, Script, Seen, Session, Site, rational
 from attacklab.replay.traced import GEOMETRIC, SIGN
@@ -150,8 +163,9 @@ class Pair:
         self.outcome = Outcome()
         self.aligned: dict[tuple[Any, ...], Ids] = {}
         self.first = runs.run(pair.first, Session(seed))
-        self.chosen = {number: _outermost(seen) for number, seen in _masks(self.first)}
-        if self.chosen:  # a record that is not in a sample shows nothing: all are
+        self.chosen: dict[int, Any] = {}
+        if self._sampling is not None and self._sampling.rate < 1:  # a record that is not in a sample shows nothing
+            self.chosen = {number: functools.partial(_all_in, seen) for number, seen in _masks(self.first)}
             self.first = self.again({})
         self.second = self.again({}, second=True)
 
@@ -362,8 +376,8 @@ class Pair:
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
         """How outputs of these laws overstep the claim, of a sample where one was drawn; None where they do not."""
-        if self._sampling_rate is not None:
-            return laws.excess_over(self.claim, pairs, self._sampling_rate)
+        if self._sampling is not None:
+            return laws.excess_over(self.claim, pairs, self._sampling)
         if laws.excess_over(self.claim, pairs) is None:
             return None
         excess = laws.excess_of_shuffled(self.claim, pairs, self._parts)
@@ -372,22 +386,25 @@ class Pair:
         return excess
 
     @functools.cached_property
-    def _sampling_rate(self) -> float | None:
-        """The rate at which records are sampled: 1 where they are not, None where it is not known."""
+    def _sampling(self) -> Sampling | None:
+        """The samples that are drawn; None where their law is not known."""
         orders = [number for number, call in enumerate(self.first.calls) if call.family == SAMPLING]
-        if orders and any(self._follows_order(orders, input_) for input_ in (self.pair.first, self.pair.second)):
+        masks = list(_masks(self.first))
+        if orders and self._follows(orders):
             return None
-        return min([1.0, *(float(np.clip(_threshold(seen), 1e-9, 1)) for _, seen in _masks(self.first))])
+        if not masks or not self._follows([number for number, _ in masks]):
+            return Sampling()
+        return Sampling(min(float(np.clip(_threshold(seen), 1e-9, 1)) for _, seen in masks), len(masks))
 
-    def _follows_order(self, orders: Sequence[int], input_: Any) -> bool:
-        """Whether values that noise is added to depend on which records are drawn, or on their order."""
-        base = self.runs.run(input_, Session(self.seed))
-        for seed in range(3):
-            spare = self.runs.run(input_, Session(self.seed + 77 + seed))
+    def _follows(self, drawn: Sequence[int]) -> bool:
+        """Whether values that noise is added to depend on some draws: on which records are drawn, or their order."""
+        for input_, seed in itertools.product((self.pair.first, self.pair.second), range(77, 80)):
+            base = self.runs.run(input_, Session(self.seed))
+            spare = self.runs.run(input_, Session(self.seed + seed))
             if len(spare.calls) != len(base.calls):
                 return True
-            drawn = {number: functools.partial(_instead, spare.calls[number].raw) for number in orders}
-            run = self.runs.run(input_, Session(self.seed, None, drawn))
+            others = {number: functools.partial(_instead, spare.calls[number].raw) for number in drawn}
+            run = self.runs.run(input_, Session(self.seed, None, others))
             values = [[near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run)]
             if len(values[0]) != len(values[1]) or not np.allclose(*values, rtol=1e-9):
                 return True
@@ -587,9 +604,7 @@ class Pair:
                 changed = {number: (_filled if call.family == UNIFORM else _times)(factor)}
                 output = self.again(changed, second=second, kept=False).output
                 sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(output)})
-            moved = [
-                path for path in base if path in wanted and len({base[path], *(side.get(path) for side in sides)}) > 1
-            ]
+            moved = [path for path in base if len({base[path], *(side.get(path) for side in sides)}) > 1]
             raws = np.ravel(call.raw)
             if moved and len(moved) != len(raws):
                 return None
@@ -599,9 +614,10 @@ class Pair:
                     law = laws.fitted(DEPTHS, numbers)
                 else:
                     law = _fitted(call, place, [numbers[0], base[path], numbers[1]])
-                if path in rows or law is None:
+                if path in rows or (law is None and path in wanted):
                     return None
-                rows[path] = (law, call)
+                if law is not None and path in wanted:
+                    rows[path] = (law, call)
         return dict(sorted(rows.items())) if set(rows) >= wanted else None
 
     def _by_coins(self) -> bool:
@@ -700,10 +716,11 @@ def _threshold(mask: Seen) -> float:
     return next(float(np.ravel(one)[0]) for one in mask.operands if not isinstance(one, Affine))
 
 
-def _outermost(mask: Seen) -> Callable[[Any], Any]:
-    """A change of coins with which a comparison is true for all records."""
+def _all_in(mask: Seen, raw: Any) -> Any:
+    """Coins with which a comparison is true for all records."""
     is_low = mask.operation.startswith("less") == isinstance(mask.operands[0], Affine)
-    return _filled(0.0 if is_low else 1.0)
+    threshold = _threshold(mask)
+    return threshold * raw if is_low else threshold + (1 - threshold) * raw
 
 
 def _instead(new: Any, _raw: Any) -> Any:

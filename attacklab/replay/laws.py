@@ -121,16 +121,23 @@ def renyi_divergence(first: Law, second: Law, order: float) -> float:
     return math.log(float(grown) + (order - 1) / (2 * order - 1) * math.exp(-loss * order)) / (order - 1)
 
 
-def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float) -> float:
-    """A lower bound on the δ that outputs of all these laws together lose at an ε, in the worse direction."""
+def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float, rate: float = 1.0) -> float:
+    """A lower bound on the δ that outputs of all these laws together lose at an ε, in the worse direction.
+
+    Args:
+        pairs: the laws on both inputs.
+        epsilon: the ε.
+        rate: how probable it is of each pair, apart from the others, that the first law is the first, not the second.
+    """
     moved = [(first, second) for first, second in pairs if first != second]
     if not moved:
         return 0.0
-    if all(one.family == other.family == GAUSSIAN and one.scale == other.scale > 0 for one, other in moved):
+    if rate == 1 and all(
+        one.family == other.family == GAUSSIAN and one.scale == other.scale > 0 for one, other in moved
+    ):
         return gaussian_delta(math.sqrt(near(sum(square_of(one, other) for one, other in moved))), epsilon)
     largest = sorted(moved, key=lambda sides: largest_loss(*sides), reverse=True)[:MOST_COMPOSED]
-    both = (largest, [(second, first) for first, second in largest])
-    return max(_composed([_losses(*sides) for sides in direction], epsilon) for direction in both)
+    return max(_composed([_losses(*sides, rate, back) for sides in largest], epsilon) for back in (False, True))
 
 
 def coin(chance: float) -> Law:
@@ -171,24 +178,46 @@ class Excess:
     at: float | None = None
 
 
-def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]], rate: float = 1.0) -> Excess | None:
-    """How outputs of these laws overstep a claim, by more than rounding does; nothing where they do not.
+@dataclass(frozen=True)
+class Sampling:
+    """Samples that records are drawn into.
 
-    Args:
-        claim: what is claimed.
-        pairs: the laws of what the outputs show, on both inputs.
-        rate: how probable it is that a record is in the sample that was drawn (Balle and others 2018, theorem 9).
+    Attributes:
+        rate: how probable it is that a record is in one; 1 where none is drawn.
+        count: how many are drawn, each by coins of its own.
     """
-    of_sample = "" if rate == 1 else f" of a sample of rate {rate:.4g}"
-    loss = loss_of(pairs)
+
+    rate: float = 1.0
+    count: int = 0
+
+    def __str__(self) -> str:
+        return "" if self.rate == 1 else f" of a sample of rate {self.rate:.4g}"
+
+    def loss(self, pairs: Sequence[tuple[Law, Law]]) -> Fraction | float:
+        """The largest loss of outputs of these laws (Balle and others 2018, theorem 9)."""
+        if self.count > 1:
+            return sum(self._amplified(largest_loss(*pair)) for pair in pairs)
+        return self._amplified(loss_of(pairs))
+
+    def _amplified(self, loss: Fraction | float) -> Fraction | float:
+        return math.log1p(self.rate * math.expm1(loss)) if self.rate < 1 and loss < LARGEST_LOSS else loss
+
+    def delta_at(self, pairs: Sequence[tuple[Law, Law]], epsilon: float) -> float:
+        """A lower bound on their δ at an ε."""
+        if self.rate == 1 or self.count > 1:
+            return delta_at(pairs, epsilon, self.rate)
+        return self.rate * delta_at(pairs, math.log1p(math.expm1(min(epsilon, 500.0)) / self.rate))
+
+
+def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]], sampling: Sampling = Sampling()) -> Excess | None:
+    """How outputs of these laws overstep a claim, by more than rounding does; nothing where they do not."""
+    loss = sampling.loss(pairs)
     if isinstance(claim, PrivacyClaim) and not claim.delta:
-        if rate < 1 and loss < LARGEST_LOSS:
-            loss = math.log1p(rate * math.expm1(loss))
         if loss <= claim.epsilon * (1 + ROUNDING_SLACK):
             return None
         lost = "a loss without bound" if loss == math.inf else f"ε = {text_of(loss)}"
-        return Excess(lost + of_sample, f"ε = {claim.epsilon!r}", epsilon=near(loss))
-    if rate == 1:
+        return Excess(f"{lost}{sampling}", f"ε = {claim.epsilon!r}", epsilon=near(loss))
+    if sampling.rate == 1:
         if isinstance(claim, GaussianDP) and pairs and all(_is_gaussian(*pair) for pair in pairs):
             mu = math.sqrt(near(sum(square_of(*pair) for pair in pairs)))
             return None if mu <= claim.mu * (1 + ROUNDING_SLACK) else Excess(f"μ = {mu:.6g}", f"μ = {claim.mu!r}")
@@ -198,11 +227,10 @@ def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]], rate: float = 1.
     if loss <= 0:
         return None
     for epsilon in claim.points:
-        inner = epsilon if rate == 1 else math.log1p(math.expm1(min(epsilon, 500.0)) / rate)
-        allowed, delta = claim.at(epsilon).delta, rate * delta_at(pairs, inner)
+        allowed, delta = claim.at(epsilon).delta, sampling.delta_at(pairs, epsilon)
         if delta > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
             at = f" at ε = {epsilon:.4g}"
-            return Excess(f"δ = {delta:.4g}{at}{of_sample}", f"δ = {allowed:.4g}{at}", delta=delta, at=epsilon)
+            return Excess(f"δ = {delta:.4g}{at}{sampling}", f"δ = {allowed:.4g}{at}", delta=delta, at=epsilon)
     return None
 
 
@@ -213,17 +241,19 @@ def excess_of_shuffled(claim: Claim, pairs: Sequence[tuple[Law, Law]], parts: in
     others 2024, "How private are DP-SGD implementations?").
     """
     moved = [(first, second) for first, second in pairs if first != second]
-    if parts < 2 or len(moved) != 1 or not isinstance(claim, PrivacyClaim):
+    if parts < 2 or not moved or not isinstance(claim, PrivacyClaim):
         return None
-    first, second = moved[0]
-    if first.family not in CONTINUOUS or first.scale != second.scale or not first.scale:
+    if all(_is_gaussian(*pair) for pair in moved):  # along the line between the two sums
+        law, shift = stats.norm, math.sqrt(near(sum(square_of(*pair) for pair in moved)))
+    elif len(moved) == 1 and largest_loss(*moved[0]) < math.inf and moved[0][0].family == LAPLACE:
+        law, shift = stats.laplace, near(largest_loss(*moved[0]))
+    else:
         return None
     at = np.linspace(-10.0, 60.0, 4001)
-    plain = CONTINUOUS[first.family].sf(at)
-    raised = CONTINUOUS[first.family].sf(at - near(abs(first.centre - second.centre) / first.scale))
-    odds = [-np.expm1((parts - 1) * np.log1p(-plain) + np.log1p(-raised)), -np.expm1(parts * np.log1p(-plain))]
+    below, raised = law.logcdf(at), law.logcdf(at - shift)
+    odds = [-np.expm1((parts - 1) * below + raised), -np.expm1(parts * below)]
     deltas = odds[0] - math.exp(min(claim.epsilon, 500.0)) * odds[1]
-    delta = float(np.nanmax(deltas))
+    delta = float(deltas.max())
     if delta <= claim.delta * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
         return None
     lost = f"δ = {delta:.4g} at ε = {claim.epsilon:.4g}, as shuffled records are in one of {parts} sums for certain"
@@ -338,9 +368,14 @@ def _masses(family: str, offsets: NDArray[np.float64], scale: float) -> NDArray[
 
 
 @functools.lru_cache(maxsize=256)
-def _losses(first: Law, second: Law) -> tuple[NDArray[np.float64], float]:
-    """The law of the loss, rounded towards 0 on a grid, under the first; and the mass where it is infinite."""
+def _losses(first: Law, second: Law, rate: float, back: bool) -> tuple[NDArray[np.float64], float]:
+    """The law of the loss, rounded towards 0 on a grid, under the first; and the mass where it is infinite.
+
+    Under the second, if it is that of the way back; of a sample, the first is mixed with the second.
+    """
     p, q = cell_masses(first, second)
+    p = rate * p + (1 - rate) * q
+    p, q = (q, p) if back else (p, q)
     size = round(LARGEST_LOSS / LOSS_GRID)
     grid = np.zeros(2 * size + 1)
     infinite = float(p[q <= 0].sum())

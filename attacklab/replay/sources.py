@@ -341,8 +341,9 @@ DRAWN: Mapping[str, Callable[[np.random.Generator, Any, Any], Any]] = {
     laws.CAUCHY: lambda rng, scale, size: scale * rng.standard_cauchy(size),
     laws.EXPONENTIAL: lambda rng, scale, size: rng.exponential(scale, size),
     laws.UNIFORM: lambda rng, scale, size: scale * rng.random(size),
-    laws.DISCRETE_LAPLACE: lambda rng, scale, size: rng.geometric(rate := -np.expm1(-1 / scale), size)
-    - rng.geometric(rate, size),
+    laws.DISCRETE_LAPLACE: lambda rng, scale, size: (
+        rng.geometric(rate := -np.expm1(-1 / scale), size) - rng.geometric(rate, size)
+    ),
     laws.DISCRETE_GAUSSIAN: lambda rng, scale, size: np.rint(rng.normal(0.0, scale, size)).astype(int),
 }
 """How noise of a library is drawn in a run: by its law."""

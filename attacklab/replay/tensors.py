@@ -18,9 +18,20 @@ from attacklab.replay.traced import Traced, combined, lost, plain, selected, wra
 
 COMPUTING = {
     **{name: name for name in ("add", "subtract", "multiply")},
-    **{"sub": "subtract", "mul": "multiply", "div": "true_divide", "divide": "true_divide", "neg": "negative"},
-    **{"true_divide": "true_divide", "__truediv__": "true_divide", "negative": "negative"},
-    **{"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"},
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "true_divide",
+    "divide": "true_divide",
+    "neg": "negative",
+    "true_divide": "true_divide",
+    "__truediv__": "true_divide",
+    "negative": "negative",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
 }
 """What tensors call an operation, and numpy; with an underscore at its end it is done in place."""
 
