@@ -41,6 +41,9 @@ from attacklab.replay.session import BEYOND, Affine, Call, Ids, Node, Script, Se
 from attacklab.replay.traced import GEOMETRIC, SIGN
 
 MOST_ALIGNED = 4096
+OTHER_SEEDS = 24
+"""How many further pairs of runs look for what noise that is not followed tells apart."""
+
 DEPTHS = (0.03, 0.11, 0.27, 0.46, 0.62, 0.81, 0.94)
 """Uniform numbers that show by which formula they become noise."""
 
@@ -193,6 +196,7 @@ class Pair:
             self._compare_outputs()
         if not self._is_refuted():
             self._note_bits()
+            self._note_unfollowed()
         return self.outcome
 
     def _is_refuted(self) -> bool:
@@ -642,6 +646,21 @@ class Pair:
                 f"{call.site} draws raw bits ({call.sampler}), whose use has no law here; prove or audit that part"
             )
 
+    def _note_unfollowed(self) -> None:
+        """Name noise of which nothing is seen but that other outcomes of it tell the inputs apart."""
+        runs = self.first, self.second
+        followed = {unit for run in runs for unit, *_ in run.elements()} | {*self.first.merged}
+        followed |= {unit for run in runs for seen in run.seen for unit in _units_of(seen)}
+        calls = [call for call in self._noise(self.first) if call.size and followed.isdisjoint(call.ids.ravel()[:1])]
+        if not calls or self.outcome.unjudged:
+            return
+        for seed in range(self.seed + 200, self.seed + 200 + OTHER_SEEDS):
+            first = self.runs.run(self.pair.first, Session(seed))
+            second = self.runs.run(self.pair.second, Session(seed + 1, Script(first)))
+            if differences(first.output, second.output):
+                self.outcome.unjudged.append(f"{calls[0].site} draws noise whose use is not followed")
+                return
+
     def _diverging_site(self) -> Site:
         """The first line where the runs do something else with noise, if there is one."""
         for one, other in zip(self.first.seen, self.second.seen, strict=False):
@@ -755,8 +774,12 @@ def _looked_at(run: Session) -> Iterator[int]:
     """Draws that are compared or selected by."""
     for seen in run.seen:
         if seen.kind != "other":
-            for operand in seen.operands:
-                yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
+            yield from _units_of(seen)
+
+
+def _units_of(seen: Seen) -> Iterator[int]:
+    for operand in seen.operands:
+        yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
 
 
 def _made_alike(node: Node, other: Node, first: Session, second: Session) -> bool:

@@ -38,6 +38,20 @@ class Traced:
         """The value without what it remembers."""
         raise NotImplementedError
 
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in (np.argmax, np.argmin) and isinstance(args[0], TracedArray):
+            return selected(args[0], function.__name__, function(plain(args[0]), *args[1:], **kwargs))
+        if function is np.searchsorted and isinstance(args[1], Traced) and args[1].tag is not None:
+            found = function(*map(plain, args), **kwargs)
+            session, tag = args[1].session, args[1].tag
+            return session.add_seen("search", kwargs.get("side", "left"), tag.ids, (tag, plain(args[0])), found)
+        if function in _MOVING and isinstance(args[0], TracedArray) and args[0].tag is not None:
+            moved = function(plain(args[0]), *args[1:], **kwargs)
+            steps = ((step, _moved(function, one, args, kwargs)) for step, one in args[0].tag.steps)
+            return wrapped(moved, Affine(function(args[0].tag.ids, *args[1:], **kwargs), tuple(steps)), args[0].session)
+        computed = function(*_plain_parts(args), **{name: _plain_parts(value) for name, value in kwargs.items()})
+        return lost(args, function.__name__, computed)
+
 
 class TracedFloat(np.float64, Traced):  # type: ignore[misc] # its comparisons are set below
     """A float that remembers its draw."""
@@ -131,20 +145,6 @@ class TracedArray(np.ndarray[Any, Any], Traced):
                 return wrapped(targets[0], result.tag, result.session)
             return targets[0]
         return result
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if function in (np.argmax, np.argmin) and isinstance(args[0], TracedArray):
-            return selected(args[0], function.__name__, function(plain(args[0]), *args[1:], **kwargs))
-        if function is np.searchsorted and isinstance(args[1], Traced) and args[1].tag is not None:
-            found = function(*map(plain, args), **kwargs)
-            session, tag = args[1].session, args[1].tag
-            return session.add_seen("search", kwargs.get("side", "left"), tag.ids, (tag, plain(args[0])), found)
-        if function in _MOVING and isinstance(args[0], TracedArray) and args[0].tag is not None:
-            moved = function(plain(args[0]), *args[1:], **kwargs)
-            steps = ((step, _moved(function, one, args, kwargs)) for step, one in args[0].tag.steps)
-            return wrapped(moved, Affine(function(args[0].tag.ids, *args[1:], **kwargs), tuple(steps)), args[0].session)
-        computed = function(*_plain_parts(args), **{name: _plain_parts(value) for name, value in kwargs.items()})
-        return lost(args, function.__name__, computed)
 
     def __getitem__(self, key: Any) -> Any:
         got = plain(self)[plain(key) if isinstance(key, Traced) else key]
