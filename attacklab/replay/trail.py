@@ -55,7 +55,7 @@ def located(runs: Any, pair: NeighbouringPair, seed: int, first: Session, second
         leaf.value
         for one, other in parts
         for leaf in (one, other)
-        if isinstance(leaf, Leaf) and _is_telling(leaf.value)
+        if isinstance(leaf, Leaf) and leaf.tag is None and _is_telling(leaf.value)
     }
     trails = []
     for input_, script in ((pair.first, None), (pair.second, Script(first))):
