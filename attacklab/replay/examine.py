@@ -409,8 +409,8 @@ class Pair:
                 return True
             others = {number: functools.partial(_instead, spare.calls[number].raw) for number in drawn}
             run = self.runs.run(input_, Session(self.seed, None, others))
-            values = [[near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run)]
-            if len(values[0]) != len(values[1]) or not np.allclose(*values, rtol=1e-9):
+            before, after = ([near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run))
+            if len(before) != len(after) or not np.allclose(before, after, rtol=1e-9):
                 return True
         return False
 
@@ -725,7 +725,7 @@ def _masks(run: Session) -> Iterator[tuple[int, Seen]]:
         sides = seen.operands
         if seen.kind == "compare" and np.size(seen.outcome) > 1 and len(sides) == 2:
             coins = next((one for one in sides if isinstance(one, Affine) and one.ids.size), None)
-            number = next((one for one in sides if not isinstance(one, Affine)), None)
+            number: Any = next((one for one in sides if not isinstance(one, Affine)), None)
             call = None if coins is None else run.owner(int(coins.ids.reshape(-1)[0]))[0]
             if call is not None and call.family == UNIFORM and np.size(number) == 1:
                 yield next(place for place, one in enumerate(run.calls) if one is call), seen

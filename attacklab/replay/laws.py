@@ -137,7 +137,7 @@ def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float, rate: float = 1.0
     ):
         return gaussian_delta(math.sqrt(near(sum(square_of(one, other) for one, other in moved))), epsilon)
     largest = sorted(moved, key=lambda sides: largest_loss(*sides), reverse=True)[:MOST_COMPOSED]
-    return max(_composed([_losses(*sides, rate, back) for sides in largest], epsilon) for back in (False, True))
+    return max(_delta_of(*_composed(tuple(largest), rate, back), epsilon) for back in (False, True))
 
 
 def coin(chance: float) -> Law:
@@ -387,7 +387,10 @@ def _losses(first: Law, second: Law, rate: float, back: bool) -> tuple[NDArray[n
     return grid, infinite
 
 
-def _composed(losses: Sequence[tuple[NDArray[np.float64], float]], epsilon: float) -> float:
+@functools.lru_cache(maxsize=16)
+def _composed(pairs: tuple[tuple[Law, Law], ...], rate: float, back: bool) -> tuple[NDArray[np.float64], float]:
+    """The law of the loss of all pairs together, on the grid; and the mass where it is finite."""
+    losses = [_losses(*pair, rate, back) for pair in pairs]
     finite, rest = losses[0][0], 1.0 - losses[0][1]
     size = len(finite) // 2
     for grid, infinite in losses[1:]:
@@ -396,7 +399,11 @@ def _composed(losses: Sequence[tuple[NDArray[np.float64], float]], epsilon: floa
         kept[0] += low
         kept[-1] += high
         finite, rest = kept, rest * (1.0 - infinite)
-    values = (np.arange(len(finite)) - size) * LOSS_GRID
+    return finite, rest
+
+
+def _delta_of(finite: NDArray[np.float64], rest: float, epsilon: float) -> float:
+    values = (np.arange(len(finite)) - len(finite) // 2) * LOSS_GRID
     gained = finite * -np.expm1(np.minimum(epsilon - values, 0.0))
     return float(gained.sum()) + 1.0 - rest
 

@@ -42,7 +42,7 @@ MOVING = (
 CASTING = ("to", "float", "double", "half", "bfloat16", "cpu", "type", "type_as", "requires_grad_")
 
 
-class TracedTensor(torch.Tensor, Traced):
+class TracedTensor(torch.Tensor, Traced):  # type: ignore[misc] # PyTorch may not be installed
     """A tensor whose numbers remember their draws."""
 
     tag = None
@@ -58,7 +58,7 @@ class TracedTensor(torch.Tensor, Traced):
     def bare(self) -> Any:
         """The same numbers, in the same memory."""
         with torch._C.DisableTorchFunctionSubclass():
-            return self.as_subclass(torch.Tensor)  # type: ignore[arg-type]
+            return self.as_subclass(torch.Tensor)
 
     def to_array(self) -> Any:
         """The same numbers as an array that remembers as much."""
@@ -169,7 +169,7 @@ GLOBAL = SimpleNamespace(stream=None, drawn=0)
 """What stands for PyTorch's global generator."""
 
 
-class WatchedTorchGenerator(torch.Generator):
+class WatchedTorchGenerator(torch.Generator):  # type: ignore[misc] # PyTorch may not be installed
     """PyTorch's generator, whose draws are known by its seed."""
 
     stream: Any = None
