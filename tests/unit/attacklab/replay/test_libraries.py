@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from types import ModuleType
 from typing import Any
@@ -65,12 +66,35 @@ def test_a_call_that_cannot_be_read_is_named_and_never_passed_over(library: Any)
     assert "a_library.Mechanism.randomise" in finding.reason
 
 
+def test_choices_and_orders_of_anything_are_drawn_as_python_and_numpy_draw_them() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        rows = [{"a": 1}, {"b": 2}, {"c": 3}]
+        assert random.choice("abc") in "abc"
+        assert rng.choice([-1, 1], 4).shape == (4,)
+        assert rng.choice(5, p=[0, 0, 0, 1, 0]) == 3
+        assert rng.choice([1, 2, 3], 3, replace=False).sum() == 6
+        assert random.sample(rows, 2)[0] in rows
+        assert random.choices(["a", "b"], [1, 0], k=2) == ["a", "a"]
+        assert sorted(rng.permutation(x=[3, 1, 2])) == [1, 2, 3]
+        random.shuffle(rows)
+        assert len(rows) == 3
+        filled = np.empty(3)
+        rng.standard_normal(out=filled)
+        assert filled.any()
+        assert rng.random(2, dtype=np.float32).dtype == np.float32
+        assert np.random.rand(2, 3).shape == (2, 3)
+        assert np.random.normal(np.zeros(3), 1.0).shape == (3,)
+        return x.sum() + rng.laplace(0, 1)
+
+    assert replay(release, [PAIR], epsilon=1.0)[0].verdict is Verdict.NOT_DETECTED
+
+
 def test_every_adapter_names_laws_that_are_judged() -> None:
     assert {place.partition(":")[0].partition(".")[0] for place in samplers()} >= {
         *("diffprivlib", "opendp", "pydp", "tmlt", "torch", "jax")
     }
     assert all(callable(read) for read in samplers().values())
-    assert {*sources.DRAWN} == {*SHIFT_LAWS} - {"logistic"}
+    assert {*sources.DRAWN} == {*SHIFT_LAWS, "geometric", "sign"}
     assert libraries.library("torch").mechanisms
 
 
