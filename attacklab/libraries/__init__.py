@@ -12,6 +12,13 @@ where the library is not installed, and runs where only numpy and the library ar
   reads; a domain under `domain`, as `Domain.to_json` has it. A sum or a mean states its `relation`: substitute if the
   number of records is public, add-remove if it is not.
 
+- `SAMPLERS`, if replays watch it: by the place of a sampler or of a mechanism's call (`module:name` or
+  `module:class.name`), a function that takes its arguments and says what is drawn, as a dict: `law` (a name of
+  `attacklab.replay.laws`), `value` that noise is added to, `scale`, `shape` (None for a number), `rounds` (whether
+  noise is rounded to an integer), `into` (a tensor to fill, or a type of tensors), `source` (its generator), `stream`
+  (what makes two draws the same one); or `real(rng)`, which draws, where it is not noise. None says that this call
+  cannot be read.
+
 `ValueError` from an adapter's release means that the mechanism does not take this answer; the lab reports it as the
 target's failure.
 """
@@ -19,12 +26,14 @@ target's failure.
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from packaging.specifiers import SpecifierSet
 
@@ -106,3 +115,10 @@ def library(name: str) -> Library:
     }
     versions = getattr(adapter, "VERSIONS", {})
     return Library(name, adapter.DISTRIBUTION, adapter.UNSEEDED, mechanisms, versions)
+
+
+@functools.cache
+def samplers() -> dict[str, Callable[..., Any]]:
+    """What replays watch in libraries: by its place, the function that reads a call."""
+    adapters = [importlib.import_module(f"{__name__}.{name}_adapter") for name in NAMES]
+    return {place: read for adapter in adapters for place, read in getattr(adapter, "SAMPLERS", {}).items()}

@@ -9,7 +9,7 @@ version.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -131,3 +131,22 @@ def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> di
 def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     """`tools.mean`, where the number of records is public."""
     return _tool("mean", epsilon, bounds)
+
+
+def _added(law: str, scale_of: Callable[[Any], float]) -> Callable[[Any, Any], dict[str, Any]]:
+    def read(mechanism: Any, value: Any) -> dict[str, Any]:
+        mechanism._check_all(value)
+        return {"law": law, "value": value, "scale": scale_of(mechanism)}
+
+    return read
+
+
+SAMPLERS = {
+    f"diffprivlib.mechanisms:{name}.randomise": _added(law, scale_of)
+    for name, law, scale_of in (
+        ("Laplace", "Laplace", lambda one: one.sensitivity / (one.epsilon - math.log1p(-one.delta))),
+        ("Geometric", "discrete Laplace", lambda one: one.sensitivity / one.epsilon),
+        ("Gaussian", "Gaussian", lambda one: one._scale),
+        ("GaussianDiscrete", "discrete Gaussian", lambda one: one._scale),
+    )
+}

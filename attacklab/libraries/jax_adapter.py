@@ -130,3 +130,29 @@ def gaussian_one_key_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> di
 
     domain = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
     return {"kind": "dataset", "release": release, "epsilon": epsilon, "delta": delta, "domain": domain}
+
+
+def _keyed(law: str) -> Any:
+    """What reads a call: `sampler(key, shape, dtype)`, where the same key draws the same again."""
+
+    def read(key: Any, shape: Any = (), *_: Any, **__: Any) -> dict[str, Any] | None:
+        import jax
+
+        if isinstance(key, jax.core.Tracer):
+            return None
+        data = jax.random.key_data(key) if jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key) else key
+        stream = ("jax key", *np.asarray(data).ravel().tolist())
+        return {"law": law, "value": 0, "scale": 1, "shape": tuple(shape) or None, "stream": stream}
+
+    return read
+
+
+SAMPLERS = {
+    f"jax.random:{name}": _keyed(law)
+    for name, law in (
+        ("laplace", "Laplace"),
+        ("normal", "Gaussian"),
+        ("gumbel", "Gumbel"),
+        ("exponential", "exponential"),
+    )
+}

@@ -73,3 +73,22 @@ def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> di
 def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     """`BoundedMean` of floats."""
     return _bounded("mean", "BoundedMean", epsilon, bounds)
+
+
+def _added(law: str, scale_of: Callable[[Any], float]) -> Callable[[Any, Any], dict[str, Any]]:
+    """What reads a call; to an integer noise is added that is rounded."""
+
+    def read(mechanism: Any, value: Any) -> dict[str, Any]:
+        return {"law": law, "value": value, "scale": scale_of(mechanism), "rounds": isinstance(value, int)}
+
+    return read
+
+
+SAMPLERS = {
+    "pydp.algorithms.numerical_mechanisms:LaplaceMechanism.add_noise": _added(
+        "Laplace", lambda mechanism: mechanism.sensitivity / mechanism.epsilon
+    ),
+    "pydp.algorithms.numerical_mechanisms:GaussianMechanism.add_noise": _added(
+        "Gaussian", lambda mechanism: mechanism.std
+    ),
+}

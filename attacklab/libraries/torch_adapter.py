@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -143,3 +144,120 @@ def gaussian_one_seed_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> d
 
     domain = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
     return {"kind": "dataset", "release": release, "epsilon": epsilon, "delta": delta, "domain": domain}
+
+
+def _numbers(value: Any) -> Any:
+    return value.detach().double().numpy() if hasattr(value, "detach") else value
+
+
+def _drawn(law: str, names: tuple[str, ...], defaults: tuple[float, ...], scale_of: Callable[[Any], Any] = abs) -> Any:
+    """What reads a call that fills a tensor: by the names and defaults of its first parameters, and a scale of them."""
+
+    def read(tensor: Any, *args: Any, generator: Any = None, **kwargs: Any) -> dict[str, Any]:
+        given = dict(zip(names, defaults, strict=True)) | dict(zip(names, args, strict=False)) | kwargs
+        value = given[names[0]] if len(names) == 2 else 0.0
+        scale = given["to"] - given["from"] if law == "uniform" else scale_of(given[names[-1]])
+        return {
+            "law": law,
+            "value": value,
+            "scale": scale,
+            "shape": tuple(tensor.shape),
+            "into": tensor,
+            "source": generator,
+        }
+
+    return read
+
+
+def _normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, **_: Any) -> Any:
+    import torch
+
+    parts = [torch.as_tensor(mean), torch.as_tensor(std)]
+    shape = tuple(torch.broadcast_shapes(*(part.shape for part in parts)) if size is None else size)
+    tensors = [part.dtype for part in (mean, std) if isinstance(part, torch.Tensor)]
+    into = dtype or (tensors[0] if tensors else torch.get_default_dtype())
+    return {
+        "law": "Gaussian",
+        "value": mean,
+        "scale": _numbers(std),
+        "shape": shape,
+        "into": into,
+        "source": generator,
+    }
+
+
+def _standard(law: str) -> Any:
+    def read(*size: Any, generator: Any = None, dtype: Any = None, **_: Any) -> dict[str, Any]:
+        import torch
+
+        like = size[0] if size and isinstance(size[0], torch.Tensor) else None
+        shape = like.shape if like is not None else size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+        into = dtype or (torch.get_default_dtype() if like is None else like.dtype)
+        return {"law": law, "value": 0, "scale": 1, "shape": tuple(shape), "into": into, "source": generator}
+
+    return read
+
+
+def _of_distribution(law: str, scale_name: str = "scale", loc_name: str = "loc") -> Any:
+    def read(distribution: Any, sample_shape: Any = ()) -> dict[str, Any]:
+        scale = getattr(distribution, scale_name)
+        return {
+            "law": law,
+            "value": getattr(distribution, loc_name, 0),
+            "scale": _numbers(1 / scale if scale_name == "rate" else scale),
+            "shape": tuple(distribution._extended_shape(sample_shape)),
+            "into": scale.dtype,
+        }
+
+    return read
+
+
+def _order(n: int, *, generator: Any = None, **_: Any) -> dict[str, Any]:
+    import torch
+
+    return {"law": "sampling", "real": lambda rng: rng.permutation(n), "into": torch.int64, "source": generator}
+
+
+def _integers(low: int, high: Any, size: Any = None, *, generator: Any = None, **_: Any) -> dict[str, Any]:
+    import torch
+
+    ends, shape = ((0, low), high) if size is None else ((low, high), size)
+    real = partial(_whole, ends=ends, shape=tuple(shape))
+    return {"law": "bits", "real": real, "into": torch.int64, "source": generator}
+
+
+def _whole(rng: np.random.Generator, *, ends: tuple[int, int], shape: tuple[int, ...]) -> Any:
+    return rng.integers(*ends, size=shape)
+
+
+def _coins(chances: Any, *, generator: Any = None, **_: Any) -> dict[str, Any]:
+    odds = _numbers(chances)
+    return {
+        "law": "sampling",
+        "real": lambda rng: rng.random(odds.shape) < odds,
+        "into": chances.dtype,
+        "source": generator,
+    }
+
+
+SAMPLERS = {
+    "torch:normal": _normal,
+    "torch:bernoulli": _coins,
+    "torch:randperm": _order,
+    "torch:randint": _integers,
+    **{f"torch:{name}": _standard("Gaussian") for name in ("randn", "randn_like")},
+    **{f"torch:{name}": _standard("uniform") for name in ("rand", "rand_like")},
+    "torch:Tensor.normal_": _drawn("Gaussian", ("mean", "std"), (0.0, 1.0)),
+    "torch:Tensor.cauchy_": _drawn("Cauchy", ("median", "sigma"), (0.0, 1.0)),
+    "torch:Tensor.uniform_": _drawn("uniform", ("from", "to"), (0.0, 1.0)),
+    "torch:Tensor.exponential_": _drawn("exponential", ("lambd",), (1.0,), lambda rate: 1 / rate),
+    **{
+        f"torch.distributions:{name}.{method}": _of_distribution(law)
+        for name, law in (("Laplace", "Laplace"), ("Normal", "Gaussian"), ("Gumbel", "Gumbel"), ("Cauchy", "Cauchy"))
+        for method in ("sample", "rsample")
+    },
+    **{
+        f"torch.distributions:Exponential.{method}": _of_distribution("exponential", "rate", "")
+        for method in ("sample", "rsample")
+    },
+}

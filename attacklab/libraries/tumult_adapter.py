@@ -105,3 +105,22 @@ def gaussian_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
 def gaussian_discrete_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
     """`AddDiscreteGaussianNoise`, over the integers, of variance 1/ε²; it claims ρ-zCDP, ρ = ε²/2."""
     return _concentrated("AddDiscreteGaussianNoise", epsilon)
+
+
+def _read(law: str, scale_of: Callable[[Any], float]) -> Any:
+    return lambda measurement, value: {"law": law, "value": value, "scale": scale_of(measurement)}
+
+
+def _deviation(measurement: Any) -> float:
+    return math.sqrt(measurement.sigma_squared.to_float(round_up=True))
+
+
+SAMPLERS = {
+    f"tmlt.core.measurements.noise_mechanisms:{name}.__call__": _read(law, scale_of)
+    for name, law, scale_of in (
+        ("AddLaplaceNoise", "Laplace", lambda measurement: measurement.scale.to_float(round_up=True)),
+        ("AddGeometricNoise", "discrete Laplace", lambda measurement: measurement.alpha.to_float(round_up=True)),
+        ("AddGaussianNoise", "Gaussian", _deviation),
+        ("AddDiscreteGaussianNoise", "discrete Gaussian", _deviation),
+    )
+}

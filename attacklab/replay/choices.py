@@ -130,9 +130,9 @@ class Choices:
     def _leaning(self, group: list[Bound], match: list[Bound], sign: int) -> tuple[Law, Law] | None:
         """The outcomes that lean the most to one input, made to happen, as far as the output shows them."""
         leans = [sign * (lean(one) - lean(other)) for one, other in zip(group, match, strict=True)]
-        steered = self._steered(group, [one > 0 for one in leans])
+        toward = steered(self.pair.first, group, [one > 0 for one in leans])
         pair = self.pair
-        first = pair.again(steered)
+        first = pair.again(toward)
         second = pair.runs.run(pair.pair.second, Session(pair.seed + 1, Script(first)))
         sides = [paths.bounds_of(run, pair.shown) for run in (first, second)]
         if sides[0] is None or sides[1] is None or len(sides[0]) != len(sides[1]) or len(sides[0]) > paths.MOST:
@@ -140,36 +140,31 @@ class Choices:
         base = skeleton(first.output)
         told = []
         for place, bound in enumerate(sides[0]):
-            flip = self._steered(sides[0], [one.above != (number == place) for number, one in enumerate(sides[0])])
-            if set(units_of(bound)) & set(units(group)) and skeleton(pair.again({**steered, **flip}).output) != base:
+            flip = steered(first, sides[0], [one.above != (number == place) for number, one in enumerate(sides[0])])
+            if set(units_of(bound)) & set(units(group)) and skeleton(pair.again({**toward, **flip}).output) != base:
                 told.append(place)
         chances = [paths.probability([side[place] for place in told]) for side in sides if side and told]
         if len(chances) < 2 or chances[0] is None or chances[1] is None:
             return None
         return laws.coin(chances[0]), laws.coin(chances[1])
 
-    def _steered(self, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:
-        """Changes of draws with which comparisons come out as wanted, as far as each has a draw of its own."""
-        counts: dict[int, int] = defaultdict(int)
-        for unit in units(group):
-            counts[unit] += 1
-        numbers = {id(call): number for number, call in enumerate(self.pair.first.calls)}
-        changes: dict[int, dict[int, float]] = defaultdict(dict)
-        for bound, above in zip(group, wanted, strict=True):
-            unit, law = min(sides_of(bound), key=lambda side: counts[side[0]])
-            call, at = self.pair.first.owner(unit)
-            if id(call) in numbers and (counts[unit] == 1 or len(counts) == 1):
-                changes[numbers[id(call)]][at] = beyond(bound, law, above == (bound.left[0] == unit))
-        return dict(changes)
+    def is_revealed(self, choice: Choice, *, floats: bool = False) -> bool:
+        """Whether the output tells how a comparison came out: another outcome gives another than a number in it.
 
-    def is_revealed(self, choice: Choice) -> bool:
-        """Whether the output tells how a comparison came out: another outcome gives another than a number in it."""
+        Args:
+            choice: of which the comparisons are.
+            floats: whether another number counts too.
+        """
         if not choice.group:
             return True
-        base = skeleton(self.pair.first.output)
-        for place in range(len(choice.group)):
-            wanted = [one.above != (number == place) for number, one in enumerate(choice.group)]
-            if skeleton(self.pair.again(self._steered(choice.group, wanted)).output) != base:
+        base = skeleton(self.pair.first.output, floats=floats)
+        for place, bound in enumerate(choice.group):
+            if len(set(units(choice.group))) == 1:
+                changes = steered(self.pair.first, [bound], [not bound.above])
+            else:
+                wanted = [one.above != (number == place) for number, one in enumerate(choice.group)]
+                changes = steered(self.pair.first, choice.group, wanted)
+            if skeleton(self.pair.again(changes).output, floats=floats) != base:
                 return True
         return False
 
@@ -212,6 +207,84 @@ class Choices:
         return above if same[False] else 1 - above if same[True] else 1.0
 
 
+class Coins:
+    """An output that comparisons of uniform draws decide, as randomized response does.
+
+    Where the same coins give other outputs on the two inputs, those are looked for that give the same: then the two
+    probabilities of the coins are those of one output.
+    """
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+
+    def choice(self) -> Choice | None:
+        """The most probable output of the first input, as a choice; None where coins alone do not decide it."""
+        bounds = self._bounds(self.pair.first)
+        if bounds is None:
+            return None
+        likely = [bound.above == ((paths.probability([bound]) or 0.0) >= 0.5) for bound in bounds]
+        first = self.pair.again(steered(self.pair.first, bounds, likely))
+        second = self._second_like(first)
+        sides = [self._bounds(run) for run in (first, second) if run is not None]
+        if len(sides) < 2 or sides[0] is None or sides[1] is None or len(sides[0]) != len(sides[1]):
+            return None
+        chances = [[paths.probability([bound]) or 1e-300 for bound in side] for side in sides if side]
+        steps = [math.log(one) - math.log(other) for one, other in zip(*chances, strict=True)]
+        worst = next((bound for bound, step in zip(sides[0], steps, strict=True) if abs(step) > 1e-12), sides[0][0])
+        chance = math.prod(chances[0])
+        pair = laws.coin(chance), laws.coin(min(1.0, chance * math.exp(-sum(steps))))
+        return Choice(worst.site, pair, f"randomized response at {worst.site}")
+
+    def _bounds(self, run: Session) -> list[Bound] | None:
+        bounds = paths.bounds_of(run, {})
+        if not bounds or len(bounds) > paths.MOST:
+            return None
+        is_coin = (one.left[1].family == UNIFORM and not isinstance(one.right, tuple) for one in bounds)
+        return bounds if all(is_coin) else None
+
+    def _second_like(self, first: Session) -> Session | None:
+        """A run on the second input, with coins flipped one by one until it gives the output of the first."""
+        target, changes = skeleton(first.output, floats=True), dict[int, dict[int, float]]()
+        run, agreed = self._flipped(first, target, changes)
+        for _ in range(paths.MOST):
+            if agreed == len(target):
+                return run
+            bounds = self._bounds(run) or []
+            flips = [_merged(changes, steered(run, [bound], [not bound.above])) for bound in bounds]
+            tries = [(*self._flipped(first, target, flip), flip) for flip in flips]
+            best = max(tries, key=lambda one: one[1], default=(run, 0, {}))
+            if best[1] <= agreed:
+                return None
+            run, agreed, changes = best
+        return None
+
+    def _flipped(self, first: Session, target: list[Any], changes: dict[int, Any]) -> tuple[Session, int]:
+        script = Script(first, is_followed=False)
+        run = self.pair.runs.run(self.pair.pair.second, Session(self.pair.seed + 1, script, changes))
+        reached = skeleton(run.output, floats=True)
+        same = sum(one == other for one, other in zip(reached, target, strict=False))
+        return run, same if len(reached) == len(target) else min(same, len(target) - 1)
+
+
+def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:
+    """Changes of draws with which comparisons come out as wanted, as far as each has a draw of its own."""
+    counts: dict[int, int] = defaultdict(int)
+    for unit in units(group):
+        counts[unit] += 1
+    numbers = {id(call): number for number, call in enumerate(run.calls)}
+    changes: dict[int, dict[int, float]] = defaultdict(dict)
+    for bound, above in zip(group, wanted, strict=True):
+        unit, law = min(sides_of(bound), key=lambda side: counts[side[0]])
+        call, at = run.owner(unit)
+        if id(call) in numbers and (counts[unit] == 1 or len(counts) == 1):
+            changes[numbers[id(call)]][at] = beyond(bound, law, above == (bound.left[0] == unit))
+    return dict(changes)
+
+
+def _merged(one: dict[int, dict[int, float]], other: dict[int, dict[int, float]]) -> dict[int, dict[int, float]]:
+    return {number: {**one.get(number, {}), **other.get(number, {})} for number in {*one, *other}}
+
+
 def units(group: Sequence[Bound]) -> list[int]:
     """The draws of some comparisons, each as often as it is compared."""
     return [unit for bound in group for unit in units_of(bound)]
@@ -223,6 +296,9 @@ def lean(bound: Bound) -> float:
 
 
 def beyond(bound: Bound, law: Law, up: bool) -> float:
-    """Noise that decides a comparison, whatever the noise on its other side."""
+    """Noise that decides a comparison, whatever the noise on its other side; of a uniform draw, what it is instead."""
+    if law.family == UNIFORM and isinstance(bound.right, Fraction):
+        threshold = min(1.0, max(0.0, near((bound.right - law.centre) / law.scale)))
+        return (1 + threshold) / 2 if up else threshold / 2
     distance = abs(lean(bound)) + 60 * max(near(one.scale) for _, one in sides_of(bound)) + 60 * near(law.scale)
     return math.copysign(distance, 1 if up else -1)

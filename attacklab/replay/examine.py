@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import difflib
+import functools
+import itertools
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,15 +20,30 @@ import numpy as np
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import passes_through, text_of
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.replay import laws, paths
-from attacklab.replay.choices import Choice, Choices, units
+from attacklab.replay import laws
+from attacklab.replay.choices import Choice, Choices, Coins, units
 from attacklab.replay.events import telling_event
-from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING, SHIFT_LAWS, UNIFORM, UNKNOWN, Excess, Law, near
+from attacklab.replay.laws import (
+    BITS,
+    CATEGORICAL,
+    OTHER,
+    SAMPLING,
+    SHIFT_LAWS,
+    UNIFORM,
+    UNKNOWN,
+    Excess,
+    Law,
+    Sampling,
+    near,
+)
 from attacklab.replay.outputs import Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
-from attacklab.replay.session import BEYOND, Affine, Call, Ids, Node, Script, Session, Site, rational
+from attacklab.replay.session import BEYOND, Affine, Call, Ids, Node, Script, Seen, Session, Site, rational
 from attacklab.replay.traced import GEOMETRIC, SIGN
 
 MOST_ALIGNED = 4096
+OTHER_SEEDS = 24
+"""How many further pairs of runs look for what noise that is not followed tells apart."""
+
 DEPTHS = (0.03, 0.11, 0.27, 0.46, 0.62, 0.81, 0.94)
 """Uniform numbers that show by which formula they become noise."""
 
@@ -148,13 +166,18 @@ class Pair:
         self.outcome = Outcome()
         self.aligned: dict[tuple[Any, ...], Ids] = {}
         self.first = runs.run(pair.first, Session(seed))
-        self.second = runs.run(pair.second, Session(seed + 1, Script(self.first)))
+        self.chosen: dict[int, Any] = {}
+        if self._sampling is not None and self._sampling.rate < 1:  # a record that is not in a sample shows nothing
+            self.chosen = {number: functools.partial(_all_in, seen) for number, seen in _masks(self.first)}
+            self.first = self.again({})
+        self.second = self.again({}, second=True)
 
     def again(self, changed: dict[int, Any], *, second: bool = False, kept: bool = True) -> Session:
         """A run with some draws changed: the first again, or the second with or without what noise let out before."""
+        changed = self.chosen | changed
         if not second:
             return self.runs.run(self.pair.first, Session(self.seed, None, changed))
-        script = Script(self.first if kept else _DrawsAlone(self.first), self.aligned)
+        script = Script(self.first, self.aligned, kept)
         return self.runs.run(self.pair.second, Session(self.seed + 1, script, changed))
 
     def examine(self) -> Outcome:
@@ -173,6 +196,7 @@ class Pair:
             self._compare_outputs()
         if not self._is_refuted():
             self._note_bits()
+            self._note_unfollowed()
         return self.outcome
 
     def _is_refuted(self) -> bool:
@@ -282,6 +306,9 @@ class Pair:
             excess = self.excess([*(one.pair for one in known), *(one.pair for one in shown_)])
             if excess is not None:
                 self._add_loss(known, shown_, excess)
+            else:
+                kept = [one for one in choices.found if one not in shown_ and choices.is_revealed(one, floats=True)]
+                self.outcome.unjudged += [f"{one.what} moves numbers of the output; they may show it" for one in kept]
         for difference in choices.thresholds():
             self._add(**difference)
         if not self._is_refuted():
@@ -329,9 +356,23 @@ class Pair:
                 "reason": f"noise at {worst.node.site} has scale {scales}{most}",
                 "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else worst.node.site,
             }
-        moved = f"the value at {worst.node.site} moves by {laws.text_of(worst.shift)}"
-        reason = f"{moved} under {one.family} noise of scale {laws.text_of(one.scale)}{most}"
-        return {**parts, "flaw": TOO_LITTLE, "reason": reason, "site": worst.node.site}
+        site, shift, scale = self._where_moved(worst)
+        moved = f"the value at {site} moves by {laws.text_of(shift)}"
+        reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{most}"
+        return {**parts, "flaw": TOO_LITTLE, "reason": reason, "site": site, "shift": shift}
+
+    def _where_moved(self, worst: Moved) -> tuple[Site, Fraction, Fraction]:
+        """Where noise first met a value that moves, how far that one moves, and the scale of the noise there."""
+        sides = [((node, place) for unit, node, place in run.elements() if unit == worst.unit) for run in self._both]
+        for one, other in zip(*sides, strict=False):
+            law, law_2 = self.first.law(*one), self.second.law(*other)
+            if law != law_2 and law.scale == law_2.scale:
+                return one[0].site, abs(law.centre - law_2.centre), law.scale
+        return worst.node.site, worst.shift, worst.first.scale
+
+    @property
+    def _both(self) -> tuple[Session, Session]:
+        return self.first, self.second
 
     def _second_scale(self, call: Call) -> Fraction | None:
         other = self.second._calls_by_key.get(call.key)
@@ -339,42 +380,45 @@ class Pair:
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
         """How outputs of these laws overstep the claim, of a sample where one was drawn; None where they do not."""
-        excess, rate = laws.excess_over(self.claim, pairs), self._sampling()
-        if excess is None or rate == 1:
-            return excess
-        if rate is None:
+        if self._sampling is not None:
+            return laws.excess_over(self.claim, pairs, self._sampling)
+        if laws.excess_over(self.claim, pairs) is None:
+            return None
+        excess = laws.excess_of_shuffled(self.claim, pairs, self._parts)
+        if excess is None:
             self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
-            return None
-        loss = near(laws.loss_of(pairs))
-        if isinstance(self.claim, PrivacyClaim) and not self.claim.delta:
-            loss = loss if loss > 500 else math.log1p(rate * math.expm1(loss))
-            said = f"ε = {loss:.6g} of a sample of rate {rate:.4g}"
-            return (
-                None if loss <= self.claim.epsilon * (1 + laws.ROUNDING_SLACK) else Excess(said, excess.claimed, loss)
-            )
-        for epsilon in self.claim.points:
-            delta = rate * laws.delta_at(pairs, math.log1p(math.expm1(min(epsilon, 500.0)) / rate))
-            allowed = self.claim.at(epsilon).delta
-            if delta > allowed * (1 + laws.ROUNDING_SLACK) + laws.LEAST_EXCESS:
-                return Excess(
-                    f"δ = {delta:.4g} of a sample of rate {rate:.4g}", f"δ = {allowed:.4g}", None, delta, epsilon
-                )
-        return None
+        return excess
 
-    def _sampling(self) -> float | None:
-        """The rate at which records are sampled: 1 where they are not, None where it is not known."""
-        if any(call.family == SAMPLING for call in self.first.calls):
+    @functools.cached_property
+    def _sampling(self) -> Sampling | None:
+        """The samples that are drawn; None where their law is not known."""
+        orders = [number for number, call in enumerate(self.first.calls) if call.family == SAMPLING]
+        masks = list(_masks(self.first))
+        if orders and self._follows(orders):
             return None
-        rates = [1.0]
-        for seen in self.first.seen:
-            coins = [one for one in seen.operands if isinstance(one, Affine) and one.ids.size]
-            plain = [one for one in seen.operands if not isinstance(one, Affine)]
-            is_mask = (
-                seen.kind == "compare" and np.size(seen.outcome) > 1 and coins and plain and np.size(plain[0]) == 1
-            )
-            if is_mask and self.first.owner(int(coins[0].ids.reshape(-1)[0]))[0].family == UNIFORM:
-                rates.append(float(np.clip(np.ravel(plain[0])[0], 1e-9, 1)))
-        return min(rates)
+        if not masks or not self._follows([number for number, _ in masks]):
+            return Sampling()
+        return Sampling(min(float(np.clip(_threshold(seen), 1e-9, 1)) for _, seen in masks), len(masks))
+
+    def _follows(self, drawn: Sequence[int]) -> bool:
+        """Whether values that noise is added to depend on some draws: on which records are drawn, or their order."""
+        for input_, seed in itertools.product((self.pair.first, self.pair.second), range(77, 80)):
+            base = self.runs.run(input_, Session(self.seed))
+            spare = self.runs.run(input_, Session(self.seed + seed))
+            if len(spare.calls) != len(base.calls):
+                return True
+            others = {number: functools.partial(_instead, spare.calls[number].raw) for number in drawn}
+            run = self.runs.run(input_, Session(self.seed, None, others))
+            before, after = ([near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run))
+            if len(before) != len(after) or not np.allclose(before, after, rtol=1e-9):
+                return True
+        return False
+
+    @property
+    def _parts(self) -> int:
+        """How many noisy values of one kind the run adds noise to, as often as one line draws it."""
+        counts = Counter((call.key[:-1], call.shape) for call in self.first.calls if call.family in SHIFT_LAWS)
+        return max(counts.values(), default=1)
 
     def _hidden(self) -> list[Moved]:
         """Noisy numbers that move, and that the output does not hold as they are."""
@@ -404,6 +448,7 @@ class Pair:
             self._add(**self._of_number(broken, "", certain), event="an output that is not finite")
             return
         looked = {*_looked_at(self.first)}
+        looked -= {one.unit for one in hidden if one.unit in looked and self._is_followed(one)}
         counted = self._together(known, [one for one in hidden if one.unit not in looked], choices)
         self.outcome.loss = max(self.outcome.loss, laws.loss_of(counted), key=near)
         if self.excess(self._together(known, hidden, choices)) is None:
@@ -417,7 +462,8 @@ class Pair:
         for call, group in by_call.items():
             own = moving.get(call, set()).difference(self.held, *(moving[one] for one in moving if one != call))
             shown_ += group if len(own) >= len(group) and (is_pure or call in even) else []
-            spent += group if moving.get(call) else []
+            bare = [one for one in group if not one.first.scale and one.unit not in looked and self._is_followed(one)]
+            spent += group if moving.get(call) else bare
         excess = self.excess([one.pair for one in (*known, *shown_)])
         is_certain = excess is not None
         excess = excess or self.excess(self._together(known, spent, choices))
@@ -439,6 +485,16 @@ class Pair:
                 "reason": f"noise at {sites} spends together{lost_[1:]}{mixed}",
             }
         self._add(**parts, is_certain=is_certain)
+
+    def _is_followed(self, moved: Moved) -> bool:
+        """Whether a number of the output moves with a noisy one, however little that one does."""
+        call, at = self.first.owner(moved.unit)
+        number = next((number for number, one in enumerate(self.first.calls) if one is call), None)
+        if number is None or np.asarray(call.raw).dtype.kind != "f":
+            return False
+        step = 2.0**-20 * near(max(call.scale_at(at), moved.shift))
+        output = self.again({number: {at: step}}).output
+        return skeleton(output) == skeleton(self.first.output) and bool(differences(self.first.output, output))
 
     def _together(
         self, known: Sequence[Moved], spent: Sequence[Moved], choices: Sequence[Choice]
@@ -552,9 +608,7 @@ class Pair:
                 changed = {number: (_filled if call.family == UNIFORM else _times)(factor)}
                 output = self.again(changed, second=second, kept=False).output
                 sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(output)})
-            moved = [
-                path for path in base if path in wanted and len({base[path], *(side.get(path) for side in sides)}) > 1
-            ]
+            moved = [path for path in base if len({base[path], *(side.get(path) for side in sides)}) > 1]
             raws = np.ravel(call.raw)
             if moved and len(moved) != len(raws):
                 return None
@@ -564,68 +618,23 @@ class Pair:
                     law = laws.fitted(DEPTHS, numbers)
                 else:
                     law = _fitted(call, place, [numbers[0], base[path], numbers[1]])
-                if path in rows or law is None:
+                if path in rows or (law is None and path in wanted):
                     return None
-                rows[path] = (law, call)
+                if law is not None and path in wanted:
+                    rows[path] = (law, call)
         return dict(sorted(rows.items())) if set(rows) >= wanted else None
 
     def _by_coins(self) -> bool:
         """Judge an output that coins decide: which of them, flipped, give on one input what came out on the other?"""
-        bounds = paths.bounds_of(self.first, {})
-        if not bounds or len(bounds) > paths.MOST or any(self._coin_of(self.first, one) is None for one in bounds):
+        coins = Coins(self)
+        choice = coins.choice()
+        if choice is None:
             return False
-        likely: dict[int, Any] = {}
-        for bound in bounds:
-            chance = paths.probability([bound]) or 0.0
-            likely |= _merged(likely, self._flipped(self.first, bound, bound.above == (chance >= 0.5)))
-        first = self.again(likely)
-        target, changed = skeleton(first.output, floats=True), dict[int, Any]()
-        for _ in range(paths.MOST):
-            second = self.runs.run(self.pair.second, Session(self.seed + 1, Script(_DrawsAlone(first)), changed))
-            reached = skeleton(second.output, floats=True)
-            if reached == target:
-                return self._add_coins(first, second)
-            tries = []
-            for bound in paths.bounds_of(second, {}) or []:
-                flip = _merged(changed, self._flipped(second, bound, not bound.above))
-                run = self.runs.run(self.pair.second, Session(self.seed + 1, Script(_DrawsAlone(first)), flip))
-                tries.append((_agreement(skeleton(run.output, floats=True), target), flip))
-            best = max(tries, key=lambda one: one[0], default=(0, {}))
-            if best[0] <= _agreement(reached, target):
-                return False
-            changed = best[1]
-        return False
-
-    def _coin_of(self, run: Session, bound: paths.Bound) -> int | None:
-        """The number of the call that a comparison of one uniform draw with a number belongs to."""
-        call = run.owner(bound.left[0])[0]
-        if call.family != UNIFORM or isinstance(bound.right, tuple):
-            return None
-        return next((number for number, one in enumerate(run.calls) if one is call), None)
-
-    def _flipped(self, run: Session, bound: paths.Bound, above: bool) -> dict[int, dict[int, float]]:
-        """A change of a draw with which a comparison comes out so."""
-        number = self._coin_of(run, bound)
-        threshold = min(1.0, max(0.0, near(bound.right)))
-        at = run.owner(bound.left[0])[1]
-        return {} if number is None else {number: {at: (1 + threshold) / 2 if above else threshold / 2}}
-
-    def _add_coins(self, first: Session, second: Session) -> bool:
-        sides = [paths.bounds_of(run, {}) or [] for run in (first, second)]
-        if len(sides[0]) != len(sides[1]):
-            return False
-        loss, worst = 0.0, sides[0][0]
-        for one, other in zip(*sides, strict=True):
-            chances = paths.probability([one]) or 1e-300, paths.probability([other]) or 1e-300
-            step = math.log(chances[0]) - math.log(chances[1])
-            worst = one if abs(step) > 1e-12 and loss == 0 else worst
-            loss += step
-        chance = math.exp(sum(math.log(paths.probability([one]) or 1e-300) for one in sides[0]))
-        pair = laws.coin(chance), laws.coin(min(1.0, chance * math.exp(-loss)))
-        self.outcome.loss = max(self.outcome.loss, abs(loss), key=near)
-        excess = laws.excess_over(self.claim, [pair]) if abs(loss) > laws.LEAST_EXCESS else None
+        loss = laws.largest_loss(*choice.pair)
+        self.outcome.loss = max(self.outcome.loss, loss, key=near)
+        excess = laws.excess_over(self.claim, [choice.pair]) if loss > laws.LEAST_EXCESS else None
         if excess is not None:
-            self._add_loss([], [Choice(worst.site, pair, f"randomized response at {worst.site}")], excess)
+            self._add_loss([], [choice], excess)
         return True
 
     def _note_bits(self) -> None:
@@ -636,6 +645,21 @@ class Pair:
             self.outcome.unjudged.append(
                 f"{call.site} draws raw bits ({call.sampler}), whose use has no law here; prove or audit that part"
             )
+
+    def _note_unfollowed(self) -> None:
+        """Name noise of which nothing is seen but that other outcomes of it tell the inputs apart."""
+        runs = self.first, self.second
+        followed = {unit for run in runs for unit, *_ in run.elements()} | {*self.first.merged}
+        followed |= {unit for run in runs for seen in run.seen for unit in _units_of(seen)}
+        calls = [call for call in self._noise(self.first) if call.size and followed.isdisjoint(call.ids.ravel()[:1])]
+        if not calls or self.outcome.unjudged:
+            return
+        for seed in range(self.seed + 200, self.seed + 200 + OTHER_SEEDS):
+            first = self.runs.run(self.pair.first, Session(seed))
+            second = self.runs.run(self.pair.second, Session(seed + 1, Script(first)))
+            if differences(first.output, second.output):
+                self.outcome.unjudged.append(f"{calls[0].site} draws noise whose use is not followed")
+                return
 
     def _diverging_site(self) -> Site:
         """The first line where the runs do something else with noise, if there is one."""
@@ -649,19 +673,6 @@ class Pair:
                 if step == step_2 and step in "*/" and not np.array_equal(operand, operand_2):
                     return node.site
         return Site("", 0, "")
-
-
-class _DrawsAlone(Session):
-    """A record whose draws are taken, and not what the code made of them."""
-
-    def __init__(self, record: Session) -> None:
-        super().__init__(record.seed)
-        self._calls_by_key = {key: call for key, call in record._calls_by_key.items() if call.raw is not None}
-        self._record = record
-
-    def owner(self, unit: int) -> tuple[Call, int]:
-        """The call of the record."""
-        return self._record.owner(unit)
 
 
 class _Holdings:
@@ -695,7 +706,10 @@ def described(call: Call) -> str:
     for name, value in call.parameters:
         text = re.sub(r"\s+", " ", repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value))
         asked.append(f"{name}={text if len(text) <= 60 else f'{text[:57]}…'}")
-    return f"{call.sampler}({', '.join(asked)})" + ("" if call.shape is None else f" of shape {call.shape}")
+    shape = "" if call.shape is None else f" of shape {call.shape}"
+    file, line = call.site.inner
+    inside = f" in {Path(file).name}:{line}" if line and (file, line) != call.site[:2] else ""
+    return f"{call.sampler}({', '.join(asked)}){shape}{inside}"
 
 
 def further(call: Call, step: float) -> Callable[[Any], Any]:
@@ -703,6 +717,33 @@ def further(call: Call, step: float) -> Callable[[Any], Any]:
     by = step * np.asarray(call.scale, dtype=float)
     by = np.ceil(by).astype(int) if np.asarray(call.raw).dtype.kind in "iu" else by
     return lambda raw: raw + by if isinstance(raw, np.ndarray) else type(raw)(raw + by)
+
+
+def _masks(run: Session) -> Iterator[tuple[int, Seen]]:
+    """Comparisons that draw a sample, a coin for each record, with the number of the call of the coins."""
+    for seen in run.seen:
+        sides = seen.operands
+        if seen.kind == "compare" and np.size(seen.outcome) > 1 and len(sides) == 2:
+            coins = next((one for one in sides if isinstance(one, Affine) and one.ids.size), None)
+            number: Any = next((one for one in sides if not isinstance(one, Affine)), None)
+            call = None if coins is None else run.owner(int(coins.ids.reshape(-1)[0]))[0]
+            if call is not None and call.family == UNIFORM and np.size(number) == 1:
+                yield next(place for place, one in enumerate(run.calls) if one is call), seen
+
+
+def _threshold(mask: Seen) -> float:
+    return next(float(np.ravel(one)[0]) for one in mask.operands if not isinstance(one, Affine))
+
+
+def _all_in(mask: Seen, raw: Any) -> Any:
+    """Coins with which a comparison is true for all records."""
+    is_low = mask.operation.startswith("less") == isinstance(mask.operands[0], Affine)
+    threshold = _threshold(mask)
+    return threshold * raw if is_low else threshold + (1 - threshold) * raw
+
+
+def _instead(new: Any, _raw: Any) -> Any:
+    return new
 
 
 def alike(one: Fraction, other: Fraction) -> bool:
@@ -733,8 +774,12 @@ def _looked_at(run: Session) -> Iterator[int]:
     """Draws that are compared or selected by."""
     for seen in run.seen:
         if seen.kind != "other":
-            for operand in seen.operands:
-                yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
+            yield from _units_of(seen)
+
+
+def _units_of(seen: Seen) -> Iterator[int]:
+    for operand in seen.operands:
+        yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
 
 
 def _made_alike(node: Node, other: Node, first: Session, second: Session) -> bool:
@@ -758,14 +803,6 @@ def _is_even(at: Sequence[float], numbers: Sequence[float]) -> bool:
     """Whether a number moves in proportion to its noise, but for rounding."""
     slopes = np.diff(numbers) / np.diff(at)
     return bool(np.isfinite(slopes).all() and slopes.max() - slopes.min() <= 0.05 * np.abs(slopes).max())
-
-
-def _agreement(reached: Sequence[Any], target: Sequence[Any]) -> int:
-    return sum(one == other for one, other in zip(reached, target, strict=False))
-
-
-def _merged(one: dict[int, dict[int, float]], other: dict[int, dict[int, float]]) -> dict[int, Any]:
-    return {number: {**one.get(number, {}), **other.get(number, {})} for number in {*one, *other}}
 
 
 def _fitted(call: Call, place: int, numbers: Sequence[float]) -> Law | None:
@@ -792,4 +829,6 @@ def _complement(raw: Any) -> Any:
         return bytes(255 - one for one in raw)
     if isinstance(raw, str):
         return raw[::-1]
-    return raw[::-1] if isinstance(raw, np.ndarray) and raw.size > 1 else raw ^ 1
+    if isinstance(raw, np.ndarray):
+        return raw[::-1] if raw.size > 1 else raw ^ 1
+    return raw ^ ((1 << max(1, raw.bit_length())) - 1)

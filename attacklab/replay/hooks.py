@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from attacklab.libraries import samplers
 from attacklab.model.random_bits import SeededBits, SystemBits
 from attacklab.replay.session import is_users
 from attacklab.replay.sources import (
@@ -32,7 +33,9 @@ from attacklab.replay.sources import (
     integer,
     method_of,
     rvs_of,
+    sampler_of,
     seeded,
+    tensors,
     watch,
     watched,
 )
@@ -85,6 +88,7 @@ class Hooks:
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._instead: dict[int, tuple[Any, Any]] = {}
+        self._watched: set[str] = set()
 
     def install(self) -> None:
         """Put the hooks in place."""
@@ -93,6 +97,7 @@ class Hooks:
         for name in dir(np.random):
             if getattr(getattr(np.random, name), "__self__", None) is state and hasattr(WatchedState, name):
                 self._set(np.random, name, getattr(legacy, name))
+        self._set(np.random.mtrand, "_rand", legacy)
 
         def seed(value: Any = None) -> None:
             legacy.stream, legacy.drawn = seeded("numpy.random.seed", value), 0
@@ -124,6 +129,28 @@ class Hooks:
             self._set(place, name, bits_of(f"{getattr(place, '__name__', place)}.{name}", getattr(place, name), fresh))
         generic = importlib.import_module("scipy.stats._distn_infrastructure").rv_generic
         self._set(generic, "rvs", rvs_of(generic.rvs))
+
+    def install_libraries(self) -> bool:
+        """Put hooks into the libraries that are imported by now; whether there were any that had none."""
+        new = [place for place in samplers() if place not in self._watched and place.partition(":")[0] in sys.modules]
+        for place in new:
+            module_name, _, path = place.partition(":")
+            *outer, name = path.split(".")
+            owner = functools.reduce(getattr, outer, sys.modules[module_name])
+            if hasattr(owner, name):
+                label = f"{module_name}.{path}"
+                self._set(owner, name, sampler_of(label, getattr(owner, name), samplers()[place]))
+        if "torch:normal" in new:
+            torch, made = sys.modules["torch"], tensors()
+            self._set(torch, "Generator", made.WatchedTorchGenerator)
+            self._set(torch, "manual_seed", functools.partial(made.seed_global, torch.manual_seed))
+        self._watched.update(new)
+        return bool(new)
+
+    @property
+    def libraries(self) -> list[str]:
+        """The libraries that hooks are in, or would be if they were imported differently."""
+        return sorted({place.partition(":")[0].partition(".")[0] for place in self._watched})
 
     def reach(self, function: Any) -> None:
         """Exchange what the user's modules, and a function's closures and objects, hold already."""

@@ -20,7 +20,8 @@ from scipy import special, stats
 
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
 
-LAPLACE, GAUSSIAN, DISCRETE_LAPLACE = "Laplace", "Gaussian", "discrete Laplace"
+LAPLACE, GAUSSIAN = "Laplace", "Gaussian"
+DISCRETE_LAPLACE, DISCRETE_GAUSSIAN = "discrete Laplace", "discrete Gaussian"
 GUMBEL, LOGISTIC, EXPONENTIAL, UNIFORM, CAUCHY = "Gumbel", "logistic", "exponential", "uniform", "Cauchy"
 CATEGORICAL, UNKNOWN = "categorical", "unknown"
 BITS, SAMPLING, OTHER = "bits", "sampling", "other"
@@ -37,7 +38,11 @@ CONTINUOUS: dict[str, Any] = {
 }
 """Laws of noise that is added, each with what SciPy calls it at scale 1."""
 
-L1_LAWS, SHIFT_LAWS = (LAPLACE, DISCRETE_LAPLACE, LOGISTIC), (*CONTINUOUS, DISCRETE_LAPLACE)
+DISCRETE = {DISCRETE_LAPLACE: stats.laplace, DISCRETE_GAUSSIAN: stats.norm}
+"""Laws of integers, each with the continuous one of the same shape."""
+
+GAUSSIANS = (GAUSSIAN, DISCRETE_GAUSSIAN)
+L1_LAWS, SHIFT_LAWS = (LAPLACE, DISCRETE_LAPLACE, LOGISTIC), (*CONTINUOUS, *DISCRETE)
 
 ROUNDING_SLACK = 2.0**-20
 """A loss that exceeds the claim by a smaller share is what rounding does to a scale or a sum: said, and no refutation.
@@ -49,6 +54,9 @@ LEAST_EXCESS = 1e-11
 LEAST_CHANCE = 2.0**-40
 
 CELLS = 513
+LARGEST_TABLE = 1e4
+"""Up to this scale the tails of a discrete Gaussian are summed; beyond, they are those of the continuous one."""
+
 LOSS_GRID = 2.0**-9
 LARGEST_LOSS = 64.0
 
@@ -86,7 +94,7 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
         if _nearly(first.scale, second.scale) and first.family in L1_LAWS and first.scale:
             return shift / min(first.scale, second.scale)
         return math.inf
-    if first.family == DISCRETE_LAPLACE and shift.denominator != 1:
+    if first.family in DISCRETE and shift.denominator != 1:
         return math.inf
     if first.family in L1_LAWS:
         return shift / first.scale
@@ -101,9 +109,9 @@ def renyi_divergence(first: Law, second: Law, order: float) -> float:
     if first == second:
         return 0.0
     shift, scale = near(abs(first.centre - second.centre)), near(first.scale)
-    if first.family != second.family or first.family not in (LAPLACE, GAUSSIAN) or not (scale and second.scale):
+    if first.family != second.family or first.family not in (LAPLACE, *GAUSSIANS) or not (scale and second.scale):
         return math.inf if first.family == second.family and first.family != CATEGORICAL else 0.0
-    if first.family == GAUSSIAN:
+    if first.family in GAUSSIANS:
         return max(_gaussian_divergence(shift, *scales, order) for scales in _both(scale, float(second.scale)))
     if not _nearly(first.scale, second.scale):
         return math.inf
@@ -113,16 +121,23 @@ def renyi_divergence(first: Law, second: Law, order: float) -> float:
     return math.log(float(grown) + (order - 1) / (2 * order - 1) * math.exp(-loss * order)) / (order - 1)
 
 
-def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float) -> float:
-    """A lower bound on the δ that outputs of all these laws together lose at an ε, in the worse direction."""
+def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float, rate: float = 1.0) -> float:
+    """A lower bound on the δ that outputs of all these laws together lose at an ε, in the worse direction.
+
+    Args:
+        pairs: the laws on both inputs.
+        epsilon: the ε.
+        rate: how probable it is of each pair, apart from the others, that the first law is the first, not the second.
+    """
     moved = [(first, second) for first, second in pairs if first != second]
     if not moved:
         return 0.0
-    if all(one.family == other.family == GAUSSIAN and one.scale == other.scale > 0 for one, other in moved):
+    if rate == 1 and all(
+        one.family == other.family == GAUSSIAN and one.scale == other.scale > 0 for one, other in moved
+    ):
         return gaussian_delta(math.sqrt(near(sum(square_of(one, other) for one, other in moved))), epsilon)
     largest = sorted(moved, key=lambda sides: largest_loss(*sides), reverse=True)[:MOST_COMPOSED]
-    both = (largest, [(second, first) for first, second in largest])
-    return max(_composed([_losses(*sides) for sides in direction], epsilon) for direction in both)
+    return max(_delta_of(*_composed(tuple(largest), rate, back), epsilon) for back in (False, True))
 
 
 def coin(chance: float) -> Law:
@@ -163,34 +178,98 @@ class Excess:
     at: float | None = None
 
 
-def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
+@dataclass(frozen=True)
+class Sampling:
+    """Samples that records are drawn into.
+
+    Attributes:
+        rate: how probable it is that a record is in one; 1 where none is drawn.
+        count: how many are drawn, each by coins of its own.
+    """
+
+    rate: float = 1.0
+    count: int = 0
+
+    def __str__(self) -> str:
+        return "" if self.rate == 1 else f" of a sample of rate {self.rate:.4g}"
+
+    def loss(self, pairs: Sequence[tuple[Law, Law]]) -> Fraction | float:
+        """The largest loss of outputs of these laws (Balle and others 2018, theorem 9)."""
+        if self.count > 1:
+            return sum(self._amplified(largest_loss(*pair)) for pair in pairs)
+        return self._amplified(loss_of(pairs))
+
+    def _amplified(self, loss: Fraction | float) -> Fraction | float:
+        return math.log1p(self.rate * math.expm1(loss)) if self.rate < 1 and loss < LARGEST_LOSS else loss
+
+    def delta_at(self, pairs: Sequence[tuple[Law, Law]], epsilon: float) -> float:
+        """A lower bound on their δ at an ε."""
+        if self.rate == 1 or self.count > 1:
+            return delta_at(pairs, epsilon, self.rate)
+        return self.rate * delta_at(pairs, math.log1p(math.expm1(min(epsilon, 500.0)) / self.rate))
+
+
+def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]], sampling: Sampling = Sampling()) -> Excess | None:
     """How outputs of these laws overstep a claim, by more than rounding does; nothing where they do not."""
+    loss = sampling.loss(pairs)
     if isinstance(claim, PrivacyClaim) and not claim.delta:
-        loss = loss_of(pairs)
         if loss <= claim.epsilon * (1 + ROUNDING_SLACK):
             return None
         lost = "a loss without bound" if loss == math.inf else f"ε = {text_of(loss)}"
-        return Excess(lost, f"ε = {claim.epsilon!r}", epsilon=near(loss))
-    if isinstance(claim, GaussianDP) and pairs and all(_is_gaussian(*pair) for pair in pairs):
-        mu = math.sqrt(near(sum(square_of(*pair) for pair in pairs)))
-        return None if mu <= claim.mu * (1 + ROUNDING_SLACK) else Excess(f"μ = {mu:.6g}", f"μ = {claim.mu!r}")
-    if isinstance(claim, ZeroConcentrated | Renyi):
-        orders = (2.0, 8.0, 64.0) if isinstance(claim, ZeroConcentrated) else claim.orders
-        for order in orders:
-            divergence = sum(renyi_divergence(*pair, order) for pair in pairs)
-            allowed = claim.bound(order).above()
-            if divergence > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
-                unit = divergence / order if isinstance(claim, ZeroConcentrated) else divergence
-                name = "ρ" if isinstance(claim, ZeroConcentrated) else f"Rényi divergence of order {order:g}"
-                bound = allowed / order if isinstance(claim, ZeroConcentrated) else allowed
-                return Excess(f"{name} = {unit:.6g}", f"{bound:.6g}")
-    if loss_of(pairs) <= 0:
+        return Excess(f"{lost}{sampling}", f"ε = {claim.epsilon!r}", epsilon=near(loss))
+    if sampling.rate == 1:
+        if isinstance(claim, GaussianDP) and pairs and all(_is_gaussian(*pair) for pair in pairs):
+            mu = math.sqrt(near(sum(square_of(*pair) for pair in pairs)))
+            return None if mu <= claim.mu * (1 + ROUNDING_SLACK) else Excess(f"μ = {mu:.6g}", f"μ = {claim.mu!r}")
+        by_order = _excess_by_order(claim, pairs)
+        if by_order is not None:
+            return by_order
+    if loss <= 0:
         return None
     for epsilon in claim.points:
-        allowed, delta = claim.at(epsilon).delta, delta_at(pairs, epsilon)
+        allowed, delta = claim.at(epsilon).delta, sampling.delta_at(pairs, epsilon)
         if delta > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
             at = f" at ε = {epsilon:.4g}"
-            return Excess(f"δ = {delta:.4g}{at}", f"δ = {allowed:.4g}{at}", delta=delta, at=epsilon)
+            return Excess(f"δ = {delta:.4g}{at}{sampling}", f"δ = {allowed:.4g}{at}", delta=delta, at=epsilon)
+    return None
+
+
+def excess_of_shuffled(claim: Claim, pairs: Sequence[tuple[Law, Law]], parts: int) -> Excess | None:
+    """How noisy sums of all parts of shuffled records overstep a claim; None where that is not shown.
+
+    The record is in each part as probably as in the others. The event is that some sum exceeds a threshold (Chua and
+    others 2024, "How private are DP-SGD implementations?").
+    """
+    moved = [(first, second) for first, second in pairs if first != second]
+    if parts < 2 or not moved or not isinstance(claim, PrivacyClaim):
+        return None
+    if all(_is_gaussian(*pair) for pair in moved):  # along the line between the two sums
+        law, shift = stats.norm, math.sqrt(near(sum(square_of(*pair) for pair in moved)))
+    elif len(moved) == 1 and largest_loss(*moved[0]) < math.inf and moved[0][0].family == LAPLACE:
+        law, shift = stats.laplace, near(largest_loss(*moved[0]))
+    else:
+        return None
+    at = np.linspace(-10.0, 60.0, 4001)
+    below, raised = law.logcdf(at), law.logcdf(at - shift)
+    odds = [-np.expm1((parts - 1) * below + raised), -np.expm1(parts * below)]
+    deltas = odds[0] - math.exp(min(claim.epsilon, 500.0)) * odds[1]
+    delta = float(deltas.max())
+    if delta <= claim.delta * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
+        return None
+    lost = f"δ = {delta:.4g} at ε = {claim.epsilon:.4g}, as shuffled records are in one of {parts} sums for certain"
+    return Excess(lost, f"δ = {claim.delta!r}", delta=delta, at=claim.epsilon)
+
+
+def _excess_by_order(claim: Claim, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
+    """The first order at which Rényi divergences overstep a claim of ρ-zCDP or of Rényi DP."""
+    is_zcdp = isinstance(claim, ZeroConcentrated)
+    orders = (2.0, 8.0, 64.0) if is_zcdp else claim.orders if isinstance(claim, Renyi) else ()
+    for order in orders:
+        divergence = sum(renyi_divergence(*pair, order) for pair in pairs)
+        allowed = claim.bound(order).above()  # type: ignore[attr-defined] # those two have it
+        if divergence > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
+            unit, name = (order, "ρ") if is_zcdp else (1, f"Rényi divergence of order {order:g}")
+            return Excess(f"{name} = {divergence / unit:.6g}", f"{allowed / unit:.6g}")
     return None
 
 
@@ -255,8 +334,8 @@ def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[n
 
 
 def _upper(family: str, depths: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    if family == DISCRETE_LAPLACE:
-        return np.asarray(np.floor(stats.laplace.isf(depths) * scale) + 0.5)
+    if family in DISCRETE:
+        return np.asarray(np.floor(DISCRETE[family].isf(depths) * scale) + 0.5)
     return np.asarray(CONTINUOUS[family].isf(depths) * scale)
 
 
@@ -268,6 +347,14 @@ def tails_of(
         at = np.floor(offsets)  # P[K >= k] = r^k/(1 + r) for k >= 1, r = e^(-1/scale)
         tail = np.exp(-np.where(at < 0, -at, at + 1) / scale) / (1 + np.exp(-1 / scale))
         return np.where(at < 0, tail, 1 - tail), np.where(at < 0, 1 - tail, tail)
+    if family == DISCRETE_GAUSSIAN and scale < LARGEST_TABLE:
+        reach = math.ceil(40 * scale) + 1
+        masses = np.exp(-((np.arange(-reach, reach + 1) / scale) ** 2) / 2)
+        below = np.cumsum(masses / masses.sum())
+        at = np.clip(np.floor(offsets) + reach, 0, 2 * reach).astype(int)
+        return below[at], np.append(below[::-1], 0.0)[at + 1]
+    if family == DISCRETE_GAUSSIAN:
+        offsets, family = np.floor(offsets) + 0.5, GAUSSIAN
     dist = CONTINUOUS[family]
     return np.asarray(dist.cdf(offsets / scale)), np.asarray(dist.sf(offsets / scale))
 
@@ -281,9 +368,14 @@ def _masses(family: str, offsets: NDArray[np.float64], scale: float) -> NDArray[
 
 
 @functools.lru_cache(maxsize=256)
-def _losses(first: Law, second: Law) -> tuple[NDArray[np.float64], float]:
-    """The law of the loss, rounded towards 0 on a grid, under the first; and the mass where it is infinite."""
+def _losses(first: Law, second: Law, rate: float, back: bool) -> tuple[NDArray[np.float64], float]:
+    """The law of the loss, rounded towards 0 on a grid, under the first; and the mass where it is infinite.
+
+    Under the second, if it is that of the way back; of a sample, the first is mixed with the second.
+    """
     p, q = cell_masses(first, second)
+    p = rate * p + (1 - rate) * q
+    p, q = (q, p) if back else (p, q)
     size = round(LARGEST_LOSS / LOSS_GRID)
     grid = np.zeros(2 * size + 1)
     infinite = float(p[q <= 0].sum())
@@ -295,7 +387,10 @@ def _losses(first: Law, second: Law) -> tuple[NDArray[np.float64], float]:
     return grid, infinite
 
 
-def _composed(losses: Sequence[tuple[NDArray[np.float64], float]], epsilon: float) -> float:
+@functools.lru_cache(maxsize=16)
+def _composed(pairs: tuple[tuple[Law, Law], ...], rate: float, back: bool) -> tuple[NDArray[np.float64], float]:
+    """The law of the loss of all pairs together, on the grid; and the mass where it is finite."""
+    losses = [_losses(*pair, rate, back) for pair in pairs]
     finite, rest = losses[0][0], 1.0 - losses[0][1]
     size = len(finite) // 2
     for grid, infinite in losses[1:]:
@@ -304,7 +399,11 @@ def _composed(losses: Sequence[tuple[NDArray[np.float64], float]], epsilon: floa
         kept[0] += low
         kept[-1] += high
         finite, rest = kept, rest * (1.0 - infinite)
-    values = (np.arange(len(finite)) - size) * LOSS_GRID
+    return finite, rest
+
+
+def _delta_of(finite: NDArray[np.float64], rest: float, epsilon: float) -> float:
+    values = (np.arange(len(finite)) - len(finite) // 2) * LOSS_GRID
     gained = finite * -np.expm1(np.minimum(epsilon - values, 0.0))
     return float(gained.sum()) + 1.0 - rest
 

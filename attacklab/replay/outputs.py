@@ -66,7 +66,9 @@ def differences(first: Any, second: Any) -> list[tuple[Leaf | None, Leaf | None]
 
 
 def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
-    if isinstance(value, Traced) and value.tag is not None and not isinstance(value, TracedArray):
+    if hasattr(value, "to_array"):
+        yield from _parts(value.to_array(), path, depth)
+    elif isinstance(value, Traced) and value.tag is not None and not isinstance(value, TracedArray):
         yield Leaf(path, _comparable(plain(value)), value.tag)
     elif isinstance(value, np.ndarray) and value.ndim and value.size <= LARGEST_ARRAY and value.dtype.names is None:
         yield Leaf(f"{path}.shape", value.shape)

@@ -8,6 +8,7 @@ import linecache
 import math
 import os
 import shlex
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,12 @@ from attacklab.replay.trail import located
 
 NAME = "replay"
 """What stands for an attack's name in the findings."""
+
+RESTS_ON = (
+    "this rests on two runs of each pair, with one outcome of every draw, and on samplers that have the laws they are "
+    "named for, which is to be proved of each apart"
+)
+"""What the verdict on all pairs of a finite domain does not show itself."""
 
 MOST_PAIRS = 200
 SECONDS = 20.0
@@ -196,6 +203,7 @@ class Study:
 
     def __enter__(self) -> Study:
         self._hooks.install()
+        self._hooks.install_libraries()
         self._hooks.reach(self.target.release)
         return self
 
@@ -250,13 +258,22 @@ class Study:
 
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
-        runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
+        imported = 0
+        while len(sys.modules) != imported:  # what is imported may draw, and may need hooks
+            imported = len(sys.modules)
+            runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
+            if self._hooks.install_libraries():
+                self._hooks.reach(self.target.release)
         parts = differences(runs[0].output, runs[1].output)
         if parts:
             one, other = parts[0]
             path = (one or other).path  # type: ignore[union-attr]
+            unread = ", ".join(dict.fromkeys(runs[0].unread))
+            loaded = ", ".join(self._hooks.libraries)
             self.failed = (
-                f"{path} differs between two runs with the same draws: it has noise from a source that no hook watches"
+                f"{path} differs between two runs with the same draws: it has noise from "
+                f"{unread or 'a source'} that no hook watches"
+                + (f" ({loaded} may draw in ways that none reaches)" if loaded and not unread else "")
             )
 
     def findings(self, is_finite: bool) -> list[Finding]:
@@ -268,7 +285,7 @@ class Study:
             worst = [entry for entry in worst if entry[0].is_certain]
         if worst:
             return [self._violated(difference, pair) for difference, pair in worst]
-        told = self._watched()
+        told = self._watched(is_finite)
         if self.failures == self.count:
             return [self._finding(Verdict.ERROR, f"{self.target.name} raised on both inputs of every pair; {told}")]
         if self.unjudged:
@@ -279,15 +296,19 @@ class Study:
     def _scope(self, is_finite: bool) -> Scope | None:
         return Scope(Reach.INPUTS, pairs=self.count) if is_finite else None
 
-    def _watched(self) -> str:
+    def _watched(self, is_finite: bool = False) -> str:
         pairs = "1 pair" if self.count == 1 else f"{self.count:,} pairs"
+        if is_finite:
+            pairs = f"every pair of neighbours among the inputs ({pairs})"
         shifts = "; ".join(f"{place} moves by at most {laws.text_of(by)}" for place, by in self.shifts.items())
         draws = ", ".join(f"{place} {what}" for place, what in self.sites.items()) or "no draw was seen"
         loss = f"the outputs lose at most ε = {laws.text_of(self.loss)}" if self.loss else "no noisy value moves"
         if self.loss == math.inf:
-            loss = "what is lost has no bound in ε alone, and keeps the claim"
+            loss = "what is lost has no bound in ε alone" + ("" if self.unjudged else ", and keeps the claim")
         cut = "; the time was up before all pairs were tried" if self.cut else ""
-        return f"no divergence on {pairs}: {loss}" + (f" ({shifts})" if shifts else "") + f"; watched: {draws}{cut}"
+        rests = f"; {RESTS_ON}" if is_finite and not self.unjudged else ""
+        shown = f" ({shifts})" if shifts else ""
+        return f"no divergence on {pairs}: {loss}{shown}; watched: {draws}{cut}{rests}"
 
     def _finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
         return Finding(

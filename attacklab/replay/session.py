@@ -33,7 +33,7 @@ BEYOND = Fraction(2) ** 1018
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _HERE = str(Path(__file__).parent)
 _LAB = str(Path(__file__).parent.parent)
-_SAMPLERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "pandas")
+_SAMPLERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "pandas", "opendp")
 _OWN, _SKIPPED, _PART, _USER = range(4)
 
 
@@ -222,10 +222,12 @@ class Script:
     Attributes:
         record: the run whose outcomes it takes.
         aligned: for calls that were paired up one number at a time: the draws' numbers in the record, −1 for none.
+        is_followed: whether also what the code made of the draws is taken; else the draws alone.
     """
 
     record: Session
     aligned: Mapping[tuple[Any, ...], Ids] = field(default_factory=dict)
+    is_followed: bool = True
 
 
 class Session:
@@ -249,6 +251,7 @@ class Session:
         self.nodes: list[Node] = []
         self.seen: list[Seen] = []
         self.seeds: list[tuple[Site, str, Any]] = []
+        self.unread: list[str] = []
         self.inside = 0
         self.own: dict[Any, Any] = {}
         self.output: Any = None
@@ -320,7 +323,7 @@ class Session:
             self._placed.update((one, (call, place)) for place, one in enumerate(ids.reshape(-1).tolist()))
         elif first not in self._owner:
             self._owner[first] = call
-        return (np.array(raw, copy=True) if isinstance(raw, np.ndarray) else raw), ids
+        return _copied(raw), ids
 
     def _number(self, size: int) -> int:
         if self.script is None:
@@ -350,7 +353,8 @@ class Session:
         key = (*place, self._keys[place])
         self._keys[place] += 1
         shape = parents.shape[1:] or None
-        recorded = None if self.script is None else self.script.record._calls_by_key.get(key)
+        is_followed = self.script is not None and self.script.is_followed
+        recorded = self.script.record._calls_by_key.get(key) if self.script is not None and is_followed else None
         size = int(np.prod(parents.shape[1:]))
         first = recorded.first if recorded is not None and recorded.shape == shape else self._number(size)
         ids: Ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
@@ -368,14 +372,14 @@ class Session:
         key = (*place, self._counts[place])
         self._counts[place] += 1
         result = computed
-        if self.script is not None:
+        if self.script is not None and self.script.is_followed:
             record = self.script.record
             known = record._kept.get(key)
             if known is not None and np.array_equal(known[0], ids) and np.shape(known[1]) == np.shape(computed):
                 result = known[1]
             elif np.shape(computed) == ids.shape:
                 result = record._elementwise(kind, flat, computed)
-        self._kept[key] = (ids, result)
+        self._kept[key] = (ids, _copied(result))  # the code may go on to write to it
         return result
 
     def _elementwise(self, kind: str, ids: Ids, computed: Any) -> Any:
@@ -400,14 +404,13 @@ class Session:
     def add_node(self, affine: Affine, result: Any) -> Any:
         """Keep a noisy value; gives what the code goes on with."""
         kept = self.kept(f"node{len(affine.steps)}", affine.ids, result)
-        self.nodes.append(Node(here(), affine, np.array(kept, copy=True) if isinstance(kept, np.ndarray) else kept))
+        self.nodes.append(Node(here(), affine, _copied(kept)))
         return kept
 
     def add_seen(self, kind: str, operation: str, ids: Ids, operands: tuple[Any, ...], outcome: Any) -> Any:
         """Keep that noise was looked at; gives what the code goes on with."""
         kept = outcome if kind == "other" else self.kept(f"{kind} {operation}", ids, outcome)
-        plain = tuple(np.array(one, copy=True) if isinstance(one, np.ndarray) else one for one in operands)
-        self.seen.append(Seen(kind, here(), operation, plain, kept))
+        self.seen.append(Seen(kind, here(), operation, tuple(map(_copied, operands)), _copied(kept)))
         return kept
 
     def owner(self, unit: int) -> tuple[Call, int]:
@@ -437,7 +440,7 @@ class Session:
                 yield unit, node, place
 
 
-_SYMMETRIC = ("Laplace", "Gaussian", "logistic", "Cauchy", "discrete Laplace")
+_SYMMETRIC = ("Laplace", "Gaussian", "logistic", "Cauchy", "discrete Laplace", "discrete Gaussian")
 
 
 def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:
@@ -447,6 +450,10 @@ def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:
     for place, by in change.items():
         moved[place] = by if is_uniform else moved[place] + by
     return moved.reshape(np.shape(raw)) if isinstance(raw, np.ndarray) else moved[0].item()
+
+
+def _copied(value: Any) -> Any:
+    return np.array(value, copy=True) if isinstance(value, np.ndarray) else value
 
 
 def _kind(value: Any) -> str:

@@ -1,15 +1,18 @@
-"""The sources of randomness that a run watches: one table for each library that draws.
+"""The sources of randomness that a run watches: for each a function that reads off a call what it draws.
 
-What is not in a table is not watched; a replay finds out, as two runs with the same watched draws then differ.
+What is read is drawn here, from the run's own generator, so that a run depends on nothing but its seed. A source that
+has no reader is not watched; a replay finds out, as two runs with the same watched draws then differ.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +24,23 @@ from attacklab.replay.traced import GEOMETRIC, SIGN, combined, plain, wrapped
 
 BASE_GENERATOR, BASE_STATE = np.random.Generator, np.random.RandomState
 
+DRAWN: Mapping[str, Callable[[np.random.Generator, Any, Any], Any]] = {
+    laws.LAPLACE: lambda rng, scale, size: rng.laplace(0.0, scale, size),
+    laws.GAUSSIAN: lambda rng, scale, size: rng.normal(0.0, scale, size),
+    laws.GUMBEL: lambda rng, scale, size: rng.gumbel(0.0, scale, size),
+    laws.LOGISTIC: lambda rng, scale, size: rng.logistic(0.0, scale, size),
+    laws.CAUCHY: lambda rng, scale, size: scale * rng.standard_cauchy(size),
+    laws.EXPONENTIAL: lambda rng, scale, size: rng.exponential(scale, size),
+    laws.UNIFORM: lambda rng, scale, size: scale * rng.random(size),
+    GEOMETRIC: lambda rng, scale, size: rng.geometric(-np.expm1(-1 / scale), size),
+    SIGN: lambda rng, _, size: rng.choice([-1, 1], size),
+    laws.DISCRETE_LAPLACE: lambda rng, scale, size: (
+        DRAWN[GEOMETRIC](rng, scale, size) - DRAWN[GEOMETRIC](rng, scale, size)
+    ),
+    laws.DISCRETE_GAUSSIAN: lambda rng, scale, size: np.rint(rng.normal(0.0, scale, size)).astype(int),
+}
+"""How noise of each law is drawn, at location 0."""
+
 
 class Spec(NamedTuple):
     """A source of noise with a location and a scale.
@@ -28,15 +48,15 @@ class Spec(NamedTuple):
     Attributes:
         family: its law.
         loc: the name of the parameter that is its location; empty where there is none.
-        scale: the name of the parameter that its scale follows from.
-        before: the names of its first parameters, in order.
+        scale: the name of the parameter that its scale follows from; empty where it is 1.
+        names: its first parameters, in order; none where all are lengths.
         scale_of: the scale by that parameter.
     """
 
     family: str
     loc: str = ""
     scale: str = ""
-    before: tuple[str, ...] = ("size",)
+    names: tuple[str, ...] = ("size", "dtype", "out")
     scale_of: Callable[[Any], Any] = lambda value: value
 
 
@@ -48,15 +68,19 @@ _LOC_SCALE = ("loc", "scale", "size")
 NUMPY: Mapping[str, Spec] = {
     **{
         name: Spec(family, "loc", "scale", _LOC_SCALE)
-        for name, family in (("laplace", laws.LAPLACE), ("normal", laws.GAUSSIAN), ("gumbel", laws.GUMBEL))
+        for name, family in (
+            *(("laplace", laws.LAPLACE), ("normal", laws.GAUSSIAN)),
+            *(("gumbel", laws.GUMBEL), ("logistic", laws.LOGISTIC)),
+        )
     },
-    "logistic": Spec(laws.LOGISTIC, "loc", "scale", _LOC_SCALE),
     "exponential": Spec(laws.EXPONENTIAL, "", "scale", ("scale", "size")),
     "geometric": Spec(GEOMETRIC, "", "p", ("p", "size"), _geometric_scale),
     "standard_exponential": Spec(laws.EXPONENTIAL),
     "standard_cauchy": Spec(laws.CAUCHY),
-    **{name: Spec(laws.GAUSSIAN) for name in ("standard_normal", "randn")},
-    **{name: Spec(laws.UNIFORM) for name in ("random", "random_sample", "ranf", "sample", "rand")},
+    "standard_normal": Spec(laws.GAUSSIAN),
+    "randn": Spec(laws.GAUSSIAN, names=()),
+    "rand": Spec(laws.UNIFORM, names=()),
+    **{name: Spec(laws.UNIFORM) for name in ("random", "random_sample", "ranf", "sample")},
 }
 """What numpy's generators draw, by name; besides these, `uniform`, choices and orders."""
 
@@ -71,14 +95,14 @@ SCIPY: Mapping[str, str] = {
 }
 
 PYTHON: Mapping[str, Spec] = {
-    "random": Spec(laws.UNIFORM, before=()),
+    "random": Spec(laws.UNIFORM, names=()),
     "gauss": Spec(laws.GAUSSIAN, "mu", "sigma", ("mu", "sigma")),
     "normalvariate": Spec(laws.GAUSSIAN, "mu", "sigma", ("mu", "sigma")),
     "expovariate": Spec(laws.EXPONENTIAL, "", "lambd", ("lambd",), lambda rate: 1 / rate),
 }
 
 RAW = ("bytes", "integers", "randint", "random_integers", "tomaxint", "getrandbits", "randbytes", "randrange")
-ORDERS = ("permutation", "permuted", "shuffle")
+CHOOSING = ("choice", "choices", "sample", "permutation", "permuted", "shuffle")
 UNLIKE = (
     *("beta", "binomial", "chisquare", "dirichlet", "f", "gamma", "hypergeometric", "logseries", "lognormal"),
     *("multinomial", "multivariate_hypergeometric", "multivariate_normal", "negative_binomial", "noncentral_chisquare"),
@@ -86,6 +110,42 @@ UNLIKE = (
     *("vonmises", "wald", "weibull", "zipf"),
 )
 """numpy's distributions whose draws are kept, and whose law is not judged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a call draws.
+
+    Attributes:
+        law: by its name in `laws`.
+        value: what noise is added to.
+        scale: of the noise.
+        shape: of what is drawn; None for a number.
+        rounds: whether noise is rounded to an integer.
+        into: a tensor to fill, or the type of a new one.
+        source: the generator that is asked.
+        stream: what makes two draws the same one.
+        real: what draws, where it is not noise.
+        then: what is made of what was drawn.
+        weights: of a choice.
+        asked: what the call was asked for, where it is not noise.
+    """
+
+    law: str
+    value: Any = 0
+    scale: Any = 1
+    shape: Any = None
+    rounds: bool = False
+    into: Any = None
+    source: Any = None
+    stream: Any = None
+    real: Callable[[np.random.Generator], Any] | None = None
+    then: Callable[[Any], Any] | None = None
+    weights: tuple[float, ...] = ()
+    asked: Sequence[Any] = ()
+
+
+Read = Callable[..., Mapping[str, Any] | None]
 
 
 def watched() -> Session | None:
@@ -104,34 +164,84 @@ def inside(session: Session) -> Iterator[None]:
         session.inside -= 1
 
 
-def noise(sampler: str, family: str, real: Callable[[], Any], loc: Any = 0, scale: Any = 1, stream: Any = None) -> Any:
-    """A draw of noise with a location and a scale, as a traced value.
+def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable[..., Any]:
+    """A sampler, or a mechanism's call, watched.
 
     Args:
-        sampler: the source, as code names it.
-        family: its law.
-        real: draws afresh, at location 0.
-        loc: what is added to the noise.
-        scale: of the noise.
-        stream: what makes two draws the same one.
+        label: the source in findings.
+        original: the sampler as it is.
+        read: takes the same arguments and gives a `Reading` as a mapping; None if this call cannot be read.
     """
-    session = Session.current
-    assert session is not None  # noqa: S101 - the caller has asked
-    asked = (("loc", plain(loc)), ("scale", plain(scale)))
-    with inside(session):
-        raw, ids = session.draw(sampler, family, real, scale=plain(scale), parameters=asked, stream=stream)
-    traced = wrapped(raw, Affine(ids), session)
-    if np.ndim(loc) == 0 and plain(loc) == 0:
-        return traced
-    return combined("add", (traced, loc), plain(raw) + plain(loc))
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        session = watched()
+        if session is None:
+            return original(*args, **kwargs)
+        with inside(session):
+            known = read(*args, **kwargs)
+        if known is None:
+            session.unread.append(label)
+            return original(*args, **kwargs)
+        reading = Reading(**known)
+        value = _noisy(session, label, reading) if reading.real is None else _plainly(session, label, reading)
+        return value if reading.then is None else reading.then(value)
+
+    return function
 
 
-def other(sampler: str, family: str, real: Callable[[], Any], asked: Sequence[Any] = (), **rest: Any) -> Any:
-    """A draw of anything else, as a plain value; the arguments are those of `noise` and of `Session.draw`."""
-    session = Session.current
-    assert session is not None  # noqa: S101 - the caller has asked
+def _noisy(session: Session, label: str, reading: Reading) -> Any:
+    """Noise added to a value, which is followed from here on."""
+    scale, loc, into = plain(reading.scale), reading.value, reading.into
+    size = np.shape(scale) or None if reading.shape is None else reading.shape
+
+    def real() -> Any:
+        drawn = DRAWN[reading.law](session.rng, scale, size)
+        drawn = round(drawn) if reading.rounds else drawn
+        return drawn.item() if isinstance(drawn, np.generic) and into is None else drawn
+
+    asked = (("loc", plain(loc)), ("scale", scale))
     with inside(session):
-        return session.draw(sampler, family, real, parameters=tuple(enumerate(map(plain, asked))), **rest)[0]
+        stream = reading.stream or _stream(reading.source, label)
+        raw, ids = session.draw(label, reading.law, real, scale=scale, parameters=asked, stream=stream)
+    noise = wrapped(raw, Affine(ids), session)
+    if into is not None:
+        noise = tensors().tensor_of(noise, into)
+        return noise + loc if np.ndim(loc) or loc else noise
+    loc = np.asarray(loc) if isinstance(loc, list | tuple) else loc
+    return combined("add", (noise, loc), plain(raw) + plain(loc)) if np.ndim(loc) or plain(loc) != 0 else noise
+
+
+def _plainly(session: Session, label: str, reading: Reading) -> Any:
+    """A draw of anything but noise, as a plain value."""
+    assert reading.real is not None  # noqa: S101 - for mypy
+    with inside(session):
+        value, ids = session.draw(
+            label,
+            reading.law,
+            functools.partial(reading.real, session.rng),
+            parameters=tuple(enumerate(map(plain, reading.asked))),
+            weights=reading.weights,
+            stream=reading.stream or _stream(reading.source, label),
+        )
+    if reading.weights:
+        session.add_seen("categorical", label, ids.reshape(-1)[:1], (np.array(reading.weights), value), 0)
+    return value if reading.into is None else tensors().tensor_of(value, reading.into)
+
+
+def _stream(source: Any, name: str) -> Any:
+    """What tells a draw of a seeded generator from every other."""
+    if source is None and name.startswith("torch"):
+        source = tensors().GLOBAL
+    if getattr(source, "stream", None) is None:
+        return None
+    source.drawn += 1
+    return (source.stream, source.drawn, name)
+
+
+def tensors() -> Any:
+    """The module for tensors, which imports PyTorch."""
+    return importlib.import_module("attacklab.replay.tensors")
 
 
 class _Everywhere(type):
@@ -155,25 +265,6 @@ class WatchedState(np.random.RandomState, metaclass=_Everywhere):
     drawn = 0
 
 
-def _own(session: Session, source: Any) -> Any:
-    """What draws in place of a generator, so that a run depends on nothing but its own seed."""
-    if isinstance(source, BASE_GENERATOR):
-        return session.rng
-    kind = BASE_STATE if isinstance(source, BASE_STATE) else random.Random
-    if kind not in session.own:
-        with inside(session):  # a generator asks the system for a seed before it takes this one
-            session.own[kind] = kind(session.seed)
-    return session.own[kind]
-
-
-def _stream(source: Any, name: str) -> Any:
-    """What tells a draw of a seeded generator from every other."""
-    if getattr(source, "stream", None) is None:
-        return None
-    source.drawn += 1
-    return (source.stream, source.drawn, name)
-
-
 def method_of(name: str, label: str, original: Callable[..., Any], specs: Mapping[str, Spec]) -> Callable[..., Any]:
     """A method of a generator, watched.
 
@@ -184,108 +275,110 @@ def method_of(name: str, label: str, original: Callable[..., Any], specs: Mappin
         specs: of the generator's noise.
     """
 
-    @functools.wraps(original)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        session = watched()
-        if session is None:
-            return original(self, *args, **kwargs)
-        own, stream = _own(session, self), _stream(self, name)
-        draw = functools.partial(getattr(type(own), name) if own is session.rng else original, own)
+    def read(source: Any, *args: Any, **kwargs: Any) -> Mapping[str, Any]:
         if name in specs:
-            return _noisy(specs[name], label, draw, args, kwargs, stream)
-        if name == "uniform":
-            low, high, size = bound(args, kwargs, ("low", "high", "size"), (0.0, 1.0, None))
-            low, high = kwargs.get("a", low), kwargs.get("b", high)
-            width = plain(high) - plain(low)
-            shape = () if specs is PYTHON else ((np.shape(width) or None) if size is None else size,)
-            return noise(label, laws.UNIFORM, lambda: draw(0.0, width, *shape), low, width, stream)
-        if name == "choice" and specs is NUMPY:
-            return _chosen(label, own, args, kwargs, stream)
-        if name in ("choice", "choices"):
-            return _picked(label, name, own, args, kwargs)
-        if name in (*ORDERS, "sample"):
-            return _ordered(label, name, own, args, kwargs)
-        family = BITS if name in RAW else OTHER
-        return other(label, family, lambda: draw(*map(plain, args), **kwargs), (*args, *kwargs.values()), stream=stream)
+            known = _of_noise(specs[name], args, kwargs)
+        elif name == "uniform":
+            known = _of_uniform(args, kwargs)
+        elif name in CHOOSING:
+            known = _of_choice(name, args, kwargs)
+        else:
+            given = {key: plain(value) for key, value in kwargs.items()}
+            known = {
+                "law": BITS if name in RAW else OTHER,
+                "real": lambda rng: original(_own(source, rng), *map(plain, args), **given),
+                "asked": (*args, *kwargs.values()),
+            }
+        return {**known, "source": source}
 
-    return method
+    return sampler_of(label, original, read)
 
 
-def bound(args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str], defaults: Sequence[Any]) -> list[Any]:
-    """The values of some parameters in a call."""
-    given = dict(zip(names, args, strict=False)) | dict(kwargs)
-    return [given.get(name, default) for name, default in zip(names, defaults, strict=True)]
+def _own(source: Any, rng: np.random.Generator) -> Any:
+    """What draws in place of a generator, of the same kind."""
+    if isinstance(source, BASE_GENERATOR):
+        return rng
+    return (BASE_STATE if isinstance(source, BASE_STATE) else random.Random)(int(rng.integers(1 << 32)))
 
 
-def _noisy(spec: Spec, label: str, draw: Callable[..., Any], args: Any, kwargs: Any, stream: Any) -> Any:
-    if not spec.scale:  # of standard size, and perhaps written to an array
-        out = kwargs.get("out")
-        if out is not None:
-            out[...] = plain(noise(label, spec.family, lambda: draw(out.shape), stream=stream))
-            return out
-        return noise(label, spec.family, lambda: draw(*args, **kwargs), stream=stream)
-    values = dict(zip(spec.before, args, strict=False)) | kwargs
-    loc, parameter = values.get(spec.loc, 0), values.get(spec.scale, 1.0)
-    scale = spec.scale_of(plain(parameter))
-    given = {name: plain(value) for name, value in values.items()} | ({spec.loc: 0.0} if spec.loc else {})
-    if "size" in spec.before and given.get("size") is None and np.ndim(loc):
-        given["size"] = np.broadcast(plain(loc), plain(parameter)).shape
-    return noise(label, spec.family, lambda: draw(**given), loc, scale, stream)
+def _bound(args: Sequence[Any], kwargs: Mapping[str, Any], **defaults: Any) -> list[Any]:
+    """The values of some parameters in a call, which are named in order."""
+    given = dict(zip(defaults, args, strict=False)) | dict(kwargs)
+    return [given.get(name, default) for name, default in defaults.items()]
 
 
-def _decided(weights: Sequence[float], drawn: Any, label: str) -> None:
-    session = Session.current
-    if session is not None:
-        session.add_seen("categorical", label, session.calls[-1].ids.reshape(-1)[:1], (np.array(weights), drawn), 0)
+def _of_noise(spec: Spec, args: Any, kwargs: Any) -> dict[str, Any]:
+    values = dict(zip(spec.names, args, strict=False)) | kwargs
+    loc, scale = values.get(spec.loc, 0), spec.scale_of(plain(values.get(spec.scale, 1.0)))
+    out, dtype, size = (values.get(name) for name in ("out", "dtype", "size"))
+    size = (args or None) if not spec.names else np.shape(out) if out is not None else size
+    known = {
+        "law": spec.family,
+        "value": loc,
+        "scale": scale,
+        "shape": (np.broadcast(plain(loc), scale).shape or None) if size is None else size,
+    }
+    if out is not None:
+        known["then"] = functools.partial(_written, out)
+    elif dtype is not None:
+        known["then"] = lambda value: value.astype(dtype)
+    return known
 
 
-def _chosen(label: str, own: Any, args: Any, kwargs: Any, stream: Any) -> Any:
-    """`choice` of numpy: a place is drawn, so that a record of other items still has it."""
-    among, size, replace, p = bound(args, kwargs, ("a", "size", "replace", "p"), (None, None, True, None))
-    items = None if np.ndim(among) == 0 else np.asarray(plain(among))
-    count = int(plain(among)) if items is None else len(items)
-    if items is not None and p is None and items.ndim == 1 and set(items.tolist()) == {-1, 1}:
-        return noise(label, SIGN, lambda: own.choice(items, size), stream=stream)
-    weights = None if p is None else np.asarray(plain(p), dtype=float)
-    given = () if weights is None else tuple(weights.tolist())
-    family = SAMPLING if p is None else CATEGORICAL
-    drawn = other(label, family, lambda: own.choice(count, size, replace, weights), (count, size), stream=stream)
-    drawn = np.minimum(drawn, count - 1)
-    if given:
-        _decided(given, drawn, label)
-    return (drawn if np.ndim(drawn) else int(drawn)) if items is None else items[drawn]
+def _written(out: Any, value: Any) -> Any:
+    out[...] = plain(value)
+    return out
 
 
-def _picked(label: str, name: str, own: Any, args: Any, kwargs: Any) -> Any:
-    """`choice` and `choices` of Python."""
-    items, weights = args[0], kwargs.get("weights", args[1] if len(args) > 1 else None)
-    count = kwargs.get("k", 1)
-    if name == "choice" and len(items) == 2 and set(items) == {-1, 1}:
-        return noise(label, SIGN, lambda: 2 * own.getrandbits(1) - 1)
-    given = None if weights is None else [float(plain(one)) for one in weights]
-
-    def real() -> Any:
-        return np.array(own.choices(range(len(items)), given, k=count))
-
-    drawn = other(label, SAMPLING if given is None else CATEGORICAL, real, (len(items), count))
-    if given is not None:
-        _decided([one / math.fsum(given) for one in given], drawn, label)
-    picked = [items[min(place, len(items) - 1)] for place in drawn.tolist()]
-    return picked if name == "choices" else picked[0]
+def _of_uniform(args: Any, kwargs: Any) -> dict[str, Any]:
+    low, high, size = _bound(args, kwargs, low=0.0, high=1.0, size=None)
+    low, high = kwargs.get("a", low), kwargs.get("b", high)
+    return {"law": laws.UNIFORM, "value": low, "scale": plain(high) - plain(low), "shape": size}
 
 
-def _ordered(label: str, name: str, own: Any, args: Any, kwargs: Any) -> Any:
-    """Orders of items, and samples of them without replacement."""
-    values = args[0] if args else kwargs["x"]
-    size = int(values) if np.ndim(values) == 0 and not isinstance(values, range) else len(values)
-    mix = own.permutation if hasattr(own, "permutation") else lambda n: np.array(own.sample(range(n), n))
-    order = other(label, SAMPLING, lambda: mix(size), (size,))
+def _of_choice(name: str, args: Any, kwargs: Any) -> dict[str, Any]:
+    """A choice, an order or a sample: places are drawn, so that a record of other items still has them."""
+    among = args[0] if args else next(kwargs[key] for key in ("a", "x", "population") if key in kwargs)
+    second = args[1] if len(args) > 1 else None
+    is_count = isinstance(plain(among), int | np.integer)
+    count = int(plain(among)) if is_count else len(among)
+    if name not in ("choice", "choices"):
+        then = functools.partial(_in_order, name, among, kwargs.get("k", second))
+        return {"law": SAMPLING, "real": lambda rng: rng.permutation(count), "then": then, "asked": (count,)}
+    if name == "choices":
+        weights, size, replace = kwargs.get("weights", second), kwargs.get("k", 1), True
+    else:
+        _, size, replace, weights = _bound(args, kwargs, a=None, size=None, replace=True, p=None)
+    if not is_count and weights is None and count == 2 and sorted(map(repr, among)) == ["-1", "1"]:
+        return {"law": SIGN, "shape": size}
+    odds = None if weights is None else np.asarray([float(plain(one)) for one in weights])
+    odds = odds if odds is None or name == "choice" else odds / math.fsum(odds)
+    return {
+        "law": SAMPLING if odds is None else CATEGORICAL,
+        "real": lambda rng: rng.choice(count, size, replace, odds),
+        "then": functools.partial(_picked, name, None if is_count else among),
+        "weights": () if odds is None else tuple(odds.tolist()),
+        "asked": (count, size),
+    }
+
+
+def _picked(name: str, items: Any, places: Any) -> Any:
+    if items is None:
+        return places
+    last = len(items) - 1
+    if name == "choices":
+        return [items[min(place, last)] for place in places.tolist()]
+    chosen = np.minimum(places, last)
+    return np.asarray(plain(items))[chosen] if isinstance(items, np.ndarray) or np.ndim(places) else items[int(chosen)]
+
+
+def _in_order(name: str, values: Any, count: Any, order: Any) -> Any:
     if name == "shuffle":
         for place, value in enumerate([values[at] for at in order.tolist()]):
             values[place] = value
         return None
     if name == "sample":
-        items, count = list(values), kwargs.get("k", args[1] if len(args) > 1 else None)
+        items = list(values)
         return [items[place] for place in order.tolist()[:count]]
     return order if np.ndim(values) == 0 else np.asarray(plain(values))[order]
 
@@ -293,41 +386,30 @@ def _ordered(label: str, name: str, own: Any, args: Any, kwargs: Any) -> Any:
 def rvs_of(original: Callable[..., Any]) -> Callable[..., Any]:
     """`rvs` of SciPy's distributions, watched."""
 
-    @functools.wraps(original)
     def rvs(self: Any, *args: Any, **kwargs: Any) -> Any:
-        session = watched()
-        if session is None:
-            return original(self, *args, **kwargs)
-        args, label, state = tuple(map(plain, args)), f"scipy.stats.{self.name}.rvs", {"random_state": session.rng}
-        kwargs = {name: plain(value) for name, value in kwargs.items()} | state
-        loc, scale, size = bound(args, kwargs, _LOC_SCALE, (0.0, 1.0, None))
-        if self.name in SCIPY:
-            real = functools.partial(original, self, loc=0.0, scale=scale, size=size, **state)
-            return noise(label, SCIPY[self.name], lambda: _item(real()), loc, scale)
+        return sampler_of(f"scipy.stats.{self.name}.rvs", original, _of_scipy)(self, *args, **kwargs)
+
+    def _of_scipy(self: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        loc, scale, size = _bound(args, kwargs, loc=0.0, scale=1.0, size=None)
         if self.name == "dlaplace":
-            rate, loc, size = bound(args, kwargs, ("a", "loc", "size"), (1.0, 0, None))
-            real = functools.partial(original, self, rate, size=size, **state)
-            return noise(label, laws.DISCRETE_LAPLACE, lambda: _item(real()), loc, 1 / rate)
-        return other(label, OTHER, lambda: original(self, *args, **kwargs), args)
+            rate, loc, size = _bound(args, kwargs, a=1.0, loc=0, size=None)
+            return {"law": laws.DISCRETE_LAPLACE, "value": loc, "scale": 1 / plain(rate), "shape": size}
+        if self.name in SCIPY:
+            return {"law": SCIPY[self.name], "value": loc, "scale": scale, "shape": size}
+        given = {name: plain(value) for name, value in kwargs.items() if name != "random_state"}
+        plainly = functools.partial(original, self, *map(plain, args), **given)
+        return {"law": OTHER, "real": lambda rng: plainly(random_state=rng), "asked": args}
 
-    return rvs
-
-
-def _item(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    return functools.wraps(original)(rvs)
 
 
 def bits_of(label: str, original: Callable[..., Any], fresh: Callable[..., Any]) -> Callable[..., Any]:
     """A function that gives raw bits, watched; `fresh(rng, ...)` draws in its place."""
 
-    @functools.wraps(original)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        session = watched()
-        if session is None:
-            return original(*args, **kwargs)
-        return other(label, BITS, lambda: fresh(session.rng, *args, **kwargs), args[-1:])
+    def read(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        return {"law": BITS, "real": lambda rng: fresh(rng, *args, **kwargs), "asked": args[-1:]}
 
-    return function
+    return sampler_of(label, original, read)
 
 
 def integer(rng: Any, bits: int) -> int:
@@ -362,7 +444,7 @@ def seeded(what: str, seed: Any) -> Any:
 
 
 for _base, _class in ((BASE_GENERATOR, WatchedGenerator), (BASE_STATE, WatchedState)):
-    for _name in (*NUMPY, *RAW, *ORDERS, *UNLIKE, "uniform", "choice"):
+    for _name in (*NUMPY, *RAW, *CHOOSING, *UNLIKE, "uniform"):
         if hasattr(_base, _name):
             _label = f"numpy.random.{_base.__name__}.{_name}"
             setattr(_class, _name, method_of(_name, _label, getattr(_base, _name), NUMPY))

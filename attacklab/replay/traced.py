@@ -34,6 +34,24 @@ class Traced:
     tag: Affine | None
     session: Session
 
+    def bare(self) -> Any:
+        """The value without what it remembers."""
+        raise NotImplementedError
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in (np.argmax, np.argmin) and isinstance(args[0], TracedArray):
+            return selected(args[0], function.__name__, function(plain(args[0]), *args[1:], **kwargs))
+        if function is np.searchsorted and isinstance(args[1], Traced) and args[1].tag is not None:
+            found = function(*map(plain, args), **kwargs)
+            session, tag = args[1].session, args[1].tag
+            return session.add_seen("search", kwargs.get("side", "left"), tag.ids, (tag, plain(args[0])), found)
+        if function in _MOVING and isinstance(args[0], TracedArray) and args[0].tag is not None:
+            moved = function(plain(args[0]), *args[1:], **kwargs)
+            steps = ((step, _moved(function, one, args, kwargs)) for step, one in args[0].tag.steps)
+            return wrapped(moved, Affine(function(args[0].tag.ids, *args[1:], **kwargs), tuple(steps)), args[0].session)
+        computed = function(*_plain_parts(args), **{name: _plain_parts(value) for name, value in kwargs.items()})
+        return lost(args, function.__name__, computed)
+
 
 class TracedFloat(np.float64, Traced):  # type: ignore[misc] # its comparisons are set below
     """A float that remembers its draw."""
@@ -119,7 +137,7 @@ class TracedArray(np.ndarray[Any, Any], Traced):
         targets = None if out is None else tuple(map(plain, out))
         computed = getattr(ufunc, method)(*given, **rest, **({} if targets is None else {"out": targets}))
         if method != "__call__" or len(inputs) > 2 or rest.get("where", True) is not True:
-            return _lost(inputs, ufunc.__name__, computed)
+            return lost(inputs, ufunc.__name__, computed)
         result = combined(ufunc.__name__, inputs, computed)
         if targets is not None and isinstance(targets[0], np.ndarray):
             targets[0][...] = plain(result)
@@ -127,20 +145,6 @@ class TracedArray(np.ndarray[Any, Any], Traced):
                 return wrapped(targets[0], result.tag, result.session)
             return targets[0]
         return result
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if function in (np.argmax, np.argmin) and isinstance(args[0], TracedArray):
-            return _selected(args[0], function.__name__, function(plain(args[0]), *args[1:], **kwargs))
-        if function is np.searchsorted and isinstance(args[1], Traced) and args[1].tag is not None:
-            found = function(*map(plain, args), **kwargs)
-            session, tag = args[1].session, args[1].tag
-            return session.add_seen("search", kwargs.get("side", "left"), tag.ids, (tag, plain(args[0])), found)
-        if function in _MOVING and isinstance(args[0], TracedArray) and args[0].tag is not None:
-            moved = function(plain(args[0]), *args[1:], **kwargs)
-            steps = ((step, _moved(function, one, args, kwargs)) for step, one in args[0].tag.steps)
-            return wrapped(moved, Affine(function(args[0].tag.ids, *args[1:], **kwargs), tuple(steps)), args[0].session)
-        computed = function(*_plain_parts(args), **{name: _plain_parts(value) for name, value in kwargs.items()})
-        return _lost(args, function.__name__, computed)
 
     def __getitem__(self, key: Any) -> Any:
         got = plain(self)[plain(key) if isinstance(key, Traced) else key]
@@ -182,11 +186,11 @@ class TracedArray(np.ndarray[Any, Any], Traced):
 
     def argmax(self, *args: Any, **kwargs: Any) -> Any:
         """The place of the largest."""
-        return _selected(self, "argmax", plain(self).argmax(*args, **kwargs))
+        return selected(self, "argmax", plain(self).argmax(*args, **kwargs))
 
     def argmin(self, *args: Any, **kwargs: Any) -> Any:
         """The place of the least."""
-        return _selected(self, "argmin", plain(self).argmin(*args, **kwargs))
+        return selected(self, "argmin", plain(self).argmin(*args, **kwargs))
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """The same numbers in another shape."""
@@ -214,7 +218,9 @@ def plain(value: Any) -> Any:
         return value.view(np.ndarray)
     if isinstance(value, TracedFloat):
         return np.float64(float(value))
-    return int(value) if isinstance(value, TracedInt) else value
+    if isinstance(value, TracedInt):
+        return int(value)
+    return value.bare() if isinstance(value, Traced) else value
 
 
 def wrapped(value: Any, tag: Affine, session: Session) -> Any:
@@ -250,14 +256,14 @@ def combined(name: str, inputs: tuple[Any, ...], computed: Any) -> Any:
         is_left = inputs[0] is noise
         operand = plain(inputs[1] if is_left else inputs[0])
         if np.asarray(operand).dtype.kind not in "biufV" or (name in ("divide", "true_divide") and not is_left):
-            return _lost(inputs, name, computed)
+            return lost(inputs, name, computed)
         step = STEPS[name] if is_left or name != "subtract" else "r-"
         if step == "/" and not np.all(operand):
-            return _lost(inputs, name, computed)
+            return lost(inputs, name, computed)
         if step == "*" and not np.all(np.isfinite(np.asarray(operand, dtype=float))):
-            return _lost(inputs, name, computed)
+            return lost(inputs, name, computed)
         return _step(noise, tag, (step, np.array(operand, copy=True) if np.ndim(operand) else operand), computed)
-    return _lost(inputs, name, computed)
+    return lost(inputs, name, computed)
 
 
 def _step(noise: Any, tag: Affine, step: tuple[str, Any], computed: Any) -> Any:
@@ -275,12 +281,12 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
     session, one, other = first.session, first.tag, second.tag
     is_product = name == "multiply"
     if name not in ("add", "subtract", "multiply") or one.ids.shape != other.ids.shape or not one.ids.size:
-        return _lost((first, second), name, computed)
+        return lost((first, second), name, computed)
     ends = [[tag.exact(place) for place in range(tag.ids.size)] for tag in (one, other)]
     sign = -1 if name == "subtract" else 1
     values = [left[0] + sign * right[0] for left, right in zip(*ends, strict=True)]
     if is_product and any(value for side in ends for value, _ in side):
-        return _lost((first, second), name, computed)
+        return lost((first, second), name, computed)
     calls = [session.owner(int(tag.ids.reshape(-1)[0])) for tag in (one, other)]
     scales = [float(call.scale_at(at) * abs(side[0][1])) for (call, at), side in zip(calls, ends, strict=True)]
     is_opposite = ends[0][0][1] * ends[1][0][1] * sign < 0
@@ -302,7 +308,8 @@ def _law_of_two(families: list[str], scales: list[float], is_product: bool, is_o
     return UNKNOWN, 0.0
 
 
-def _selected(array: TracedArray, operation: str, place: Any) -> Any:
+def selected(array: TracedArray, operation: str, place: Any) -> Any:
+    """The place of the largest or the least of noisy numbers, which the run keeps."""
     if array.tag is None or array.session is not Session.current:
         return place
     session: Session = array.session
@@ -317,7 +324,8 @@ def _left(noise: Any, operation: str, operands: tuple[Any, ...], computed: Any) 
     return computed
 
 
-def _lost(inputs: Any, operation: str, computed: Any) -> Any:
+def lost(inputs: Any, operation: str, computed: Any) -> Any:
+    """What an operation gives after which noise is not followed, which the run keeps."""
     noise = next((one for one in inputs if isinstance(one, Traced) and one.tag is not None), None)
     rest = tuple(plain(one) for one in inputs if one is not noise)
     return computed if noise is None else _left(noise, operation, rest, computed)

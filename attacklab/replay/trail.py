@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.replay.outputs import Leaf, _comparable, differences
+from attacklab.replay.outputs import Leaf, Raised, _comparable, differences
 from attacklab.replay.session import Script, Session, Site, is_users
 
 MOST_STEPS = 200_000
@@ -51,12 +51,9 @@ def located(runs: Any, pair: NeighbouringPair, seed: int, first: Session, second
     question, if it stood in a variable; else the one that returns.
     """
     parts = differences(first.output, second.output)
-    wanted = {
-        leaf.value
-        for one, other in parts
-        for leaf in (one, other)
-        if isinstance(leaf, Leaf) and _is_telling(leaf.value)
-    }
+    has_failed = isinstance(first.output, Raised) or isinstance(second.output, Raised)
+    leaves = [leaf for both in parts for leaf in both if isinstance(leaf, Leaf) and not has_failed]
+    wanted = {leaf.value for leaf in leaves if _is_telling(leaf.value)}
     trails = []
     for input_, script in ((pair.first, None), (pair.second, Script(first))):
         trail, before = _Trail(wanted), sys.gettrace()

@@ -91,6 +91,9 @@ def test_every_pair_of_a_finite_domain_is_tried():
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.scope.reach is Reach.INPUTS
     assert finding.scope.pairs == 4  # three by add-remove, one by substitute
+    assert "no divergence on every pair of neighbours among the inputs (4 pairs)" in finding.reason
+    assert "moves by at most 1)" in finding.reason
+    assert "samplers that have the laws they are named for" in finding.reason
 
 
 def test_a_target_is_replayed_on_the_pairs_that_its_kind_has():
