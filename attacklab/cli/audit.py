@@ -15,6 +15,7 @@ from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
+from attacklab.auditing.replayed import with_replay
 from attacklab.auditing.timed_audit import timed_audit
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
@@ -93,6 +94,9 @@ def command(
             findings = [finding for result in audited for finding in result.findings]
         else:
             findings = audit(loaded, chosen, trials=trials or DEFAULT_TRIALS, checkpoint=kept, **settings)
+        if chosen is None and not maximise_epsilon:
+            again = f"attacklab replay {asked.spec()} --seed {seed}"
+            findings = with_replay(loaded, findings, seed=seed, again=again)
     files.write(findings, asked.place, script_of)
     _say_if_undecided(findings, loaded.kind)
     status = status_of(findings)

@@ -258,6 +258,7 @@ def _audited(
 ) -> list[Finding]:
     __tracebackhide__ = True
     _require_first(item)
+    from attacklab.auditing.replayed import with_replay
     from attacklab.auditing.timed_audit import timed_audit
     from attacklab.pytest_plugin.report import AuditedTest
 
@@ -278,6 +279,8 @@ def _audited(
         again = (result.alpha, result.trials, result.attack.name) if attacks is None else (alpha, result.trials, None)
         replay = run.replay(item.nodeid, *again)
         findings += [replace(finding, replay=finding.replay and replay) for finding in result.findings]
+    if attacks is None and not run.attacks:
+        findings = with_replay(claimed, findings, seed=run.seed, again=shlex.join(["pytest", item.nodeid]))
     test = AuditedTest(
         test=item.nodeid,
         place=_place(item),
