@@ -15,9 +15,8 @@ from attacklab.model.targets import Target
 from attacklab.processes.targets import ProcessRelease
 from attacklab.replay import replay
 
-MOST_PAIRS = 30
 SECONDS = 5.0
-"""The pairs that are tried beside the samples of an audit, and after how long no further one is."""
+"""After how long no further pair is tried beside the samples of an audit."""
 
 SAYS_SOMETHING = (Verdict.VIOLATED, Verdict.NOT_DETECTED)
 
@@ -25,8 +24,8 @@ SAYS_SOMETHING = (Verdict.VIOLATED, Verdict.NOT_DETECTED)
 def with_replay(target: Target, sampled: Sequence[Finding], *, seed: int, again: str) -> list[Finding]:
     """The findings of an audit, those of a replay before them.
 
-    A replay tells nothing of the noise itself. So where the samples could have decided nothing, that it found nothing is
-    left out; and where it cannot judge, it stands among the attacks that do not apply, with the reason.
+    A replay tells nothing of the noise itself. So where the samples could have decided nothing, that it found nothing
+    is left out; and where it cannot judge, it stands among the attacks that do not apply, with the reason.
 
     Args:
         target: what was audited.
@@ -40,7 +39,7 @@ def with_replay(target: Target, sampled: Sequence[Finding], *, seed: int, again:
     if isinstance(target.release, ProcessRelease) or target.sampler is not None:
         return list(sampled)  # it draws where nothing is watched, or from bits alone: then it is to be proved
     try:
-        found = replay(target, seed=seed, most_pairs=MOST_PAIRS, seconds=SECONDS)
+        found = replay(target, seed=seed, seconds=SECONDS)
     except UsageError:  # there is no pair to try
         return list(sampled)
     could_decide = any(finding.verdict in SAYS_SOMETHING for finding in sampled)

@@ -125,6 +125,7 @@ class AuditedTest:
             shown = [finding.smallest_detectable for finding in worst if finding.smallest_detectable is not None]
             if not shown:
                 return worst[0].reason
+            attacks = ", ".join(dict.fromkeys(one.attack for one in worst if one.smallest_detectable is not None))
             return (
                 f"advantages of {min(shown):.2g} (best event) to {max(shown):.2g} (worst event) would have been "
                 f"detected by {attacks}"
