@@ -1,4 +1,4 @@
-"""Challenges: ten mechanisms of a fictitious library, and a judge of what students hand in about them.
+"""Challenges: eleven mechanisms of a fictitious library, and a judge of what students hand in about them.
 
 `library` is the fictitious library; nothing in it says which mechanisms keep their claims. `catalogue` lists the
 challenges, `grading` judges a file, `child` runs the student's code in a process of its

@@ -1,4 +1,4 @@
-"""The ten challenges: each a mechanism with its claim, its inputs, its neighbouring pairs, and how useful it has to be.
+"""The eleven challenges: each a mechanism with its claim, inputs, neighbouring pairs, and how useful it has to be.
 
 Whether a mechanism keeps its claim is written nowhere: attacks are judged by samples, and verdicts by exact laws.
 """
@@ -23,6 +23,7 @@ from challenges.uses import (
     Errors,
     Uses,
     alternatives,
+    baskets,
     behind,
     distance_from,
     itself,
@@ -281,4 +282,14 @@ CHALLENGES = (
         uses=means,
     ),
     _count(library.metered_count, tells_bits=True),
+    Challenge(
+        library.average_basket,
+        claim=PrivacyClaim(1.0),
+        kind=Kind.DATASET,
+        domain=Domain(bounds=(0, 100), shape=Records(least=1, most=1000)),
+        relation=Relation.ADD_REMOVE,
+        lengths=(1, 1000),
+        errors=distance_from(np.mean),
+        uses=baskets,
+    ),
 )

@@ -135,3 +135,11 @@ def means(rng: np.random.Generator) -> tuple[Use, ...]:
     ones = int(people[1] * rng.uniform(0.7, 1))
     high = rng.permutation([0.0] * (people[1] - ones) + [1.0] * ones).tolist()
     return tuple(Use(records, records[:-1], 0.1) for records in (low, high))
+
+
+def baskets(rng: np.random.Generator) -> tuple[Use, ...]:
+    """Cheap baskets with some dear ones among them, and dear ones throughout, of 600 people or more."""
+    people = [int(count) for count in rng.integers(600, 1_000, size=2, endpoint=True)]
+    few = rng.permutation([100.0] * 20 + [float(rng.integers(0, 20))] * (people[0] - 20)).tolist()
+    many = rng.integers(60, 100, size=people[1]).astype(float).tolist()
+    return tuple(Use(costs, costs[:-1], 3.0) for costs in (few, many))

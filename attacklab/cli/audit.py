@@ -14,6 +14,7 @@ import typer
 from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_SECONDS, audit
+from attacklab.auditing.replayed import with_replay
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
@@ -88,6 +89,9 @@ def command(
             if asked.library is not None and trials is None:
                 settings["seconds"] = DEFAULT_SECONDS
         findings = audit(loaded, chosen, trials=trials, **settings)
+        if chosen is None and not maximise_epsilon:
+            again = f"attacklab replay {asked.spec()} --seed {seed}"
+            findings = with_replay(loaded, findings, seed=seed, again=again)
     files.write(findings, asked.place, script_of)
     _say_if_undecided(findings, loaded.kind)
     status = status_of(findings)

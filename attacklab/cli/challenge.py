@@ -1,4 +1,4 @@
-"""`attacklab challenge`: ten mechanisms of a fictitious library, and a judge of attacks and repairs, where a lab is."""
+"""`attacklab challenge`: eleven mechanisms of a fictitious library, and a judge of attacks and repairs, where a lab is."""
 
 from __future__ import annotations
 

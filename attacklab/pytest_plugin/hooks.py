@@ -298,6 +298,7 @@ def _audited(
     item: pytest.Item, run: _Run, target: Target | Release, *, attacks: Sequence[Attack] | None = None
 ) -> AuditedTest:
     from attacklab.auditing.referee import Audit
+    from attacklab.auditing.replayed import with_replay
 
     claimed = _claimed(item, target, FIXTURE)
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
@@ -313,6 +314,8 @@ def _audited(
         again = (result.alpha, result.trials, result.attack.name) if attacks is None else (alpha, result.trials, None)
         replay = run.replay(item.nodeid, *again)
         findings += [replace(finding, replay=finding.replay and replay) for finding in result.findings]
+    if attacks is None and not run.attacks:
+        findings = with_replay(claimed, findings, seed=run.seed, again=shlex.join(["pytest", item.nodeid]))
     return _test_of(item, findings, alpha=alpha, trials=max(result.trials for result in results), seed=run.seed)
 
 

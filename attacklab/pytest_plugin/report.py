@@ -47,7 +47,7 @@ class AuditedTest:
     def verdict(self) -> Verdict:
         """The worst verdict of its findings; inconclusive if none of them says anything about the claim.
 
-        Notes on robustness do not.
+        Notes do not.
         """
         deciding = [finding for finding in decisive(self.findings) if not self._is_note(finding)]
         verdict = next((finding.verdict for finding in deciding), Verdict.NOT_APPLICABLE)
@@ -119,8 +119,10 @@ class AuditedTest:
 
     def summary(self) -> str:
         """What is known of the target, in one line."""
-        notes = dict.fromkeys(finding.attack for finding in self.findings if self._is_note(finding))
-        return plain(self._known() + (f"; notes on robustness by {', '.join(notes)}" if notes else ""))
+        notes = dict.fromkeys(
+            f"{finding.severity} by {finding.attack}" for finding in self.findings if self._is_note(finding)
+        )
+        return plain(self._known() + (f"; notes on {', '.join(notes)}" if notes else ""))
 
     def _known(self) -> str:
         worst = self._worst()
@@ -137,6 +139,7 @@ class AuditedTest:
             shown = [finding.smallest_detectable for finding in worst if finding.smallest_detectable is not None]
             if not shown:
                 return worst[0].reason
+            attacks = ", ".join(dict.fromkeys(one.attack for one in worst if one.smallest_detectable is not None))
             return (
                 f"advantages of {min(shown):.2g} (best event) to {max(shown):.2g} (worst event) would have been "
                 f"detected by {attacks}"

@@ -8,12 +8,13 @@ bits with the methods `take(count)`, an integer of so many bits, and `repeat(rou
 
 from challenges.library.choices import best_candidate, cheapest_plan, nearest_depot, top_category
 from challenges.library.counts import count_people, metered_count
-from challenges.library.numbers import add_noise, average, total
+from challenges.library.numbers import add_noise, average, average_basket, total
 from challenges.library.surveys import survey_answer
 
 __all__ = [
     "add_noise",
     "average",
+    "average_basket",
     "best_candidate",
     "cheapest_plan",
     "count_people",

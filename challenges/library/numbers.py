@@ -1,4 +1,4 @@
-"""Private numbers: an answer of the caller's own, a total, an average."""
+"""Private numbers: an answer of the caller's own, a total, averages."""
 
 from __future__ import annotations
 
@@ -63,3 +63,26 @@ def average(records: Sequence[float], size: int, rng: np.random.Generator, *, ep
         The noisy means.
     """
     return np.mean(records) + rng.laplace(0, 1 / (len(records) * epsilon), size)
+
+
+def average_basket(
+    baskets: Sequence[float], size: int, rng: np.random.Generator, *, epsilon: float = 1.0
+) -> NDArray[Any]:
+    """Release what a basket costs on average, as a noisy sum over a noisy number of baskets.
+
+    Few baskets are much dearer than all others. They are cut to what nine of ten baskets keep below, so that the noise
+    need not hide more than that.
+
+    Args:
+        baskets: from 0 to 100, one a person, between 1 and 1,000 of them; a neighbour has one person more or less.
+        size: the number of answers.
+        rng: the source of randomness.
+        epsilon: ε of an answer.
+
+    Returns:
+        The noisy averages.
+    """
+    limit = np.quantile(baskets, 0.9)
+    total = np.minimum(baskets, limit).sum() + rng.laplace(0, limit / epsilon, size)
+    people = len(baskets) + rng.laplace(0, 1 / epsilon, size)
+    return np.asarray(total / np.maximum(people, 1))

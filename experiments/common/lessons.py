@@ -16,7 +16,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
-from attacklab.model.findings import Finding, Verdict
+from attacklab.model.findings import Finding, Severity, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 from attacklab.reporting.figures import Role
@@ -127,6 +127,18 @@ def tell(findings: Finding | Iterable[Finding]) -> None:
             bounds = f" (bounds {estimate.lower:.3f} to {estimate.upper:.3f})" if not finding.is_proof else ""
             print(f"  advantage {estimate.estimate:.3f}{bounds}, ceiling {finding.ceiling:.3f}")
         print(textwrap.fill(finding.reason, LINE, initial_indent="  ", subsequent_indent="  "))
+
+
+def tell_replay(findings: Iterable[Finding]) -> None:
+    """Print what a replay says: the verdict, and of a flaw the line, what is lost there and what is claimed."""
+    for finding in findings:
+        noted = " (a note on accounting)" if finding.severity is Severity.ACCOUNTING else ""
+        pairs = finding.trials // 2
+        print(f"{finding.target}: {finding.verdict.upper()}{noted} on {pairs} pair{'s' if pairs > 1 else ''}")
+        if finding.witness is not None:
+            print(textwrap.fill(finding.flaw, LINE, initial_indent="  ", subsequent_indent="  "))
+            print(f"  line: {finding.witness.source}")
+            print(f"  lost: {finding.witness.loss}; claimed: {finding.witness.claimed}")
 
 
 @dataclass(frozen=True)

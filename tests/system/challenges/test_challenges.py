@@ -30,6 +30,7 @@ BROKEN = {
     "cheapest_plan": 8,
     "average": 9,
     "metered_count": 10,
+    "average_basket": 11,
 }
 SOUND = {"survey_answer": 2, "best_candidate": 5, "count_people": 7}
 
@@ -71,6 +72,7 @@ def test_pairs_near_a_given_one_are_neighbouring_too_and_of_other_lengths() -> N
         (6, [5.0, 0.0, 0.0, 0.0], [6.0, 0.0, 0.0, 0.0], {3, 5}),
         (9, [0.5], [0.5, 0.5], {2}),
         (10, 3, 4, set()),
+        (11, [0.0] * 8, [0.0] * 7, {6, 7, 9}),
     ]
     for number, first, second, lengths in pairs:
         challenge = CHALLENGES[number - 1]
@@ -91,6 +93,7 @@ def test_a_pair_that_is_not_neighbouring_within_the_domain_is_refused() -> None:
         (8, [1.5], [1.0]),
         (9, [0.5], []),
         (10, 20, 21),
+        (11, [0.0], [0.0, 101.0]),
     ]
     for number, first, second in pairs:
         with pytest.raises(UsageError):
@@ -149,7 +152,7 @@ def test_the_same_verdict_and_the_same_attack_fail_on_the_other_mechanism(tmp_pa
 
 
 UNJUDGED = (
-    ("challenge = 11\n", "which challenge"),
+    ("challenge = 12\n", "which challenge"),
     ("challenge = 3\n", "defines no event and no pair"),
     ("challenge = 1 / 0\n", "ZeroDivisionError"),
     (

@@ -65,8 +65,8 @@ def test_no_constant_is_accurate_enough(challenge: Any) -> None:
         uses = challenge.uses(np.random.default_rng(seed))
         shortest = min(np.size(use.first) for use in uses)
         constants = np.r_[-1:5] if shortest > 4 or np.ndim(uses[0].first) == 0 else np.r_[:shortest]
-        if challenge.name in ("add_noise", "total", "average", "count_people", "metered_count"):
-            truth = {"total": np.sum, "average": np.mean}.get(challenge.name, float)
+        if challenge.name in ("add_noise", "total", "average", "count_people", "metered_count", "average_basket"):
+            truth = {"total": np.sum, "average": np.mean, "average_basket": np.mean}.get(challenge.name, float)
             constants = np.concatenate([truth(use.first) + use.bound * np.linspace(-1, 1, 41) for use in uses])
         worst = np.zeros(len(constants))
         for use in uses:
@@ -162,6 +162,29 @@ def test_a_verdict_has_a_limited_number_of_pairs(tmp_path: Path) -> None:
             "Exact laws do not prove|mean error",
         ),
         ("metered_count", ["return metered_count(given, bits)[0], 4"], "not the number of random bits"),
+        (
+            "average_basket",
+            [
+                "total = np.sum(given) + rng.laplace(0, 100, size)",
+                "return total / np.maximum(len(given) + rng.laplace(0, 1, size), 1)",
+            ],
+            "refute",
+        ),
+        (
+            "average_basket",
+            ["limit = max(given)", "return (np.sum(given) + rng.laplace(0, 2 * limit, size)) / len(given)"],
+            "refute",
+        ),
+        (
+            "average_basket",
+            [
+                "if len(given) > 500:",
+                "    return np.mean(given) + rng.laplace(0, 0.01, size)",
+                "return 50 + rng.laplace(0, 200, size)",
+            ],
+            "refute",
+        ),
+        ("average_basket", ["return 50 + rng.laplace(0, 200, size)"], "mean error"),
     ],
 )
 def test_a_repair_that_only_looks_like_one_fails(name: str, lines: list[str], said: str, tmp_path: Path) -> None:

@@ -126,6 +126,18 @@ def test_the_sarif_log_places_the_flaw_at_the_test(both: tuple[list[str], Path])
     assert {result["properties"]["target"] for result in run["results"]} == {"leaking"}
 
 
+def test_what_a_replay_measured_stands_first_and_leaves_the_sampled_verdict(both: tuple[list[str], Path]) -> None:
+    findings: dict[str, list[dict[str, Any]]] = {"leaking": [], "sound": []}
+    for finding in found(both[1] / "deep" / "record.json"):
+        findings[finding["target"]].append(finding)
+    for of_target in findings.values():
+        replayed = [finding["attack"] == "replay" for finding in of_target]
+        assert replayed == [True, *[False] * (len(of_target) - 1)]
+        assert of_target[0]["verdict"] == Verdict.NOT_DETECTED
+        assert "moves by at most 1" in of_target[0]["reason"]
+        assert of_target[0]["replay"].startswith("pytest 'test_it.py::test_it[")
+
+
 def test_junit_properties_say_what_was_found(both: tuple[list[str], Path]) -> None:
     cases = ET.parse(both[1] / "junit.xml").iter("testcase")  # noqa: S314 - our own file
     said = {
@@ -139,7 +151,7 @@ def test_junit_properties_say_what_was_found(both: tuple[list[str], Path]) -> No
 
 
 def test_two_workers_find_what_one_process_finds(both: tuple[list[str], Path], pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_it=BOTH)
+    (pytester.path / "test_it.py").write_text(BOTH)
     result = pytester.runpytest_subprocess(FEW, "--dp-json=two.json", "-n", "2")
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(["*differential-privacy audits*", "*leaking* violated *", "*sound* not detected *"])
@@ -285,7 +297,8 @@ def test_a_claim_of_another_kind_is_told_in_words_with_the_point_where_it_was_ju
         pytester,
         "@pytest.mark.dp_claim(rdp=[(2.0, 0.25), (4, 0.5)])\ndef test_it(dp_audit):\n    dp_audit(leaking)\n",
     )
-    result = pytester.runpytest_inprocess(FEW, "--dp-json=record.json", "--dp-sarif=scan.sarif")
+    options = (FEW, "--dp-json=record.json", "--dp-sarif=scan.sarif", "--dp-attacks=black_box")
+    result = pytester.runpytest_inprocess(*options)
     result.assert_outcomes(failed=1)
     lines = result.outlines
     assert f"leaking does not keep its claim ({words})" in lines
