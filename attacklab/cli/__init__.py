@@ -28,7 +28,7 @@ from typer.main import get_command
 from attacklab.cli.messages import say
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
-from attacklab.reporting.lab import is_lab
+from attacklab.reporting.lab import find_lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Command:
         name: the word after `attacklab`.
         module: the module of this package that holds it, as its function `command`.
         summary: one line for `attacklab --help`; the first line of that function's docstring.
-        needs_lab: whether it runs in a checkout of the lab only; elsewhere it is not listed.
+        needs_lab: whether it needs the lab, in a checkout or installed; it is not listed elsewhere.
     """
 
     name: str
@@ -75,7 +75,7 @@ class _OnDemand(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         is_here = False
         with contextlib.suppress(UsageError):  # a pyproject.toml that cannot be read is not the lab's
-            is_here = is_lab(Path.cwd())
+            is_here = find_lab(Path.cwd()) is not None
         hidden = {command.name for command in COMMANDS if command.needs_lab and not is_here}
         return [name for name in super().list_commands(ctx) if name not in hidden]
 

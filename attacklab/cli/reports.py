@@ -13,8 +13,7 @@ from attacklab.reporting.pages import outdated, require_index, write_index
 
 def command(check: options.Check = False, output: options.Output = Path("reports")) -> None:
     """Write pages from records, and mark older ones."""
-    lab = Path.cwd()
-    enter_lab(lab)
+    lab = enter_lab(Path.cwd())
     require_index(output)
     out = console()
     if not check:

@@ -38,7 +38,7 @@ def command(
     browse: options.Browse = False,
 ) -> None:
     """Run experiments; write data, figures and a page."""
-    lab = Path.cwd()
+    lab = enter_lab(Path.cwd())
     known = load_experiments(lab)
     chosen: list[Experiment] = []
     for name in names or [FOLDER]:
@@ -47,7 +47,7 @@ def command(
     require_index(output)
     require_writable_folder(output)
     out = console()
-    for number, (experiment, data) in enumerate(_run(chosen, Settings(seed=seed, quick=quick), output), 1):
+    for number, (experiment, data) in enumerate(_run(lab, chosen, Settings(seed=seed, quick=quick), output), 1):
         out.print(f"[{number}/{len(chosen)}] {experiment.name}: {experiment.question}", soft_wrap=True)
         verdicts = [finding["verdict"] for finding in data["findings"]]
         counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
@@ -62,7 +62,9 @@ def command(
     out.print(f"written: {index}", soft_wrap=True)
 
 
-def _run(chosen: Sequence[Experiment], settings: Settings, output: Path) -> Iterator[tuple[Experiment, Data]]:
+def _run(
+    lab: Path, chosen: Sequence[Experiment], settings: Settings, output: Path
+) -> Iterator[tuple[Experiment, Data]]:
     """Run experiments, one a processor, in the order in which they end; those of `bench` alone, for their clocks."""
     together = [experiment for experiment in chosen if experiment.package != BENCH]
     processes = min(len(together), os.cpu_count() or 1)
@@ -71,8 +73,7 @@ def _run(chosen: Sequence[Experiment], settings: Settings, output: Path) -> Iter
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(processes, mp_context=context) as pool:
             running = {
-                pool.submit(_run_by_name, Path.cwd(), experiment.name, settings, output): experiment
-                for experiment in together
+                pool.submit(_run_by_name, lab, experiment.name, settings, output): experiment for experiment in together
             }
             try:
                 for ended in as_completed(running):

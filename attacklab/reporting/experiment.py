@@ -110,16 +110,16 @@ OPTIONAL = ("figures", "explain", "timing_figures", "explain_timings", "timing_t
 
 
 def load_experiments(root: Path) -> dict[str, Experiment]:
-    """Load every experiment of the checkout at `root`, by name: all modules of its packages `experiments` and `bench`.
+    """Load every experiment of the lab for a folder, by name: all modules of its packages `experiments` and `bench`.
 
     Packages inside them hold what experiments share, and are not experiments.
 
     Raises:
         ValueError: there are no experiments of the lab here, or one of them lacks a name or cannot be imported.
     """
-    enter_lab(root)
+    lab = enter_lab(root)
     loaded = {
-        name: load_experiment(root, package, name) for package in (FOLDER, BENCH) for name in _names(root / package)
+        name: load_experiment(lab, package, name) for package in (FOLDER, BENCH) for name in _names(lab / package)
     }
     if not loaded:
         raise UsageError(f"no experiment in {FOLDER}/; add a module NAME.py to it")
@@ -131,7 +131,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def load_experiment(root: Path, package: str, name: str) -> Experiment:
-    """Load one experiment of the checkout at `root`, which is importable.
+    """Load one experiment of the lab at `root`, which is importable.
 
     Raises:
         UsageError: it lacks a name or cannot be imported.

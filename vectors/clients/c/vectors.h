@@ -3,7 +3,6 @@
  * describes the files. What has integers beyond 64 bits is skipped. */
 #pragma once
 #include <errno.h>
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -156,7 +155,7 @@ static double vectors_end(const char *name, const char *end) {
     vectors_value fractions[] = {vectors_say("0.%.30s", text), vectors_say("0.%.30s", below)}; /* from 0.1 to 1 */
     double ratio = strtod(fractions[0].text, NULL) / strtod(fractions[1].text, NULL);
     ratio *= pow(10, (double)strspn(text, "0123456789") - (double)strlen(below));
-    return *end == 'l' ? ratio * (1 - 1e-9) : *text == '0' ? 0 : fmax(ratio * (1 + 1e-9), DBL_MIN);
+    return *end == 'l' ? ratio * (1 - 1e-9) : *text == '0' ? 0 : fmax(ratio * (1 + 1e-9), 0x1p-1022);
 }
 
 /* A lower confidence limit of the probability of what happened in some trials, too high with probability `share` / 2 at
@@ -264,10 +263,12 @@ static int vectors_check(int count, char **files, vectors_answer *answer) {
     double sampled = 0, alpha = level ? atof(level) : 1e-9;
     int tests = 0, passed = 0, failed = 0;
     FILE *entropy = fopen("/dev/urandom", "rb");
-    vectors_implementation = answer, vectors_trials = trials ? atoi(trials) : 10000;
     if (!entropy || !fread(&vectors_random.state, 8, 1, entropy) || fclose(entropy)) return 2;
-    if (!(alpha > 0 && alpha < 1 && vectors_trials > 0 && vectors_trials <= 1 << 17)) return 2;
+    vectors_implementation = answer, vectors_trials = trials ? atof(trials) : 10000, errno = 0;
     if (seed) vectors_random.state = strtoull(seed, NULL, 10);
+    int is_seed = !seed || (!errno && *seed && !seed[strspn(seed, "0123456789")]);
+    if (!is_seed || !(alpha > 0 && alpha < 1 && vectors_trials >= 1 && vectors_trials <= 1 << 17))
+        return puts("Bail out! VECTORS_ALPHA is in (0, 1), VECTORS_TRIALS 1 to 131072, VECTORS_SEED below 2^64"), 2;
     printf("# VECTORS_SEED=%" PRIu64 ", %g samples, alpha %g\n", vectors_random.state, vectors_trials, alpha);
     for (int file = 0; file < 2 * count; file++) { /* first for the number of sampled cases */
         const char *name = files[file % count], *all = vectors_fields, *id;

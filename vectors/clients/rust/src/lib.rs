@@ -174,6 +174,7 @@ pub fn limit(hits: f64, trials: f64, share: f64) -> f64 {
     low
 }
 
+const SETTINGS: &str = "VECTORS_ALPHA lies between 0 and 1, VECTORS_TRIALS is at least 1, VECTORS_SEED below 2^64";
 const SKIP: &str = " # SKIP the implementation does not answer, or this client does not have the type";
 
 /// What is wrong, or nothing if the case is skipped.
@@ -263,10 +264,9 @@ pub fn check(paths: &[String], implementation: &mut dyn Implementation) -> Resul
     let (alpha, trials) = (setting("VECTORS_ALPHA", "1e-9"), setting("VECTORS_TRIALS", "10000"));
     let seed = setting("VECTORS_SEED", &RandomState::new().hash_one(0).to_string());
     println!("# VECTORS_SEED={seed}, {trials} samples, alpha {alpha}");
-    let (alpha, trials, state) = (alpha.parse().unwrap_or(0.0), trials.parse().unwrap_or(0), seed.parse().unwrap_or(0));
-    if !(alpha > 0.0 && alpha < 1.0 && trials > 0) {
-        return Err("alpha lies between 0 and 1, and there must be samples".into());
-    }
+    let (alpha, trials) = (alpha.parse().unwrap_or(0.0), trials.parse().unwrap_or(0));
+    let is_budget = alpha > 0.0 && alpha < 1.0 && trials > 0;
+    let state = seed.parse().ok().filter(|_| is_budget).ok_or(SETTINGS)?;
     let file = |path: &String| read(path).ok_or(format!("{path} is not a file of vectors of version 1"));
     let files = paths.iter().map(file).collect::<Result<Vec<_>, _>>()?;
     let laws = files.iter().filter(|fields| at(fields, "type") == "law");
