@@ -16,14 +16,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import index
 from typing import Any, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
 from attacklab.laws.errors import LawError, LooksAtDraws, NotDeterministic, SamplerFailed
 from attacklab.laws.foreign_calls import ForeignCalls
 from attacklab.laws.outcomes import tag
 from attacklab.laws.tape import Chosen, Drawn, Leaf, Span
 from attacklab.model.errors import passes_through
+from attacklab.model.random_bits import RandomBits
 
 #: How many points inside the decided intervals of a leaf are played, besides their ends.
 _INNER = 64
@@ -47,7 +45,7 @@ Script = list[tuple[int, Any]]
 """What a run draws: how many bits, and what they are; or an outcome."""
 
 
-class PlainBits:
+class PlainBits(RandomBits):
     """A source that gives the bits of a script, as plain integers, and the outcomes in it."""
 
     def __init__(self) -> None:
@@ -91,21 +89,13 @@ class PlainBits:
         self._at = at + 1
         return int(self._script[at][1])
 
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """The next words of the script."""
-        return np.array([self.take(64) for _ in range(count)], dtype=np.uint64)
-
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
         """The next outcome of the script, or else what the sampler gives."""
-        return self._next_outcome() if self._gives_outcome() else sampler(*arguments, self)
+        return self._next_outcome() if self._gives_outcome() else super().call(sampler, *arguments)
 
     def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
         """The next outcome of the script, or else that of the first round that is accepted."""
-        if self._gives_outcome():
-            return self._next_outcome()
-        while (outcome := sampler(*arguments, self)) is None:
-            pass
-        return outcome
+        return self._next_outcome() if self._gives_outcome() else super().repeat(sampler, *arguments)
 
     def _gives_outcome(self) -> bool:
         if self.stopped is not None:
