@@ -29,8 +29,8 @@ import gmpy2
 import numpy as np
 
 from attacklab.laws.errors import LawError
-from attacklab.laws.uniform import UniformInteger
-from attacklab.model.random_bits import REJECTED, RandomBits
+from attacklab.laws.uniform import UniformInteger, below_or_rejected
+from attacklab.model.random_bits import RandomBits
 
 Outcome = TypeVar("Outcome")
 Item = TypeVar("Item")
@@ -266,12 +266,6 @@ class StandardRandom(random.SystemRandom):
 
     def _refuse(self, reason: str) -> NoReturn:
         _stop(self._bits, f"{_place()} {reason}")
-
-
-def below_or_rejected(n: int, bits: RandomBits) -> int | None:
-    """One round of drawing an integer below n: an integer in [0, n), or `REJECTED`."""
-    drawn = bits.take((n - 1).bit_length())
-    return drawn if drawn < n else REJECTED
 
 
 def passing_random(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
