@@ -29,6 +29,7 @@ import gmpy2
 import numpy as np
 
 from attacklab.laws.errors import LawError
+from attacklab.laws.own_code import own_frame
 from attacklab.laws.uniform import UniformInteger, below_or_rejected
 from attacklab.model.random_bits import RandomBits
 
@@ -37,9 +38,6 @@ Item = TypeVar("Item")
 
 _BITS = 53
 _UNIT = 2.0**-_BITS
-
-_BETWEEN = sys.stdlib_module_names | {"numpy"}
-"""Packages whose functions ask for a number on behalf of the code that calls them."""
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")
@@ -380,17 +378,10 @@ def _stop(bits: Any, message: str) -> NoReturn:
 
 def _place() -> str:
     """The nearest code that belongs neither to Python nor to numpy: file, line, function and expression."""
-    frame: FrameType = sys._getframe(1)
-    through = ""
-    while frame.f_back is not None:
-        if frame.f_code.co_filename != __file__:
-            if frame.f_globals.get("__name__", "").partition(".")[0] not in _BETWEEN:
-                break
-            through = f", through {frame.f_code.co_qualname}(),"
-        frame = frame.f_back
-    code = frame.f_code
-    text = _expression(frame)
-    return f"{code.co_filename}:{frame.f_lineno}, in {code.co_qualname}:{f' `{text}`' if text else ''}{through}"
+    frame, through = own_frame(sys._getframe(1))
+    text = f" `{_expression(frame)}`".replace(" ``", "")
+    called = f", through {through}()," if through else ""
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}, in {frame.f_code.co_qualname}:{text}{called}"
 
 
 def _expression(frame: FrameType) -> str:
