@@ -124,10 +124,10 @@ def enumerate_law(
     The integer that `take(k)` gives for k > 1 is decided no further than the sampler looks at it. Comparing it with a
     bound is one fork, so 53 bits compared with a threshold take two runs, not 2^53.
 
-    Nothing is taken on trust. Every leaf is played again on plain integers, with called samplers run for real, before
-    its mass counts (`replay`). What the sampler reads besides its arguments must be the same after each run as before
-    (`snapshot`, `watched_names`). Clocks, other randomness and the like are refused (`foreign_calls`). A call whose
-    function or arguments cannot be compared is played inline and its law is not kept.
+    Nothing is taken on trust. Every leaf is played again on plain integers before its mass counts (`replay`). What the
+    sampler reads besides its arguments must be the same after each run as before (`snapshot`, `watched_names`). Clocks,
+    other randomness and the like are refused (`foreign_calls`). A call whose function or arguments cannot be compared
+    is played inline and its law is not kept.
 
     Args:
         sampler: a function of its arguments and of a source of random bits, which comes last.
@@ -269,7 +269,7 @@ class _Explorer:
             if outcome is not PutAside:
                 leaf = played.leaf(returned)
                 known = None if isinstance(value, Span) else outcome
-                self._replays.check(name, sampler, arguments, leaf, known, masses.runs, watched=self._names.leads_out)
+                self._replays.check(name, sampler, arguments, leaf, known, watched=self._names.leads_out)
                 masses.add(outcome, value, played, leaf)
                 if len(kept) < _KEPT:
                     kept.append((leaf, known))
@@ -401,13 +401,11 @@ class _Masses:
         self._work = work
         self._resolved: dict[Hashable, tuple[Any, Any, list[Leaf]]] = {}
         self.unresolved = mpq(1)
-        self.runs = 0
 
     def add(self, outcome: Hashable, value: Any, tape: Tape, leaf: Leaf) -> None:
         """Add a run."""
         mass = tape.mass
         self.unresolved -= mass
-        self.runs += 1
         if self._work is not None:
             self._work.add(outcome, tape)
         _, known, leaves = self._resolved.get(outcome, (value, 0, []))

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 from attacklab.laws.errors import NeverEnds, NotDeterministic
-from attacklab.laws.requests import BEGINNINGS, Draw, Event, NotInProtocol, Output, parse, shown
-from attacklab.laws.requests import REJECTED as REJECTED_ROUND
-from attacklab.model.random_bits import REJECTED, RandomBits
+from attacklab.laws.requests import BEGINNINGS, REJECTED, Draw, Event, NotInProtocol, Output, parse, shown
+from attacklab.laws.uniform import below_or_rejected
+from attacklab.model.random_bits import RandomBits
 
 Step: TypeAlias = tuple[str, "str | None"]
 """A line that the program writes, and the reply to it; None if it asks for none."""
@@ -120,7 +120,7 @@ class Run:
 
     def _departed(self, expected: str, line: str) -> NotDeterministic | NotInProtocol:
         parse(line)  # it may not even be a line of the protocol
-        if self._known[-1:] == [REJECTED_ROUND]:
+        if self._known[-1:] == [REJECTED]:
             return not_begun_again(expected, line)
         begun: list[str] = []
         for known in self._known:
@@ -152,9 +152,9 @@ def not_begun_again(expected: str, line: str) -> NotInProtocol:
 def drawn(draw: Draw, bits: RandomBits) -> int:
     """A random reply to a request, from its law."""
     if len(draw.shares) == 1:
-        return draw.replies[_below(draw.count, bits)]
+        return draw.replies[bits.repeat(below_or_rejected, draw.count)]
     likelier = draw.shares[0]
-    return draw.replies[0 if _below(int(likelier.denominator), bits) < likelier.numerator else 1]
+    return draw.replies[0 if bits.repeat(below_or_rejected, int(likelier.denominator)) < likelier.numerator else 1]
 
 
 def outcome(program: ExternalProgram, input_: Any, bits: RandomBits) -> Any:
@@ -164,12 +164,3 @@ def outcome(program: ExternalProgram, input_: Any, bits: RandomBits) -> Any:
         TargetError: the program failed, or wrote something that the protocol does not have.
     """
     return Run(program, input_, (), sys.maxsize).finish(bits)
-
-
-def _below(size: int, bits: RandomBits) -> int:
-    return bits.repeat(_at_most, (size - 1).bit_length(), size - 1)
-
-
-def _at_most(width: int, most: int, bits: RandomBits) -> int | None:
-    word = bits.take(width)
-    return word if word <= most else REJECTED

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.laws.errors import ForeignCall
+from attacklab.laws.own_code import own_frame
 from attacklab.laws.standard_random import StandardRandom
 
 #: Modules of the interpreter all of whose functions ask the system.
@@ -108,7 +109,7 @@ class ForeignCalls:
                 return
             if misdeed is not None and not (_is_logging(frame) or _is_logging(frame.f_back)):
                 sys.setprofile(None)
-                reason = f"{place(frame)} {misdeed}: a law covers the input and the bits alone; leave that out"
+                reason = f"{_place(frame)} {misdeed}: a law covers the input and the bits alone; leave that out"
                 stop(ForeignCall(reason))
 
         before, collects = sys.getprofile(), gc.isenabled()
@@ -133,15 +134,7 @@ def _is_logging(frame: FrameType | None) -> bool:
     return frame is not None and frame.f_globals.get("__name__") == "logging"
 
 
-def place(frame: FrameType | None) -> str:
+def _place(frame: FrameType) -> str:
     """The innermost line of the sampler's own code, and its function."""
-    while frame is not None and frame.f_back is not None and _is_library(frame):
-        frame = frame.f_back
-    if frame is None:
-        return "the sampler"
-    return f"{frame.f_code.co_name} (line {frame.f_lineno} of {frame.f_code.co_filename.rpartition('/')[2]})"
-
-
-def _is_library(frame: FrameType) -> bool:
-    module = str(frame.f_globals.get("__name__", ""))
-    return module.partition(".")[0] in sys.stdlib_module_names - {"__main__"} or module.startswith("attacklab.")
+    own, _ = own_frame(frame)
+    return f"{own.f_code.co_name} (line {own.f_lineno} of {own.f_code.co_filename.rpartition('/')[2]})"

@@ -1,10 +1,9 @@
 """Every leaf of a law is played again on plain integers before it counts.
 
 A law is found with undecided integers and with called laws in the place of called samplers. The replay hands out plain
-integers. At all points it gives the outcomes of called samplers at once; at the ends of the decided intervals of the
-heaviest leaves, and of some of the others, it also runs called samplers and rejection loops for real. One source serves
-all runs, as in production code. A sampler that can tell the difference, keeps state, or draws elsewhere then gives
-another outcome, or draws something else, and is refused.
+integers, and gives the outcomes of called samplers at once; in the fresh process it also runs called samplers and
+rejection loops for real. One source serves all runs, as in production code. A sampler that can tell the difference,
+keeps state, or draws elsewhere then gives another outcome, or draws something else, and is refused.
 """
 
 from __future__ import annotations
@@ -16,23 +15,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import index
 from typing import Any, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
 from attacklab.laws.errors import LawError, LooksAtDraws, NotDeterministic, SamplerFailed
 from attacklab.laws.foreign_calls import ForeignCalls
 from attacklab.laws.outcomes import tag
 from attacklab.laws.tape import Chosen, Drawn, Leaf, Span
 from attacklab.model.errors import passes_through
+from attacklab.model.random_bits import RandomBits
 
 #: How many points inside the decided intervals of a leaf are played, besides their ends.
 _INNER = 64
-
-#: How many points of a leaf are also played with all calls run for real, for how many leaves of a law, and then for
-#: one leaf in how many.
-_INLINE_POINTS = 2
-_INLINE_LEAVES = 16
-_INLINE_SHARE = 16
 
 #: How many runs are played in another process, at least.
 _PLAYS = 512
@@ -47,7 +38,7 @@ Script = list[tuple[int, Any]]
 """What a run draws: how many bits, and what they are; or an outcome."""
 
 
-class PlainBits:
+class PlainBits(RandomBits):
     """A source that gives the bits of a script, as plain integers, and the outcomes in it."""
 
     def __init__(self) -> None:
@@ -91,21 +82,13 @@ class PlainBits:
         self._at = at + 1
         return int(self._script[at][1])
 
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """The next words of the script."""
-        return np.array([self.take(64) for _ in range(count)], dtype=np.uint64)
-
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
         """The next outcome of the script, or else what the sampler gives."""
-        return self._next_outcome() if self._gives_outcome() else sampler(*arguments, self)
+        return self._next_outcome() if self._gives_outcome() else super().call(sampler, *arguments)
 
     def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
         """The next outcome of the script, or else that of the first round that is accepted."""
-        if self._gives_outcome():
-            return self._next_outcome()
-        while (outcome := sampler(*arguments, self)) is None:
-            pass
-        return outcome
+        return self._next_outcome() if self._gives_outcome() else super().repeat(sampler, *arguments)
 
     def _gives_outcome(self) -> bool:
         if self.stopped is not None:
@@ -124,7 +107,6 @@ class Replays:
         self._rng = random.Random(20_240)
         self._source = PlainBits()
         self._watch = ForeignCalls()
-        self._scripts: dict[int, tuple[Leaf, Script]] = {}
 
     def check(
         self,
@@ -133,11 +115,10 @@ class Replays:
         arguments: tuple[Any, ...],
         leaf: Leaf,
         known: Hashable,
-        number: int,
         *,
         watched: bool,
     ) -> None:
-        """Play a leaf at both ends and at points inside of each of its intervals, twice each.
+        """Play a leaf at both ends and at points inside of each of its intervals.
 
         Args:
             name: what to call the sampler.
@@ -145,23 +126,19 @@ class Replays:
             arguments: with what.
             leaf: what is drawn.
             known: the tag of the outcome; None if it is the integer that the leaf leaves undecided.
-            number: how many leaves of the law were played before.
             watched: whether to watch for foreign calls.
 
         Raises:
             LawError: the sampler does not do what the leaf says.
         """
-        inline = _INLINE_POINTS if number < _INLINE_LEAVES or number % _INLINE_SHARE == 0 else 0
         for at, values in enumerate(self._points(leaf)):
             expected = known if leaf.returned is None else tag(values[leaf.returned])
-            shallow = self._laid_out(leaf, values, inline=False)
+            script = self._laid_out(leaf, values, inline=False)
             if at or not watched:
-                self._play(name, sampler, arguments, shallow, expected)
+                self._play(name, sampler, arguments, script, expected)
             else:
                 with self._watch.refused(self._source.stop):
-                    self._play(name, sampler, arguments, shallow, expected)
-            if at < inline:
-                self._play(name, sampler, arguments, self._laid_out(leaf, values), expected)
+                    self._play(name, sampler, arguments, script, expected)
 
     def scripts(self, leaves: list[tuple[Leaf, Hashable]]) -> Iterator[tuple[Script, Hashable]]:
         """Runs that end in these leaves, down to the bits of what they call, and the tags of their outcomes."""
@@ -225,20 +202,10 @@ class Replays:
                 script += self._script(self._rng.choice(law.rejected))
         leaves = law.leaves[event.branch]
         leaf = self._rng.choice(leaves) if self._rng.random() < _SHARE else leaves[0]
-        if not leaf.is_wide:
-            return script + self._decided(leaf)
         values = self._values(leaf)
         if leaf.returned is not None:
             values = (*values[: leaf.returned], value, *values[leaf.returned + 1 :])
         return script + self._laid_out(leaf, values)
-
-    def _decided(self, leaf: Leaf) -> Script:
-        """The script of a leaf that leaves no integer undecided, which is laid out once."""
-        known = self._scripts.get(id(leaf))
-        if known is None:
-            script = self._laid_out(leaf, tuple(event.low for event in leaf.events))
-            known = self._scripts[id(leaf)] = (leaf, script)
-        return known[1]
 
     def _play(
         self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], script: Script, expected: Hashable

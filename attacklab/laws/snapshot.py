@@ -200,21 +200,23 @@ class Unchanged:
 
     Args:
         parts: gives the objects, each with what messages call it.
+        values: gives the objects that stand under names, quickly: others may come in their places.
 
     Raises:
         CannotCompare: an object cannot be read.
     """
 
-    def __init__(self, parts: Callable[[], list[tuple[str, Any]]]) -> None:
-        self._parts = parts
-        self.before = Snapshot(parts())
+    def __init__(self, parts: Callable[[], list[tuple[str, Any]]], values: Callable[[], list[Any]] = list) -> None:
+        self._parts, self._values = parts, values
+        self.before, self._first = Snapshot(parts()), values()
         self._computed: dict[int, Unchanged] = {}
         self._note_computed(self.before)
-        self._held = _held_objects([value for _, value in parts()])
+        self._held = self._held_now(parts())
 
     def place_changed(self) -> str | None:
         """The first part that differs; None if nothing does."""
-        if self._held is not None and all(_holds(container, known) for container, known in self._held):
+        is_same = all(map(operator.is_, self._values(), self._first))
+        if is_same and self._held is not None and all(_holds(container, known) for container, known in self._held):
             return None
         parts = self._parts()
         try:
@@ -226,9 +228,14 @@ class Unchanged:
         self._note_computed(now)
         if any(kept.place_changed() for kept in self._computed.values()):
             return "what a cached_property has kept"
+        self._first = self._values()
         if self._held is not None:
-            self._held = _held_objects([value for _, value in parts])
+            self._held = self._held_now(parts)
         return None
+
+    def _held_now(self, parts: list[tuple[str, Any]]) -> list[tuple[Any, list[Any]]] | None:
+        """What is compared quickly; of a plain function under a name, which of them it is suffices."""
+        return _held_objects([value for _, value in parts if not (self._first and is_plain(value))])
 
     def _note_computed(self, now: Snapshot) -> None:
         for value in now.computed:
@@ -259,6 +266,11 @@ def _held_objects(values: list[Any]) -> list[tuple[Any, list[Any]]] | None:
             seen.add(id(value.__globals__))
         waiting += parts
     return held
+
+
+def shows_all(value: Any) -> bool:
+    """Whether the garbage collector sees all that an object holds, so that it is compared quickly."""
+    return _held_objects([value]) is not None
 
 
 def _has_attributes_alone(kind: type) -> bool:

@@ -29,17 +29,15 @@ import gmpy2
 import numpy as np
 
 from attacklab.laws.errors import LawError
-from attacklab.laws.uniform import UniformInteger
-from attacklab.model.random_bits import REJECTED, RandomBits
+from attacklab.laws.own_code import own_frame
+from attacklab.laws.uniform import UniformInteger, below_or_rejected
+from attacklab.model.random_bits import RandomBits
 
 Outcome = TypeVar("Outcome")
 Item = TypeVar("Item")
 
 _BITS = 53
 _UNIT = 2.0**-_BITS
-
-_BETWEEN = sys.stdlib_module_names | {"numpy"}
-"""Packages whose functions ask for a number on behalf of the code that calls them."""
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")
@@ -268,12 +266,6 @@ class StandardRandom(random.SystemRandom):
         _stop(self._bits, f"{_place()} {reason}")
 
 
-def below_or_rejected(n: int, bits: RandomBits) -> int | None:
-    """One round of drawing an integer below n: an integer in [0, n), or `REJECTED`."""
-    drawn = bits.take((n - 1).bit_length())
-    return drawn if drawn < n else REJECTED
-
-
 def passing_random(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
     """Make a sampler of existing code that is given its generator.
 
@@ -386,17 +378,10 @@ def _stop(bits: Any, message: str) -> NoReturn:
 
 def _place() -> str:
     """The nearest code that belongs neither to Python nor to numpy: file, line, function and expression."""
-    frame: FrameType = sys._getframe(1)
-    through = ""
-    while frame.f_back is not None:
-        if frame.f_code.co_filename != __file__:
-            if frame.f_globals.get("__name__", "").partition(".")[0] not in _BETWEEN:
-                break
-            through = f", through {frame.f_code.co_qualname}(),"
-        frame = frame.f_back
-    code = frame.f_code
-    text = _expression(frame)
-    return f"{code.co_filename}:{frame.f_lineno}, in {code.co_qualname}:{f' `{text}`' if text else ''}{through}"
+    frame, through = own_frame(sys._getframe(1))
+    text = f" `{_expression(frame)}`".replace(" ``", "")
+    called = f", through {through}()," if through else ""
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}, in {frame.f_code.co_qualname}:{text}{called}"
 
 
 def _expression(frame: FrameType) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import builtins
 import dis
-import operator
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from attacklab.laws.snapshot import SLOTS, CannotCompare, Snapshot, Unchanged, function_parts, is_immutable, is_plain
+from attacklab.laws.snapshot import SLOTS, CannotCompare, Snapshot, Unchanged, function_parts, shows_all
 from attacklab.laws.trusted_code import CALCULATING, is_own, is_trusted, leads_out
 from attacklab.laws.watched_caches import WatchedCaches
 
@@ -50,7 +50,8 @@ class WatchedNames:
         self._waiting: list[Any] = []
         self._names: set[str] = set()
         self._modules: list[types.ModuleType] = []
-        self._owners: dict[int, _Owner] = {}
+        self._owners: dict[int, tuple[Mapping[str, Any], set[str], dict[str, str]]] = {}
+        self._unchanged: list[Unchanged] = []
 
     def add(self, snapshot: Snapshot) -> None:
         """Watch the names that the functions and classes in a snapshot read, if they are not watched yet.
@@ -64,12 +65,13 @@ class WatchedNames:
                 self._survey(self._waiting.pop())
             for module in self._modules:
                 names = self._names & vars(module).keys()
-                self._watch(vars(module), names, f"`{module.__name__}.%s`")
+                self._watch(vars(module), names, f"`{module.__name__}.%s`", vars(module))
+        self._watch_new()
 
     def changed(self) -> str | None:
         """Where something has changed; None if nothing has."""
-        for owner in self._owners.values():
-            if (place := owner.changed()) is not None:
+        for unchanged in self._unchanged:
+            if (place := unchanged.place_changed()) is not None:
                 return place
         return self.caches.changed()
 
@@ -98,8 +100,10 @@ class WatchedNames:
 
     def _survey_class(self, kind: type) -> None:
         if id(kind) not in self._owners:
-            self._owners[id(kind)] = _Owner(vars(kind), kind)
-            self._watch(vars(kind), _own_names(kind), f"the attribute `%s` of {kind.__qualname__}", id(kind))
+            size, place = len(vars(kind)), f"an attribute of {kind.__qualname__}"
+            names = Unchanged(lambda: [(place, sorted(_own_names(kind)))], lambda: [len(vars(kind)) == size])
+            self._unchanged.append(names)
+            self._watch(vars(kind), _own_names(kind), f"the attribute `%s` of {kind.__qualname__}", kind)
 
     def _survey_code(self, code: types.CodeType, namespace: dict[str, Any], name: str) -> None:
         texts = {const for const in code.co_consts if isinstance(const, str)}
@@ -109,7 +113,7 @@ class WatchedNames:
         read = {*code.co_names, *by_text}
         self._names |= read
         self.leads_out = self.leads_out or not _ASKING.isdisjoint(read) or _imports_more(code)
-        self._watch(namespace, read - vars(builtins).keys(), f"the global `%s` read by {name}")
+        self._watch(namespace, read - vars(builtins).keys(), f"the global `%s` read by {name}", namespace)
         for module in filter(None, map(sys.modules.get, read)):
             self._note_one(module)
         for inner in code.co_consts:
@@ -124,12 +128,32 @@ class WatchedNames:
             self._seen[id(known_by)] = known_by
             self._waiting.append(value)
 
-    def _watch(self, namespace: Mapping[str, Any], names: Iterable[str], place: str, owner_id: int = 0) -> None:
-        """Watch names, and what they stand for."""
-        owner = self._owners.setdefault(owner_id or id(namespace), _Owner(namespace))
-        for name in sorted(names):
-            if name not in owner.places and (snapshot := owner.watch(name, place % name)) is not None:
-                self._note(snapshot)
+    def _watch(self, namespace: Mapping[str, Any], names: set[str], place: str, owner: object) -> None:
+        """Note names of a class or a module, and what they stand for."""
+        _, known, new = self._owners.setdefault(id(owner), (namespace, set(), {}))
+        added = {name: place % name for name in sorted(names - known)}
+        known |= names
+        new |= added
+        self._note(Snapshot(_parts(namespace, added)))
+
+    def _watch_new(self) -> None:
+        """Watch the names that were noted: those of an owner together, but for values that are compared slowly."""
+        for namespace, _, new in self._owners.values():
+            slow = [name for name in new if not shows_all(namespace.get(name))]
+            quick = {name: place for name, place in new.items() if name not in slow}
+            for places in (quick, *({name: new[name]} for name in slow)):
+                if places:
+                    values = partial(_values, namespace, tuple(places))
+                    self._unchanged.append(Unchanged(partial(_parts, namespace, places), values))
+            new.clear()
+
+
+def _parts(namespace: Mapping[str, Any], places: dict[str, str]) -> list[tuple[str, Any]]:
+    return [(place, namespace.get(name)) for name, place in places.items()]
+
+
+def _values(namespace: Mapping[str, Any], names: tuple[str, ...]) -> list[Any]:
+    return list(map(namespace.get, names))
 
 
 def _own_names(kind: type) -> set[str]:
@@ -143,46 +167,3 @@ def _imports_more(code: types.CodeType) -> bool:
         return False
     names = {str(step.argval) for step in dis.get_instructions(code) if step.opcode == _IMPORT}
     return not CALCULATING.issuperset(name.partition(".")[0] for name in names)
-
-
-class _Owner:
-    """A module's or a class's names, and what they stood for. A class may get no new names."""
-
-    def __init__(self, namespace: Mapping[str, Any], kind: type | None = None) -> None:
-        self.places: dict[str, str] = {}
-        self._namespace, self._kind, self._size = namespace, kind, len(namespace)
-        self._values: list[Any] = []
-        self._content: list[Unchanged] = []
-
-    def watch(self, name: str, place: str) -> Snapshot | None:
-        """Watch a name; give what it stands for, unless that can never change."""
-        value = self._namespace.get(name)
-        self.places[name] = place
-        self._values.append(value)
-        if is_immutable(value):
-            return None
-        if isinstance(value, type | types.ModuleType) or is_plain(value):
-            return Snapshot([(place, value)])
-        content = Unchanged(lambda: [(place, self._namespace.get(name))])
-        self._content.append(content)
-        return content.before
-
-    def changed(self) -> str | None:
-        """The place of the first name that stands for something else."""
-        if not all(map(operator.is_, map(self._namespace.get, self.places), self._values)):
-            for name, known in zip(self.places, self._values, strict=True):
-                value = self._namespace.get(name)
-                if value is not known and not _is_same(value, known):
-                    return self.places[name]
-        kind = self._kind
-        if kind is not None and len(self._namespace) != self._size and _own_names(kind) != self.places.keys():
-            return f"an attribute of {kind.__qualname__}"
-        return next(filter(None, (content.place_changed() for content in self._content)), None)
-
-
-def _is_same(value: Any, known: Any) -> bool:
-    """Whether a new object under an old name cannot be told from the one before."""
-    try:
-        return Snapshot([("", value)]).content == Snapshot([("", known)]).content
-    except CannotCompare:
-        return False

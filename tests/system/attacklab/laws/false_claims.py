@@ -151,6 +151,18 @@ def _take_number() -> int:
     return count
 
 
+_counts = np.zeros(1, dtype=np.int64)
+
+
+def _add_to_array() -> None:
+    _counts[0] += 1
+
+
+def _take_array() -> int:
+    count, _counts[0] = int(_counts[0]), 0
+    return count
+
+
 def _mutable_default(rejected: list[int] = [], *, taken: bool = False) -> int:  # noqa: B006 - the mistake
     if not taken:
         rejected.append(0)
@@ -407,6 +419,7 @@ KEPT: dict[str, Callable[[], Count]] = {
     "a descriptor": lambda: _attribute(_Described()),
     "what a cached property keeps": lambda: _sized(_Cached().rejected),
     "a global number": lambda: Count(_add_to_number, _take_number),
+    "a global array of numpy": lambda: Count(_add_to_array, _take_array),
     "a global list": lambda: _sized(_names, "rejected"),
     "a global dict": lambda: _keyed(_statistics, "rejected"),
     "a name in globals()": _named_in_globals,

@@ -338,6 +338,16 @@ def uses_more_than_it_ended_with(_: int) -> Lines:
     yield f"output {min(drawn, 8)}"
 
 
+def uses_more_than_it_ended_with_in_one_branch(_: int) -> Lines:
+    yield "begin call geometric"
+    drawn = 0
+    while (yield "coin 1 2"):
+        drawn += 1
+    yield f"end call {min(drawn, 5)}"
+    branch = yield "below 3"
+    yield f"output {branch} {min(drawn, 8 if branch == 2 else 5)}"
+
+
 def differs_at_one_of_many_leaves_the_fifth_time(_: int) -> Lines:
     values = []
     for time_ in range(5):
@@ -383,6 +393,7 @@ def clamps_a_rare_value_the_second_time(_: int) -> Lines:
         names_too_few_arguments,
         answers_differ_within_equal_names,
         uses_more_than_it_ended_with,
+        uses_more_than_it_ended_with_in_one_branch,
         clamps_a_rare_value_the_second_time,
         differs_at_one_of_many_leaves_the_fifth_time,
         differs_at_one_of_many_rejected_leaves_the_fifth_time,
