@@ -64,7 +64,6 @@ class Worker:
 
     Attributes:
         pid: the id of the process, and of its group.
-        owner: the id of the process that started it; a fork of that process must not use it.
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class Worker:
                 stdout=answers.fileno(),
                 env=env,
             )
-        self.pid, self.owner = self._group.process.pid, self._group.owner
+        self.pid = self._group.process.pid
         self._is_ready, self._is_asked = False, False
 
     @property
