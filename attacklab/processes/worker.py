@@ -178,7 +178,8 @@ def made(request: bytes) -> bytes:
 
 def _portable(error: BaseException) -> Exception:
     kinds = (kind for kind in (Refused, TargetError, LabFault) if isinstance(error, kind))
-    copy: Exception = next(kinds, RuntimeError)(in_one_line(error))
+    other = RuntimeError if isinstance(error, Exception) else TargetError  # an exit, or a panic
+    copy: Exception = next(kinds, other)(in_one_line(error))
     with contextlib.suppress(Exception):  # whatever somebody's class does
         same = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
         copy = same if isinstance(same, Exception) else copy
