@@ -41,7 +41,7 @@ PRELOADED = (
 
 fresh.PRELOADED.extend(PRELOADED)
 
-gc.disable()  # until all is collected: what is made by then stays, and looking through it takes a seventh of the time
+gc.disable()  # until all is collected: what is made by then stays, and looking through it again and again takes time
 
 
 def pytest_collection_finish() -> None:

@@ -32,7 +32,7 @@ def command(
     about: options.About = LIST,
     target: options.FormulaTarget = None,
     program: options.FormulaExec = None,
-    seconds: options.FormulaSeconds = DEFAULT_SECONDS,
+    seconds: options.ProgramSeconds = DEFAULT_SECONDS,
     json: options.Json = None,
 ) -> None:
     """Hold a formula for noise to certified bounds."""

@@ -19,7 +19,7 @@ from attacklab.reporting.lab import enter_lab
 def command(
     action: options.ChallengeDo = ChallengeAction.LIST,
     file: options.ChallengeFile = None,
-    language: options.ChallengeLanguage = "en",
+    language: options.Language = "en",
 ) -> None:
     """List challenges, or judge what was handed in."""
     enter_lab(Path.cwd())

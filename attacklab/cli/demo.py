@@ -15,7 +15,7 @@ from attacklab.reporting.lab import enter_lab
 
 def command(
     flaws: options.DemoFlaws = None,
-    language: options.DemoLanguage = "en",
+    language: options.Language = "en",
     seed: options.Seed = 0,
 ) -> None:
     """Show attacks live, on naive mechanisms and exact twins."""

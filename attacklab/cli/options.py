@@ -64,7 +64,7 @@ FormulaTarget: TypeAlias = Annotated[
 FormulaExec: TypeAlias = Annotated[
     str | None, Option("--exec", metavar="COMMAND", help="Ask this program, in any language, for the formula's numbers")
 ]
-FormulaSeconds: TypeAlias = Annotated[
+ProgramSeconds: TypeAlias = Annotated[
     float, Option("--seconds", help="Timeout of a request to the program, in seconds")
 ]
 
@@ -72,7 +72,7 @@ FormulaSeconds: TypeAlias = Annotated[
 DemoFlaws: TypeAlias = Annotated[
     list[str] | None, Argument(metavar="[FLAW]...", help="What to show [default: all, one after another]")
 ]
-DemoLanguage: TypeAlias = Annotated[str, Option("--language", help="en for English, zh for Chinese")]
+Language: TypeAlias = Annotated[str, Option("--language", help="en for English, zh for Chinese")]
 
 
 class ChallengeAction(enum.StrEnum):
@@ -86,7 +86,6 @@ ChallengeDo: TypeAlias = Annotated[ChallengeAction, Argument(help="list: the mec
 ChallengeFile: TypeAlias = Annotated[
     Path | None, Argument(metavar="[FILE]", help="What was handed in: an attack, a repair or a verdict")
 ]
-ChallengeLanguage: TypeAlias = Annotated[str, Option("--language", help="en for English, zh for Chinese")]
 
 
 # What is held to vectors
@@ -111,7 +110,6 @@ VectorsExec: TypeAlias = Annotated[
 VectorTrials: TypeAlias = Annotated[
     int, Option("--trials", min=1, help="Outputs of each input to draw for the types law and pair")
 ]
-VectorSeconds: TypeAlias = Annotated[float, Option("--seconds", help="Timeout of a request to the program, in seconds")]
 VectorOutput: TypeAlias = Annotated[Path, Option("--output", help="Folder that the files are written to")]
 
 # How the target is loaded

@@ -42,7 +42,7 @@ def command(
     trials: options.VectorTrials = DEFAULT_TRIALS,
     alpha: options.Alpha = DEFAULT_ALPHA,
     seed: options.Seed = 0,
-    seconds: options.VectorSeconds = DEFAULT_SECONDS,
+    seconds: options.ProgramSeconds = DEFAULT_SECONDS,
     json: options.Json = None,
     output: options.VectorOutput = FOLDER,
 ) -> None:

@@ -262,8 +262,9 @@ class Bench:
         """What an attack finds; nothing if it looks at numbers, and the target gives something else for an answer."""
         if self.target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
             return _until_outside(partial(attack.scenarios, self.target, probe))
+        probe.needs_numbers = True
         try:
-            scenarios = _until_outside(partial(attack.scenarios, self.target, _OfNumbers(probe)))
+            scenarios = _until_outside(partial(attack.scenarios, self.target, probe))
             if scenarios:
                 self._require_numbers(scenarios[0].pair.first)
         except _NotNumbers:
@@ -386,23 +387,6 @@ class _NotNumbers(Exception):
     """An attack on numbers met outputs that are not numbers."""
 
 
-class _OfNumbers:
-    """A probe for attacks that look at numbers; it raises `_NotNumbers` if the outputs are something else."""
-
-    def __init__(self, probe: Prober) -> None:
-        self._probe = probe
-
-    def __call__(self, input_: object, trials: int) -> Outputs:
-        outputs = self._probe(input_, trials)
-        if not are_numbers(outputs):
-            raise _NotNumbers
-        return outputs
-
-    @property
-    def words(self) -> int:
-        return self._probe.words
-
-
 def _until_outside(scenarios: Callable[[], Iterable[Scenario]]) -> list[Scenario]:
     """The scenarios up to the first that the attack cannot make in the target's domain."""
     collected = []
@@ -423,11 +407,13 @@ class Prober:
     Attributes:
         words: how many random words of 64 bits the target has taken from the generators that it was given.
         output_bytes: about how large its largest outputs were.
+        needs_numbers: whether outputs that are not numbers are of no use to whoever looks.
     """
 
     def __init__(self, target: Target, seed: int, name: str) -> None:
         self._target, self._seed, self._name = target, seed, name
         self._calls = 0
+        self.needs_numbers = False
         self.words = self.output_bytes = 0
 
     def __call__(self, input_: object, trials: int) -> Outputs:
@@ -436,6 +422,7 @@ class Prober:
         Raises:
             OutsideDomain: the domain does not hold the input.
             TargetError: the target failed.
+            _NotNumbers: numbers are needed, and the outputs are something else.
         """
         cast = self._target.cast(input_)
         if not self._target.takes(cast):
@@ -448,6 +435,8 @@ class Prober:
         if trials:
             few = outputs[:FEW]
             self.output_bytes = max(self.output_bytes, size_of(few) // len(few))
+        if self.needs_numbers and not are_numbers(outputs):
+            raise _NotNumbers
         return outputs
 
 

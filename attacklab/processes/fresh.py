@@ -78,7 +78,7 @@ _worker: Worker | None = None
 def _in_a_fork(name: str, arguments: tuple[Any, ...], seconds: float) -> bytes:
     global _worker
     with _asking:
-        if _worker is None or _worker.owner != os.getpid():
+        if _worker is None:
             loaded = [module for module in sys.modules if module.startswith("attacklab.")]
             imports = (*PRELOADED, *(module for module in loaded if not module.endswith("__main__")))
             _worker = Worker(forks=True, imports=imports, env=_environment())

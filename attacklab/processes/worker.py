@@ -64,7 +64,6 @@ class Worker:
 
     Attributes:
         pid: the id of the process, and of its group.
-        owner: the id of the process that started it; a fork of that process must not use it.
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class Worker:
                 stdout=answers.fileno(),
                 env=env,
             )
-        self.pid, self.owner = self._group.process.pid, self._group.owner
+        self.pid = self._group.process.pid
         self._is_ready, self._is_asked = False, False
 
     @property
@@ -179,7 +178,8 @@ def made(request: bytes) -> bytes:
 
 def _portable(error: BaseException) -> Exception:
     kinds = (kind for kind in (Refused, TargetError, LabFault) if isinstance(error, kind))
-    copy: Exception = next(kinds, RuntimeError)(in_one_line(error))
+    other = RuntimeError if isinstance(error, Exception) else TargetError  # an exit, or a panic
+    copy: Exception = next(kinds, other)(in_one_line(error))
     with contextlib.suppress(Exception):  # whatever somebody's class does
         same = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
         copy = same if isinstance(same, Exception) else copy

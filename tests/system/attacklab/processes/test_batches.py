@@ -112,3 +112,16 @@ def test_a_scenario_may_take_fewer_trials_than_the_audit_has() -> None:
     (finding,) = audit(Target.dataset(vectors, epsilon=1.0), [Sized()], trials=1000, spend_all=True)
     assert finding.counts is not None
     assert finding.counts.trials == 100
+
+
+class _BetsOnSums(Bets):
+    def applies_to(self, target: Target) -> bool:
+        return target.kind == "sum"
+
+
+def test_an_attack_that_looks_at_numbers_finds_nothing_where_the_target_gives_something_else() -> None:
+    def words(records: NDArray[Any], trials: int, rng: np.random.Generator) -> list[str]:
+        return [f"about {records.sum() + rng.laplace():.0f}" for _ in range(trials)]
+
+    bench = Bench(Target.sum(words, epsilon=1.0, bounds=(0.0, 1.0)), [_BetsOnSums()], seed=1)
+    assert bench.outlines(0) == ()

@@ -20,12 +20,13 @@ import pytest
 
 from attacklab.auditing.judge import Advance
 from attacklab.auditing.referee import audit
-from attacklab.model.errors import UsageError
+from attacklab.model.errors import AttackError, TargetError, UsageError
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.loading import load_target
 from attacklab.model.targets import Target
 from attacklab.processes import runners, worker, workers
 from attacklab.processes.batches import BATCH_OUTPUTS, Bench
+from attacklab.processes.failures import ChildError, ChildFailure
 from attacklab.processes.runners import InProcess, ParallelWhenSlow, Runner
 from attacklab.processes.workers import AHEAD, ProcessWorkers, Workers, processors
 from tests.system.attacklab.processes import process_targets as own
@@ -120,7 +121,14 @@ def test_what_goes_wrong_in_a_worker_is_raised_here_and_tells_where_it_was() -> 
     class Unknown(Exception):
         """No other process can find it."""
 
-    for error, kind in ((ZeroDivisionError("a mistake"), ZeroDivisionError), (Unknown("parts"), RuntimeError)):
+    cases: list[tuple[BaseException, type[Exception]]] = [
+        (ZeroDivisionError("a mistake"), ZeroDivisionError),
+        (Unknown("parts"), RuntimeError),
+        (SystemExit("an end"), TargetError),
+        (ChildError(ChildFailure.CRASH, "killed"), TargetError),
+        (AttackError("two"), AttackError),
+    ]
+    for error, kind in cases:
         raised = worker._portable(error)
         assert type(raised) is kind
         assert str(error) in str(raised)

@@ -233,6 +233,38 @@ def test_a_relation_keeps_the_pairs_to_it(pytester: pytest.Pytester) -> None:
     assert {pair["relation"] for pair in pairs} == {"substitute"}
 
 
+def test_code_between_the_mechanisms_that_leaks_fails_with_its_line_and_so_does_a_note_on_what_is_spent(
+    pytester: pytest.Pytester,
+) -> None:
+    written(
+        pytester,
+        """
+PAIR = np.array([31.0, 64.0, 22.0]), np.array([31.0, 64.0])
+
+def by_the_count(ages):
+    return np.clip(ages, 0, 100).sum() / len(ages) + np.random.laplace(0, 100 / len(ages))
+
+def by_a_noisy_count(ages, scale=2.0):
+    total = np.clip(ages, 0, 100).sum() + np.random.laplace(0, 100 * scale)
+    return total / (len(ages) + np.random.laplace(0, scale))
+
+def too_much_in_all(ages):
+    return by_a_noisy_count(ages, scale=1.0)
+
+@pytest.mark.parametrize("function", [by_the_count, by_a_noisy_count, too_much_in_all])
+@pytest.mark.dp_claim(epsilon=1.0)
+def test_it(dp_replay, function):
+    dp_replay(function, [PAIR])
+""",
+    )
+    result = pytester.runpytest_inprocess("--dp-json=record.json")
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(["by_the_count does not keep its claim (ε = 1.0)", "*replay: pytest *by_the_count*"])
+    result.stdout.fnmatch_lines(["too_much_in_all: *"])
+    verdicts = [test["verdict"] for test in read_record(pytester.path / "record.json")["tests"]]
+    assert verdicts == [Verdict.NOT_DETECTED, Verdict.VIOLATED, Verdict.INCONCLUSIVE]
+
+
 def test_the_replay_line_gives_the_same_findings(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=BOTH)
     options = ("--dp-alpha=1e-5", "--dp-seed=7", "--dp-attacks=precision,integer_cast")
