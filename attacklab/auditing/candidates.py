@@ -227,7 +227,7 @@ class _Arguments:
                 inputs.append(parameter)
         is_named = bool(inputs) and (inputs[0] is not parameters[0] or inputs[0].kind is inputs[0].KEYWORD_ONLY)
         takes_integers = bool(inputs) and inputs[0].annotation in (int, "int")
-        return cls(roles, passed, [one.name for one in inputs], is_named, takes_integers)
+        return cls(roles, passed, [parameter.name for parameter in inputs], is_named, takes_integers)
 
 
 def _passed(role: str, parameter: inspect.Parameter) -> str:
@@ -268,9 +268,9 @@ def _called(
             failed = in_one_line(error)
             continue
         samplers = list(dict.fromkeys(drawn))
-        if not samplers and len({repr(one) for one in outputs}) == 1:
+        if not samplers and len({repr(output) for output in outputs}) == 1:
             return Rejected(name, "drew no noise, and gave the same output every time")
-        if all(one is None for one in outputs):
+        if all(output is None for output in outputs):
             return Rejected(name, "returns nothing")
         return _described(name, made_with, taken, roles, many, value, outputs, samplers)
     return _by_name(name, roles, f"not called to its end: it raised {failed}")
@@ -293,7 +293,7 @@ def _described(
     outputs: Sequence[Any],
     samplers: Sequence[str],
 ) -> Candidate:
-    single = [np.asarray(one).ravel()[0] if many and np.size(one) else one for one in outputs]
+    single = [np.asarray(output).ravel()[0] if many and np.size(output) else output for output in outputs]
     kind, why = _kind(name, taken.inputs[0], value, single)
     claim, guesses = _claim(kind, roles, samplers)
     passed = {**(made_with.passed if made_with else {}), **taken.passed}
@@ -305,7 +305,7 @@ def _described(
         guesses.append(f"it takes integers, because {taken.inputs[0]} {reason}")
     elif kind is Kind.NOISE:
         guesses.append("it takes every number; if not, add a domain, such as domain=Domain(integers=True)")
-    shown = ", ".join(_short(one) for one in single)
+    shown = ", ".join(_short(output) for output in single)
     noise = f"drew {', '.join(samplers)}" if samplers else "called no sampler that is known, yet its outputs differ"
     return Candidate(
         name=name,
@@ -336,7 +336,7 @@ def _kind(name: str, input_name: str, value: Any, outputs: Sequence[Any]) -> tup
         return Kind.DATASET, "its outputs are not numbers"
     if not isinstance(value, list | np.ndarray):
         return Kind.NOISE, "it takes a number and gives a number"
-    is_index = all(isinstance(one, Integral) and 0 <= int(one) < len(value) for one in outputs)
+    is_index = all(isinstance(output, Integral) and 0 <= int(output) < len(value) for output in outputs)
     if is_index and (input_name in UTILITIES or words & SELECTING):
         return Kind.SELECTION, f"it takes {input_name}, and its outputs are places in it"
     for kind, known in ((Kind.SUM, SUMMING), (Kind.MEAN, AVERAGING)):
@@ -351,7 +351,7 @@ def _claim(kind: Kind, roles: Mapping[str, str], samplers: Sequence[str]) -> tup
     guesses: list[str] = []
     scale = roles.get("scale", "")
     inverse = repr(1 / float(scale)) if scale and float(scale) > 0 else ""
-    drew = {one.rpartition(".")[2] for one in samplers}
+    drew = {sampler.rpartition(".")[2] for sampler in samplers}
     if "epsilon" in roles:
         claim |= {role: roles[role] for role in ("epsilon", "delta") if role in roles}
         guesses.append(f"it claims that {' and that '.join(claim)}")
@@ -362,7 +362,7 @@ def _claim(kind: Kind, roles: Mapping[str, str], samplers: Sequence[str]) -> tup
     elif inverse and kind is Kind.NOISE and "laplace" in drew:
         claim |= {"epsilon": inverse, "sensitivity": "1.0"}
         guesses.append(f"Laplace noise of scale {scale} is for ε = {inverse} at sensitivity 1")
-    elif inverse and kind is Kind.NOISE and any(word in one for one in drew for word in GAUSSIAN):
+    elif inverse and kind is Kind.NOISE and any(word in name for name in drew for word in GAUSSIAN):
         claim |= {"claim": f"GaussianDP({inverse})", "sensitivity": "1.0"}
         guesses.append(f"Gaussian noise of scale {scale} is for μ = {inverse} at sensitivity 1")
     else:

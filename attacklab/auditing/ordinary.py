@@ -55,14 +55,10 @@ def best(findings: Sequence[Finding]) -> Finding | None:
 
 def supported(findings: Sequence[Finding]) -> list[Finding]:
     """The findings of one audit, each with the flaw that all of them together support, and its weakness."""
-    return list(map(with_weakness, _named(findings)))
-
-
-def _named(findings: Sequence[Finding]) -> list[Finding]:
     named = [replace(finding, flaw=TOO_LITTLE) if _is_on_ordinary_inputs(finding) else finding for finding in findings]
-    if not any(finding.flaw == TOO_LITTLE and _is_plain(finding.pair) for finding in named):
-        return named
-    return [replace(finding, flaw=TOO_LITTLE) if _is_on_extremes(finding) else finding for finding in named]
+    if any(finding.flaw == TOO_LITTLE and _is_plain(finding.pair) for finding in named):
+        named = [replace(finding, flaw=TOO_LITTLE) if _is_on_extremes(finding) else finding for finding in named]
+    return list(map(with_weakness, named))
 
 
 def _rank(finding: Finding) -> tuple[bool, bool, bool, float, int, float]:
