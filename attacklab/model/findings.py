@@ -15,7 +15,7 @@ import math
 import platform
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from importlib import metadata
@@ -482,27 +482,12 @@ def compact_text(data: Mapping[str, Any]) -> str:
     Fields of findings that are at their default are left out. A long value that several findings have stands once, in
     the list `shared`; `{"at": 3}` stands for the fourth of that list.
     """
-    findings = [_without_defaults(finding) for finding in data["findings"]]
-    repeats = Counter(text for finding in findings for part in finding.values() for text in _texts(part))
-    shared: list[Any] = []
-    places: dict[str, int] = {}
-
-    def packed(value: Any) -> Any:
-        text = json.dumps(value)
-        if repeats[text] < 2 or len(text) < SHORTEST_SHARED:
-            return parts_packed(value)
-        if text not in places:
-            shared.append(parts_packed(value))
-            places[text] = len(shared) - 1
-        return {AT: places[text]}
-
-    def parts_packed(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: packed(part) for name, part in value.items()}
-        return list(map(packed, value)) if isinstance(value, list) else value
-
-    rows = list(map(parts_packed, findings))
-    return to_text({**data, "findings": rows, SHARED: shared}, indent=None)
+    rows = [_without_defaults(finding) for finding in data["findings"]]
+    repeats = Counter(json.dumps(value) for row in rows for value in row.values())
+    shared = [text for text, count in repeats.items() if count > 1 and len(text) >= SHORTEST_SHARED]
+    places = {text: {AT: place} for place, text in enumerate(shared)}
+    packed = [{name: places.get(json.dumps(value), value) for name, value in row.items()} for row in rows]
+    return to_text({**data, "findings": packed, SHARED: list(map(json.loads, shared))}, indent=None)
 
 
 def _without_defaults(finding: Mapping[str, Any]) -> dict[str, Any]:
@@ -511,16 +496,8 @@ def _without_defaults(finding: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in finding.items() if left_out.get(name, MISSING) != value}
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """The JSON text of a value and of its parts."""
-    yield json.dumps(value)
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for part in parts:
-        yield from _texts(part)
-
-
 def _expanded(value: Any, shared: Sequence[Any]) -> Any:
-    """The value with what is shared in its place; what is shared later cannot be named earlier."""
+    """The value with what is shared in its place, in parts of it too, as older records have it."""
     if isinstance(value, dict):
         if value.keys() == {AT}:
             return shared[value[AT]]

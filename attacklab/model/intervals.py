@@ -109,10 +109,6 @@ class Interval:
         """e^x."""
         return self._increasing(gmpy2.exp)
 
-    def expm1(self) -> Interval:
-        """e^x − 1."""
-        return self._increasing(gmpy2.expm1)
-
     def log1p(self) -> Interval:
         """ln(1 + x), for x above −1."""
         return self._increasing(gmpy2.log1p)

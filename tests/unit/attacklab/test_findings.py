@@ -218,6 +218,16 @@ def test_an_older_record_without_a_newer_field_still_loads() -> None:
         assert getattr(Finding.from_json(older), field.name) == field.default
 
 
+def test_a_value_that_an_older_record_shares_may_be_part_of_another(tmp_path: Path) -> None:
+    data = record([FULL])
+    (finding,) = data["findings"]
+    shared = [finding["pair"]["first"]["hex"], {**finding["pair"]["first"], "hex": {"at": 0}}]
+    finding["pair"] = {**finding["pair"], "first": {"at": 1}}
+    path = tmp_path / "record.json"
+    path.write_text(to_text({**data, "shared": shared}))
+    assert read_record(path)["findings"] == [FULL]
+
+
 MALFORMED: dict[str, list[Any]] = {
     "verdict": ["safe"],
     "claim": [{"epsilon": -1.0, "delta": 0.0}, {"epsilon": 1.0, "rho": 0.0}, None],

@@ -55,13 +55,12 @@ def test_an_operation_on_wide_intervals_holds_the_results_of_all_their_numbers(
     ("ours", "theirs"),
     [
         (Interval.exp, mpmath.exp),
-        (Interval.expm1, mpmath.expm1),
         (lambda x: (x * x + 2).log(), lambda x: mpmath.log(x * x + 2)),
         (lambda x: (x * x).sqrt(), lambda x: mpmath.fabs(x)),
         (Interval.normal_tail, lambda x: mpmath.erfc(x / mpmath.sqrt(2)) / 2),
         (lambda x: (x * x + 1).power(0.3), lambda x: (x * x + 1) ** mpmath.mpf(0.3)),
     ],
-    ids=["exp", "expm1", "log", "sqrt", "normal tail", "power"],
+    ids=["exp", "log", "sqrt", "normal tail", "power"],
 )
 @given(x=SMALL)
 def test_functions_agree_with_another_library_at_400_bits(ours: object, theirs: object, x: float) -> None:
