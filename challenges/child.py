@@ -151,7 +151,8 @@ def repaired(
 
 def unproved(source: str, number: int, listed: Sequence[Any]) -> Any | None:
     """The first pair for which exact laws do not prove the claim of the repair; None if they do for all."""
-    return _called("repair", first_unproved, _loaded(source).repair, CHALLENGES[number - 1].claim.epsilon, listed)
+    pairs = [[plain(side) for side in two] for two in listed]
+    return _called("repair", first_unproved, _loaded(source).repair, CHALLENGES[number - 1].claim.epsilon, pairs)
 
 
 @cache

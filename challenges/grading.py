@@ -28,6 +28,7 @@ from attacklab.model.errors import OutsideDomain, TargetError, UsageError
 from attacklab.model.findings import Counts, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind
+from challenges import child
 from challenges.catalogue import Challenge
 from challenges.child import BLOCK, draw
 from challenges.handed_in import SECONDS, HandedIn
@@ -139,7 +140,7 @@ class _Judging:
             raise UsageError(f"{self._path}: a verdict comes with pairs(), a list of neighbouring pairs to prove")
         if not self._challenge.takes_bits:
             raise _Failed(self._say("no_laws"))
-        pairs = self._file.pairs()
+        pairs = self._file.ask(child.pairs)
         if len(pairs) > MOST_PAIRS:
             raise UsageError(f"{self._path}: pairs() has {len(pairs)} pairs; give at most {MOST_PAIRS}")
         apart = {repr(two) for two in pairs if self._neighbours(two) and not np.array_equal(np.asarray(two[0]), two[1])}
@@ -156,9 +157,8 @@ class _Judging:
         self._require_use()
         if self._challenge.takes_bits:
             uses = [(use.first, use.second) for use in self._uses]
-            unproved = self._file.first_unproved(
-                [(self._pair.first, self._pair.second), *uses, *self._challenge.hard(self._rng)]
-            )
+            listed = [(self._pair.first, self._pair.second), *uses, *self._challenge.hard(self._rng)]
+            unproved = self._file.ask(child.unproved, self._file.number, listed)
             if unproved is not None:
                 raise _Failed(self._say("repair_not_proved", pair=_shown(unproved)))
         if self._judged(lambda input_: self._repaired(input_, TRIALS)[0]).violated:
@@ -213,7 +213,7 @@ class _Judging:
         for number in self._rng.permutation(len(drawn)):
             input_, seeds, before = drawn[number]
             order = self._rng.permutation(len(seeds))
-            again = _digests(self._again.draw(input_, seeds[order].tolist())[0])
+            again = _digests(self._again.ask(child.repaired, self._file.number, input_, seeds[order].tolist())[0])
             if again != [before[place] for place in order]:
                 raise UsageError(
                     f"{self._path}: repair answers differently when it is called again for the same input; "
@@ -226,7 +226,7 @@ class _Judging:
 
     def _repaired(self, input_: Any, trials: int) -> tuple[NDArray[Any], NDArray[Any], float]:
         seeds = self._seeds(trials)
-        outputs, bits, seconds = self._file.draw(input_, seeds.tolist())
+        outputs, bits, seconds = self._file.ask(child.repaired, self._file.number, input_, seeds.tolist())
         self._draws.append((input_, seeds, _digests(outputs)))
         if outputs.shape[1:] != ((2,) if self._challenge.tells_bits else ()):
             raise UsageError(f"{self._path}: repair gave outputs of shape {outputs.shape[1:]}")
@@ -261,7 +261,7 @@ class _Judging:
         order = self._rng.permutation(len(distinct))
         members = np.empty(len(distinct), dtype=bool)
         for part in np.split(order, range(chunk, len(order), chunk)):
-            members[part] = handed_in.event(distinct[part])
+            members[part] = handed_in.ask(child.members, distinct[part])
         return members
 
     def _neighbours(self, two: Any) -> NeighbouringPair:
@@ -275,7 +275,7 @@ class _Judging:
     @cached_property
     def _pair(self) -> NeighbouringPair:
         """The student's pair, asked for once: it is the same for the mechanism and for its repair."""
-        return self._neighbours(self._file.pair())
+        return self._neighbours(self._file.ask(child.pair))
 
     @cached_property
     def _again(self) -> HandedIn:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, TypeVar
 
 from attacklab.model.errors import UsageError
 from attacklab.processes.failures import ChildError
 from attacklab.processes.lines import ChildProcess, Limits
 from challenges import child
 from challenges.catalogue import CHALLENGES, Challenge
+
+Answer = TypeVar("Answer")
 
 SECONDS = 120.0
 """How long one request may take."""
@@ -50,7 +49,7 @@ class HandedIn:
         memory = MEMORY_BYTES if sys.platform == "linux" else None
         self._process = ChildProcess(command, Limits(seconds=seconds, memory_bytes=memory))
         try:
-            self.parts, plain = self._asked(child.load)
+            self.parts, plain = self.ask(child.load)
             number = plain.get("challenge")
             if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(CHALLENGES):
                 raise UsageError(f"{path}: must say which challenge it is for: challenge = 1, up to {len(CHALLENGES)}")
@@ -65,33 +64,12 @@ class HandedIn:
         """End the process."""
         self._process.close()
 
-    def pair(self) -> Any:
-        """The two inputs of an attack."""
-        return self._asked(child.pair)
-
-    def pairs(self) -> Any:
-        """The pairs that go with a verdict."""
-        return self._asked(child.pairs)
-
-    def event(self, outputs: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which outputs lie in the event."""
-        mask: NDArray[np.bool_] = self._asked(child.members, outputs)
-        return mask
-
-    def draw(self, input_: Any, seeds: Sequence[int]) -> tuple[NDArray[Any], NDArray[Any], float]:
-        """Outputs of the repair, a block for each seed; the bits that each took; the seconds that they took.
+    def ask(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
+        """What a function of `child` answers, which gets the text of the file and these arguments.
 
         Raises:
-            UsageError: it failed, or did not give one output for each that was asked for.
+            UsageError: the file failed, or took too long; then it is not asked again.
         """
-        outputs, bits, seconds = self._asked(child.repaired, self.number, child.plain(input_), seeds)
-        return outputs, bits, seconds
-
-    def first_unproved(self, pairs: Sequence[Any]) -> Any | None:
-        """The first pair for which exact laws do not prove the claim of the repair; None if they do for all."""
-        return self._asked(child.unproved, self.number, [[child.plain(side) for side in two] for two in pairs])
-
-    def _asked(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if self._failed is not None:
             raise self._failed
         try:
@@ -103,4 +81,5 @@ class HandedIn:
         outcome, answer = child.loaded(line)
         if outcome == "failed":
             raise UsageError(f"{self._path}: {answer}")
-        return answer
+        read: Answer = answer
+        return read

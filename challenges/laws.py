@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ def with_bits(sampler: Callable[..., Any], *rest: Any) -> Any:
     return sampler(*arguments, Bits(source))
 
 
-def first_unproved(sampler: Callable[..., Any], epsilon: float, pairs: Iterable[tuple[Any, Any]]) -> Any | None:
+def first_unproved(sampler: Callable[..., Any], epsilon: float, pairs: Iterable[Sequence[Any]]) -> Any | None:
     """The first pair for which exact laws do not prove that `sampler(input, bits)` keeps ε; None if they do for all.
 
     Raises:

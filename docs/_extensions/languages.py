@@ -5,6 +5,8 @@ that speaks it.
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 from jinja2.ext import Extension
@@ -15,31 +17,7 @@ from sphinx.search.zh import SearchChinese
 LANGUAGES = {"en": ("English", "en", "Language"), "zh_CN": ("中文", "zh-CN", "语言")}
 """Folder of the site → its language: its own name, its code in HTML, and its word for 'language'."""
 
-THEME = {
-    "zh_CN": {
-        "Toggle site navigation sidebar": "显示或隐藏网站导航",
-        "Toggle table of contents sidebar": "显示或隐藏本页目录",
-        "Toggle Light / Dark / Auto color theme": "切换浅色、深色或自动配色",
-        "Skip to content": "跳到正文",
-        "Back to top": "回到顶部",
-        '_("On this page")': '"本页内容"',
-        '_("Next")': '"下一页"',
-        '_("Previous")': '"上一页"',
-        '_("Home")': '"首页"',
-        "Please activate JavaScript to enable the search functionality.": "搜索需要 JavaScript，请启用它。",
-        "<title>Light mode</title>": "<title>浅色</title>",
-        "<title>Dark mode</title>": "<title>深色</title>",
-        "<title>Auto light/dark, in light mode</title>": "<title>自动配色，当前为浅色</title>",
-        "<title>Auto light/dark, in dark mode</title>": "<title>自动配色，当前为深色</title>",
-        "<title>Contents</title>": "<title>目录</title>",
-        "<title>Menu</title>": "<title>菜单</title>",
-        "<title>Expand</title>": "<title>展开</title>",
-        "Made with ": "本站由 ",
-        "Sphinx</a> and ": "Sphinx</a> 和 ",
-        "@pradyunsg</a>'s": "@pradyunsg</a> 的",
-        ">Furo</a>": ">Furo</a> 生成",
-    }
-}
+THEME = {"zh_CN": tomllib.loads(Path(__file__).with_name("theme_zh_CN.toml").read_text("utf-8"))}
 """What the theme's templates say in English only, as it stands in them, and in other languages."""
 NAVIGATION = {"zh_CN": ("Toggle navigation of ", "展开或收起：")}
 FOLDED = {"zh_CN": {"nb_code_prompt_show": "显示代码", "nb_code_prompt_hide": "收起代码"}}

@@ -10,13 +10,7 @@ from gmpy2 import mpq
 from attacklab.calibration import QUANTITIES, Quantity, Unsafe
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.vectors import Case, Group, VectorFile
-from experiments.vectors.notes import NOTES
-
-DESCRIPTION = (
-    "A quantity that follows from a claim or from a scale of noise: it lies between the doubles `lower` and `upper`. "
-    "`limit` is the double nearest to it that is not proved unsafe: a formula that returns a double less than `limit` "
-    "where `unsafe` is `too small`, or a greater one where it is `too large`, promises more than it keeps."
-)
+from experiments.vectors.notes import DESCRIPTIONS, NOTES
 
 MOST = 16
 """The most cases of a quantity, spread over its arguments."""
@@ -28,7 +22,7 @@ LEAST_USUAL, GREATEST_USUAL = 1e-50, 100.0
 def calibrations() -> VectorFile:
     """The file."""
     groups = [Group(of.name, of.source, list(_cases(of)), {"meaning": of.meaning}) for of in QUANTITIES]
-    return VectorFile("calibration", DESCRIPTION, NOTES, groups)
+    return VectorFile("calibration", DESCRIPTIONS["calibration"], NOTES, groups)
 
 
 def _cases(quantity: Quantity) -> Iterator[Case]:

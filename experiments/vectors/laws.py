@@ -10,15 +10,8 @@ from typing import Any
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import distributions, sources
 from experiments.vectors.distributions import Distribution
-from experiments.vectors.notes import NOTES
+from experiments.vectors.notes import DESCRIPTIONS, NOTES
 from experiments.vectors.samplers import fractions
-
-DESCRIPTION = (
-    "The probability of each outcome of a mechanism on one input, exact or between two rational numbers; `rest` is at "
-    "least the probability of all outcomes that are not listed, and `tails` has the probability that noise is at least "
-    "so large. An implementation that can be asked for probabilities "
-    "must give these; of one that can only be sampled, test the frequencies at a stated significance."
-)
 
 FARTHEST = 16
 """Noise is listed up to this distance from the answer."""
@@ -46,7 +39,7 @@ VARIANCES = fractions("1/4 1/2 1 2 3 9 10/3 25 81 400")
 def laws() -> VectorFile:
     """The file."""
     groups = [Group(mechanism, source, list(cases())) for mechanism, source, cases in GROUPS]
-    return VectorFile("law", DESCRIPTION, NOTES, groups)
+    return VectorFile("law", DESCRIPTIONS["law"], NOTES, groups)
 
 
 def _case(

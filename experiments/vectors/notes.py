@@ -1,4 +1,4 @@
-"""What the flags of the cases mean, from `data/vector_notes.toml`."""
+"""What the files of vectors hold, and what the flags of their cases mean: `data/vector_*.toml`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from pathlib import Path
 
 from attacklab.vectors import Note
 
-_TEXT = (Path(__file__).parent.parent / "data" / "vector_notes.toml").read_text("utf-8")
+_DATA = Path(__file__).parent.parent / "data"
 
-NOTES: Mapping[str, Note] = {flag: Note(**note) for flag, note in tomllib.loads(_TEXT).items()}
+DESCRIPTIONS: Mapping[str, str] = tomllib.loads((_DATA / "vector_descriptions.toml").read_text("utf-8"))
+"""By type."""
+NOTES: Mapping[str, Note] = {
+    flag: Note(**note) for flag, note in tomllib.loads((_DATA / "vector_notes.toml").read_text("utf-8")).items()
+}

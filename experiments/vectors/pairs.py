@@ -11,18 +11,11 @@ from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Forma
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import distributions, naive_laws, sources
 from experiments.vectors.distributions import exactly, outward
-from experiments.vectors.notes import NOTES
+from experiments.vectors.notes import DESCRIPTIONS, NOTES
 from experiments.vectors.samplers import fractions
 from experiments.vectors.sums import widest
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.threshold import least_threshold
-
-DESCRIPTION = (
-    "Two neighbouring inputs, a claim, and an event: one of `outcomes`, or a number that is `at_least` so large. "
-    "`sound` has its probabilities P and Q, on the first and on the second input, for the ideal mechanism, which keeps "
-    "P <= e^epsilon Q + delta; `naive` has those of a usual one, which does not. Draw outputs on both inputs "
-    "and refute the claim if P's lower confidence bound exceeds e^epsilon times Q's upper one plus delta."
-)
 
 FORMATS = (BINARY64, BINARY32, BFLOAT16, BINARY16)
 EPSILONS = fractions("1/4 1/2 1 2")
@@ -38,7 +31,7 @@ def pairs() -> VectorFile:
         Group("mean_with_local_sensitivity", sources.LOCAL, list(_means())),
         Group("partition_selection", sources.PARTITIONS, list(_partitions())),
     ]
-    return VectorFile("pair", DESCRIPTION, NOTES, groups)
+    return VectorFile("pair", DESCRIPTIONS["pair"], NOTES, groups)
 
 
 def _case(

@@ -10,13 +10,7 @@ import gmpy2
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors.naive_laws import context_of
-from experiments.vectors.notes import NOTES
-
-DESCRIPTION = (
-    "The float that a rational number becomes in a format, by each rounding mode; `nearest` is to nearest, ties to "
-    "even. Where there are `terms`, the number is their exact sum, and a sum that rounds in between is another one. A "
-    "mechanism that rounds to a grid, or adds noise of its own to an exact sum, needs these to be exact."
-)
+from experiments.vectors.notes import DESCRIPTIONS, NOTES
 
 SOURCE = "IEEE 754-2019, sections 3.4 and 4.3"
 
@@ -31,7 +25,9 @@ MODES = {
 def roundings() -> VectorFile:
     """The file."""
     groups = [Group(form.name, SOURCE, list(_cases(form))) for form in (BINARY64, BINARY32, BFLOAT16, BINARY16)]
-    return VectorFile("rounding", DESCRIPTION, NOTES, [*groups, Group("sum_of_binary64", SOURCE, list(_sums()))])
+    return VectorFile(
+        "rounding", DESCRIPTIONS["rounding"], NOTES, [*groups, Group("sum_of_binary64", SOURCE, list(_sums()))]
+    )
 
 
 def rounded(number: Fraction, format_: Format, mode: int) -> float:

@@ -9,22 +9,10 @@ from typing import Any
 
 from attacklab.model.random_bits import RandomBits
 from attacklab.vectors import Case, Group, VectorFile
-from experiments.vectors.notes import NOTES
+from experiments.vectors.notes import DESCRIPTIONS, NOTES
 from experiments.vectors.recorded_bits import RecordedBits, Recorder
 from experiments.vectors.samplers import ALGORITHMS, COMPOUND, IN_OUR_ORDER, Algorithm, Setting
 from mechanisms.coins import bernoulli, uniform_below
-
-TAPES = (
-    "What an algorithm returns for a string of random bits, and how many of them it takes. `take(k)` reads the next k "
-    "bits, the first of them the most significant. No publication fixes an order of bits, so these are for this "
-    "project's exact algorithms, and for implementations that follow them bit by bit."
-)
-TRACES = (
-    "The requests for randomness that a published algorithm makes, each with the reply that it gets, and its output. "
-    "`coin n d` asks for 1 with probability n/d, `below n` for an integer uniform below n. A sampler whose arithmetic "
-    "is exact makes these requests, however it reads its bits; one that rounds a ratio or divides big integers wrongly "
-    "asks for another coin. Ratios are in lowest terms."
-)
 
 RUNS = 48
 """How many runs are made in a setting."""
@@ -47,12 +35,12 @@ class _Run:
 def tapes() -> VectorFile:
     """The file of tapes."""
     groups = _groups((*ALGORITHMS, *IN_OUR_ORDER), _taped, _tape_flags)
-    return VectorFile("tape", TAPES, NOTES, groups)
+    return VectorFile("tape", DESCRIPTIONS["tape"], NOTES, groups)
 
 
 def traces() -> VectorFile:
     """The file of traces."""
-    return VectorFile("trace", TRACES, NOTES, _groups(COMPOUND, _traced, _trace_flags))
+    return VectorFile("trace", DESCRIPTIONS["trace"], NOTES, _groups(COMPOUND, _traced, _trace_flags))
 
 
 def _groups(

@@ -11,19 +11,12 @@ from typing import Any, NamedTuple
 from attacklab.model.random_bits import RandomBits
 from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import sources
-from experiments.vectors.notes import NOTES
+from experiments.vectors.notes import DESCRIPTIONS, NOTES
 from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.laplace.exact import exact_discrete_laplace, exact_dyadic_geometric
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
-
-DESCRIPTION = (
-    "Two neighbouring inputs, one of which has a special value. An implementation must answer both or fail on both: "
-    "what fails on one of them tells it apart. Where the claim's domain ends before such inputs, the severity is "
-    "`robustness`, else `claim`. `counts_as` is an ordinary input on which this project's exact implementation has the "
-    "same law; others may take the value for another one, as long as it is one of the domain."
-)
 
 LARGEST = sys.float_info.max
 LEAST = math.ulp(0.0)
@@ -59,7 +52,7 @@ class Mechanism(NamedTuple):
 
 def specials() -> VectorFile:
     """The file."""
-    return VectorFile("special", DESCRIPTION, NOTES, [_group(*mechanism) for mechanism in MECHANISMS])
+    return VectorFile("special", DESCRIPTIONS["special"], NOTES, [_group(*mechanism) for mechanism in MECHANISMS])
 
 
 def _group(

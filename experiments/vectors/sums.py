@@ -11,15 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attacklab.vectors import Case, Group, VectorFile
-from experiments.vectors.notes import NOTES
+from experiments.vectors.notes import DESCRIPTIONS, NOTES
 from experiments.vectors.recorded_bits import RecordedBits
-
-DESCRIPTION = (
-    "Two neighbouring datasets, their sums in floating point by an order of summation, and how far these lie apart: "
-    "`moved`, beside the `sensitivity` that the bounds promise. An implementation that sums so and scales its noise to "
-    "the sensitivity loses moved/sensitivity times its ε. `exact` are the sums without rounding: they never move "
-    "further than the sensitivity, nor does an exact sum that is rounded once to a grid that the sensitivity fits."
-)
 
 SOURCE = "Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity', section 3"
 
@@ -86,7 +79,7 @@ class Neighbours(NamedTuple):
 def sums() -> VectorFile:
     """The file."""
     groups = [Group(f"{order}_sum", SOURCE, list(_cases(order))) for order in ORDERS]
-    return VectorFile("sum", DESCRIPTION, NOTES, groups)
+    return VectorFile("sum", DESCRIPTIONS["sum"], NOTES, groups)
 
 
 def _cases(order: str) -> Iterator[Case]:

@@ -131,11 +131,6 @@ def squared_utilities(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray
     return _drawn(np.exp(-(scores**2) / 8.0), trials, rng)
 
 
-def halves_of_weight(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    """Weights 2^(utility), which a domain of small integers keeps exact."""
-    return weighted([1 << int(utility) for utility in utilities], trials, rng)
-
-
 def response_on_the_best(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
     best, count = int(np.argmax(utilities)), len(utilities)
     truth = coins(truth_probability(1.0, count), trials, rng) if count > 1 else np.ones(trials, dtype=bool)
@@ -242,7 +237,8 @@ SPECIMENS: tuple[Specimen, ...] = (
         epsilon=1.0
     ),
     sound(
-        "halves_of_weight", Target.selection, "integer weights that never vanish on the domain", halves_of_weight,
+        "halves_of_weight", Target.selection, "integer weights that never vanish on the domain",
+        lambda utilities, trials, rng: weighted([1 << int(utility) for utility in utilities], trials, rng),
         Computed(
             _whole([20, 0, 3], [19, 1, 4]),
             lambda utilities: _shares([2.0 ** int(utility) for utility in utilities]),

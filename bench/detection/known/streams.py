@@ -48,11 +48,6 @@ def tells_changes(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]
     return [[int(stream[k] + n) for k, n in zip(places, row, strict=False)] for row in _rows(1, trials, STEPS, rng)]
 
 
-def window_of_three(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    """Sums over sliding windows of three steps, each of which is part of three."""
-    return np.asarray(np.convolve(stream, [1, 1, 1], mode="same") + _rows(1, trials, STEPS, rng))
-
-
 def stops_when_busy(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
     """The stream is given with noise until its first true 1."""
     until = int(np.argmax(stream == 1)) if (stream == 1).any() else STEPS
@@ -95,11 +90,6 @@ def first_letter_kept(sites: NDArray[Any], trials: int, rng: Rng) -> list[str]:
         padded[0] + "".join(new if swap else old for swap, new, old in zip(swaps, news, padded[1:], strict=True))
         for swaps, news in zip(replaced, letters, strict=True)
     ]
-
-
-def average_of_repeats(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
-    """An adversary asks the same query 16 times, is told each with the whole budget, and keeps the mean."""
-    return np.asarray(answers[0] + _rows(1, trials, 16, rng).mean(axis=1))
 
 
 def binary_search(answers: NDArray[Any], trials: int, rng: Rng) -> list[str]:
@@ -145,11 +135,6 @@ def site_by_response(sites: NDArray[Any], trials: int, rng: Rng) -> list[str]:
     return [str(sites[0]) if is_true else others[guess] for is_true, guess in zip(truth, guesses, strict=True)]
 
 
-def mean_of_shares(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
-    """The same query 16 times, each with a sixteenth of the budget."""
-    return np.asarray(answers[0] + _rows(16, trials, 16, rng).mean(axis=1))
-
-
 # fmt: off
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
@@ -174,8 +159,9 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         "window_of_three", Target.dataset, "a step is part of three windows, each of which spends the budget",
-        window_of_three, record_pair([0, 0, 0, 1, 0, 0, 0, 0], [0] * 8), lambda output: bool((output[2:5] >= 1).all()),
-        epsilon=1.0, domain=STREAM
+        lambda stream, trials, rng: np.convolve(stream, [1, 1, 1], mode="same") + _rows(1, trials, STEPS, rng),
+        record_pair([0, 0, 0, 1, 0, 0, 0, 0], [0] * 8), lambda output: bool((output[2:5] >= 1).all()), epsilon=1.0,
+        domain=STREAM
     ),
     broken(
         "stops_when_busy", Target.dataset, "the answers end at the first true 1", stops_when_busy, LAST_STEP,
@@ -203,8 +189,9 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         "average_of_repeats", Target.dataset, "sixteen answers to one query, each with the whole budget",
-        average_of_repeats, NeighbouringPair(np.array([0]), np.array([1]), None), lambda output: output <= 0.5,
-        epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
+        lambda answers, trials, rng: answers[0] + _rows(1, trials, 16, rng).mean(axis=1),
+        NeighbouringPair(np.array([0]), np.array([1]), None), lambda output: output <= 0.5, epsilon=1.0,
+        domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
     ),
     broken(
         "binary_search", Target.dataset, "five adaptive comparisons, each with the whole budget", binary_search,
@@ -248,7 +235,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     sound(
         "mean_of_shares", Target.dataset, "the mean of sixteen answers with a sixteenth of the budget each",
-        mean_of_shares,
+        lambda answers, trials, rng: answers[0] + _rows(16, trials, 16, rng).mean(axis=1),
         Computed(
             NeighbouringPair(np.array([0]), np.array([1]), None),
             lambda answers: _shifted_sums(16 * int(answers[0])),

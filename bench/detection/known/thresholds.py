@@ -154,12 +154,8 @@ def high_threshold(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str
     return outputs
 
 
-def quantile_on_digits(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.intp]:
-    """A digit with weight 2^−|records below − records above|: one change moves either count by 1."""
-    return weighted(_digit_weights(records), trials, rng)
-
-
 def _digit_weights(records: NDArray[Any]) -> list[int]:
+    """2^−|records below − records above| of each digit, in units of 2^−21: one change moves either count by 1."""
     return [2 ** (21 - abs(int((records < digit).sum()) - int((records > digit).sum()))) for digit in range(10)]
 
 
@@ -277,7 +273,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     sound(
         "quantile_on_digits", Target.dataset, "the exponential mechanism over all ten digits with integer weights",
-        quantile_on_digits,
+        lambda records, trials, rng: weighted(_digit_weights(records), trials, rng),
         Computed(
             record_pair([0, 0, 9], [0, 0, 0]),
             lambda records: {

@@ -149,28 +149,6 @@ def test_a_histogram_has_noise_of_its_own_on_each_count() -> None:
     assert abs(both - ((1 - q) / (1 + q)) ** 2) < 0.025
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf])
-@pytest.mark.parametrize("name", [*MAKERS, *RANGED])
-def test_an_epsilon_out_of_range_is_named(name: str, epsilon: float) -> None:
-    with pytest.raises(ValueError, match="epsilon"):
-        {**MAKERS, **RANGED}[name](epsilon=epsilon)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"lower": 4}, "upper must be above lower|points"),
-        ({"lower": 0.25}, "lower|first"),
-        ({"sensitivity": 0}, "sensitivity"),
-        ({"epsilon": Fraction(1, 2**70)}, "epsilon|ratio"),
-    ],
-)
-@pytest.mark.parametrize("name", RANGED)
-def test_an_impossible_range_is_refused(name: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        RANGED[name](**{"epsilon": 1, **options})
-
-
 def test_a_ratio_whose_law_has_too_many_bits_is_refused() -> None:
     with pytest.raises(ValueError, match="power of two"):
         exact.exact_dyadic_geometric(ratio=Fraction(3, 8), lower=0, upper=30)

@@ -91,26 +91,3 @@ def test_removing_any_one_row_moves_the_aggregate_by_the_noise_scale_at_most() -
     whole = scripted(term, rows, [0])[0]
     moves = [abs(whole - scripted(term, rows[:i] + rows[i + 1 :], [0])[0]) for i in range(0, 1200, 120)]
     assert 0 < max(moves) <= 60 / 600 + 2**-20
-
-
-@pytest.mark.parametrize("name", MEANS)
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"epsilon": 0}, "epsilon"),
-        ({"epsilon": math.nan}, "epsilon"),
-        ({"upper": -1}, "upper"),
-        ({"lower": math.inf}, "lower"),
-        ({"grid": Grid(-50)}, "grid|multiple|bound"),
-    ],
-)
-def test_public_parameters_out_of_range_are_named(name: str, change: dict[str, Any], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        MEANS[name](**{**AGES, **change})
-
-
-@pytest.mark.parametrize("delta", [0, 0.6, math.nan])
-@pytest.mark.parametrize("make", [exact_smooth_mean, partial(exact_ptr_mean, bound=1)])
-def test_an_impossible_delta_is_refused(make: Callable[..., Mechanism], delta: float) -> None:
-    with pytest.raises(ValueError, match="delta must"):
-        make(delta=delta, **AGES)

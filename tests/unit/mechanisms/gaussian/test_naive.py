@@ -54,19 +54,3 @@ def test_a_binary32_sampler_makes_a_binary32_mechanism(sampler: Sampler, real: C
     short = partial(sampler, dtype=np.float32)
     outputs = naive_gaussian(real(1.0), 4, np.random.default_rng(8), sigma=real(2.0), sampler=short)
     assert outputs.dtype == np.float32
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"sigma": 0.0}, "sigma"),
-        ({"sigma": -1.0}, "sigma"),
-        ({"sigma": math.nan}, "sigma"),
-        ({"sigma": math.inf}, "sigma"),
-        ({"trials": -1}, "trials"),
-    ],
-)
-def test_parameters_out_of_range_are_named(change: dict[str, float], named: str) -> None:
-    arguments = {"answer": 0.0, "trials": 3, "rng": np.random.default_rng(0), "sigma": 0.5}
-    with pytest.raises(ValueError, match=named):
-        naive_gaussian(**(arguments | change))

@@ -30,9 +30,3 @@ def test_a_dear_question_that_is_refused_is_followed_by_a_cheap_one() -> None:
 def test_the_adversary_looks_at_the_answers_and_ends_without_a_budget() -> None:
     assert (offers([]), offers([1, 1]), offers([1, 0])) == ((DEAR, CHEAP), (DEAR, CHEAP), (CHEAP,))
     assert Adversary(Fraction(1))((), Fraction(CHEAP, 2)) is None
-
-
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf])
-def test_a_budget_that_is_not_above_0_is_refused(epsilon: float) -> None:
-    with pytest.raises(ValueError, match="epsilon must be"):
-        exact_query_session(epsilon=epsilon)

@@ -34,16 +34,9 @@ def test_a_record_below_0_is_not_clipped_by_the_textbook_code() -> None:
     assert answer == -999_850 / 3
 
 
-def test_impossible_chunks_bounds_and_trials_are_refused() -> None:
-    rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="chunks must be above 0"):
-        naive_sample_aggregate(np.ones(3), 1, rng, chunks=0, lower=0, upper=1, epsilon=1)
-    with pytest.raises(ValueError, match="lower must be less than upper"):
-        naive_sample_aggregate(np.ones(3), 1, rng, chunks=1, lower=1, upper=1, epsilon=1)
-    with pytest.raises(ValueError, match="trials must be at least 0"):
-        naive_sum_over_count(np.ones(3), -1, rng, upper=1, epsilon=1)
+def test_a_proposed_bound_of_2_divides_by_0() -> None:
     with pytest.raises(ZeroDivisionError):
-        naive_ptr_mean(np.ones(3), 1, rng, upper=1, bound=2, epsilon=1, delta=0.1)
+        naive_ptr_mean(np.ones(3), 1, np.random.default_rng(0), upper=1, bound=2, epsilon=1, delta=0.1)
 
 
 @pytest.mark.parametrize("size", [1, 7, CENSUS_SIZE])
@@ -115,14 +108,6 @@ def test_naive_propose_test_release_refuses_or_answers_trial_by_trial() -> None:
     answers = [output for output in outputs if output is not None]
     assert 0 < len(answers) < 1000
     assert all(abs(answer - 40) < 0.005 * 40 for answer in answers)
-
-
-@pytest.mark.parametrize("parameter", ["upper", "bound", "epsilon", "delta"])
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
-def test_parameters_that_are_not_positive_and_finite_are_refused(parameter: str, value: float) -> None:
-    parameters = {"upper": 100.0, "bound": 0.1, "epsilon": 1.0, "delta": 0.1} | {parameter: value}
-    with pytest.raises(ValueError, match=f"{parameter} must"):
-        naive_ptr_mean(np.ones(3), 1, np.random.default_rng(0), **parameters)
 
 
 def test_removing_the_first_row_moves_the_naive_aggregate_by_300_times_what_the_noise_covers() -> None:
