@@ -16,7 +16,7 @@ from attacklab.replay.paths import Bound, sides_of, units_of
 from attacklab.replay.session import Script, Session, Site
 
 if TYPE_CHECKING:
-    from attacklab.replay.examine import Pair
+    from attacklab.replay.judge import Pair
 
 INTEGRAL_SLACK = 1e-4
 """What integrals over noise may be off by, as a share of a loss."""

@@ -24,7 +24,7 @@ LAPLACE, GAUSSIAN = "Laplace", "Gaussian"
 DISCRETE_LAPLACE, DISCRETE_GAUSSIAN = "discrete Laplace", "discrete Gaussian"
 GUMBEL, LOGISTIC, EXPONENTIAL, UNIFORM, CAUCHY = "Gumbel", "logistic", "exponential", "uniform", "Cauchy"
 CATEGORICAL, UNKNOWN = "categorical", "unknown"
-BITS, SAMPLING, OTHER = "bits", "sampling", "other"
+BITS, SAMPLING, OTHER = "raw bits", "sampling", "other"
 """What is drawn besides noise: raw bits, records or their order, and what has no law here."""
 
 CONTINUOUS: dict[str, Any] = {
