@@ -155,6 +155,7 @@ class Compared:
     def __init__(self, runs: Runs, pair: NeighbouringPair, claim: Claim, seed: int) -> None:
         self.runs, self.pair, self.claim, self.seed = runs, pair, claim, seed
         self.outcome = Outcome()
+        self.vague: list[Moved] = []
         self.aligned: dict[tuple[Any, ...], Ids] = {}
         self.first = runs.run(pair.first, Session(seed))
         self.chosen: dict[int, Any] = {}
@@ -306,8 +307,9 @@ class Compared:
             if unit in gone or unit not in last[1] or _made_alike(node, last[1][unit][0], self.first, self.second):
                 continue
             pair = self.first.law(node, place), self.second.law(*last[1][unit])
-            if pair[0] != pair[1] and {pair[0].family, pair[1].family} <= set(SHIFT_LAWS):
-                hidden.append(Moved(unit, *pair, node))
+            if pair[0] != pair[1]:
+                is_known = {pair[0].family, pair[1].family} <= set(SHIFT_LAWS)
+                (hidden if is_known else self.vague).append(Moved(unit, *pair, node))
         return hidden
 
     def _where_moved(self, worst: Moved) -> tuple[Site, Fraction, Fraction]:

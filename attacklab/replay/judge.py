@@ -62,9 +62,6 @@ class Pair(Compared):
 
     def _judge(self, moved: Sequence[Moved]) -> None:
         """Add up what released numbers and choices lose; then look where hidden numbers go."""
-        for one in moved:
-            if one.first.family not in SHIFT_LAWS:
-                self.outcome.unjudged.append(f"{one.node.site} adds noise whose law is not known")
         known = [one for one in moved if one.first.family in SHIFT_LAWS and one.second.family in SHIFT_LAWS]
         self._note_shifts(known)
         choices = Choices(self)
@@ -83,6 +80,7 @@ class Pair(Compared):
             self._add(**difference)
         if not self._is_refuted():
             self._judge_hidden(known, choices.found)
+            self._judge_vague(known, [one for one in moved if one not in known])
 
     def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
         numbers = sorted(known, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
@@ -141,6 +139,18 @@ class Pair(Compared):
         if excess is None:
             self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
         return excess
+
+    def _judge_vague(self, known: Sequence[Moved], released: Sequence[Moved]) -> None:
+        """Numbers whose noise has no law here: what the largest of the draws that it is made of hides, all hide."""
+        vague = [*released, *self.vague]
+        if not vague:
+            return
+        bounds = [(laws.alone(one.first), laws.alone(one.second)) for one in vague]
+        pairs = [*(one.pair for one in known), *bounds]
+        if any(law.family not in SHIFT_LAWS for pair in bounds for law in pair) or self.excess(pairs) is not None:
+            self.outcome.unjudged += [f"{one.node.site} adds noise whose law is not known" for one in vague]
+        else:
+            self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
 
     def _judge_hidden(self, known: Sequence[Moved], choices: Sequence[Choice]) -> None:
         """Numbers that went on into further computation: which parts of the output follow them?"""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -42,6 +42,7 @@ DISCRETE = {DISCRETE_LAPLACE: stats.laplace, DISCRETE_GAUSSIAN: stats.norm}
 """Laws of integers, each with the continuous one of the same shape."""
 
 GAUSSIANS = (GAUSSIAN, DISCRETE_GAUSSIAN)
+SYMMETRIC = (LAPLACE, *GAUSSIANS, LOGISTIC, CAUCHY, DISCRETE_LAPLACE)
 L1_LAWS, SHIFT_LAWS = (LAPLACE, DISCRETE_LAPLACE, LOGISTIC), (*CONTINUOUS, *DISCRETE)
 
 ROUNDING_SLACK = 2.0**-20
@@ -64,6 +65,10 @@ MOST_COMPOSED = 32
 """How many losses are composed by their laws, the largest of them; what is left out only lowers the bound."""
 
 
+AND_MORE = " and more"
+"""Ends the name of the law of noise to which further noise was added: that hides at least as much."""
+
+
 @dataclass(frozen=True)
 class Law:
     """The law of one noisy number, or of one choice.
@@ -81,11 +86,16 @@ class Law:
     weights: tuple[float, ...] = ()
 
 
+def alone(law: Law) -> Law:
+    """The law of the largest part of noise that is made of several draws: it hides no more than all of them."""
+    return replace(law, family=law.family.removesuffix(AND_MORE))
+
+
 def largest_loss(first: Law, second: Law) -> Fraction | float:
     """The largest privacy loss, in either direction, of an output of two laws: what noise spends of a pure ε."""
     if first == second:
         return Fraction(0)
-    if first.family != second.family or first.family == UNKNOWN:
+    if first.family != second.family or first.family not in (*SHIFT_LAWS, CATEGORICAL):
         return math.inf
     if first.family == CATEGORICAL:
         return largest_ratio(first.weights, second.weights)

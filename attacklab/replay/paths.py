@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import CATEGORICAL, DISCRETE_LAPLACE, GUMBEL, SHIFT_LAWS, Law, near, tails_of
+from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE_LAPLACE, GUMBEL, SHIFT_LAWS, Law, near, tails_of
 from attacklab.replay.session import Affine, Node, Seen, Session, Site, rational
 
 POINTS = 1201
@@ -58,10 +58,13 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None
     for seen in run.seen:
         if seen.kind != "compare":
             continue
-        if seen.operation in ("equal", "not_equal"):
-            return None
         outcome = np.asarray(seen.outcome)
         sides = [_numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
+        if seen.operation in ("equal", "not_equal"):
+            families = {number[1].family for side in sides for number in side if isinstance(number, tuple)}
+            if outcome.any() == outcome.all() == (seen.operation == "not_equal") and families <= {*CONTINUOUS}:
+                continue  # as it always comes
+            return None
         for left, right, came in zip(*sides, outcome.reshape(-1).tolist(), strict=True):
             operation = seen.operation
             if not isinstance(left, tuple):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import UNIFORM, UNKNOWN, Law
+from attacklab.replay.laws import AND_MORE, SYMMETRIC, UNIFORM, UNKNOWN, Law
 
 Ids = NDArray[np.int64]
 
@@ -430,7 +430,7 @@ class Session:
         call, at = self.owner(int(node.affine.ids.reshape(-1)[place]))
         value, factor = node.affine.exact(place)
         scale = call.scale_at(at) * abs(factor)
-        family = call.family if factor > 0 or call.family in _SYMMETRIC else UNKNOWN
+        family = call.family if factor > 0 or call.family.removesuffix(AND_MORE) in SYMMETRIC else UNKNOWN
         return Law(family, value, scale)
 
     def elements(self) -> Iterator[tuple[int, Node, int]]:
@@ -439,8 +439,6 @@ class Session:
             for place, unit in enumerate(node.affine.ids.reshape(-1).tolist()):
                 yield unit, node, place
 
-
-_SYMMETRIC = ("Laplace", "Gaussian", "logistic", "Cauchy", "discrete Laplace", "discrete Gaussian")
 
 
 def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:
