@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import linalg, special, stats
 
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
 
@@ -100,6 +100,8 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
     if first.family == CATEGORICAL:
         return largest_ratio(first.weights, second.weights)
     shift = abs(first.centre - second.centre)
+    if first.family == CAUCHY and first.scale and second.scale:
+        return _cauchy_loss(near(shift), near(first.scale), near(second.scale))
     if first.scale != second.scale or not first.scale:
         if _nearly(first.scale, second.scale) and first.family in L1_LAWS and first.scale:
             return shift / min(first.scale, second.scale)
@@ -108,10 +110,14 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
         return math.inf
     if first.family in L1_LAWS:
         return shift / first.scale
-    if first.family == CAUCHY:
-        half = near(shift / first.scale) / 2
-        return 2 * math.asinh(half)
     return math.inf
+
+
+def _cauchy_loss(shift: float, one: float, other: float) -> float:
+    """The largest loss between Cauchy laws: the ratio of their densities is one of quadratic forms."""
+    forms = np.array([[1.0, 0.0], [0.0, one**2]]), np.array([[1.0, -shift], [-shift, shift**2 + other**2]])
+    ratios = linalg.eigvalsh(*forms)
+    return max(abs(math.log(ratio * other / one)) for ratio in ratios.tolist())
 
 
 def renyi_divergence(first: Law, second: Law, order: float) -> float:

@@ -360,7 +360,7 @@ def signed_exponential(bits):
     return int(bits.sum()) + noise  # flaw
 
 
-@broken(MORE_BITS, BITS)
+@broken(MORE_BITS, BITS, epsilon=0.5)
 def scaled_standard_noise(bits, rng):
     sigma = len(bits) / 2
     return bits.sum() + sigma * rng.standard_cauchy()  # flaw

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from attacklab.model.claims import GaussianDP, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError
@@ -79,6 +80,14 @@ def test_laws_are_those_of_the_textbooks():
     assert renyi_divergence(_law(LAPLACE, 0), _law(LAPLACE, 1), 2.0) == near(
         np.log(2 / 3 * np.exp(1) + 1 / 3 * np.exp(-2))
     )
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(1.0, 1.0), (0.3, 1.2), (2.0, 0.5), (0.0, 3.0)])
+def test_the_loss_of_cauchy_noise_is_the_largest_ratio_of_its_densities(shift: float, scale: float) -> None:
+    at = np.concatenate([np.linspace(-50, 50, 400_001), [-1e9, 1e9]])
+    ratios = stats.cauchy.logpdf(at) - stats.cauchy.logpdf(at, shift, scale)
+    loss = largest_loss(_law("Cauchy", 0), _law("Cauchy", shift, scale))
+    assert float(loss) == pytest.approx(np.abs(ratios).max(), rel=1e-6)
 
 
 def test_bounds_by_cells_lie_below_the_true_delta():
