@@ -121,10 +121,12 @@ class Runs:
     Attributes:
         call: `call(input, rng)`.
         rng: makes the generator of a run.
+        unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
     """
 
     call: Callable[[Any, Any], Any]
     rng: Callable[[int], Any]
+    unread: set[str] = field(default_factory=set)
 
     def run(self, input_: Any, session: Session) -> Session:
         """One run under watch, whose output the session keeps."""
@@ -139,6 +141,7 @@ class Runs:
             session.output = Raised(type(error).__name__, text_of(error))
         finally:
             Session.current = None
+            self.unread.update(session.unread)
         return session
 
 

@@ -440,7 +440,6 @@ class Session:
                 yield unit, node, place
 
 
-
 def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:
     if callable(change):
         return change(raw)
