@@ -305,7 +305,7 @@ class Compared:
             for unit, node, place in run.elements():
                 last[side][unit] = (node, place)
         gone = {*self.shown, *self.first.merged}
-        hidden = []
+        hidden: list[Moved] = []
         for unit, (node, place) in last[0].items():
             if unit in gone or unit not in last[1] or _made_alike(node, last[1][unit][0], self.first, self.second):
                 continue
