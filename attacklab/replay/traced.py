@@ -53,76 +53,74 @@ class Traced:
         return lost(args, function.__name__, computed)
 
 
-class TracedNumber(Traced):
-    """A number of Python's or numpy's that remembers its draw."""
+class TracedFloat(np.float64, Traced):  # type: ignore[misc] # its comparisons are set below
+    """A float that remembers its draw."""
 
-    kind: Any
     __array_priority__ = 1e9
 
-    def __new__(cls, value: Any, tag: Affine, session: Session) -> Any:
+    def __new__(cls, value: float, tag: Affine, session: Session) -> TracedFloat:
         """Make one; numpy's scalars take no further arguments."""
-        made = cls.kind.__new__(cls, value)
+        made = np.float64.__new__(cls, value)
         made.tag, made.session = tag, session
         return made
 
-    def bare(self) -> Any:
-        """The number alone."""
-        return self.kind(float(self) if isinstance(self, float) else int(self))  # type: ignore[call-overload] # it is one
-
-    def item(self, *_: Any) -> Any:
-        """Itself, as an array's number."""
+    def __deepcopy__(self, memo: object) -> TracedFloat:
         return self
 
-    def __copy__(self) -> Any:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Any:
+    def __copy__(self) -> TracedFloat:
         return self
 
     def __reduce__(self) -> Any:
-        return self.kind, (self.bare(),)
-
-    def __hash__(self) -> int:
-        return hash(self.bare())
-
-    def __neg__(self) -> Any:
-        return combined("negative", (self,), -_bare(self))
-
-    def __pos__(self) -> Any:
-        return self
-
-
-class TracedFloat(TracedNumber, np.float64):  # type: ignore[misc] # its comparisons are set below
-    """A float that remembers its draw."""
-
-    kind = np.float64
+        return float, (float(self),)
 
     def __repr__(self) -> str:
         return repr(float(self))
 
     __str__ = __repr__
+    __hash__ = float.__hash__
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec)
 
     def __round__(self, digits: int | None = None) -> Any:  # type: ignore[override] # of whatever type the plain one is
-        return left(self, "round", (digits,), round(float(self), digits))
+        return _left(self, "round", (digits,), round(float(self), digits))
+
+    def item(self, *_: Any) -> Any:
+        """Itself, as an array's number."""
+        return self
 
 
-class TracedInt(TracedNumber, int):
+class TracedInt(int, Traced):
     """An integer that remembers its draw."""
 
-    kind = int
+    __array_priority__ = 1e9
+
+    def __new__(cls, value: int, tag: Affine, session: Session) -> TracedInt:
+        """Make one."""
+        made = int.__new__(cls, value)
+        made.tag, made.session = tag, session
+        return made
+
+    def __deepcopy__(self, memo: object) -> TracedInt:
+        return self
+
+    def __copy__(self) -> TracedInt:
+        return self
+
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
+
+    __hash__ = int.__hash__
+
+    def item(self) -> Any:
+        """Itself, as an array's number."""
+        return self
 
 
 class TracedArray(np.ndarray[Any, Any], Traced):
     """An array whose numbers remember their draws."""
 
     __array_priority__ = 1e8
-
-    def bare(self) -> Any:
-        """The array alone, in the same memory."""
-        return self.view(np.ndarray)
 
     def __array_finalize__(self, made_from: Any) -> None:
         self.tag = None
@@ -216,6 +214,12 @@ _MOVING = (np.reshape, np.ravel, np.transpose, np.squeeze, np.expand_dims, np.fl
 
 def plain(value: Any) -> Any:
     """A value without what it remembers."""
+    if isinstance(value, TracedArray):
+        return value.view(np.ndarray)
+    if isinstance(value, TracedFloat):
+        return np.float64(float(value))
+    if isinstance(value, TracedInt):
+        return int(value)
     return value.bare() if isinstance(value, Traced) else value
 
 
@@ -314,7 +318,7 @@ def selected(array: TracedArray, operation: str, place: Any) -> Any:
     return session.add_seen("argmax", operation, array.tag.ids, (array.tag,), place)
 
 
-def left(noise: Any, operation: str, operands: tuple[Any, ...], computed: Any) -> Any:
+def _left(noise: Any, operation: str, operands: tuple[Any, ...], computed: Any) -> Any:
     """A computation after which nothing is followed."""
     session: Session = noise.session
     if noise.tag is not None and session is Session.current:
@@ -326,7 +330,7 @@ def lost(inputs: Any, operation: str, computed: Any) -> Any:
     """What an operation gives after which noise is not followed, which the run keeps."""
     noise = next((one for one in inputs if isinstance(one, Traced) and one.tag is not None), None)
     rest = tuple(plain(one) for one in inputs if one is not noise)
-    return computed if noise is None else left(noise, operation, rest, computed)
+    return computed if noise is None else _left(noise, operation, rest, computed)
 
 
 def _ids_like(tagged: list[Any], computed: Any) -> Ids:
@@ -353,7 +357,7 @@ def _binary(name: str, reflected: bool, compute: Callable[[Any, Any], Any]) -> C
                 computed = compute(other, base(self)) if reflected else compute(base(self), other)
             except TypeError:
                 return NotImplemented
-            return left(self, name, (other,), computed)
+            return _left(self, name, (other,), computed)
         bare = _bare(self), _bare(other)
         with np.errstate(all="ignore"):
             computed = compute(bare[1], bare[0]) if reflected else compute(*bare)
@@ -384,8 +388,11 @@ _COMPARED = {
     "eq": ("equal", operator.eq),
     "ne": ("not_equal", operator.ne),
 }
-for _method, (_name, _compute) in _BINARY.items():
-    setattr(TracedNumber, f"__{_method}__", _binary(_name, False, _compute))
-    setattr(TracedNumber, f"__r{_method}__", _binary(_name, True, _compute))
-for _method, (_name, _compute) in _COMPARED.items():
-    setattr(TracedNumber, f"__{_method}__", _binary(_name, False, _compute))
+for _class in (TracedFloat, TracedInt):
+    for _method, (_name, _compute) in _BINARY.items():
+        setattr(_class, f"__{_method}__", _binary(_name, False, _compute))
+        setattr(_class, f"__r{_method}__", _binary(_name, True, _compute))
+    for _method, (_name, _compute) in _COMPARED.items():
+        setattr(_class, f"__{_method}__", _binary(_name, False, _compute))
+    _class.__neg__ = lambda self: combined("negative", (self,), -_bare(self))  # type: ignore[method-assign]
+    _class.__pos__ = lambda self: self  # type: ignore[method-assign]
