@@ -118,6 +118,19 @@ def test_the_same_seed_gives_the_same_findings():
     assert told[0] == told[1]
 
 
+def test_a_choice_by_comparisons_is_judged_by_all_that_might_have_come_out() -> None:
+    def choose(utilities, rng, factor=1.5):
+        weights = np.exp(factor * np.array(utilities))
+        return int(np.argmax(rng.random() <= np.cumsum(weights / weights.sum())))
+
+    pair = ([1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0])
+    for seed in range(8):
+        assert replay(choose, [pair], epsilon=1.0, seed=seed)[0].refutes
+    choose.__defaults__ = (0.5,)
+    for seed in range(8):
+        assert replay(choose, [pair], epsilon=1.0, seed=seed)[0].verdict is Verdict.NOT_DETECTED
+
+
 def test_hooks_are_taken_away():
     before = (np.random.laplace, np.random.Generator, np.random.default_rng, random.gauss, secrets.randbits)
     methods = (random.Random.gauss, random.SystemRandom.getrandbits)
