@@ -18,9 +18,6 @@ from attacklab.replay.session import Script, Session, Site
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
 
-INTEGRAL_SLACK = 1e-4
-"""What integrals over noise may be off by, as a share of a loss."""
-
 
 @dataclass(frozen=True)
 class Choice:

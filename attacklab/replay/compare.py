@@ -317,16 +317,13 @@ class Compared:
 
     def _where_moved(self, worst: Moved) -> tuple[Site, Fraction, Fraction]:
         """Where noise first met a value that moves, how far that one moves, and the scale of the noise there."""
-        sides = [((node, place) for unit, node, place in run.elements() if unit == worst.unit) for run in self._both]
+        runs = self.first, self.second
+        sides = [((node, place) for unit, node, place in run.elements() if unit == worst.unit) for run in runs]
         for one, other in zip(*sides, strict=False):
             law, law_2 = self.first.law(*one), self.second.law(*other)
             if law != law_2 and law.scale == law_2.scale:
                 return one[0].site, abs(law.centre - law_2.centre), law.scale
         return worst.node.site, worst.shift, worst.first.scale
-
-    @property
-    def _both(self) -> tuple[Session, Session]:
-        return self.first, self.second
 
     def _diverging_site(self) -> Site:
         """The first line where the runs do something else with noise, if there is one."""

@@ -253,7 +253,6 @@ class Session:
         self.seeds: list[tuple[Site, str, Any]] = []
         self.unread: list[str] = []
         self.inside = 0
-        self.own: dict[Any, Any] = {}
         self.output: Any = None
         self._units = 0
         self._new = NEW
