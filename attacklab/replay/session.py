@@ -362,8 +362,15 @@ class Session:
         self._owner[first] = call
         return ids
 
-    def kept(self, kind: str, ids: Ids, computed: Any) -> Any:
-        """An outcome: of this run where it is recorded, that of the record elsewhere, as far as draws are the same."""
+    def kept(self, kind: str, ids: Ids, computed: Any, *, is_once: bool = False) -> Any:
+        """An outcome: of this run where it is recorded, that of the record elsewhere, as far as draws are the same.
+
+        Args:
+            kind: what is done with the draws.
+            ids: their numbers.
+            computed: what comes out on this input.
+            is_once: whether the first outcome of these draws alone is taken: a draw hides one value, not two.
+        """
         if not ids.size:
             return computed
         flat = ids.reshape(-1)
@@ -371,6 +378,8 @@ class Session:
         key = (*place, self._counts[place])
         self._counts[place] += 1
         result = computed
+        if is_once and key[-1]:
+            return computed
         if self.script is not None and self.script.is_followed:
             record = self.script.record
             known = record._kept.get(key)
@@ -402,7 +411,9 @@ class Session:
 
     def add_node(self, affine: Affine, result: Any) -> Any:
         """Keep a noisy value; gives what the code goes on with."""
-        kept = self.kept(f"node{len(affine.steps)}", affine.ids, result)
+        kept = result
+        if np.unique(affine.ids).size == affine.ids.size:  # else one draw is used for many numbers, and hides none
+            kept = self.kept(f"node{len(affine.steps)}", affine.ids, result, is_once=True)
         self.nodes.append(Node(here(), affine, _copied(kept)))
         return kept
 

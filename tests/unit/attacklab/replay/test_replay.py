@@ -131,6 +131,17 @@ def test_a_choice_by_comparisons_is_judged_by_all_that_might_have_come_out() -> 
         assert replay(choose, [pair], epsilon=1.0, seed=seed)[0].verdict is Verdict.NOT_DETECTED
 
 
+def test_random_points_that_records_are_compared_with_are_not_taken_for_noise() -> None:
+    def counts_near_points(x, rng):
+        points = rng.random(2)
+        nearest = np.abs(x[:, None] - points).argmin(axis=1)
+        return points, np.bincount(nearest, minlength=2) + rng.laplace(0, 1, 2)
+
+    pair = (np.array([0.2, 0.9, 0.4, 1.0]), np.array([0.2, 0.9, 0.4]))
+    for seed in range(4):
+        assert not replay(counts_near_points, [pair], epsilon=1.0, seed=seed)[0].refutes
+
+
 def test_hooks_are_taken_away():
     before = (np.random.laplace, np.random.Generator, np.random.default_rng, random.gauss, secrets.randbits)
     methods = (random.Random.gauss, random.SystemRandom.getrandbits)
