@@ -223,7 +223,7 @@ def _integers(low: int, high: Any, size: Any = None, *, generator: Any = None, *
 
     ends, shape = ((0, low), high) if size is None else ((low, high), size)
     real = partial(_whole, ends=ends, shape=tuple(shape))
-    return {"law": "bits", "real": real, "into": torch.int64, "source": generator}
+    return {"law": "raw bits", "real": real, "into": torch.int64, "source": generator}
 
 
 def _whole(rng: np.random.Generator, *, ends: tuple[int, int], shape: tuple[int, ...]) -> Any:

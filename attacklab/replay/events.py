@@ -14,7 +14,7 @@ from attacklab.replay.outputs import Leaf, leaves, shown
 from attacklab.replay.session import Session
 
 if TYPE_CHECKING:
-    from attacklab.replay.examine import Pair
+    from attacklab.replay.judge import Pair
 
 FRESH = 3
 """Runs with other draws where every draw is noise that is followed, and no comparison hides anything."""

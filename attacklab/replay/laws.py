@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import linalg, special, stats
 
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
 
@@ -24,7 +24,7 @@ LAPLACE, GAUSSIAN = "Laplace", "Gaussian"
 DISCRETE_LAPLACE, DISCRETE_GAUSSIAN = "discrete Laplace", "discrete Gaussian"
 GUMBEL, LOGISTIC, EXPONENTIAL, UNIFORM, CAUCHY = "Gumbel", "logistic", "exponential", "uniform", "Cauchy"
 CATEGORICAL, UNKNOWN = "categorical", "unknown"
-BITS, SAMPLING, OTHER = "bits", "sampling", "other"
+BITS, SAMPLING, OTHER = "raw bits", "sampling", "other"
 """What is drawn besides noise: raw bits, records or their order, and what has no law here."""
 
 CONTINUOUS: dict[str, Any] = {
@@ -42,6 +42,7 @@ DISCRETE = {DISCRETE_LAPLACE: stats.laplace, DISCRETE_GAUSSIAN: stats.norm}
 """Laws of integers, each with the continuous one of the same shape."""
 
 GAUSSIANS = (GAUSSIAN, DISCRETE_GAUSSIAN)
+SYMMETRIC = (LAPLACE, *GAUSSIANS, LOGISTIC, CAUCHY, DISCRETE_LAPLACE)
 L1_LAWS, SHIFT_LAWS = (LAPLACE, DISCRETE_LAPLACE, LOGISTIC), (*CONTINUOUS, *DISCRETE)
 
 ROUNDING_SLACK = 2.0**-20
@@ -64,6 +65,10 @@ MOST_COMPOSED = 32
 """How many losses are composed by their laws, the largest of them; what is left out only lowers the bound."""
 
 
+AND_MORE = " and more"
+"""Ends the name of the law of noise to which further noise was added: that hides at least as much."""
+
+
 @dataclass(frozen=True)
 class Law:
     """The law of one noisy number, or of one choice.
@@ -81,15 +86,22 @@ class Law:
     weights: tuple[float, ...] = ()
 
 
+def alone(law: Law) -> Law:
+    """The law of the largest part of noise that is made of several draws: it hides no more than all of them."""
+    return replace(law, family=law.family.removesuffix(AND_MORE))
+
+
 def largest_loss(first: Law, second: Law) -> Fraction | float:
     """The largest privacy loss, in either direction, of an output of two laws: what noise spends of a pure ε."""
     if first == second:
         return Fraction(0)
-    if first.family != second.family or first.family == UNKNOWN:
+    if first.family != second.family or first.family not in (*SHIFT_LAWS, CATEGORICAL):
         return math.inf
     if first.family == CATEGORICAL:
         return largest_ratio(first.weights, second.weights)
     shift = abs(first.centre - second.centre)
+    if first.family == CAUCHY and first.scale and second.scale:
+        return _cauchy_loss(near(shift), near(first.scale), near(second.scale))
     if first.scale != second.scale or not first.scale:
         if _nearly(first.scale, second.scale) and first.family in L1_LAWS and first.scale:
             return shift / min(first.scale, second.scale)
@@ -98,10 +110,14 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
         return math.inf
     if first.family in L1_LAWS:
         return shift / first.scale
-    if first.family == CAUCHY:
-        half = near(shift / first.scale) / 2
-        return 2 * math.asinh(half)
     return math.inf
+
+
+def _cauchy_loss(shift: float, one: float, other: float) -> float:
+    """The largest loss between Cauchy laws: the ratio of their densities is one of quadratic forms."""
+    forms = np.array([[1.0, 0.0], [0.0, one**2]]), np.array([[1.0, -shift], [-shift, shift**2 + other**2]])
+    ratios = linalg.eigvalsh(*forms)
+    return max(abs(math.log(ratio * other / one)) for ratio in ratios.tolist())
 
 
 def renyi_divergence(first: Law, second: Law, order: float) -> float:

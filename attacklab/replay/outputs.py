@@ -105,7 +105,9 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
         yield from _parts(value.detach().double().numpy(), path, depth + 1)
     elif isinstance(value, Raised):
         yield Leaf(path, ("raised", value.kind))
-    elif dataclasses.is_dataclass(value) or (hasattr(value, "__dict__") and not callable(value)):
+    elif hasattr(value, "__array__") and not isinstance(value, np.generic | np.ndarray):
+        yield from _parts(np.asarray(value)[()], path, depth)
+    elif dataclasses.is_dataclass(value) or (getattr(value, "__dict__", None) and not callable(value)):
         yield Leaf(f"{path}.type", type(value).__name__)
         for name, inner in vars(value).items() if hasattr(value, "__dict__") else ():
             if not callable(inner):

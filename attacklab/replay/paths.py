@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import CATEGORICAL, DISCRETE_LAPLACE, GUMBEL, SHIFT_LAWS, Law, near, tails_of
+from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE_LAPLACE, GUMBEL, SHIFT_LAWS, Law, near, tails_of
 from attacklab.replay.session import Affine, Node, Seen, Session, Site, rational
 
 POINTS = 1201
@@ -58,10 +58,13 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None
     for seen in run.seen:
         if seen.kind != "compare":
             continue
-        if seen.operation in ("equal", "not_equal"):
-            return None
         outcome = np.asarray(seen.outcome)
         sides = [_numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
+        if seen.operation in ("equal", "not_equal"):
+            families = {number[1].family for side in sides for number in side if isinstance(number, tuple)}
+            if outcome.any() == outcome.all() == (seen.operation == "not_equal") and families <= {*CONTINUOUS}:
+                continue  # as it always comes
+            return None
         for left, right, came in zip(*sides, outcome.reshape(-1).tolist(), strict=True):
             operation = seen.operation
             if not isinstance(left, tuple):
@@ -230,6 +233,20 @@ def scanned_law(group: Sequence[Bound]) -> Law | None:
     larger = first.left[0] if first.above else first.right[0]  # type: ignore[index]
     smallest = len(group) > 1 and larger not in units_of(group[1])
     return argmax_law([laws[unit] for unit in sorted(laws)], smallest)
+
+
+def cells(group: Sequence[Bound]) -> tuple[Law, list[int]] | None:
+    """The law of where one noisy number lies among all that it is compared with, and their order.
+
+    None where more than one draw is compared, or one in more than one way.
+    """
+    law = group[0].left[1]
+    if law.family not in SHIFT_LAWS or any(one.left != group[0].left or isinstance(one.right, tuple) for one in group):
+        return None
+    ends = np.array([near(one.right) for one in group])
+    edges = np.concatenate([[-np.inf], np.sort(ends), [np.inf]])
+    masses = _interval(law, edges[:-1], edges[1:])
+    return Law(CATEGORICAL, weights=tuple(masses.tolist())), np.argsort(ends, kind="stable").tolist()
 
 
 def sides_of(bound: Bound) -> list[tuple[int, Law]]:

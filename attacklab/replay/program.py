@@ -25,9 +25,10 @@ from attacklab.model.findings import Finding, Reach, Scope, Severity, Verdict, W
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.releases import as_release
 from attacklab.model.targets import Target
-from attacklab.replay import examine, laws
-from attacklab.replay.examine import Difference, Outcome, Pair
+from attacklab.replay import laws
+from attacklab.replay.compare import Difference, Outcome, Runs
 from attacklab.replay.hooks import Hooks
+from attacklab.replay.judge import Pair
 from attacklab.replay.outputs import differences
 from attacklab.replay.pairs import neighbours_among, pairs_of
 from attacklab.replay.search import searched
@@ -197,9 +198,7 @@ class Study:
 
     def __post_init__(self) -> None:
         self._hooks = Hooks()
-        self.runs = examine.Runs(
-            lambda input_, rng: self.target.release(input_, 1, rng), lambda seed: watch(_generator(seed))
-        )
+        self.runs = Runs(lambda input_, rng: self.target.release(input_, 1, rng), lambda seed: watch(_generator(seed)))
 
     def __enter__(self) -> Study:
         self._hooks.install()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import UNIFORM, UNKNOWN, Law
+from attacklab.replay.laws import AND_MORE, SYMMETRIC, UNIFORM, UNKNOWN, Law
 
 Ids = NDArray[np.int64]
 
@@ -253,7 +253,6 @@ class Session:
         self.seeds: list[tuple[Site, str, Any]] = []
         self.unread: list[str] = []
         self.inside = 0
-        self.own: dict[Any, Any] = {}
         self.output: Any = None
         self._units = 0
         self._new = NEW
@@ -363,8 +362,15 @@ class Session:
         self._owner[first] = call
         return ids
 
-    def kept(self, kind: str, ids: Ids, computed: Any) -> Any:
-        """An outcome: of this run where it is recorded, that of the record elsewhere, as far as draws are the same."""
+    def kept(self, kind: str, ids: Ids, computed: Any, *, is_once: bool = False) -> Any:
+        """An outcome: of this run where it is recorded, that of the record elsewhere, as far as draws are the same.
+
+        Args:
+            kind: what is done with the draws.
+            ids: their numbers.
+            computed: what comes out on this input.
+            is_once: whether the first outcome of these draws alone is taken: a draw hides one value, not two.
+        """
         if not ids.size:
             return computed
         flat = ids.reshape(-1)
@@ -372,6 +378,8 @@ class Session:
         key = (*place, self._counts[place])
         self._counts[place] += 1
         result = computed
+        if is_once and key[-1]:
+            return computed
         if self.script is not None and self.script.is_followed:
             record = self.script.record
             known = record._kept.get(key)
@@ -403,7 +411,9 @@ class Session:
 
     def add_node(self, affine: Affine, result: Any) -> Any:
         """Keep a noisy value; gives what the code goes on with."""
-        kept = self.kept(f"node{len(affine.steps)}", affine.ids, result)
+        kept = result
+        if np.unique(affine.ids).size == affine.ids.size:  # else one draw is used for many numbers, and hides none
+            kept = self.kept(f"node{len(affine.steps)}", affine.ids, result, is_once=True)
         self.nodes.append(Node(here(), affine, _copied(kept)))
         return kept
 
@@ -430,7 +440,7 @@ class Session:
         call, at = self.owner(int(node.affine.ids.reshape(-1)[place]))
         value, factor = node.affine.exact(place)
         scale = call.scale_at(at) * abs(factor)
-        family = call.family if factor > 0 or call.family in _SYMMETRIC else UNKNOWN
+        family = call.family if factor > 0 or call.family.removesuffix(AND_MORE) in SYMMETRIC else UNKNOWN
         return Law(family, value, scale)
 
     def elements(self) -> Iterator[tuple[int, Node, int]]:
@@ -438,9 +448,6 @@ class Session:
         for node in self.nodes:
             for place, unit in enumerate(node.affine.ids.reshape(-1).tolist()):
                 yield unit, node, place
-
-
-_SYMMETRIC = ("Laplace", "Gaussian", "logistic", "Cauchy", "discrete Laplace", "discrete Gaussian")
 
 
 def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:

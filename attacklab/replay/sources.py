@@ -42,6 +42,9 @@ DRAWN: Mapping[str, Callable[[np.random.Generator, Any, Any], Any]] = {
 """How noise of each law is drawn, at location 0."""
 
 
+LENGTHS = ("*",)
+
+
 class Spec(NamedTuple):
     """A source of noise with a location and a scale.
 
@@ -49,7 +52,7 @@ class Spec(NamedTuple):
         family: its law.
         loc: the name of the parameter that is its location; empty where there is none.
         scale: the name of the parameter that its scale follows from; empty where it is 1.
-        names: its first parameters, in order; none where all are lengths.
+        names: its first parameters, in order; `LENGTHS` where all are lengths.
         scale_of: the scale by that parameter.
     """
 
@@ -78,8 +81,8 @@ NUMPY: Mapping[str, Spec] = {
     "standard_exponential": Spec(laws.EXPONENTIAL),
     "standard_cauchy": Spec(laws.CAUCHY),
     "standard_normal": Spec(laws.GAUSSIAN),
-    "randn": Spec(laws.GAUSSIAN, names=()),
-    "rand": Spec(laws.UNIFORM, names=()),
+    "randn": Spec(laws.GAUSSIAN, names=LENGTHS),
+    "rand": Spec(laws.UNIFORM, names=LENGTHS),
     **{name: Spec(laws.UNIFORM) for name in ("random", "random_sample", "ranf", "sample")},
 }
 """What numpy's generators draw, by name; besides these, `uniform`, choices and orders."""
@@ -308,10 +311,12 @@ def _bound(args: Sequence[Any], kwargs: Mapping[str, Any], **defaults: Any) -> l
 
 
 def _of_noise(spec: Spec, args: Any, kwargs: Any) -> dict[str, Any]:
+    if len(args) > len(spec.names) and spec.names != LENGTHS:
+        raise TypeError(f"takes at most {len(spec.names)} arguments, and {len(args)} were given")
     values = dict(zip(spec.names, args, strict=False)) | kwargs
     loc, scale = values.get(spec.loc, 0), spec.scale_of(plain(values.get(spec.scale, 1.0)))
     out, dtype, size = (values.get(name) for name in ("out", "dtype", "size"))
-    size = (args or None) if not spec.names else np.shape(out) if out is not None else size
+    size = (args or None) if spec.names == LENGTHS else np.shape(out) if out is not None else size
     known = {
         "law": spec.family,
         "value": loc,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.replay.laws import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAPLACE, UNKNOWN
+from attacklab.replay.laws import AND_MORE, DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAPLACE, SYMMETRIC, UNKNOWN
 from attacklab.replay.session import Affine, Ids, Session
 
 GEOMETRIC, SIGN = "geometric", "sign"
@@ -305,7 +305,9 @@ def _law_of_two(families: list[str], scales: list[float], is_product: bool, is_o
         return (LAPLACE if one == EXPONENTIAL else DISCRETE_LAPLACE), scales[0]
     if one == other == GAUSSIAN and not is_product:
         return GAUSSIAN, math.hypot(*scales)
-    return UNKNOWN, 0.0
+    parts = [(scale, name.removesuffix(AND_MORE)) for scale, name in zip(scales, families, strict=True)]
+    known = [part for part in parts if part[1] in SYMMETRIC and not is_product]
+    return (max(known)[1] + AND_MORE, max(known)[0]) if known else (UNKNOWN, 0.0)
 
 
 def selected(array: TracedArray, operation: str, place: Any) -> Any:

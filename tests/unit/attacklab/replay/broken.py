@@ -1,4 +1,4 @@
-"""Sixty short pipelines that leak between their mechanisms, each with the line that a finding may name marked `# flaw`.
+"""Short pipelines that leak between their mechanisms, each with the line that a finding may name marked `# flaw`.
 
 `BROKEN` has for each of them: what it claims, and a pair of neighbours on which it shows.
 """
@@ -360,7 +360,7 @@ def signed_exponential(bits):
     return int(bits.sum()) + noise  # flaw
 
 
-@broken(MORE_BITS, BITS)
+@broken(MORE_BITS, BITS, epsilon=0.5)
 def scaled_standard_noise(bits, rng):
     sigma = len(bits) / 2
     return bits.sum() + sigma * rng.standard_cauchy()  # flaw
@@ -425,3 +425,60 @@ def raw_residual_in_the_report(x, rng):
     noisy = truth + rng.normal(0, 10)
     error = abs(noisy - truth)  # flaw
     return {"sum": noisy, "error": error}  # flaw
+
+
+ROWS = [("u1", 30, "x"), ("u2", 60, "y"), ("u3", 90, "x")]
+
+
+@broken(ROWS, ROWS[:2])
+def one_person_in_two_tables(rows, rng):
+    cities = Counter(city for _, _, city in rows)
+    old = sum(age > 65 for _, age, _ in rows)
+    return {"x": cities["x"] + rng.laplace(0, 1), "old": old + rng.laplace(0, 1)}  # flaw
+
+
+@broken(ROWS, ROWS[:2])
+def digests_of_ids_shown(rows, rng):
+    ones = {hashlib.sha256(name.encode()).hexdigest()[:4]: 1 for name, _, _ in rows}  # flaw
+    return {digest: one + rng.laplace(0, 1) for digest, one in ones.items()}  # flaw
+
+
+@broken(np.array([1, 2, 3, 40]), np.array([1, 2, 3]))
+def largest_records_with_noise(x, rng):
+    return [value + rng.laplace(0, 1) for value in sorted(x.tolist())[-2:]]  # flaw
+
+
+@broken(LONG, SHORT)
+def place_of_the_largest(x, rng):
+    return int(np.argmax(x)), np.clip(x, 0, 1).sum() + rng.laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def rounded_before_it_is_scaled(x, rng):
+    steps = round(float(np.clip(x, 0, 1).sum()) / 0.1)
+    return steps + rng.laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def says_no_to_many(x, rng):
+    noisy = np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
+    if len(x) > 3:  # flaw
+        raise ValueError("too many records")
+    return noisy
+
+
+@broken([5.0, 1.0, 1.0], [4.0, 1.0, 1.0])
+def softmax_by_a_uniform_number(utilities, rng):
+    weights = np.exp(np.array(utilities) * 1.5)
+    return int(np.searchsorted(np.cumsum(weights / weights.sum()), rng.random()))  # flaw
+
+
+@broken(np.array([True, True, False]), np.array([True, False, False]))
+def flipped_too_rarely(bits, rng):
+    flips = rng.random(3) < 0.2  # flaw
+    return np.logical_xor(bits, flips)
+
+
+@broken(LONG, OTHER)
+def noise_times_the_deviation(x, rng):
+    return np.clip(x, 0, 1).mean() + rng.laplace(0, 1) * x.std() / len(x)  # flaw

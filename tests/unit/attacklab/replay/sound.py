@@ -1,4 +1,4 @@
-"""Forty short pipelines that keep what they claim, each close to a flaw: repaired twins, and what looks odd and is not.
+"""Short pipelines that keep what they claim, each close to a flaw: repaired twins, and what looks odd and is not.
 
 `SOUND` has for each of them: what it claims, and a pair of neighbours.
 """
@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import functools
+import heapq
+import json
 import logging
 import math
 import random
@@ -291,3 +293,88 @@ def accumulated_in_a_loop(x, rng):
     for value in np.clip(x, 0, 1):
         total += value
     return total
+
+
+MATRIX = np.arange(30.0).reshape(6, 5) % 7 / 7
+MATRIX_2 = np.vstack([MATRIX[:-1], np.zeros(5)])
+
+
+@sound(MATRIX, MATRIX_2, epsilon=1.0, delta=1e-5)
+def projected_at_random(x, rng):
+    directions = rng.normal(size=(5, 2))
+    directions /= np.linalg.norm(directions)
+    return x.sum(axis=0) @ directions + rng.normal(0, 25, 2)
+
+
+@sound(np.array([1, 2, 3, 4]), np.array([1, 2, 3]))
+def counted_in_a_sketch(x, rng):
+    signs, places = rng.choice([-1, 1], 8), rng.integers(0, 4, 8)
+    table = np.zeros(4)
+    for value in x:
+        table[places[value]] += signs[value]
+    return table + rng.laplace(0, 1, 4)
+
+
+@sound(LONG, OTHER)
+def noise_on_each_record(x, rng):
+    return np.clip(x, 0, 1) + rng.laplace(0, 1, len(x))
+
+
+@sound(LONG, SHORT)
+def generators_of_one_sequence(x):
+    one, other = np.random.default_rng(np.random.SeedSequence()).spawn(2)
+    return np.clip(x, 0, 1).sum() + one.laplace(0, 2), len(x) + other.laplace(0, 2)
+
+
+@sound([5.0, 2.0, 1.0], [4.0, 2.0, 1.0])
+def largest_and_its_value_again(utilities, rng):
+    place = int((np.array(utilities) + rng.laplace(0, 4, 3)).argmax())
+    return place, utilities[place] + rng.laplace(0, 2)
+
+
+@sound(LONG, SHORT)
+def noisy_parts_added_up(x, rng):
+    return sum(np.clip(x[place::2], 0, 1).sum() + rng.laplace(0, 1) for place in range(2))
+
+
+@sound([1, 2, 2], [1, 2])
+def largest_of_noisy_counts(rows, rng):
+    noisy = {key: rows.count(key) + rng.laplace(0, 1) for key in (1, 2, 3)}
+    return heapq.nlargest(2, noisy, key=noisy.get)
+
+
+@sound(LONG, SHORT)
+def made_to_rise(x, rng):
+    counts = np.cumsum(np.histogram(x, 4, (0, 1))[0]) + rng.laplace(0, 4, 4)
+    return np.maximum.accumulate(counts).tolist()
+
+
+@sound(LONG, SHORT)
+def counts_of_a_tree(x, rng):
+    leaves = np.histogram(np.clip(x, 0, 1), 4, (0, 1))[0].astype(float)
+    levels = [leaves, leaves.reshape(2, 2).sum(1), leaves.sum(keepdims=True)]
+    return [level + rng.laplace(0, 3, len(level)) for level in levels]
+
+
+@sound(LONG, SHORT)
+def shares_of_noisy_counts(x, rng):
+    noisy = np.maximum(np.histogram(x, 4, (0, 1))[0] + rng.laplace(0, 1, 4), 1e-3)
+    return noisy / noisy.sum(), np.cumsum(noisy), np.flatnonzero(noisy > 1).tolist()
+
+
+@sound(LONG, OTHER)
+def masked_by_a_public_column(x, rng):
+    return np.where([True, False, True, True], np.clip(x, 0, 1), 0).sum() + rng.laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def quantile_of_a_public_grid(x, rng):
+    grid = np.linspace(0, 1, 11)
+    weights = np.exp(0.5 * np.array([-abs((x <= end).sum() - len(x) / 2) for end in grid]))
+    return grid[rng.choice(11, p=weights / weights.sum())]
+
+
+@sound(LONG, SHORT)
+def answers_as_text(x, rng):
+    counts = Counter(np.round(x).tolist())
+    return json.dumps({key: round(counts.get(key, 0) + rng.laplace(0, 1), 2) for key in (0.0, 1.0)})

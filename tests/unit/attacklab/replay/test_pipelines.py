@@ -1,4 +1,4 @@
-"""Sixty broken pipelines are named at the right line, from two runs; forty sound ones are not accused."""
+"""Broken pipelines are named at the right line, from two runs; sound ones are not accused."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def _replayed(row) -> list[Finding]:
         return replay(function, [(first, second)], **claim)
 
 
-def test_there_are_sixty_broken_and_forty_sound_ones():
-    assert (len(BROKEN), len(SOUND)) == (60, 40)
+def test_there_are_so_many_broken_and_sound_ones() -> None:
+    assert (len(BROKEN), len(SOUND)) == (69, 53)
 
 
 @pytest.mark.parametrize("row", BROKEN, ids=lambda row: row[0].__name__)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from attacklab.model.claims import GaussianDP, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError
@@ -81,6 +82,14 @@ def test_laws_are_those_of_the_textbooks():
     )
 
 
+@pytest.mark.parametrize(("shift", "scale"), [(1.0, 1.0), (0.3, 1.2), (2.0, 0.5), (0.0, 3.0)])
+def test_the_loss_of_cauchy_noise_is_the_largest_ratio_of_its_densities(shift: float, scale: float) -> None:
+    at = np.concatenate([np.linspace(-50, 50, 400_001), [-1e9, 1e9]])
+    ratios = stats.cauchy.logpdf(at) - stats.cauchy.logpdf(at, shift, scale)
+    loss = largest_loss(_law("Cauchy", 0), _law("Cauchy", shift, scale))
+    assert float(loss) == pytest.approx(np.abs(ratios).max(), rel=1e-6)
+
+
 def test_bounds_by_cells_lie_below_the_true_delta():
     for epsilon in (0.1, 0.5, 0.9):
         assert delta_at([(_law(LAPLACE, 0), _law(LAPLACE, 1))], epsilon) <= 1 - np.exp((epsilon - 1) / 2)
@@ -107,6 +116,30 @@ def test_the_same_seed_gives_the_same_findings():
     pair = NeighbouringPair.records(ONE, TWO, Relation.ADD_REMOVE)
     told = [[f.reason for f in replay(lambda x, rng: x.sum() / rng.normal(), [pair], epsilon=1.0)] for _ in range(2)]
     assert told[0] == told[1]
+
+
+def test_a_choice_by_comparisons_is_judged_by_all_that_might_have_come_out() -> None:
+    def choose(utilities, rng, factor=1.5):
+        weights = np.exp(factor * np.array(utilities))
+        return int(np.argmax(rng.random() <= np.cumsum(weights / weights.sum())))
+
+    pair = ([1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0])
+    for seed in range(8):
+        assert replay(choose, [pair], epsilon=1.0, seed=seed)[0].refutes
+    choose.__defaults__ = (0.5,)
+    for seed in range(8):
+        assert replay(choose, [pair], epsilon=1.0, seed=seed)[0].verdict is Verdict.NOT_DETECTED
+
+
+def test_random_points_that_records_are_compared_with_are_not_taken_for_noise() -> None:
+    def counts_near_points(x, rng):
+        points = rng.random(2)
+        nearest = np.abs(x[:, None] - points).argmin(axis=1)
+        return points, np.bincount(nearest, minlength=2) + rng.laplace(0, 1, 2)
+
+    pair = (np.array([0.2, 0.9, 0.4, 1.0]), np.array([0.2, 0.9, 0.4]))
+    for seed in range(4):
+        assert not replay(counts_near_points, [pair], epsilon=1.0, seed=seed)[0].refutes
 
 
 def test_hooks_are_taken_away():

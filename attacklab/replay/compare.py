@@ -1,0 +1,444 @@
+"""One pair of neighbours: a run on each, compared draw by draw and number by number."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import functools
+import itertools
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attacklab.model.claims import Claim
+from attacklab.model.errors import passes_through, text_of
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.replay import laws
+from attacklab.replay.laws import (
+    CATEGORICAL,
+    OTHER,
+    SAMPLING,
+    SHIFT_LAWS,
+    UNIFORM,
+    UNKNOWN,
+    Excess,
+    Law,
+    Sampling,
+    near,
+)
+from attacklab.replay.outputs import Leaf, Raised, is_float, leaves, number_of
+from attacklab.replay.session import Affine, Call, Ids, Node, Script, Seen, Session, Site, rational
+from attacklab.replay.traced import GEOMETRIC, SIGN
+
+MOST_ALIGNED = 4096
+"""Draws of one line beyond these are not paired up."""
+
+NOISES = (*SHIFT_LAWS, GEOMETRIC, SIGN, UNKNOWN, CATEGORICAL, OTHER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Something that differs between the runs on two neighbours.
+
+    Attributes:
+        flaw: what it shows, in one line.
+        reason: what was measured.
+        site: the line to look at; line 0 where it is to be looked for.
+        is_certain: whether it refutes the claim; else it is a note.
+        excess: what is lost and what is claimed, where that can be said.
+        call: the draw.
+        shift: how far apart the two values are that noise is added to.
+        event: outputs that are more probable than the claim allows, in words.
+    """
+
+    flaw: str
+    reason: str
+    site: Site
+    is_certain: bool = True
+    excess: Excess | None = None
+    call: str = ""
+    shift: Fraction | None = None
+    event: str = ""
+
+
+@dataclass
+class Outcome:
+    """What the runs on a pair showed.
+
+    Attributes:
+        differences: what is wrong.
+        loss: the largest loss of what the outputs show, as far as it was measured.
+        shifts: for each line that adds noise, how far its values move together.
+        unjudged: what could not be judged, and why.
+        sites: every line that drew noise, with what it drew.
+        has_failed: whether both runs raised, so that nothing was compared.
+    """
+
+    differences: list[Difference] = field(default_factory=list)
+    loss: Fraction | float = Fraction(0)
+    shifts: dict[str, Fraction] = field(default_factory=dict)
+    unjudged: list[str] = field(default_factory=list)
+    sites: dict[str, str] = field(default_factory=dict)
+    has_failed: bool = False
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A noisy number whose law is not the same on both inputs."""
+
+    unit: int
+    first: Law
+    second: Law
+    node: Node
+
+    @property
+    def pair(self) -> tuple[Law, Law]:
+        """Its two laws."""
+        return self.first, self.second
+
+    @property
+    def shift(self) -> Fraction:
+        """How far its value moves."""
+        return abs(self.first.centre - self.second.centre)
+
+    @property
+    def is_rescaled(self) -> bool:
+        """Whether its noise has another scale."""
+        return not alike(self.first.scale, self.second.scale)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What is run: a function of one input and a generator, under hooks that are in place.
+
+    Attributes:
+        call: `call(input, rng)`.
+        rng: makes the generator of a run.
+        unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
+    """
+
+    call: Callable[[Any, Any], Any]
+    rng: Callable[[int], Any]
+    unread: set[str] = field(default_factory=set)
+
+    def run(self, input_: Any, session: Session) -> Session:
+        """One run under watch, whose output the session keeps."""
+        taken, generator = copy.deepcopy(input_), self.rng(session.seed)
+        Session.current = session
+        try:
+            with np.errstate(all="ignore"):
+                session.output = self.call(taken, generator)
+        except BaseException as error:
+            if passes_through(error):
+                raise
+            session.output = Raised(type(error).__name__, text_of(error))
+        finally:
+            Session.current = None
+            self.unread.update(session.unread)
+        return session
+
+
+class Compared:
+    """The two runs of a pair, and what differs between them.
+
+    Args:
+        runs: what is run.
+        pair: the neighbours.
+        claim: what is claimed.
+        seed: of the draws.
+    """
+
+    def __init__(self, runs: Runs, pair: NeighbouringPair, claim: Claim, seed: int) -> None:
+        self.runs, self.pair, self.claim, self.seed = runs, pair, claim, seed
+        self.outcome = Outcome()
+        self.vague: list[Moved] = []
+        self.aligned: dict[tuple[Any, ...], Ids] = {}
+        self.first = runs.run(pair.first, Session(seed))
+        self.chosen: dict[int, Any] = {}
+        if self._sampling is not None and self._sampling.rate < 1:  # a record that is not in a sample shows nothing
+            self.chosen = {number: functools.partial(_all_in, seen) for number, seen in _masks(self.first)}
+            self.first = self.again({})
+        self.second = self.again({}, second=True)
+
+    def again(self, changed: dict[int, Any], *, second: bool = False, kept: bool = True) -> Session:
+        """A run with some draws changed: the first again, or the second with or without what noise let out before."""
+        changed = self.chosen | changed
+        if not second:
+            return self.runs.run(self.pair.first, Session(self.seed, None, changed))
+        script = Script(self.first, self.aligned, kept)
+        return self.runs.run(self.pair.second, Session(self.seed + 1, script, changed))
+
+    def _add(self, **parts: Any) -> None:
+        self.outcome.differences.append(Difference(**parts))
+
+    def _noise(self, run: Session) -> list[Call]:
+        return [call for call in run.calls if call.family in NOISES]
+
+    def _is_parallel(self) -> bool:
+        sides = [[(call.key, call.shape) for call in self._noise(run)] for run in (self.first, self.second)]
+        return sides[0] == sides[1]
+
+    def _align(self) -> None:
+        """Pair up the draws of calls that are not made alike, by the values that noise is added to."""
+        places: dict[Any, tuple[list[Call], list[Call]]] = defaultdict(lambda: ([], []))
+        for side, run in enumerate((self.first, self.second)):
+            for call in self._noise(run):
+                places[call.key[:-1]][side].append(call)
+        for sides in places.values():
+            if [call.shape for call in sides[0]] == [call.shape for call in sides[1]]:
+                continue
+            drawn = [[unit for call in calls for unit in call.ids.reshape(-1).tolist()] for calls in sides]
+            if max(map(len, drawn)) > MOST_ALIGNED:
+                self.outcome.unjudged.append(f"{(sides[0] or sides[1])[0].site} draws too often to pair its draws up")
+                continue
+            values = [_values(run, own) for run, own in zip((self.first, self.second), drawn, strict=True)]
+            taken, at = _matched(values[0], values[1], drawn[0]), 0
+            for call in sides[1]:
+                self.aligned[call.key] = np.array(taken[at : at + call.size], dtype=np.int64)
+                at += call.size
+        self.second = self.again({}, second=True)
+
+    def _compare_seeds(self) -> None:
+        for (site, what, one), (_, _, other) in zip(self.first.seeds, self.second.seeds, strict=False):
+            if one != other:
+                self._add(
+                    flaw="the seed of the noise follows the data",
+                    reason=f"{what} is seeded with {one!r} on the first input and with {other!r} on the second: "
+                    "whoever guesses the input knows its noise",
+                    site=site,
+                    event="the output that this input gives with its seed",
+                    excess=Excess("probability 1 against 0", str(self.claim)),
+                )
+                return
+
+    def _released(self) -> list[Moved]:
+        """The noisy numbers that the outputs hold, part by part, with their laws on both inputs."""
+        sides = [_Holdings(run) for run in (self.first, self.second)]
+        self.held: set[str] = set()
+        self.shown: dict[int, Fraction] = {}
+        before: dict[tuple[int, int], list[tuple[Node, int]]] = {}
+        parts, moved = {leaf.path: leaf for leaf in sides[1].leaves}, []
+        for leaf in sides[0].leaves:
+            other = parts.get(leaf.path)
+            found = sides[0].holding(leaf), None if other is None else sides[1].holding(other)
+            if found[0] is None or found[1] is None:
+                continue
+            self.held.add(leaf.path)
+            nodes = [found[0], found[1]]
+            drawn = tuple(int(node.affine.ids.reshape(-1)[place]) for node, place in nodes)
+            if (drawn[0], drawn[1]) in before:
+                self._compare_reused(before[drawn[0], drawn[1]], nodes)
+                continue
+            before[drawn[0], drawn[1]] = nodes
+            self.shown[drawn[0]] = self.shown[drawn[1]] = rational(number_of(leaf.value))
+            pair = [run.law(*node) for run, node in zip((self.first, self.second), nodes, strict=True)]
+            if pair[0] != pair[1]:
+                moved.append(Moved(drawn[0], pair[0], pair[1], nodes[0][0]))
+        return moved
+
+    def _compare_reused(self, before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> None:
+        """Two outputs of the same draw: a difference of the two has no noise."""
+        bare = []
+        for (one, where), (other, there) in zip(before, after, strict=True):
+            (value, factor), (value_2, factor_2) = one.affine.exact(where), other.affine.exact(there)
+            bare.append(value_2 - value * factor_2 / factor)
+        if not alike(*bare):
+            call = self.first.owner(int(after[0][0].affine.ids.reshape(-1)[after[0][1]]))[0]
+            self._add(
+                flaw="the same noise is added to two answers, and their difference shows the data",
+                reason=f"one draw of {call.sampler} is added at {before[0][0].site} and again at {after[0][0].site}; "
+                f"the difference of the two is {laws.text_of(bare[0])} on the first input and {laws.text_of(bare[1])} "
+                "on the second, without noise: probability 1 against 0",
+                site=after[0][0].site,
+                event="the difference of the two answers",
+                call=described(call),
+                shift=abs(bare[0] - bare[1]),
+                excess=Excess("probability 1 against 0", str(self.claim)),
+            )
+
+    def _second_scale(self, call: Call) -> Fraction | None:
+        other = self.second._calls_by_key.get(call.key)
+        return other.scale_at(0) if other is not None and other.size and call.size else None
+
+    @functools.cached_property
+    def _sampling(self) -> Sampling | None:
+        """The samples that are drawn; None where their law is not known."""
+        orders = [number for number, call in enumerate(self.first.calls) if call.family == SAMPLING]
+        masks = list(_masks(self.first))
+        if orders and self._follows(orders):
+            return None
+        if not masks or not self._follows([number for number, _ in masks]):
+            return Sampling()
+        return Sampling(min(float(np.clip(_threshold(seen), 1e-9, 1)) for _, seen in masks), len(masks))
+
+    def _follows(self, drawn: Sequence[int]) -> bool:
+        """Whether values that noise is added to depend on some draws: on which records are drawn, or their order."""
+        for input_, seed in itertools.product((self.pair.first, self.pair.second), range(77, 80)):
+            base = self.runs.run(input_, Session(self.seed))
+            spare = self.runs.run(input_, Session(self.seed + seed))
+            if len(spare.calls) != len(base.calls):
+                return True
+            others = {number: functools.partial(_instead, spare.calls[number].raw) for number in drawn}
+            run = self.runs.run(input_, Session(self.seed, None, others))
+            before, after = ([near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run))
+            if len(before) != len(after) or not np.allclose(before, after, rtol=1e-9):
+                return True
+        return False
+
+    @property
+    def _parts(self) -> int:
+        """How many noisy values of one kind the run adds noise to, as often as one line draws it."""
+        counts = Counter((call.key[:-1], call.shape) for call in self.first.calls if call.family in SHIFT_LAWS)
+        return max(counts.values(), default=1)
+
+    def _hidden(self) -> list[Moved]:
+        """Noisy numbers that move, and that the output does not hold as they are."""
+        last: list[dict[int, tuple[Node, int]]] = [{}, {}]
+        for side, run in enumerate((self.first, self.second)):
+            for unit, node, place in run.elements():
+                last[side][unit] = (node, place)
+        gone = {*self.shown, *self.first.merged}
+        hidden: list[Moved] = []
+        for unit, (node, place) in last[0].items():
+            if unit in gone or unit not in last[1] or _made_alike(node, last[1][unit][0], self.first, self.second):
+                continue
+            pair = self.first.law(node, place), self.second.law(*last[1][unit])
+            if pair[0] != pair[1]:
+                is_known = {pair[0].family, pair[1].family} <= set(SHIFT_LAWS)
+                (hidden if is_known else self.vague).append(Moved(unit, *pair, node))
+        return hidden
+
+    def _where_moved(self, worst: Moved) -> tuple[Site, Fraction, Fraction]:
+        """Where noise first met a value that moves, how far that one moves, and the scale of the noise there."""
+        runs = self.first, self.second
+        sides = [((node, place) for unit, node, place in run.elements() if unit == worst.unit) for run in runs]
+        for one, other in zip(*sides, strict=False):
+            law, law_2 = self.first.law(*one), self.second.law(*other)
+            if law != law_2 and law.scale == law_2.scale:
+                return one[0].site, abs(law.centre - law_2.centre), law.scale
+        return worst.node.site, worst.shift, worst.first.scale
+
+    def _diverging_site(self) -> Site:
+        """The first line where the runs do something else with noise, if there is one."""
+        for one, other in zip(self.first.seen, self.second.seen, strict=False):
+            plain = [repr([x for x in seen.operands if not isinstance(x, Affine)]) for seen in (one, other)]
+            if one.kind in ("other", "compare") and plain[0] != plain[1]:
+                return one.site
+        for node, node_2 in zip(self.first.nodes, self.second.nodes, strict=False):
+            if node.affine.steps and node_2.affine.steps:
+                (step, operand), (step_2, operand_2) = node.affine.steps[-1], node_2.affine.steps[-1]
+                if step == step_2 and step in "*/" and not np.array_equal(operand, operand_2):
+                    return node.site
+        return Site("", 0, "")
+
+
+class _Holdings:
+    """Which parts of an output are noisy numbers as they were made."""
+
+    def __init__(self, run: Session) -> None:
+        self.leaves = leaves(run.output)
+        self._found: dict[Any, tuple[Node, int]] = {}
+        wanted = {leaf.value for leaf in self.leaves if is_float(leaf.value)}
+        tagged = {int(leaf.tag.ids) for leaf in self.leaves if leaf.tag is not None and leaf.tag.ids.size == 1}
+        for unit, node, place in run.elements():
+            number = node.result if np.ndim(node.result) == 0 else np.reshape(node.result, -1)[place]
+            value = ("float", float(number).hex())
+            if unit in tagged:
+                self._found[unit, float(number)] = (node, place)
+            if value in wanted and math.isfinite(number) and round(float(number), 4) != number:
+                self._found[value] = (node, place)
+
+    def holding(self, leaf: Leaf) -> tuple[Node, int] | None:
+        """The noisy number that a part is."""
+        if leaf.tag is not None and leaf.tag.ids.size == 1:
+            found = self._found.get((int(leaf.tag.ids), number_of(leaf.value)))
+            if found is not None:
+                return found
+        return self._found.get(leaf.value) if is_float(leaf.value) else None
+
+
+def _values(run: Session, units: Sequence[int]) -> list[Any]:
+    """The values that noise of these draws is added to first; None where there is none."""
+    wanted, values = set(units), dict[int, Fraction]()
+    for unit, node, place in run.elements():
+        if unit in wanted and unit not in values:
+            values[unit] = node.affine.exact(place)[0]
+    return [values.get(unit) for unit in units]
+
+
+def _matched(one: Sequence[Any], other: Sequence[Any], units: Sequence[int]) -> list[int]:
+    """For each of the other's draws, the draw of the first with the same value in the same order; −1 for none."""
+    taken = [-1] * len(other)
+    matcher = difflib.SequenceMatcher(None, list(one), list(other), autojunk=False)
+    for kind, low, high, low_2, high_2 in matcher.get_opcodes():
+        size = min(high - low, high_2 - low_2) if kind in ("equal", "replace") else 0
+        taken[low_2 : low_2 + size] = units[low : low + size]
+    return taken
+
+
+def _masks(run: Session) -> Iterator[tuple[int, Seen]]:
+    """Comparisons that draw a sample, a coin for each record, with the number of the call of the coins."""
+    for seen in run.seen:
+        sides = seen.operands
+        if seen.kind == "compare" and np.size(seen.outcome) > 1 and len(sides) == 2:
+            coins = next((one for one in sides if isinstance(one, Affine) and one.ids.size), None)
+            number: Any = next((one for one in sides if not isinstance(one, Affine)), None)
+            call = None if coins is None else run.owner(int(coins.ids.reshape(-1)[0]))[0]
+            if call is not None and call.family == UNIFORM and np.size(number) == 1:
+                yield next(place for place, one in enumerate(run.calls) if one is call), seen
+
+
+def _threshold(mask: Seen) -> float:
+    return next(float(np.ravel(one)[0]) for one in mask.operands if not isinstance(one, Affine))
+
+
+def _all_in(mask: Seen, raw: Any) -> Any:
+    """Coins with which a comparison is true for all records."""
+    is_low = mask.operation.startswith("less") == isinstance(mask.operands[0], Affine)
+    threshold = _threshold(mask)
+    return threshold * raw if is_low else threshold + (1 - threshold) * raw
+
+
+def _instead(new: Any, _raw: Any) -> Any:
+    return new
+
+
+def _made_alike(node: Node, other: Node, first: Session, second: Session) -> bool:
+    """Whether two noisy values were made of the same numbers, which is found quickly."""
+    if len(node.affine.steps) != len(other.affine.steps):
+        return False
+    calls = [run.owner(int(one.affine.ids.reshape(-1)[0]))[0] for run, one in ((first, node), (second, other))]
+    return np.array_equal(calls[0].scale, calls[1].scale) and all(
+        step == step_2 and np.array_equal(one, two)
+        for (step, one), (step_2, two) in zip(node.affine.steps, other.affine.steps, strict=True)
+    )
+
+
+def draws_of(seen: Seen) -> Iterator[int]:
+    """The numbers of the draws that were looked at."""
+    for operand in seen.operands:
+        yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
+
+
+def alike(one: Fraction, other: Fraction) -> bool:
+    """Whether two numbers are the same but for what rounding does."""
+    return abs(one - other) <= max(abs(one), abs(other)) * Fraction(1, 1 << 40)
+
+
+def described(call: Call) -> str:
+    """A draw in words: its source, what it was asked for and its shape."""
+    asked = []
+    for name, value in call.parameters:
+        text = re.sub(r"\s+", " ", repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value))
+        asked.append(f"{name}={text if len(text) <= 60 else f'{text[:57]}…'}")
+    shape = "" if call.shape is None else f" of shape {call.shape}"
+    file, line = call.site.inner
+    inside = f" in {Path(file).name}:{line}" if line and (file, line) != call.site[:2] else ""
+    return f"{call.sampler}({', '.join(asked)}){shape}{inside}"

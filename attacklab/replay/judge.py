@@ -1,0 +1,424 @@
+"""What differs between the runs on a pair, judged against the claim."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attacklab.model.claims import PrivacyClaim
+from attacklab.replay import laws
+from attacklab.replay.choices import Choice, Choices, Coins, units
+from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, draws_of
+from attacklab.replay.events import telling_event
+from attacklab.replay.laws import (
+    BITS,
+    SHIFT_LAWS,
+    UNIFORM,
+    Excess,
+    Law,
+    near,
+)
+from attacklab.replay.outputs import Leaf, Raised, differences, leaves, number_of, shown, skeleton
+from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Session, rational
+
+OTHER_SEEDS = 24
+"""How many further pairs of runs look for what noise that is not followed tells apart."""
+
+DEPTHS = (0.03, 0.11, 0.27, 0.46, 0.62, 0.81, 0.94)
+"""Uniform numbers that show by which formula they become noise."""
+
+LEAST_SCALE = Fraction(1, 1 << 16)
+"""Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
+
+TOO_LITTLE = "the noise is too small for how far the value moves"
+SCALE = "the scale of the noise follows the data"
+
+
+class Pair(Compared):
+    """A pair whose differences are judged."""
+
+    def examine(self) -> Outcome:
+        """Compare the two runs."""
+        if isinstance(self.first.output, Raised) and isinstance(self.second.output, Raised):
+            self.outcome.has_failed = True
+            return self.outcome
+        if not self._is_parallel():
+            self._align()
+        for call in (*self._noise(self.first), *self._noise(self.second)):
+            self.outcome.sites.setdefault(str(call.site), described(call))
+        self._compare_seeds()
+        known = self._released()
+        self._judge(known)
+        if not self._is_refuted():
+            self._compare_outputs()
+        if not self._is_refuted():
+            self._note_unfollowed()
+        return self.outcome
+
+    def _is_refuted(self) -> bool:
+        return any(one.is_certain for one in self.outcome.differences)
+
+    def _judge(self, moved: Sequence[Moved]) -> None:
+        """Add up what released numbers and choices lose; then look where hidden numbers go."""
+        known = [one for one in moved if one.first.family in SHIFT_LAWS and one.second.family in SHIFT_LAWS]
+        self._note_shifts(known)
+        choices = Choices(self)
+        self.outcome.unjudged += choices.unjudged
+        self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
+        excess = self.excess([*(one.pair for one in known), *(one.pair for one in choices.found)])
+        if excess is not None:
+            shown_ = [choice for choice in choices.found if choices.is_revealed(choice)]
+            excess = self.excess([*(one.pair for one in known), *(one.pair for one in shown_)])
+            if excess is not None:
+                self._add_loss(known, shown_, excess)
+            else:
+                kept = [one for one in choices.found if one not in shown_ and choices.is_revealed(one, floats=True)]
+                self.outcome.unjudged += [f"{one.what} moves numbers of the output; they may show it" for one in kept]
+        for difference in choices.thresholds():
+            self._add(**difference)
+        if not self._is_refuted():
+            self._judge_hidden(known, choices.found)
+            self._judge_vague(known, [one for one in moved if one not in known])
+
+    def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
+        numbers = sorted(known, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
+        chosen = max(choices, key=lambda one: near(laws.largest_loss(*one.pair)), default=None)
+        count = len(known) + len(choices)
+        together = f", with {count - 1} more that move" if count > 1 else ""
+        most = f"{together}: {excess.loss}, and the claim allows {excess.claimed}"
+        if chosen is not None and (
+            not numbers or laws.largest_loss(*chosen.pair) > laws.largest_loss(*numbers[-1].pair)
+        ):
+            one, other = chosen.worst()
+            self._add(
+                flaw="a choice by noise depends on the data more than is claimed",
+                reason=f"{chosen.what}: an outcome has probability {one:.6g} on one input and {other:.6g} on the "
+                f"other{most}",
+                site=chosen.site,
+                excess=excess,
+                event="that outcome of the choice",
+            )
+            return
+        self._add(**self._of_number(numbers[-1], most, excess), event="outputs in the tail of the noise, beyond both")
+
+    def _of_number(self, worst: Moved, most: str, excess: Excess) -> dict[str, Any]:
+        """A noisy number that loses too much, in words."""
+        call, one, other = self.first.owner(worst.unit)[0], worst.first, worst.second
+        parts: dict[str, Any] = {"excess": excess, "call": described(call), "shift": worst.shift}
+        if max(abs(one.centre), abs(other.centre)) >= BEYOND:
+            reason = f"the value at {worst.node.site} is not finite on one input only: every output shows which"
+            return {
+                **parts,
+                "flaw": "a value that is not finite passes the noise",
+                "site": worst.node.site,
+                "reason": reason,
+            }
+        if worst.is_rescaled:
+            scales = f"{laws.text_of(one.scale)} on the first input and {laws.text_of(other.scale)} on the second"
+            is_drawn_so = call.scale_at(0) != self._second_scale(call)
+            return {
+                **parts,
+                "flaw": SCALE,
+                "reason": f"noise at {worst.node.site} has scale {scales}{most}",
+                "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else worst.node.site,
+            }
+        site, shift, scale = self._where_moved(worst)
+        moved = f"the value at {site} moves by {laws.text_of(shift)}"
+        reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{most}"
+        return {**parts, "flaw": TOO_LITTLE, "reason": reason, "site": site, "shift": shift}
+
+    def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
+        """How outputs of these laws overstep the claim, of a sample where one was drawn; None where they do not."""
+        if self._sampling is not None:
+            return laws.excess_over(self.claim, pairs, self._sampling)
+        if laws.excess_over(self.claim, pairs) is None:
+            return None
+        excess = laws.excess_of_shuffled(self.claim, pairs, self._parts)
+        if excess is None:
+            self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
+        return excess
+
+    def _judge_vague(self, known: Sequence[Moved], released: Sequence[Moved]) -> None:
+        """Numbers whose noise has no law here: what the largest of the draws that it is made of hides, all hide."""
+        vague = [*released, *self.vague]
+        if not vague:
+            return
+        bounds = [(laws.alone(one.first), laws.alone(one.second)) for one in vague]
+        pairs = [*(one.pair for one in known), *bounds]
+        if any(law.family not in SHIFT_LAWS for pair in bounds for law in pair) or self.excess(pairs) is not None:
+            self.outcome.unjudged += [f"{one.node.site} adds noise whose law is not known" for one in vague]
+        else:
+            self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
+
+    def _judge_hidden(self, known: Sequence[Moved], choices: Sequence[Choice]) -> None:
+        """Numbers that went on into further computation: which parts of the output follow them?"""
+        hidden = self._hidden()
+        if not hidden:
+            return
+        self._note_shifts(hidden)
+        broken = next((one for one in hidden if max(abs(one.first.centre), abs(one.second.centre)) >= BEYOND), None)
+        if broken is not None:
+            certain = Excess("probability 1 against 0", str(self.claim))
+            self._add(**self._of_number(broken, "", certain), event="an output that is not finite")
+            return
+        looked = {*_looked_at(self.first)}
+        looked -= {one.unit for one in hidden if one.unit in looked and self._is_followed(one)}
+        counted = self._together(known, [one for one in hidden if one.unit not in looked], choices)
+        self.outcome.loss = max(self.outcome.loss, laws.loss_of(counted), key=near)
+        if self.excess(self._together(known, hidden, choices)) is None:
+            return
+        moving, even = self._responses()
+        by_call: dict[int, list[Moved]] = defaultdict(list)
+        for one in hidden:
+            by_call[id(self.first.owner(one.unit)[0])].append(one)
+        is_pure = isinstance(self.claim, PrivacyClaim) and not self.claim.delta
+        shown_, spent = [], []
+        for call, group in by_call.items():
+            own = moving.get(call, set()).difference(self.held, *(moving[one] for one in moving if one != call))
+            shown_ += group if len(own) >= len(group) and (is_pure or call in even) else []
+            bare = [one for one in group if not one.first.scale and one.unit not in looked and self._is_followed(one)]
+            spent += group if moving.get(call) else bare
+        excess = self.excess([one.pair for one in (*known, *shown_)])
+        is_certain = excess is not None
+        excess = excess or self.excess(self._together(known, spent, choices))
+        if excess is None or not spent:
+            lost = [one for one in hidden if one.unit not in looked]
+            if lost and self.excess(self._together(known, lost, choices)) is not None:
+                self.outcome.unjudged.append(
+                    f"{lost[0].node.site} adds noise to what moves, and its use is not followed"
+                )
+            return
+        worst = max(spent, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
+        lost_ = f": {excess.loss}, and the claim allows {excess.claimed}"
+        mixed = "" if is_certain else "; the output mixes noisy numbers, so whether it shows as much is not known"
+        parts = self._of_number(worst, lost_ + mixed, excess)
+        if not worst.is_rescaled and self.excess([worst.pair]) is None:
+            sites = ", ".join(dict.fromkeys(str(one.node.site) for one in (*known, *spent)))
+            parts |= {
+                "flaw": "the budget is spent more than once",
+                "reason": f"noise at {sites} spends together{lost_[1:]}{mixed}",
+            }
+        self._add(**parts, is_certain=is_certain)
+
+    def _is_followed(self, moved: Moved) -> bool:
+        """Whether a number of the output moves with a noisy one, however little that one does."""
+        call, at = self.first.owner(moved.unit)
+        number = next((number for number, one in enumerate(self.first.calls) if one is call), None)
+        if number is None or np.asarray(call.raw).dtype.kind != "f":
+            return False
+        step = 2.0**-20 * near(max(call.scale_at(at), moved.shift))
+        output = self.again({number: {at: step}}).output
+        return skeleton(output) == skeleton(self.first.output) and bool(differences(self.first.output, output))
+
+    def _together(
+        self, known: Sequence[Moved], spent: Sequence[Moved], choices: Sequence[Choice]
+    ) -> list[tuple[Law, Law]]:
+        """The laws of noisy numbers, and of choices by other noise than theirs."""
+        drawn = {one.unit for one in spent}
+        rest = [one.pair for one in choices if not drawn.intersection(units(one.group))]
+        return [*(one.pair for one in (*known, *spent)), *rest]
+
+    def _responses(self) -> tuple[dict[int, set[str]], set[int]]:
+        """The parts of the first output that follow each call's noise, far out; and which calls they follow evenly."""
+        base = {leaf.path: leaf.value for leaf in leaves(self.first.output)}
+        moving: dict[int, set[str]] = {}
+        even: set[int] = set()
+        for number, call in enumerate(self.first.calls):
+            if call.family not in SHIFT_LAWS or call.family == UNIFORM:
+                continue
+            far = [
+                {leaf.path: leaf.value for leaf in leaves(self.again({number: further(call, step)}).output)}
+                for step in (7.25, 14.5, 29.0)
+            ]
+            rows = {
+                path: [number_of(value), *(number_of(side.get(path)) for side in far)] for path, value in base.items()
+            }
+            moving[id(call)] = {path for path, row in rows.items() if _is_monotone(row)}
+            if all(_is_even([0, 7.25, 14.5, 29.0], rows[path]) for path in moving[id(call)]):
+                even.add(id(call))
+        return moving, even
+
+    def _note_shifts(self, moved: Sequence[Moved]) -> None:
+        for one in moved:
+            place = str(one.node.site)
+            self.outcome.shifts[place] = self.outcome.shifts.get(place, Fraction(0)) + one.shift
+
+    def _compare_outputs(self) -> None:
+        """What differs in the output although every noisy number is the same."""
+        parts = differences(self.first.output, self.second.output)
+        if parts and self.runs.unread:
+            unread = ", ".join(sorted(self.runs.unread))
+            self.outcome.unjudged.append(f"{unread} draws in a way that cannot be read, which may hide what differs")
+            return
+        if not parts or self._by_coins() or self._by_zero(parts):
+            return
+        families = {call.family for call in (*self.first.calls, *self.second.calls)}
+        hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
+        is_simple = not hiding and not any(
+            seen.kind == "compare" for run in (self.first, self.second) for seen in run.seen
+        )
+        event = telling_event(self, parts, is_simple)
+        if event is not None:
+            raised = next((run.output for run in (self.first, self.second) if isinstance(run.output, Raised)), None)
+            self._add(
+                flaw="a part of the output has no noise, and shows the data"
+                if raised is None
+                else "the code fails on one of two neighbours",
+                reason=event.reason + (f" ({raised.kind}: {raised.message[:120]})" if raised else ""),
+                site=self._diverging_site(),
+                event=event.words,
+                excess=Excess(event.odds, str(self.claim)),
+            )
+            return
+        one, other = parts[0]
+        path = (one or other).path  # type: ignore[union-attr]
+        if not is_simple or not self._is_parallel():
+            self.outcome.unjudged.append(
+                f"{path} differs with the same noise, and {', '.join(sorted(hiding)) or 'a comparison'} may hide that"
+            )
+            return
+        sides = [shown(leaf.value) if leaf else "missing" for leaf in (one, other)]
+        self._add(
+            flaw="the output depends on the data besides through what is noisy",
+            reason=f"with every noisy number the same, {path} is {sides[0]} on the first input and {sides[1]} on the "
+            "second",
+            site=self._diverging_site(),
+            is_certain=False,
+            event=f"values of {path}",
+        )
+
+    def _by_zero(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
+        """Judge numbers by the laws that runs with the draws at 0 and at twice their size show, where they show one."""
+        wanted = {(one or other).path for one, other in parts}  # type: ignore[union-attr]
+        rows = [self._laws_by_zero(second, wanted) for second in (False, True)]
+        if not rows[0] or not rows[1] or list(rows[0]) != list(rows[1]):
+            return False
+        moved = []
+        for path, (one, call) in rows[0].items():
+            other = rows[1][path][0]
+            if abs(one.scale - other.scale) <= one.scale * LEAST_SCALE:
+                other = replace(other, scale=one.scale)
+            moved.append(Moved(int(call.ids.reshape(-1)[0]), one, other, Node(call.site, Affine(call.ids), None)))
+        self._note_shifts(moved)
+        pairs = [one.pair for one in moved]
+        self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
+        excess = self.excess(pairs)
+        if excess is not None:
+            worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
+            how = " (measured with the draw at 0)"
+            parts_ = self._of_number(worst, f"{how}: {excess.loss}, and the claim allows {excess.claimed}", excess)
+            diverging = self._diverging_site()
+            if worst.is_rescaled and diverging.line:
+                parts_["site"] = diverging
+            self._add(**parts_, event="outputs in the tail of the noise, beyond both")
+        return True
+
+    def _laws_by_zero(self, second: bool, wanted: set[str]) -> dict[str, tuple[Law, Call]] | None:
+        """The laws of some parts of an output, each a value and noise times a factor; None where they are no such."""
+        run = self.again({}, second=second, kept=False)
+        base = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
+        rows: dict[str, tuple[Law, Call]] = {}
+        for number, call in enumerate(run.calls):
+            if call.family not in SHIFT_LAWS:
+                continue
+            at = DEPTHS if call.family == UNIFORM else (0, 2)
+            sides = []
+            for factor in at:
+                changed = {number: (_filled if call.family == UNIFORM else _times)(factor)}
+                output = self.again(changed, second=second, kept=False).output
+                sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(output)})
+            moved = [path for path in base if len({base[path], *(side.get(path) for side in sides)}) > 1]
+            raws = np.ravel(call.raw)
+            if moved and len(moved) != len(raws):
+                return None
+            for place, path in enumerate(moved):
+                numbers = [side.get(path, math.nan) for side in sides]
+                if call.family == UNIFORM:
+                    law = laws.fitted(DEPTHS, numbers)
+                else:
+                    law = _fitted(call, place, [numbers[0], base[path], numbers[1]])
+                if path in rows or (law is None and path in wanted):
+                    return None
+                if law is not None and path in wanted:
+                    rows[path] = (law, call)
+        return dict(sorted(rows.items())) if set(rows) >= wanted else None
+
+    def _by_coins(self) -> bool:
+        """Judge an output that coins decide: which of them, flipped, give on one input what came out on the other?"""
+        coins = Coins(self)
+        choice = coins.choice()
+        if choice is None:
+            return False
+        loss = laws.largest_loss(*choice.pair)
+        self.outcome.loss = max(self.outcome.loss, loss, key=near)
+        excess = laws.excess_over(self.claim, [choice.pair]) if loss > laws.LEAST_EXCESS else None
+        if excess is not None:
+            self._add_loss([], [choice], excess)
+        return True
+
+    def _note_unfollowed(self) -> None:
+        """Name noise of which nothing is seen but that other outcomes of it tell the inputs apart."""
+        runs = self.first, self.second
+        followed = {unit for run in runs for unit, *_ in run.elements()} | {*self.first.merged}
+        followed |= {unit for run in runs for seen in run.seen for unit in draws_of(seen)}
+        drawn = [call for call in self.first.calls if call.family in (*NOISES, BITS) and call.size]
+        calls = [call for call in drawn if followed.isdisjoint(call.ids.ravel()[:1])]
+        if not calls or self.outcome.unjudged:
+            return
+        for seed in range(self.seed + 200, self.seed + 200 + OTHER_SEEDS):
+            first = self.runs.run(self.pair.first, Session(seed))
+            second = self.runs.run(self.pair.second, Session(seed + 1, Script(first)))
+            if differences(first.output, second.output):
+                what = ", ".join(dict.fromkeys(f"{call.site} ({call.sampler})" for call in calls))
+                self.outcome.unjudged.append(f"what is drawn at {what} is not followed, and may show the data")
+                return
+
+
+def further(call: Call, step: float) -> Callable[[Any], Any]:
+    """A change of a draw by so many scales, in whole numbers where it is an integer."""
+    by = step * np.asarray(call.scale, dtype=float)
+    by = np.ceil(by).astype(int) if np.asarray(call.raw).dtype.kind in "iu" else by
+    return lambda raw: raw + by if isinstance(raw, np.ndarray) else type(raw)(raw + by)
+
+
+def _looked_at(run: Session) -> Iterator[int]:
+    """Draws that are compared or selected by."""
+    for seen in run.seen:
+        if seen.kind != "other":
+            yield from draws_of(seen)
+
+
+def _is_monotone(numbers: Sequence[float]) -> bool:
+    """Whether numbers only rise, or only fall, and go on doing so at the end."""
+    steps = np.diff(numbers)
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+def _is_even(at: Sequence[float], numbers: Sequence[float]) -> bool:
+    """Whether a number moves in proportion to its noise, but for rounding."""
+    slopes = np.diff(numbers) / np.diff(at)
+    return bool(np.isfinite(slopes).all() and slopes.max() - slopes.min() <= 0.05 * np.abs(slopes).max())
+
+
+def _fitted(call: Call, place: int, numbers: Sequence[float]) -> Law | None:
+    """The law of a number by its values with a draw at 0, as it was, and at twice its size."""
+    raw = float(np.ravel(call.raw)[place])
+    if not raw or not _is_even([0, 1, 2], numbers):
+        return None
+    slope = (numbers[1] - numbers[0]) / raw
+    factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope))
+    return Law(call.family, rational(numbers[0]), factor * call.scale_at(place))
+
+
+def _filled(value: float) -> Callable[[Any], Any]:
+    return lambda raw: np.full_like(raw, value) if isinstance(raw, np.ndarray) else value
+
+
+def _times(factor: float) -> Callable[[Any], Any]:
+    return lambda raw: raw * factor if isinstance(raw, np.ndarray) else type(raw)(raw * factor)
