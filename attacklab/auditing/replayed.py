@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attacklab.model.errors import UsageError
-from attacklab.model.findings import Finding, Verdict
+from attacklab.model.findings import Finding, Severity, Verdict
 from attacklab.model.targets import Target
 from attacklab.processes.targets import ProcessRelease
 from attacklab.replay import replay
@@ -19,6 +19,10 @@ SECONDS = 5.0
 """After how long no further pair is tried beside the samples of an audit."""
 
 SAYS_SOMETHING = (Verdict.VIOLATED, Verdict.NOT_DETECTED)
+
+IN_PLACES = (".random(", ".uniform(", "of two draws(")
+"""Draws that may be a place in an interval that was chosen by noise, or steps on a grid: what does not fit them all may
+fit the one that was taken, so that such a loss is a note."""
 
 
 def with_replay(target: Target, sampled: Sequence[Finding], *, seed: int, again: str) -> list[Finding]:
@@ -49,4 +53,7 @@ def with_replay(target: Target, sampled: Sequence[Finding], *, seed: int, again:
 
 
 def _among_attacks(finding: Finding) -> Finding:
-    return finding if finding.verdict in SAYS_SOMETHING else replace(finding, verdict=Verdict.NOT_APPLICABLE)
+    if finding.verdict not in SAYS_SOMETHING:
+        return replace(finding, verdict=Verdict.NOT_APPLICABLE)
+    call = "" if finding.witness is None else finding.witness.call
+    return replace(finding, severity=Severity.ACCOUNTING) if any(draw in call for draw in IN_PLACES) else finding
