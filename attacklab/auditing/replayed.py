@@ -13,7 +13,6 @@ from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Severity, Verdict
 from attacklab.model.targets import Target
 from attacklab.processes.targets import ProcessRelease
-from attacklab.replay import replay
 
 SECONDS = 5.0
 """After how long no further pair is tried beside the samples of an audit."""
@@ -40,6 +39,8 @@ def with_replay(target: Target, sampled: Sequence[Finding], *, seed: int, again:
     Returns:
         Those of the replay first.
     """
+    from attacklab.replay import replay  # here, because it imports SciPy, which workers do not need
+
     if isinstance(target.release, ProcessRelease) or target.sampler is not None:
         return list(sampled)  # it draws where nothing is watched, or from bits alone: then it is to be proved
     try:
