@@ -6,15 +6,17 @@ the sampling, so that whatever its runs leave behind changes no sampled finding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Severity, Verdict
-from attacklab.model.targets import Target
+from attacklab.model.targets import Release, Target
 from attacklab.processes.targets import ProcessRelease
 
-SECONDS = 5.0
+SECONDS = 10.0
 """After how long no further pair is tried beside the samples of an audit."""
 
 SAYS_SOMETHING = (Verdict.VIOLATED, Verdict.NOT_DETECTED)
@@ -44,13 +46,19 @@ def with_replay(target: Target, sampled: Sequence[Finding], *, seed: int, again:
     if isinstance(target.release, ProcessRelease) or target.sampler is not None:
         return list(sampled)  # it draws where nothing is watched, or from bits alone: then it is to be proved
     try:
-        found = replay(target, seed=seed, seconds=SECONDS)
+        found = replay(replace(target, release=partial(_drawn, target.release)), seed=seed, seconds=SECONDS)
     except UsageError:  # there is no pair to try
         return list(sampled)
     could_decide = any(finding.verdict in SAYS_SOMETHING for finding in sampled)
     if not could_decide:
         found = [finding for finding in found if finding.verdict is not Verdict.NOT_DETECTED]
     return [*(_among_attacks(replace(finding, replay=again)) for finding in found), *sampled]
+
+
+def _drawn(release: Release, input_: Any, trials: int, rng: Any) -> Any:
+    """Outputs that a release gives one after another are drawn while the noise is watched."""
+    released = release(input_, trials, rng)
+    return list(released) if isinstance(released, Iterator) else released
 
 
 def _among_attacks(finding: Finding) -> Finding:

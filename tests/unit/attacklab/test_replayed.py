@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,10 @@ def steps_on_a_grid(records: Any, trials: int, rng: np.random.Generator) -> Any:
     return (np.rint(records * 1024).sum() + (rng.geometric(stop, trials) - rng.geometric(stop, trials))) * 2.0**-10
 
 
+def one_after_another(records: Any, trials: int, rng: np.random.Generator) -> Iterator[Any]:
+    return (records.sum() + rng.laplace(0, 0.5) for _ in range(trials))
+
+
 def target_of(release: Callable[..., Any], **declared: Any) -> Target:
     return Target.dataset(release, epsilon=1.0, relation="add-remove", **{"pairs": [PAIR], **declared})
 
@@ -70,6 +74,10 @@ def test_a_refutation_stands_first_has_no_alpha_and_says_how_to_replay_it() -> N
     first, _ = with_sampled(half_the_noise, Verdict.NOT_DETECTED)
     assert (first.attack, first.refutes, first.alpha, first.replay) == ("replay", True, None, AGAIN)
     assert status_of(with_sampled(half_the_noise, Verdict.UNTESTABLE)) is Status.REFUTED
+
+
+def test_outputs_that_come_one_after_another_are_watched() -> None:
+    assert with_sampled(one_after_another, Verdict.NOT_DETECTED)[0].refutes
 
 
 def test_a_note_on_accounting_is_shown_and_changes_no_status() -> None:
