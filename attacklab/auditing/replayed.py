@@ -1,7 +1,8 @@
 """What a replay adds to an audit: the code between the mechanisms, by one run on each of two neighbours.
 
-Outputs need not be many for it, and it costs no α: what it refutes is certain, or a note on accounting. It runs after
-the sampling, so that whatever its runs leave behind changes no sampled finding.
+Outputs need not be many for it, and it takes no part of α: what it refutes is certain (or, where it counts a value of
+the output, so but for a probability of 10^−10), or a note on accounting. It runs after the sampling, so that whatever
+its runs leave behind changes no sampled finding.
 """
 
 from __future__ import annotations
