@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -44,6 +44,7 @@ from experiments.targets.means import CHUNKS, UPPER
 QUESTION = "How many outputs show a flaw between the mechanisms, and how many runs does a replay take?"
 
 EPSILON = 1.0
+TRIALS = (2_000, 20_000, 200_000)
 ATTACKS: tuple[Attack, ...] = (
     SumSensitivity(),
     LocalSensitivity(),
@@ -53,8 +54,6 @@ ATTACKS: tuple[Attack, ...] = (
     BlackBox(),
 )
 """Those that look at what comes before the noise, and the search that looks for anything."""
-
-Moved = Callable[[NeighbouringPair], Fraction]
 
 
 @dataclass(frozen=True)
@@ -66,44 +65,38 @@ class Pipeline:
         repaired: the target of its twin.
         label: what it is called in figures.
         pair: the neighbours; None for those on which a replay that looks for some finds the most.
-        claimed: how far its author takes the value that noise is added to to move, on that pair; None where the noise
-            is not the flaw.
-        moved: how far it moves when all that the code says is computed without rounding.
+        value: what noise is added to, computed as the code says, but without rounding; None where that is not the flaw.
+        claimed: how far its author takes that to move on the pair.
     """
 
     make: Maker
     repaired: Maker
     label: str
     pair: NeighbouringPair | None = None
-    claimed: Callable[[NeighbouringPair], Fraction] | None = None
-    moved: Moved | None = None
+    value: Callable[[Any], Fraction] | None = None
+    claimed: Callable[[NeighbouringPair], Fraction] = lambda _: Fraction(1)
 
 
-def _rational(records: Any) -> list[Fraction]:
-    return [Fraction(float(record)) for record in np.ravel(records)]
+def _total(numbers: Iterable[Fraction]) -> Fraction:
+    return sum(numbers, Fraction(0))
 
 
-def _of_sums(pair: NeighbouringPair) -> Fraction:
-    return abs(sum(_rational(pair.first)) - sum(_rational(pair.second)))
+def _sum(records: Any) -> Fraction:
+    return _total(Fraction(float(record)) for record in records)
 
 
-def _of_means(pair: NeighbouringPair) -> Fraction:
-    first, second = _rational(pair.first), _rational(pair.second)
-    return abs(sum(first) / len(first) - sum(second) / len(second))
+def _mean(records: Any) -> Fraction:
+    return _sum(records) / len(records)
 
 
-def _of_chunks(pair: NeighbouringPair) -> Fraction:
-    sides = []
-    for records in map(_rational, (pair.first, pair.second)):
-        size = math.ceil(len(records) / CHUNKS)
-        chunks = [records[start : start + size] for start in range(0, len(records), size)]
-        sides.append(sum(sum(chunk) / len(chunk) for chunk in chunks) / len(chunks))
-    return abs(sides[0] - sides[1])
+def _mean_of_chunks(records: Any) -> Fraction:
+    size = math.ceil(len(records) / CHUNKS)
+    chunks = [records[start : start + size] for start in range(0, len(records), size)]
+    return _total(map(_mean, chunks)) / len(chunks)
 
 
-def _of_products(pair: NeighbouringPair) -> Fraction:
-    totals = [sum(Fraction(float(x)) * Fraction(float(y)) for x, y in rows) for rows in (pair.first, pair.second)]
-    return abs(totals[0] - totals[1])
+def _sum_of_products(rows: Any) -> Fraction:
+    return _total(Fraction(float(x)) * Fraction(float(y)) for x, y in rows)
 
 
 def _without_last(records: Sequence[Any]) -> NeighbouringPair:
@@ -120,28 +113,28 @@ PIPELINES = (
         targets.exact_age_sum,
         "sum of ages in 16 bits",
         claimed=lambda _: Fraction(UPPER),
-        moved=_of_sums,
+        value=_sum,
     ),
     Pipeline(
         targets.naive_bounded_sum_numpy,
         targets.exact_bounded_sum,
         "sum in numpy's order",
         claimed=lambda _: NARROW,
-        moved=_of_sums,
+        value=_sum,
     ),
     Pipeline(
         targets.naive_bounded_sum_correctly_rounded,
         targets.exact_bounded_sum,
         "sum rounded once",
         claimed=lambda _: NARROW,
-        moved=_of_sums,
+        value=_sum,
     ),
     Pipeline(
         targets.naive_bounded_mean,
         targets.exact_bounded_mean,
         "mean over a public n",
         claimed=lambda pair: NARROW / len(pair.first),
-        moved=_of_means,
+        value=_mean,
     ),
     Pipeline(
         targets.naive_local_sensitivity_mean,
@@ -161,7 +154,7 @@ PIPELINES = (
         "more chunks asked for than people",
         _without_last([20.0, 80.0]),
         claimed=lambda _: Fraction(UPPER) / CHUNKS,
-        moved=_of_chunks,
+        value=_mean_of_chunks,
     ),
     Pipeline(
         targets.naive_sum_over_count,
@@ -210,8 +203,7 @@ PIPELINES = (
         pipelines.products_clipped,
         "clipped copy thrown away",
         _without_last([*ROWS, [1.0, 5.0]]),
-        claimed=lambda _: Fraction(1),
-        moved=_of_products,
+        value=_sum_of_products,
     ),
 )
 
@@ -268,10 +260,10 @@ def _searched(pipeline: Pipeline, settings: Settings) -> NeighbouringPair:
 
 def _replayed(pipeline: Pipeline, pair: NeighbouringPair, settings: Settings) -> tuple[Finding, int]:
     """What a replay on the pair finds, and how often it ran the pipeline."""
-    target, settled = pipeline.make(EPSILON), {"seed": settings.seed, "most_pairs": 1}
+    target = pipeline.make(EPSILON)
     counted = _Counted(target.release)
-    replay(replace(target, release=counted), [pair], **settled)
-    named = replay(target, [pair], spec=_spec(pipeline.make), **settled)[0]
+    replay(replace(target, release=counted), [pair], seed=settings.seed, most_pairs=1)
+    named = replay(target, [pair], seed=settings.seed, most_pairs=1, spec=_spec(pipeline.make))[0]
     if named.witness is not None:  # a record is the same wherever the checkout lies
         file = Path(named.witness.file).relative_to(Path.cwd()).as_posix()
         named = replace(named, witness=replace(named.witness, file=file))
@@ -279,26 +271,25 @@ def _replayed(pipeline: Pipeline, pair: NeighbouringPair, settings: Settings) ->
 
 
 def _sampled(pipeline: Pipeline, pair: NeighbouringPair, settings: Settings) -> tuple[Finding, int]:
-    """The finding of the attack that refutes the claim by the fewest outputs, and how many it drew.
+    """The finding of the audit that refutes the claim by the fewest outputs, and how many it drew.
 
-    Where none does it is the last attack's, with the outputs that all drew together.
+    Each attack has the least of some numbers of trials that are enough, because what it learns from grows with them.
+    Where none is enough it is the last finding, with the outputs that all audits drew together.
     """
     target = replace(pipeline.make(EPSILON), pairs=(pair,))
     applying = [attack for attack in ATTACKS if attack.applies_to(target)]
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(PIPELINES) * len(applying))
+    budgets = TRIALS[: settings.budget(len(TRIALS), 1)]
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(PIPELINES) * len(applying) * len(budgets))
     drawn: list[tuple[int, Finding]] = []
     for attack in applying:
-        counted = _Counted(target.release)
-        found = audit(
-            replace(target, release=counted),
-            [attack],
-            trials=settings.budget(200_000, 2_000),
-            alpha=alpha,
-            seed=settings.seed,
-            spec=_spec(pipeline.make),
-        )
-        shown = next((finding for finding in found if finding.refutes), found[0])
-        drawn.append((counted.outputs, shown))
+        for trials in budgets:
+            counted = _Counted(target.release)
+            audited = replace(target, release=counted)
+            found = audit(audited, [attack], trials=trials, alpha=alpha, seed=settings.seed, spec=_spec(pipeline.make))
+            shown = next((finding for finding in found if finding.refutes), found[0])
+            drawn.append((counted.outputs, shown))
+            if shown.refutes:
+                break
     refuting = [entry for entry in drawn if entry[1].refutes]
     if not refuting:
         return drawn[-1][1], sum(outputs for outputs, _ in drawn)
@@ -312,12 +303,12 @@ def _spec(make: Maker) -> str:
 
 def _sensitivities(pipeline: Pipeline, pair: NeighbouringPair, named: Finding) -> dict[str, str]:
     """How far the value under the noise moves: as it was replayed, as it is claimed, and without rounding."""
-    if pipeline.claimed is None or pipeline.moved is None or named.witness is None:
+    if pipeline.value is None or named.witness is None:
         return {}
     return {
         "measured": named.witness.shift,
         "claimed": str(pipeline.claimed(pair)),
-        "without_rounding": str(pipeline.moved(pair)),
+        "without_rounding": str(abs(pipeline.value(pair.first) - pipeline.value(pair.second))),
     }
 
 

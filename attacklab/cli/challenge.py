@@ -1,4 +1,4 @@
-"""`attacklab challenge`: eleven mechanisms of a fictitious library, and a judge of attacks and repairs, where a lab is."""
+"""`attacklab challenge`: eleven mechanisms of a fictitious library, and a judge of attacks and repairs, in a clone."""
 
 from __future__ import annotations
 

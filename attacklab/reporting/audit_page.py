@@ -82,6 +82,11 @@ def meaning(findings: Sequence[Finding]) -> str:
     if refuting:
         if any(finding.laws is not None for finding in refuting):
             return "The refutation rests on exact laws of outputs, not on samples; chance has no part in it."
+        if any(finding.witness is not None for finding in refuting):
+            return (
+                "The refutation rests on runs on both inputs with the same noise, which show where the code around it "
+                "leaks; it takes no part of the probability of a false alarm."
+            )
         return (
             "The refutation rests on outputs that were drawn after the event had been chosen. Were the claim true, an "
             f"audit like this would refute it with a probability of {_odds(_alpha(findings))}."

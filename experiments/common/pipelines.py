@@ -84,12 +84,14 @@ def _target(pipeline: Callable[..., Any], epsilon: float) -> Target:
 
 def _mean_over_private_count(rows: Floats, trials: int, rng: np.random.Generator, *, epsilon: float) -> Floats:
     total = np.clip(rows[:, 0], 0, 1).sum() + rng.laplace(0, 1 / epsilon, trials)
-    return total / len(rows)
+    mean: Floats = total / len(rows)
+    return mean
 
 
 def _mean_over_noisy_count(rows: Floats, trials: int, rng: np.random.Generator, *, epsilon: float) -> Floats:
     total = np.clip(rows[:, 0], 0, 1).sum() + rng.laplace(0, 2 / epsilon, trials)
-    return total / (len(rows) + rng.laplace(0, 2 / epsilon, trials))
+    mean: Floats = total / (len(rows) + rng.laplace(0, 2 / epsilon, trials))
+    return mean
 
 
 def _counts_of_seen_groups(groups: Integers, trials: int, rng: np.random.Generator, *, epsilon: float) -> list[Counts]:

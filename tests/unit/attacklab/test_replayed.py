@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,23 @@ def raw_bits(records: Any, trials: int, rng: np.random.Generator) -> Any:
     return [len(records) + int(word) % 7 for word in rng.integers(0, 1 << 62, trials)]
 
 
+def place_in_a_chosen_interval(records: Any, trials: int, rng: np.random.Generator) -> Any:
+    """The median by the exponential mechanism over the intervals between records (Smith 2011)."""
+    ends = np.concatenate([[0.0], np.sort(np.clip(records, 0, 1)), [1.0]])
+    weights = np.diff(ends) * np.exp(-np.abs(np.arange(len(records) + 1) - len(records) / 2))
+    places = rng.choice(len(weights), trials, p=weights / weights.sum())
+    return ends[places] + (ends[places + 1] - ends[places]) * rng.random(trials)
+
+
+def steps_on_a_grid(records: Any, trials: int, rng: np.random.Generator) -> Any:
+    stop = -np.expm1(-1 / 1024)
+    return (np.rint(records * 1024).sum() + (rng.geometric(stop, trials) - rng.geometric(stop, trials))) * 2.0**-10
+
+
+def one_after_another(records: Any, trials: int, rng: np.random.Generator) -> Iterator[Any]:
+    return (records.sum() + rng.laplace(0, 0.5) for _ in range(trials))
+
+
 def target_of(release: Callable[..., Any], **declared: Any) -> Target:
     return Target.dataset(release, epsilon=1.0, relation="add-remove", **{"pairs": [PAIR], **declared})
 
@@ -59,10 +76,19 @@ def test_a_refutation_stands_first_has_no_alpha_and_says_how_to_replay_it() -> N
     assert status_of(with_sampled(half_the_noise, Verdict.UNTESTABLE)) is Status.REFUTED
 
 
+def test_outputs_that_come_one_after_another_are_watched() -> None:
+    assert with_sampled(one_after_another, Verdict.NOT_DETECTED)[0].refutes
+
+
 def test_a_note_on_accounting_is_shown_and_changes_no_status() -> None:
     findings = with_sampled(budget_twice, Verdict.NOT_DETECTED)
     assert {finding.severity for finding in findings[:-1]} == {Severity.ACCOUNTING}
     assert status_of(findings) is Status.OK
+
+
+@pytest.mark.parametrize("release", [place_in_a_chosen_interval, steps_on_a_grid])
+def test_a_sound_use_of_uniform_numbers_or_of_steps_is_not_accused(release: Callable[..., Any]) -> None:
+    assert status_of(with_sampled(release, Verdict.NOT_DETECTED)) is Status.OK
 
 
 @pytest.mark.parametrize("verdict", [Verdict.UNTESTABLE, Verdict.INCONCLUSIVE, Verdict.ERROR, Verdict.NOT_APPLICABLE])

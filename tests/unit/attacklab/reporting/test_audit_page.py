@@ -12,8 +12,8 @@ import pytest
 
 from attacklab.auditing.flaws import catalogue
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.findings import Counts, Estimate, EventCode, Finding, Severity, Verdict
-from attacklab.reporting.audit_page import audit_page
+from attacklab.model.findings import Counts, Estimate, EventCode, Finding, Severity, Verdict, Witness
+from attacklab.reporting.audit_page import audit_page, meaning
 
 REFUTED = (
     "The claim of a_target, ε = 0.5, is refuted by low_bit_laplace on the inputs 0.0 and 1.0 (odds of 10^6 to 1 "
@@ -251,3 +251,9 @@ def test_it_needs_nothing_from_elsewhere() -> None:
     assert "default-src 'none'" in text
     assert not re.search(r"<(script|link|img|iframe|object)|@import|url\(", text)
     assert all(address.startswith("https://") for address in page(VIOLATED).addresses)
+
+
+def test_what_a_replay_refutes_is_not_said_to_rest_on_a_sample() -> None:
+    replayed = replace(VIOLATED, attack="replay", alpha=None, counts=None, witness=Witness(file="mean.py", line=7))
+    assert "runs on both inputs with the same noise" in meaning([replayed, VIOLATED])
+    assert "drawn after the event had been chosen" in meaning([VIOLATED])
