@@ -20,8 +20,7 @@ from typing import Any
 import pytest
 
 from attacklab.libraries.environments import Environment, environments
-from tests.system.test_packaging import _built as built
-from tests.system.test_packaging import needs_hatchling
+from tests.system.test_packaging import built, needs_hatchling
 
 ROOT = Path(__file__).parents[2]
 PROJECT = ROOT / "wheels" / "exactdp"
@@ -65,6 +64,7 @@ WRONG = "from exactdp import gaussian\nrho = gaussian(epsilon=1, delta=1e-6, ste
 
 ADAPTED = {
     "diffprivlib-0.6.6": "diffprivlib_laplace --kind noise --trials 5000",
+    "opacus-1.6.0": "opacus_gradient --kind noise --delta 1e-5 --trials 5000",
     "pipelinedp-0.3.1": "pipelinedp_sum --kind sum --lower 0 --upper 8 --relation add-remove --trials 1000",
     "tumult-0.20.0": "tumult_laplace --kind noise --trials 5000",
 }
@@ -231,6 +231,64 @@ def test_a_real_library_with_exact_noise_passes_its_audit(name: str, unpacked: P
     audit = [sys.executable, "-m", "attacklab", "audit", target, *given]
     path = os.pathsep.join(map(str, (ROOT, unpacked)))
     assert "Nothing was found against the claim" in run(audit, ROOT, PYTHONPATH=path)
+
+
+def test_opacus_trains_on_exact_gradients_and_counts_them(unpacked: Path, tmp_path: Path) -> None:
+    """Rows that are too long, not finite, tiny or absent add at most the clipping norm; a batch is used once."""
+    pinned = environment("opacus-1.6.0")
+    code = """
+import torch
+from opacus import PrivacyEngine
+from opacus_gradient import ExactOptimizer, exact
+
+data = torch.utils.data.TensorDataset(torch.eye(8), torch.ones(8, 1))
+model, engine = torch.nn.Linear(8, 1), PrivacyEngine(accountant="rdp")
+model, optimizer, loader = engine.make_private(
+    module=model,
+    optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+    data_loader=torch.utils.data.DataLoader(data, batch_size=2),
+    noise_multiplier=1.0,
+    max_grad_norm=1.0,
+)
+optimizer = exact(optimizer, step=2**-10)
+for values, labels in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(values), labels).backward()
+    optimizer.step()
+assert [steps for _, _, steps in engine.accountant.history] == [len(loader)]
+for parameter in model.parameters():
+    assert torch.all(parameter.grad * 2**11 % 1 == 0)
+try:
+    optimizer.step()
+    raise AssertionError("a batch was used twice")
+except ValueError:
+    pass
+
+torch.manual_seed(1)
+for size in (1, 3, 1000):
+    parameter = torch.nn.Parameter(torch.zeros(size))
+    optimizer = ExactOptimizer(
+        torch.optim.SGD([parameter], lr=1.0),
+        step=2**-30,
+        noise_multiplier=1.0,
+        max_grad_norm=1.0,
+        expected_batch_size=None,
+        loss_reduction="sum",
+    )
+    rows = [torch.randn(size) * scale for scale in (1e38, 1e6, 1.0, 1e-3, 1e-40) for _ in range(20)]
+    for row in [*rows, torch.full((size,), float("nan")), torch.full((size,), float("inf")), torch.zeros(size)]:
+        optimizer.zero_grad()
+        parameter.grad_sample = row.reshape(1, -1)
+        optimizer.clip_and_accumulate()
+        assert sum(int(steps) ** 2 for steps in parameter.summed_grad) <= 2**60
+    optimizer.zero_grad()
+    parameter.grad_sample = torch.zeros(0, size)
+    optimizer.clip_and_accumulate()
+    assert not parameter.summed_grad.any()
+print("done")
+"""
+    path = os.pathsep.join(map(str, (ROOT / "examples" / "exactdp", unpacked)))
+    assert run([str(pinned.python), "-W", "ignore", "-c", code], tmp_path, PYTHONPATH=path).endswith("done\n")
 
 
 def test_pipelinedp_adds_exact_noise_in_a_whole_aggregation(unpacked: Path, tmp_path: Path) -> None:

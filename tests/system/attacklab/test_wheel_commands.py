@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,20 @@ def test_a_first_test_is_written_audited_and_explained_without_a_clone(attacklab
     (flaw,) = re.findall(r"read: attacklab explain (\w+);", tested.stdout)[:1]
     assert run([attacklab, "explain", flaw], tmp_path).stdout.startswith(f"{flaw}\n")
     assert run([attacklab, "list"], tmp_path).returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not count the time of processes that ended")
+def test_the_first_audit_of_ones_own_function_finds_its_flaw_within_a_minute(attacklab: str, tmp_path: Path) -> None:
+    """The second of two commands; the first, to install the wheel with all that it needs, took 16 s of the processor."""
+    import resource
+
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    (tmp_path / "noise.py").write_text(LEAKY, "utf-8")
+    before = used()
+    sampler = "noise.py:laplace_mechanism"
+    done = run([attacklab, "audit", sampler, "--kind", "noise", "--epsilon", "0.5"], tmp_path)
+    assert (done.returncode, used() - before < 60 - 16) == (1, True), done.stderr
+    assert "violated" in done.stdout
