@@ -131,6 +131,12 @@ def test_an_image_adds_up_and_keeps_what_is_unresolved() -> None:
     assert law.unresolved == Fraction(1, 8)
 
 
+def test_independent_outcomes_multiply() -> None:
+    law = Law({0: THIRD, 1: 2 * THIRD}).product(Law({"x": HALF}))
+    assert dict(law.masses) == {(0, "x"): Fraction(1, 6), (1, "x"): THIRD}
+    assert law.map(lambda pair: pair[0]).mass(1) == THIRD
+
+
 @given(laws, laws)
 def test_only_equal_laws_have_equal_digests(a: Law, b: Law) -> None:
     assert (a == b) == (a.digest() == b.digest())
