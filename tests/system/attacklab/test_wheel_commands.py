@@ -73,16 +73,16 @@ def test_a_first_test_is_written_audited_and_explained_without_a_clone(attacklab
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not count the time of processes that ended")
 def test_the_first_audit_of_ones_own_function_finds_its_flaw_within_a_minute(attacklab: str, tmp_path: Path) -> None:
-    """The second of two commands; the first, to install the wheel with all that it needs, took 16 s of the processor."""
+    """The second of two commands; the first, to install the wheel and all that it needs, took 16 s of the processor."""
     import resource
 
     def used() -> float:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return usage.ru_utime + usage.ru_stime
 
-    (tmp_path / "noise.py").write_text(LEAKY, "utf-8")
+    lines = ("import numpy as np", "def count(value):", "    return value + np.random.laplace(0, 1 / 0.5)")
+    (tmp_path / "noise.py").write_text("\n".join(lines), "utf-8")
     before = used()
-    sampler = "noise.py:laplace_mechanism"
-    done = run([attacklab, "audit", sampler, "--kind", "noise", "--epsilon", "0.5"], tmp_path)
+    done = run([attacklab, "audit", "noise.py:count", "--kind", "noise", "--epsilon", "0.5"], tmp_path)
     assert (done.returncode, used() - before < 60 - 16) == (1, True), done.stderr
     assert "violated" in done.stdout

@@ -299,7 +299,10 @@ def test_a_type_that_is_not_known_is_skipped_by_name(built: Built, tmp_path: Pat
         lambda text: text.replace('"version": 1', "'version': 1"),
         lambda text: text.replace('"version": 1', '"version": True'),
         lambda text: text.replace('"comment": "', '"comment": "\t'),
+        lambda text: "\ufeff" + text,
         lambda _: "[" * 100_000,
+        lambda _: "[]",
+        lambda _: "null",
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(built: Built, spoil: Callable[[str], str], tmp_path: Path) -> None:
@@ -309,6 +312,17 @@ def test_a_file_that_cannot_be_read_is_refused(built: Built, spoil: Callable[[st
     assert status == 2
     assert "ok 1" not in output
     assert "Bail out!" in output
+
+
+def test_a_comment_prints_no_line_of_its_own_and_a_flag_needs_no_note(built: Built, tmp_path: Path) -> None:
+    file = copy.deepcopy(vector_file("trace"))
+    for group in file["groups"]:
+        group["cases"][0].update(comment="a\nnot ok 99 - b", output="7")
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({**file, "notes": {}}), encoding="utf-8")
+    status, output = built.run("exact", path)
+    assert status == 1
+    assert sum(wrong for _, wrong, _ in _groups(output).values()) == len(built.client.right["trace"])
 
 
 def test_a_file_that_is_not_there_is_refused(built: Built, tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ public final class Vectors {
             } catch (Fault fault) {
                 if (fault.getMessage() == null) return 2;
                 String about = question.get("id") + " (" + question.get("comment") + "): " + fault.getMessage();
-                OUT.println("# " + place + "case " + about);
+                OUT.println("# " + place + "case " + about.replaceAll("\\p{Cntrl}", " "));
                 for (int index = 0; !(flag = question.get("flags/" + index)).isEmpty(); index++)
                     OUT.println("#   " + flag + ": " + question.fields().get("notes/" + flag + "/effect"));
                 return place.isEmpty() ? 1 : 3;
@@ -255,7 +255,7 @@ public final class Vectors {
         int checked(List<Map<String, String>> files) {
             int tests = 0, right = 0, wrong = 0;
             for (Map<String, String> fields : files) {
-                String mechanism, type = fields.get("type"), group = "groups/0";
+                String mechanism, type = fields.getOrDefault("type", ""), group = "groups/0";
                 for (int next = 1; (mechanism = fields.get(group + "/mechanism")) != null; group = "groups/" + next++) {
                     int[] counts = new int[4];
                     for (int row = 0; fields.containsKey(group + "/cases/" + row + "/id"); row++)

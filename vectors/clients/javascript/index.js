@@ -202,15 +202,16 @@ class Judge {
     } catch (fault) {
       if (!(fault instanceof Fault)) throw fault;
       if (!fault.message) return 2;
-      console.log(`# ${place}case ${question.id} (${question.comment}): ${fault.message}`);
-      for (const flag of question.flags) console.log(`#   ${flag}: ${notes[flag].effect}`);
+      const about = `# ${place}case ${question.id} (${question.comment}): ${fault.message}`;
+      console.log(about.replace(/\p{Cc}/gu, " ")); // one line
+      for (const flag of question.flags) console.log(`#   ${flag}: ${notes[flag]?.effect}`);
       return place ? 3 : 1;
     }
   }
 
   checked(files) {
     let [tests, allRight, allWrong] = [0, 0, 0];
-    for (const { type, notes, groups } of files)
+    for (const { type = "", notes, groups } of files)
       for (const { mechanism, cases } of groups) {
         const counts = [0, 0, 0, 0];
         for (const row of cases) counts[this.column({ ...row, type, mechanism }, notes)]++;
@@ -228,7 +229,7 @@ class Judge {
 function read(path) {
   let file;
   try {
-    file = JSON.parse(readFileSync(path, "utf8"));
+    file = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path)));
   } catch {
     file = undefined;
   }

@@ -193,7 +193,7 @@ impl Judge<'_> {
     fn ask(&mut self, question: Question, random: &mut Random) -> Result<String, Fault> {
         match panic::catch_unwind(panic::AssertUnwindSafe(|| self.implementation.answer(&question, random))) {
             Ok(answer) => answer.ok_or(None),
-            Err(reason) => Err(Some(reason.downcast().map_or("it panics".into(), |reason| *reason))),
+            Err(why) => Err(Some(why.downcast_ref::<String>().map_or("a panic".into(), |why| why.replace('\n', " ")))),
         }
     }
     fn is(&mut self, question: Question, random: &mut Random, expected: &str) -> Result<(), Fault> {
