@@ -26,6 +26,11 @@ def is_trusted(module: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0] in _TRUSTED
 
 
+def is_the_labs(module: Any) -> bool:
+    """Whether code is of the instrument itself, which a class that finds its own law names."""
+    return isinstance(module, str) and module.startswith("attacklab.")
+
+
 def is_own(kind: type) -> bool:
     """Whether a class is the sampler's own, written in Python."""
     return bool(kind.__flags__ & _HEAP_TYPE) and not is_trusted(kind.__module__)

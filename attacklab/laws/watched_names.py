@@ -1,7 +1,7 @@
 """The names by which samplers read something outside their arguments and closures, and whether any of it has changed.
 
 These are the globals that their code names, the attributes of classes and of modules, and what these stand for in turn.
-What code of trusted modules reads is left out; see `trusted_code`.
+What code of trusted modules and of the lab reads is left out; see `trusted_code`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from attacklab.laws.snapshot import SLOTS, CannotCompare, Snapshot, Unchanged, function_parts, shows_all
-from attacklab.laws.trusted_code import CALCULATING, is_own, is_trusted, leads_out
+from attacklab.laws.trusted_code import CALCULATING, is_own, is_the_labs, is_trusted, leads_out
 from attacklab.laws.watched_caches import WatchedCaches
 
 _OF_PYTHON = frozenset({
@@ -83,7 +83,7 @@ class WatchedNames:
 
     def _survey(self, value: Any) -> None:
         if isinstance(value, types.FunctionType):
-            if not is_trusted(value.__globals__.get("__name__")):
+            if not is_trusted(module := value.__globals__.get("__name__")) and not is_the_labs(module):
                 self._names |= {held for _, held in function_parts(value) if isinstance(held, str)}  # for `getattr`
                 self._survey_code(value.__code__, value.__globals__, value.__qualname__)
         elif isinstance(value, type):

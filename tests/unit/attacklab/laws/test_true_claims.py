@@ -39,6 +39,21 @@ class Frozen:
         return bits.call(self.release)
 
 
+@dataclass(frozen=True)
+class WithItsLaw:
+    threshold: int
+
+    def one_round(self, bits: RandomBits) -> bool | None:
+        draw = bits.take(4)
+        return draw < self.threshold if draw < 12 else REJECTED
+
+    def release(self, bits: RandomBits) -> bool:
+        return bits.repeat(self.one_round)
+
+    def law(self) -> Any:
+        return enumerate_law(self.release)
+
+
 class Computing:
     @functools.cached_property
     def table(self) -> list[bool]:
@@ -157,6 +172,7 @@ SAMPLERS: dict[str, Callable[[RandomBits], Any]] = {
     "a method": Frozen(4).release,
     "an object that is called": Frozen(4),
     "a round that is a method": lambda bits: bits.repeat(Frozen(3).one_round),
+    "an object that finds its own law": WithItsLaw(3).release,
     "a table computed once": Computing().release,
     "a template method": Concrete().release,
     "a class method": Concrete.of_the_class,
