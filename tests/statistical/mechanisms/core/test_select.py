@@ -72,8 +72,9 @@ class Words(RandomBits):
         return np.array(drawn + [0] * (count - len(drawn)), dtype=np.uint64)
 
 
-def term(epsilon: Any = 1, sensitivity: Any = 1, *, monotone: bool = False, ends: Any = WIDEST_RANGE) -> Select:
-    return Select(Utilities(Fraction(sensitivity), ends[0], ends[1], monotone), Fraction(epsilon))
+def term(epsilon: Any = 1, sensitivity: Any = 1, *, monotone: bool = False, ends: Any = None) -> Select:
+    lower, upper = ends or WIDEST_RANGE
+    return Select(Utilities(Fraction(sensitivity), lower, upper, monotone), Fraction(epsilon))
 
 
 def rate_of(mechanism: Select) -> Fraction:
