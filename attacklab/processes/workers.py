@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from attacklab.model.errors import TargetError, UsageError, WorkersGone
 from attacklab.model.findings import EventCode
@@ -66,7 +66,7 @@ class Workers:
         self.count, self.say = count, say
         self._executor, self._load = executor, load
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -65,7 +65,8 @@ class Runner:
         (job / "temp").mkdir()
         values = {name: inputs.pop(name, given.get("default", "")) for name, given in ACTION["inputs"].items()}
         assert not inputs
-        outputs, summary, log, status = {}, "", "", 0
+        outputs: dict[str, str] = {}
+        summary, log, status = "", "", 0
         for number, step in enumerate(SCRIPTS):
             if step["name"] == "Install attacklab" and self.is_installed:
                 continue

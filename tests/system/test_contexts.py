@@ -104,7 +104,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the logarithm's bounds": lambda: log_bounds(Bounds(mpq(1, 3), mpq(10, 3))),
     "an ideal law": lambda: dict(normalised({i: exp_bounds(mpq(i, 3)) for i in range(3)}).masses),
     "rational bounds": lambda: (log_above(THIRD * 10), exp_above(-THIRD), exp_above(THIRD * 100)),
-    "the deltas of Gaussian noise": lambda: [delta(law, 2, THIRD) for law in (LAWS[3], LAWS[5])],  # type: ignore[arg-type]
+    "the deltas of Gaussian noise": lambda: [delta(law, 2, THIRD) for law in (LAWS[3], LAWS[5])],
     "the least mu of discrete noise": lambda: gaussian_dp(DiscreteGaussian(THIRD * 10), 2),
     "the least sigma": lambda: least_sigma(THIRD, Fraction(1, 10**6)),
     "Gaussian noise of fixed work": lambda: exact_fixed_work_gaussian(THIRD, sigma=THIRD * 9, lower=0, upper=9).rows,

@@ -148,7 +148,7 @@ def test_the_two_sided_geometric_law_is_rational(ratio: Fraction) -> None:
 def assert_kept(finding: Finding) -> None:
     """The claim is proved: as it stands if the laws are closed, and otherwise with slack where δ has no room."""
     assert finding.verdict in (Verdict.PROVED, Verdict.PROVED_WITH_SLACK), finding.reason
-    if finding.reason.startswith("closed") or finding.claim.delta:
+    if finding.reason.startswith("closed") or finding.claim.nominal.delta:
         assert finding.verdict is Verdict.PROVED
     else:
         assert finding.verdict is Verdict.PROVED_WITH_SLACK

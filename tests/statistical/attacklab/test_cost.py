@@ -15,7 +15,7 @@ from attacklab.model.findings import Verdict
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Outputs, Target
 from mechanisms.core.grid import Grid
-from mechanisms.exponential.naive import naive_exponential_stabilised
+from mechanisms.exponential.naive import Selections, naive_exponential_stabilised
 from mechanisms.laplace.exact import exact_discrete_laplace
 
 TRIALS = 100_000
@@ -28,7 +28,7 @@ def on_grid(answer: float, trials: int, rng: np.random.Generator) -> NDArray[Any
     return TERM.many(answer, trials, SeededBits(rng))
 
 
-def chosen(utilities: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def chosen(utilities: NDArray[np.float64], trials: int, rng: np.random.Generator) -> Selections:
     return naive_exponential_stabilised(utilities, trials, rng, epsilon=1.0)
 
 

@@ -16,6 +16,7 @@ from attacklab.auditing.observed_work import (
     with_bits_taken,
     with_time,
 )
+from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import TargetError
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind, Target
@@ -66,7 +67,7 @@ def test_counted_bits_are_fair_and_add_up() -> None:
     ones = sum(bits.take(64).bit_count() for _ in range(1000))
     assert 31_000 <= ones <= 33_000
     assert bits.words(3).dtype == np.uint64
-    assert 0 <= bits.take(np.int64(64)) < 1 << 64  # type: ignore[arg-type] # an integer of another type
+    assert 0 <= bits.take(np.int64(64)) < 1 << 64
     with pytest.raises(ValueError, match="at least 0, not -1"):
         bits.take(-1)
 
@@ -86,7 +87,7 @@ def test_a_release_is_observed_with_the_bits_that_it_draws() -> None:
     outputs = observed.outputs(5, 4, np.random.default_rng(0))
     assert outputs["work"].tolist() == [5 * 64] * 4
     assert outputs["output"].tolist() == [10] * 4
-    assert (observed.kind, observed.claim.epsilon, observed.name) == (Kind.DATASET, 0.5, "mine with bits drawn")
+    assert (observed.kind, observed.claim, observed.name) == (Kind.DATASET, PrivacyClaim(0.5), "mine with bits drawn")
 
 
 def test_vectors_are_observed_too() -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from attacklab import Domain, Target
 from attacklab.auditing.attacks import LatticeBias, LowBitLaplace, RepeatedNoise
+from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import FAILURE, TOO_LITTLE, Finding, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.reporting.wording import flaw_of
 
 
 def far(first: Any, second: Any) -> float:

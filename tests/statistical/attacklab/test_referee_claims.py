@@ -40,7 +40,7 @@ def gaussian(answer: float, trials: int, rng: np.random.Generator, *, sigma: flo
 
 def audited(claim: Claim, sigma: float, trials: int = 20_000, seed: int = 0, **options: object) -> Finding:
     target = Target.noise(partial(gaussian, sigma=sigma), claim=claim, name="gaussian")
-    (finding,) = audit(target, [ATTACK], trials=trials, alpha=ALPHA, seed=seed, **options)  # type: ignore[arg-type]
+    (finding,) = audit(target, [ATTACK], trials=trials, alpha=ALPHA, seed=seed, **options)
     return replace(finding, seconds=0.0)
 
 

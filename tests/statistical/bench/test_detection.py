@@ -25,7 +25,7 @@ SOUND = [specimen for specimen in ALL if not specimen.broken]
 COMPUTED = [specimen for specimen in SOUND if specimen.computed is not None]
 
 
-def _named(specimens: Sequence[Specimen]) -> Any:
+def _named(specimens: Sequence[Specimen]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("specimen", specimens, ids=lambda specimen: specimen.name)
 
 

@@ -195,7 +195,7 @@ def test_standard_output_by_any_name_gets_the_text_in_its_place(how: str, name: 
 @pytest.mark.parametrize("made", Made)
 def test_what_the_lab_wrote_may_be_written_again_as_the_same_and_as_nothing_else(made: Made, tmp_path: Path) -> None:
     path = tmp_path / "file"
-    for there, content in {None: "", **OURS}.items():
+    for there, content in [(None, ""), *OURS.items()]:
         path.write_text(content, encoding="utf-8")
         if there in (None, made):
             require_writable(path, made)

@@ -114,7 +114,7 @@ def test_the_versions_are_one_and_what_is_imported_is_declared() -> None:
     assert lab["version"] == own["version"]
     assert f"attacklab=={own['version']}" in lab["dependencies"]
     assert own["optional-dependencies"]["lab"] == [f"attacklab-lab=={own['version']}"]
-    declared = {re.match(r"[\w-]+", text)[0] for text in lab["dependencies"] + own["dependencies"]}  # type: ignore[index]
+    declared = {re.match(r"[\w-]+", text)[0] for text in lab["dependencies"] + own["dependencies"]}
     imported = set()
     for path in (path for name in FOLDERS for path in (ROOT / name).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from attacklab.auditing.attacks import ATTACKS, BlackBox
 from attacklab.auditing.referee import audit
+from attacklab.model.claims import PrivacyClaim
 from attacklab.model.domains import Domain, Records
 from attacklab.model.errors import TargetError
 from attacklab.model.findings import Verdict
@@ -253,7 +254,7 @@ def test_each_kind_is_made_by_its_constructor_and_named_after_its_release() -> N
     assert set(made) == set(Kind)
     for kind, target in made.items():
         assert target.kind is kind
-        assert (target.claim.epsilon, target.claim.delta) == (0.5, 0.1)
+        assert target.claim == PrivacyClaim(0.5, 0.1)
         assert target.name == "release"
         assert target.sampler is None
     assert made[Kind.NOISE].sensitivity == made[Kind.SELECTION].sensitivity == 3.0

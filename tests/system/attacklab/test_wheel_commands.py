@@ -73,7 +73,7 @@ def test_a_first_test_is_written_audited_and_explained_without_a_clone(attacklab
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not count the time of processes that ended")
 def test_the_first_audit_of_ones_own_function_finds_its_flaw_within_a_minute(attacklab: str, tmp_path: Path) -> None:
-    """The second of two commands; the first, to install the wheel and all that it needs, took 16 s of the processor."""
+    """The second of two commands; the first, to install the wheel with all it needs, took 16 s of the processor."""
     import resource
 
     def used() -> float:

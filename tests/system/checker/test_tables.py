@@ -84,7 +84,7 @@ def _left(law: laws.DiscreteLaplace, step: int) -> int:
 
 
 LAWS: dict[str, laws.Law] = {
-    f"{kind.__name__} {scale}": kind(parameter)  # type: ignore[call-arg]
+    f"{kind.__name__} {scale}": kind(parameter)
     for scale in (Fraction(1, 4), Fraction(5, 2), Fraction(2**45))
     for kind, parameter in (
         (laws.DiscreteLaplace, scale),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import load_experiments
@@ -53,7 +54,7 @@ def test_the_figures_of_the_sources_come_out() -> None:
     assert measured["ideal"]["2"][at] == pytest.approx(0.124, abs=5e-4)
     assert measured["ideal"]["100"][at] == pytest.approx(0.0028, abs=5e-5)
     findings = [Finding.from_json(finding) for finding in data["findings"]]
-    naive = [one for one in findings if one.target == "naive_exponential" and one.claim.epsilon == 0.5]
+    naive = [one for one in findings if one.target == "naive_exponential" and one.claim == PrivacyClaim(0.5)]
     assert [round(one.advantage.estimate, 2) for one in naive if one.advantage] == [1.0, 0.99]
 
 

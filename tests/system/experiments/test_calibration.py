@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from attacklab.calibration import QUANTITIES
 from attacklab.libraries.environments import Environment
 from attacklab.model.findings import to_text
 from attacklab.reporting.experiment import Collected, Settings
@@ -34,9 +35,7 @@ def one_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[],
     monkeypatch.setattr(calibration, "SCRIPT", script)
     monkeypatch.setattr(calibration, "ASKED", {"opendp": ("laplace_epsilon",)})
     monkeypatch.setattr(calibration, "_environments", lambda _: iter([("opendp", environment)]))
-    monkeypatch.setattr(
-        calibration, "QUANTITIES", [one for one in calibration.QUANTITIES if one.name == "laplace_epsilon"]
-    )
+    monkeypatch.setattr(calibration, "QUANTITIES", [one for one in QUANTITIES if one.name == "laplace_epsilon"])
     monkeypatch.setattr(calibration, "UNPUBLISHED", tmp_path / "unpublished")
     return lambda: (calibration.collect(Settings()), tmp_path / "unpublished")
 

@@ -18,9 +18,10 @@ import pytest
 from rich.cells import cell_len
 from scipy import stats
 
+from attacklab.auditing.referee import DEFAULT_ALPHA
 from experiments.demo import LANGUAGES, SHOWS, play, read_key
 from experiments.demo.shows import answered, best_bet
-from experiments.demo.stage import ALPHA, DIGITS, TEXTS, TRIALS, advantage, broken, described, large
+from experiments.demo.stage import DIGITS, TEXTS, TRIALS, advantage, broken, described, large
 
 ROOT = Path(__file__).parents[3]
 MAIN = [sys.executable, "-m", "attacklab", "demo"]
@@ -54,7 +55,7 @@ def test_the_score_is_counted(name: str) -> None:
     share = float(np.mean(answers.said_first == answers.from_first))
     seen, exact = advantage(answers, TRIALS), stats.binomtest(round(share * TRIALS), TRIALS)
     assert seen.estimate == 2 * share - 1
-    interval = exact.proportion_ci(1 - ALPHA)
+    interval = exact.proportion_ci(1 - DEFAULT_ALPHA)
     assert (seen.lower, seen.upper) == pytest.approx((2 * interval.low - 1, 2 * interval.high - 1))
     assert seen.lower > bet.ceiling
     assert 0.4 < answers.from_first.mean() < 0.6

@@ -88,7 +88,7 @@ def test_without_the_environment_earlier_rows_of_the_library_are_kept(monkeypatc
     said = existing_code.explain_timings(alone)
     assert f"Not measured: {LIBRARY} (`make .environments/{LIBRARY}/.ready`)." in said
     assert len(existing_code.timing_table(alone)) == 1 + len(existing_code.QUICK_GAMMAS)
-    assert [len(panel.series) for figure in existing_code.timing_figures(alone) for panel in figure.panels] == [1]  # type: ignore[union-attr]
+    assert [len(panel.series) for figure in existing_code.timing_figures(alone) for panel in figure.panels] == [1]
 
 
 def packages() -> Path | None:

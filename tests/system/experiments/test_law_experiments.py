@@ -104,7 +104,7 @@ def test_work_adds_to_the_advantage_what_the_law_of_the_rounds_says(recorded: di
     for name, stops_early in (("algorithm_4", False), ("algorithm_4_printed_loop", True)):
         for rounds, (lower, upper) in zip(found["rounds"], found[name], strict=True):
             p, q = (rounds_law(w, rounds, stops_early=stops_early) for w in printed_samplers.SAME_LENGTH)
-            expected = float(sum(abs(p.get(o, 0) - q.get(o, 0)) for o in {*p, *q}) / 2)
+            expected = float(sum(abs(p.get(o, Fraction(0)) - q.get(o, Fraction(0))) for o in {*p, *q}) / 2)
             assert lower - 1e-12 <= expected <= upper + 1e-12
     assert found["algorithm_4"][0] == found["algorithm_2"]
     assert found["algorithm_4"][-1][1] < found["output"][1] + 0.001

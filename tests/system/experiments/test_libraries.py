@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from attacklab.auditing.attacks import Precision
+from attacklab.libraries import library
 from attacklab.model.findings import Finding, Verdict, environment, read_record
 from attacklab.processes.targets import ProcessRelease
 from attacklab.reporting.experiment import Settings, load_experiments, run_experiment
@@ -322,7 +323,7 @@ def test_what_is_measured_here_replaces_what_was_measured_before(
     only_numpys_laplace += [failure(), KNOWN_ELSEWHERE]
     measured_elsewhere(tmp_path, "precision")
     (case,) = libraries.audited_here()
-    built = replace(case, environment="opendp-0.4.0", library=libraries.library("opendp"))
+    built = replace(case, environment="opendp-0.4.0", library=library("opendp"))
 
     def findings(audited: libraries.Audited, *_: Any) -> list[Finding]:
         version = "opendp 0.4.0" if audited is built else f"numpy {np.__version__}"
@@ -387,9 +388,7 @@ def test_an_environment_that_is_broken_keeps_what_was_measured_in_it(
     measured_elsewhere(tmp_path, "precision")
     before = json.loads((tmp_path / "measured" / "libraries.json").read_text("utf-8"))
     (case,) = libraries.audited_here()
-    broken = replace(
-        case, library=libraries.library("opendp"), environment="opendp-0.4.0", python=str(tmp_path / "no-python")
-    )
+    broken = replace(case, library=library("opendp"), environment="opendp-0.4.0", python=str(tmp_path / "no-python"))
     monkeypatch.setattr(libraries, "audited_here", lambda: [case, broken])
     after = run_again(tmp_path)
     assert of_opendp(after) == of_opendp(before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import gmpy2
 import numpy as np
@@ -32,7 +33,7 @@ def ideal_exponential(
 
 def lattice_laplace(
     answer: float, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0, step: float
-) -> NDArray[np.float64]:
+) -> NDArray[np.floating[Any]]:
     """Discrete Laplace noise on the multiples of `step`, a power of two that divides the sensitivity.
 
     All outputs lie on the lattice whatever the answer, a multiple of `step` too.

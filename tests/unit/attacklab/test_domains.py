@@ -144,12 +144,12 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
     ("make", "message"),
     [
         (lambda: Domain(bounds=(1, 0)), "bounds of a domain must be finite and lower < upper"),
-        (lambda: Domain(bounds=(0,)), "bounds of a domain must be two numbers"),  # type: ignore[arg-type]
+        (lambda: Domain(bounds=(0,)), "bounds of a domain must be two numbers"),
         (lambda: Domain(bounds=(0.2, 0.8), integers=True), "a domain must hold two numbers"),
-        (lambda: Domain(integers=1), "integers of a domain must be True or False, not 1"),  # type: ignore[arg-type]
-        (lambda: Domain(shape="records"), "shape of a domain must be one of"),  # type: ignore[arg-type]
+        (lambda: Domain(integers=1), "integers of a domain must be True or False, not 1"),
+        (lambda: Domain(shape="records"), "shape of a domain must be one of"),
         (lambda: Queries(size=0), "size of a domain must be at least 1, not 0"),
-        (lambda: Queries(size=2, patterns=("two",)), "pattern must be one of one, all"),  # type: ignore[arg-type]
+        (lambda: Queries(size=2, patterns=("two",)), "pattern must be one of one, all"),
         (lambda: Records(least=3, most=2), "least of a domain must be at most its most, 2, not 3"),
         (lambda: Categories(names=("a", "a")), "two or more different names"),
         (lambda: Strings(alphabet="a", longest=2), "an alphabet must have two or more characters"),
@@ -165,7 +165,7 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
         ),
         (
             lambda: Target.noise(
-                print,  # type: ignore[arg-type]
+                print,
                 epsilon=1.0,
                 domain=Domain(non_negative=True),
                 pairs=(NeighbouringPair(-1.0, 0.0, None),),
@@ -173,11 +173,11 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
             "pair 0 of print is not one that its domain holds",
         ),
         (
-            lambda: Target.noise(print, epsilon=1.0, pairs=(NeighbouringPair(0.0, 2.0, None),)),  # type: ignore[arg-type]
+            lambda: Target.noise(print, epsilon=1.0, pairs=(NeighbouringPair(0.0, 2.0, None),)),
             "further apart than the sensitivity",
         ),
         (
-            lambda: Target.noise(print, epsilon=1.0, pairs=(NeighbouringPair(0.0, math.nan, None),)),  # type: ignore[arg-type]
+            lambda: Target.noise(print, epsilon=1.0, pairs=(NeighbouringPair(0.0, math.nan, None),)),
             "NaN and infinities must be equal on both sides",
         ),
     ],

@@ -64,9 +64,9 @@ def test_an_operation_on_wide_intervals_holds_the_results_of_all_their_numbers(
 )
 @given(x=SMALL)
 def test_functions_agree_with_another_library_at_400_bits(ours: object, theirs: object, x: float) -> None:
-    enclosed = ours(Interval.of(x))  # type: ignore[operator]
+    enclosed = ours(Interval.of(x))
     with mpmath.workprec(400):
-        truth = theirs(mpmath.mpf(x))  # type: ignore[operator]
+        truth = theirs(mpmath.mpf(x))
         error = abs(truth) * mpmath.mpf(2) ** -380
         lower, upper = map(as_mpf, (enclosed.lower, enclosed.upper))
         assert lower <= truth + error

@@ -72,7 +72,7 @@ def test_a_name_may_be_a_target_a_maker_of_one_or_a_release_function(place: str)
     assert (target.claim, target.name) == (PrivacyClaim(0.5), "noisy")
     assert load_target(f"{place}:made").claim == PrivacyClaim(0.25)
     made = load_target(f"{place}:made", epsilon=2.0, sensitivity=3.0)
-    assert (made.claim.epsilon, made.sensitivity) == (2.0, 3.0)
+    assert (made.claim, made.sensitivity) == (PrivacyClaim(2.0), 3.0)
     released = load_target(f"{place}:noisy", kind=Kind.MEAN, epsilon=1.0, delta=0.1, bounds=(0.0, 1.0))
     assert (released.kind, released.claim, released.bounds) == (Kind.MEAN, PrivacyClaim(1.0, 0.1), (0.0, 1.0))
     assert released.name == "noisy"

@@ -96,7 +96,7 @@ def test_bad_sensitivity_is_refused_by_name(sensitivity: float) -> None:
 
 def is_pair(first: object, second: object, relation: Relation) -> bool:
     try:
-        pair = NeighbouringPair.records(first, second, relation)  # type: ignore[arg-type] # deliberately any input
+        pair = NeighbouringPair.records(first, second, relation)
     except ValueError as error:
         assert f"not neighbouring by {relation}" in str(error)  # noqa: PT017 - of the two outcomes only one raises
         return False

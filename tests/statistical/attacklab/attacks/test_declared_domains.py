@@ -19,7 +19,7 @@ from attacklab.model.domains import Categories, Domain, Graphs, Queries, Records
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Release, Target
-from mechanisms.exponential.naive import naive_exponential
+from mechanisms.exponential.naive import Selections, naive_exponential
 from mechanisms.laplace.naive import naive_laplace_numpy
 from tests.unit.attacklab.ideal import ideal_exponential
 
@@ -113,7 +113,7 @@ def exponential(utilities: np.ndarray, trials: int, rng: np.random.Generator) ->
     return ideal_exponential(utilities, trials, rng, epsilon=EPSILON)
 
 
-def naive(utilities: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+def naive(utilities: np.ndarray, trials: int, rng: np.random.Generator) -> Selections:
     return naive_exponential(utilities, trials, rng, epsilon=EPSILON)
 
 
@@ -216,7 +216,8 @@ class Spy:
     """A release that keeps whichever inputs lie outside the domain, by a check of its own."""
 
     def __init__(self, kind: Kind, takes: Callable[[Any], bool]) -> None:
-        self.kind, self.takes, self.outside, self.calls = kind, takes, [], 0
+        self.kind, self.takes, self.calls = kind, takes, 0
+        self.outside: list[Any] = []
 
     def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> np.ndarray:
         self.calls += 1

@@ -136,9 +136,12 @@ def test_noise_of_another_generator_takes_few_rows_and_its_equations_are_not_all
 ) -> None:
     unknowns: list[int] = []
     solve = mersenne_twister._solved
-    monkeypatch.setattr(
-        mersenne_twister, "_solved", lambda forms, number: (unknowns.append(number), solve(forms, number))[1]
-    )
+
+    def counting(forms: Any, number: int) -> Any:
+        unknowns.append(number)
+        return solve(forms, number)
+
+    monkeypatch.setattr(mersenne_twister, "_solved", counting)
     (finding,) = audit(histogram(lambda rng, size: rng.laplace(size=size)), [GeneratorState()], trials=100_000)
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.trials < 500

@@ -223,7 +223,7 @@ def test_a_declared_pair_of_a_dataset_is_enough() -> None:
     assert verdicts(target, LowBitLaplace()) == [Verdict.VIOLATED]
 
 
-def gridded(answer: float, trials: int, rng: np.random.Generator, step: float, scale: float) -> NDArray[np.float64]:
+def gridded(answer: float, trials: int, rng: np.random.Generator, step: float, scale: float) -> NDArray[Any]:
     stay = -math.expm1(-step / scale)
     return round(answer / step) * step + (rng.geometric(stay, trials) - rng.geometric(stay, trials)) * step
 

@@ -45,7 +45,7 @@ def as_it_is(steps: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # noqa
 
 
 def judged(target: Target, **settings: int | float) -> list[Finding]:
-    return audit(target, [LatticeBias()], **settings)  # type: ignore[arg-type] # settings of an audit
+    return audit(target, [LatticeBias()], **settings)
 
 
 @pytest.mark.parametrize(

@@ -276,7 +276,7 @@ def test_integers_and_failures_are_judged_like_any_other_output() -> None:
         outputs = by_generator(answer, sensitivity / epsilon, trials, rng).tolist()
         return [None if number % 10 == 0 else output for number, output in enumerate(outputs)]
 
-    finding = judged(release, 1.0)  # type: ignore[arg-type] # a list is a valid release's answer
+    finding = judged(release, 1.0)
     assert finding.verdict is Verdict.VIOLATED
 
 

@@ -30,7 +30,7 @@ def wrapping(dtype: type) -> Release:
     def release(
         utilities: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0
     ) -> np.ndarray:
-        scores = utilities.astype(dtype)
+        scores: np.ndarray = utilities.astype(dtype)
         gaps = (scores - scores.max()).astype(np.float64)
         weights = np.exp(epsilon * (gaps - gaps.max()) / (2 * sensitivity))
         return rng.choice(len(utilities), trials, p=weights / weights.sum())

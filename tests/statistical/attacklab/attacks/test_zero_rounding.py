@@ -23,7 +23,7 @@ def weighted(dtype: type, failure: str) -> Release:
     def release(
         utilities: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float
     ) -> object:
-        weights = np.exp((epsilon * utilities / (2 * sensitivity)).astype(dtype)).astype(dtype)
+        weights: np.ndarray = np.exp((epsilon * utilities / (2 * sensitivity)).astype(dtype)).astype(dtype)
         if weights.sum() == 0 and failure == "raise":
             raise ZeroDivisionError("all weights are zero")
         if weights.sum() == 0:

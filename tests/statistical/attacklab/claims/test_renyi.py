@@ -175,11 +175,11 @@ def test_points_reach_from_zero_to_where_nothing_can_be_seen() -> None:
 )
 def test_what_is_out_of_range_is_refused_by_name(make: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        make()  # type: ignore[operator]
+        make()
 
 
 def test_what_is_not_a_number_is_refused_by_name() -> None:
     with pytest.raises(UsageTypeError, match="rho must be a number, not True"):
         ZeroConcentrated(True)
     with pytest.raises(UsageTypeError, match="epsilon must be a number, not 'x'"):
-        Renyi(2.0, ("x",))  # type: ignore[arg-type]
+        Renyi(2.0, ("x",))

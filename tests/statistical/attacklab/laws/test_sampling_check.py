@@ -25,7 +25,8 @@ from attacklab.laws import (
     sampling_check,
 )
 from attacklab.laws.fresh_process import require_agreement
-from attacklab.laws.sampling_check import Runs, compare, tag, upper_tail
+from attacklab.laws.outcomes import tag
+from attacklab.laws.sampling_check import Runs, compare, upper_tail
 from attacklab.model.random_bits import RandomBits
 
 RUNS = sampling_check.RUNS

@@ -222,7 +222,7 @@ def test_a_target_without_a_sampler_is_told_what_to_write() -> None:
 
 def test_a_sampler_must_be_callable() -> None:
     with pytest.raises(TypeError, match=r"sampler must be callable as sampler\(input, bits\), not 3"):
-        Target.noise(never, epsilon=1.0).exact(3)  # type: ignore[arg-type] # that is the test
+        Target.noise(never, epsilon=1.0).exact(3)
 
 
 def test_slack_is_worse_than_a_proof_and_better_than_no_finding() -> None:

@@ -146,7 +146,7 @@ def test_histograms_count_every_cell_in_its_place() -> None:
         (lambda: Total(0.1, 1, Grid(-2), above_lower=True), "upper − lower must be a multiple"),
         (lambda: Total(0, math.inf, Grid(0)), "upper must be a finite number"),
         (lambda: Total(0, 1, Grid(0), "answers"), "relation must be 'add-remove', 'substitute'"),
-        (lambda: Count("node"), "relation must be"),  # type: ignore[arg-type] # that is the test
+        (lambda: Count("node"), "relation must be"),
         (lambda: Histogram(()), "at least one cell"),
         (lambda: Histogram(("a", "a")), "each of them once"),
         (lambda: Answer(0, Grid(0)), "sensitivity must be above 0"),

@@ -23,7 +23,7 @@ from attacklab.laws import Limits, enumerate_law
 from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core import select
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
-from mechanisms.core.scores import Scores, Utilities
+from mechanisms.core.scores import WIDEST_RANGE, Scores, Utilities
 from mechanisms.core.select import Select, Selection, bounds_below, lies_below, scaled, whole_weight
 from mechanisms.randomness import RandomBits
 
@@ -73,7 +73,8 @@ class Words(RandomBits):
 
 
 def term(epsilon: Any = 1, sensitivity: Any = 1, *, monotone: bool = False, ends: Any = None) -> Select:
-    return Select(Utilities(Fraction(sensitivity), *(ends or ()), monotone=monotone), Fraction(epsilon))
+    lower, upper = ends or WIDEST_RANGE
+    return Select(Utilities(Fraction(sensitivity), lower, upper, monotone), Fraction(epsilon))
 
 
 def rate_of(mechanism: Select) -> Fraction:
@@ -457,8 +458,8 @@ def test_equal_numbers_have_one_law_however_they_are_written() -> None:
     assert term().law(np.array([2**64 - 2, 2**64 - 1], dtype=np.uint64)) == near
     assert term().law([Fraction(1, 3), Fraction(4, 3)]) == near
     assert term().law([2**63 + 1024, 2**63 + 1025]) == near
-    for dtype in (np.int8, np.uint16, np.bool_, ">f8", ">i8"):
-        assert term().law(np.array([0, 1], dtype=dtype)) == near
+    for written in (np.int8, np.uint16, np.bool_, ">f8", ">i8"):
+        assert term().law(np.array([0, 1], dtype=written)) == near
 
 
 def test_a_caller_s_array_is_not_changed() -> None:

@@ -80,7 +80,7 @@ def test_geometric_noise_has_its_law_and_its_loops_run_as_long_as_it_is_large() 
 
     for seed in range(100):
         rng = Counted(seed)
-        noise = naive_two_sided_geometric(0, 1, rng, epsilon=1.0)[0]  # type: ignore[arg-type]
+        noise = naive_two_sided_geometric(0, 1, rng, epsilon=1.0)[0]
         assert rng.uniforms >= 2 + abs(noise)
 
 

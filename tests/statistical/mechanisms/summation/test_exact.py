@@ -60,10 +60,10 @@ def test_narrow_records_count_from_the_lower_bound_and_one_moves_them_by_the_ran
 @pytest.mark.parametrize(
     ("term", "statement"),
     [
-        (exact_bounded_sum(epsilon=1, **WHOLE), "1-DP for every pair of records, one added, removed or replaced"),  # type: ignore[arg-type]
-        (exact_bounded_mean(epsilon=1, **WHOLE), "1-DP for every pair of records, one added, removed or replaced"),  # type: ignore[arg-type]
+        (exact_bounded_sum(epsilon=1, **WHOLE), "1-DP for every pair of records, one added, removed or replaced"),
+        (exact_bounded_mean(epsilon=1, **WHOLE), "1-DP for every pair of records, one added, removed or replaced"),
         (
-            exact_bounded_mean(epsilon=1, relation="substitute", **WHOLE),  # type: ignore[arg-type]
+            exact_bounded_mean(epsilon=1, relation="substitute", **WHOLE),
             "1-DP for every pair of records, one replaced",
         ),
         (

@@ -51,7 +51,7 @@ def test_the_neighbour_of_the_best_safe_double_is_refuted(name: str) -> None:
 
 def test_the_classical_sigma_is_refuted_above_1_only() -> None:
     found = calibrate("gaussian_sigma", NAIVE["gaussian_sigma"], name="classical")
-    refuted = {float(one.parameters["epsilon"]) for one in found if one.verdict is Verdict.VIOLATED}  # type: ignore[arg-type]
+    refuted = {float(one.parameters["epsilon"]) for one in found if one.verdict is Verdict.VIOLATED}
     assert min(refuted) > 1
     assert 10.0 in refuted
 

@@ -72,7 +72,7 @@ def _command(
             os.dup2(descriptor, number)
         encoding = env.get("PYTHONIOENCODING", "utf-8")
         sys.stdin = open(0, closefd=False)  # noqa: SIM115
-        sys.stdout = sys.__stdout__ = open(1, "w", encoding=encoding, closefd=False)  # noqa: SIM115
+        sys.stdout = sys.__stdout__ = open(1, "w", encoding=encoding, closefd=False)  # type: ignore[misc] # noqa: SIM115
         sys.stderr = open(2, "w", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
         os.environ.pop("COLUMNS", None)
         os.environ |= env

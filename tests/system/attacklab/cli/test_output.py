@@ -18,7 +18,7 @@ REASON = "E happened in 27 of 32 trials on the first input and in 0 on the secon
 def finding(verdict: Verdict, **rest: object) -> Finding:
     common: dict[str, object] = {"target": "noisy", "target_version": "1", "attack": "bits", "verdict": verdict}
     common |= {"reason": REASON, "claim": PrivacyClaim(1.0), "replay": "attacklab audit x.py:noisy"}
-    return Finding(**{**common, **rest})  # type: ignore[arg-type]
+    return Finding(**{**common, **rest})
 
 
 VIOLATED = finding(Verdict.VIOLATED, event="an even number", advantage=Estimate(-0.25, -0.5, -0.125), ceiling=0.4621)

@@ -79,9 +79,16 @@ def rejecting(make_count: Callable[[], Count], most: int = 2, width: int = 3) ->
     return lambda secret, bits: bits.repeat(one_round, secret)
 
 
+def _emptied(held: Any) -> int:
+    """How many items there were."""
+    count = len(held)
+    held.clear()
+    return count
+
+
 def _sized(held: Any, item: Any = 0) -> Count:
     """Something that grows by a rejection, and is emptied."""
-    return Count(lambda: held.append(item), lambda: (len(held), held.clear())[0])
+    return Count(lambda: held.append(item), lambda: _emptied(held))
 
 
 def _keyed(held: Any, key: Any) -> Count:
@@ -194,6 +201,7 @@ class _Mechanism:
 
 class _Slotted:
     __slots__ = ("rejections",)
+    rejections: int
 
 
 class _List(list[int]):
@@ -357,7 +365,7 @@ class _Attempts:
 
 def _by_names(add: Callable[[], object]) -> Count:
     """Something that grows the list of the module."""
-    return Count(add, lambda: (len(_names), _names.clear())[0])
+    return Count(add, lambda: _emptied(_names))
 
 
 def _locks() -> Count:
@@ -385,7 +393,7 @@ KEPT: dict[str, Callable[[], Count]] = {
     "a Counter": lambda: _keyed(Counter(), 0),
     "an OrderedDict": lambda: _keyed(OrderedDict(a=0), "a"),
     "a deque": lambda: _sized(deque()),
-    "a set": lambda: (lambda held: Count(lambda: held.add(len(held)), lambda: (len(held), held.clear())[0]))(set()),
+    "a set": lambda: (lambda held: Count(lambda: held.add(len(held)), lambda: _emptied(held)))(set()),
     "a bytearray": lambda: _sized(bytearray()),
     "a numpy array": lambda: _keyed(np.zeros(1, dtype=np.int64), 0),
     "a numpy array of objects": lambda: _keyed(np.array([0], dtype=object), 0),
@@ -405,9 +413,7 @@ KEPT: dict[str, Callable[[], Count]] = {
     "functions in a dict": lambda: _by_names(OrderedDict(add=lambda: _names.append("rejected"))["add"]),
     "a function of numpy": lambda: (lambda add: _by_names(lambda: add(0)))(np.frompyfunc(_Quiet()._append, 1, 1)),
     "a context manager": lambda: _by_names(_enter),
-    "a default factory": lambda: Count(
-        lambda: _Attempts().log.append(0), lambda: (len(_Attempts().log), _Attempts().log.clear())[0]
-    ),
+    "a default factory": lambda: Count(lambda: _Attempts().log.append(0), lambda: _emptied(_Attempts().log)),
     "locks": _locks,
     "an attribute of a metaclass": lambda: _attribute(_Meta("Made", (), {})),
     "a slot of an object in a tuple": _slotted,
@@ -674,7 +680,7 @@ FORMS: dict[str, tuple[Callable[[int], Any], Callable[[int], Any]]] = {
     "Decimals of two exponents": (lambda bit: Decimal(f"{bit}.0"), lambda bit: Decimal(f"{bit}.00")),
     "a bool three tuples deep": (lambda bit: (((bit,),),), lambda bit: (((bool(bit),),),)),
     "dataclasses with compare=False": (lambda bit: _Compared(bit), lambda bit: _Compared(bit, False)),
-    "a tuple or a named tuple": (lambda bit: (bit,), lambda bit: _Parameters(bit)),  # type: ignore[arg-type]
+    "a tuple or a named tuple": (lambda bit: (bit,), lambda bit: _Parameters(bit)),
     "a gmpy2 float of two precisions": (lambda bit: gmpy2.mpfr(bit, 53), lambda bit: gmpy2.mpfr(bit, 64)),
 }
 

@@ -254,5 +254,5 @@ def test_a_proof_takes_a_pair_or_inputs() -> None:
     pair = NeighbouringPair.answers(0, 1, sensitivity=1)
     for arguments in ({}, {"pair": pair, "inputs": [0, 1]}):
         with pytest.raises(UsageError, match="prove takes a pair or inputs; give one of them"):
-            prove(noise(parity), **arguments)  # type: ignore[arg-type] # that is the test
+            prove(noise(parity), **arguments)
     assert prove(noise(parity), pair).scope == Scope()

@@ -464,7 +464,7 @@ def test_a_seed_of_the_module_and_entropy_by_a_name_of_ones_own_are_refused() ->
 
 
 def state() -> dict[str, dict[str, Any]]:
-    owners = {"random": random, "shared": random._inst, "class": random.SystemRandom, "secrets": secrets}  # type: ignore[attr-defined]
+    owners = {"random": random, "shared": random._inst, "class": random.SystemRandom, "secrets": secrets}
     return {name: dict(vars(owner)) for name, owner in owners.items()}
 
 

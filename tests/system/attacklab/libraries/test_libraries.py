@@ -22,7 +22,7 @@ from attacklab.auditing.attacks import SumSensitivity
 from attacklab.auditing.referee import audit
 from attacklab.libraries.diffprivlib_adapter import _drawing_from
 from attacklab.libraries.opacus_adapter import _noise_multiplier
-from attacklab.model.claims import Claim, GaussianDP, Renyi, ZeroConcentrated, claim_from_json
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated, claim_from_json
 from attacklab.model.errors import TargetError
 from attacklab.model.findings import Verdict
 from attacklab.model.floats import format_of
@@ -319,7 +319,7 @@ def test_only_the_names_of_libraries_are_libraries() -> None:
 def test_a_mechanism_of_an_installed_library_is_loaded_here_with_its_version() -> None:
     target = load_target("numpy:gaussian", epsilon=0.5, delta=1e-6)
     assert (target.name, target.version, target.kind) == ("numpy:gaussian", f"numpy {np.__version__}", Kind.NOISE)
-    assert (target.claim.epsilon, target.claim.delta) == (0.5, 1e-6)
+    assert target.claim == PrivacyClaim(0.5, 1e-6)
     outputs = target.outputs(0.0, 20_000, rng())
     # √(2·ln(1.25/δ))/ε = 10.597; the standard error of a sample's deviation is 0.5 %.
     assert np.std(outputs) == pytest.approx(10.597, rel=0.03)
@@ -341,7 +341,7 @@ def test_an_unknown_mechanism_is_refused_with_those_there_are() -> None:
 def test_a_child_loads_a_mechanism_with_its_claim_and_version(faked: Loaded) -> None:
     target = faked("diffprivlib:laplace", epsilon=0.25)
     assert (target.name, target.version) == ("diffprivlib:laplace", "diffprivlib 9.9")
-    assert (target.kind, target.claim.epsilon, target.claim.delta) == (Kind.NOISE, 0.25, 0.0)
+    assert (target.kind, target.claim) == (Kind.NOISE, PrivacyClaim(0.25))
     outputs = target.outputs(3.0, 100, rng())
     assert outputs.min() >= 3
     assert outputs.max() < 4
@@ -413,7 +413,7 @@ def test_a_mechanism_is_given_its_input_and_scale_in_the_form_that_it_takes(
 def test_a_target_of_a_library_says_its_version_its_claim_and_which_neighbours_it_means(faked: Loaded) -> None:
     pydp, opendp, smartnoise = faked("pydp:sum"), faked("opendp:laplace_integer_of_20"), faked("smartnoise:laplace")
     assert (pydp.version, pydp.bounds, pydp.relation) == ("python-dp 9.7", (0.0, 1.0), "add-remove")
-    assert (opendp.version, opendp.claim.epsilon, opendp.relation) == ("opendp 9.8", 1 / 20, None)
+    assert (opendp.version, opendp.claim, opendp.relation) == ("opendp 9.8", PrivacyClaim(1 / 20), None)
     assert (smartnoise.version, smartnoise.noise_scale) == ("smartnoise-sql 9.1", 1.0)
     assert faked("diffprivlib:sum").relation == "substitute"
 
@@ -527,7 +527,8 @@ def test_any_file_may_describe_its_targets_in_dicts(tmp_path: Path, loaded: Load
     file.write_text(DESCRIBED)
     load = loaded if isolate else load_target
     target = load(f"{file}:constant", epsilon=0.5)
-    assert (target.name, target.kind, target.claim.epsilon, target.sensitivity) == ("constant", Kind.NOISE, 0.5, 2.0)
+    assert (target.name, target.kind) == ("constant", Kind.NOISE)
+    assert (target.claim, target.sensitivity) == (PrivacyClaim(0.5), 2.0)
     assert target.noise_scale == 0.1
     assert target.outputs(7.0, 2, rng()).tolist() == [7.0, 7.0]
     domain = load(f"{file}:with_a_domain").domain

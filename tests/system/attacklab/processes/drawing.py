@@ -115,7 +115,12 @@ def answers_once() -> None:
 
 
 def hangs() -> None:
-    each(lambda input_: str(time.sleep(60) if lied(input_) else 0))
+    def answer(input_: float) -> str:
+        if lied(input_):
+            time.sleep(60)
+        return "0"
+
+    each(answer)
 
 
 def computes_for_ever() -> None:

@@ -16,7 +16,7 @@ from attacklab.reporting.sarif import Place
 def finding(verdict: Verdict, **rest: object) -> Finding:
     common: dict[str, object] = {"target": "noisy", "target_version": "1", "attack": str(verdict).replace(" ", "_")}
     common |= {"reason": f"because it is {verdict}", "claim": PrivacyClaim(1.0), "counts": Counts(1, 1, 9)}
-    return Finding(**{**common, "verdict": verdict, **rest})  # type: ignore[arg-type]
+    return Finding(**{**common, "verdict": verdict, **rest})
 
 
 REFUTED = finding(Verdict.VIOLATED, epsilon_lower=2.5, alpha=1e-7, replay="pytest test_it.py")
@@ -100,7 +100,7 @@ def test_a_long_input_is_shown_by_its_digest() -> None:
     short = {"shape": [2], "dtype": "float64", "hex": ["0x0.0p+0", "0x1.0p+0"], "readable": ["0.0", "1.0"]}
     long = {"shape": [1000], "dtype": "float64", "sha256": "ab" * 32}
     one = finding(Verdict.VIOLATED, epsilon_lower=math.inf, alpha=1e-7, pair={"relation": "substitute", "first": short})
-    one.pair.update(second=long)  # type: ignore[union-attr]
+    one.pair.update(second=long)
     said = audited(one).failure()
     assert f"pair (substitute): [0.0, 1.0] and float64 of shape [1000], sha256 {'ab' * 32}" in said
 

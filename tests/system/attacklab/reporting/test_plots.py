@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure as Canvas
 
 from attacklab.model.findings import Verdict
 from attacklab.reporting import plots
@@ -41,14 +42,14 @@ def test_the_same_data_gives_the_same_bytes_and_other_data_others(tmp_path: Path
 
 def test_what_is_drawn_has_the_labels_the_legend_and_the_bounds() -> None:
     panel = FIGURE.panels[0]
-    axes = plots.Canvas().add_subplot()
+    axes = Canvas().add_subplot()
     plots._draw(axes, panel)
     assert (axes.get_title(), axes.get_xlabel(), axes.get_ylabel()) == ("left", "ε", "advantage")
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "symlog")
     legend = axes.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["n", "e", "i", "c"]
-    assert [line.get_ydata().tolist() for line in axes.get_lines()] == [list(one.y) for one in panel.series]  # type: ignore[union-attr]
+    assert [line.get_ydata().tolist() for line in axes.get_lines()] == [list(one.y) for one in panel.series]
     assert len(axes.collections) == 1  # the one band of confidence bounds
     colours = {line.get_color() for line in axes.get_lines()}
     assert len(colours) == len(panel.series)
@@ -102,10 +103,10 @@ def test_no_place_of_the_grid_stays_empty() -> None:
     assert all(0 < baseline - top < 1.6 * inch_up for baseline, top in zip(baselines, below, strict=True))
 
 
-def shades(canvas: plots.Canvas, *roles: Role) -> list[int]:
+def shades(canvas: Canvas, *roles: Role) -> list[int]:
     """How many pixels within the axes have the first colour of each role."""
     drawn = FigureCanvasAgg(canvas)
-    drawn.draw()  # type: ignore[no-untyped-call] # matplotlib gives no types
+    drawn.draw()
     (axes,) = canvas.axes
     x0, y0, x1, y1 = (round(edge) for edge in axes.get_window_extent().extents)
     pixels = np.asarray(drawn.buffer_rgba())[::-1][y0:y1, x0:x1, :3] / 255
@@ -152,7 +153,8 @@ def test_a_long_line_has_few_markers_and_equal_ones_have_them_at_different_point
     series = [Series(label=str(k), role=Role.EXACT, x=x, y=x) for k in range(2)]
     panel = Panel(title="t", x_label="x", y_label="y", series=series)
     (axes,) = plots.draw(Figure(name="f", caption="", panels=[panel])).axes
-    marked = [set(range(60)[start::step]) for start, step in (line.get_markevery() for line in axes.get_lines())]
+    markers: list[Any] = [line.get_markevery() for line in axes.get_lines()]
+    marked = [set(range(60)[start::step]) for start, step in markers]
     assert all(5 < len(places) < 20 for places in marked)
     assert not marked[0] & marked[1]
 
@@ -197,7 +199,7 @@ def test_numbers_at_ticks_are_plain(value: float, text: str) -> None:
 
 @pytest.mark.parametrize(("most", "least_ticks"), [(3.0, 2), (90.0, 3), (1e6, 4)])
 def test_a_logarithmic_axis_has_several_labelled_ticks_however_short(most: float, least_ticks: int) -> None:
-    axes = plots.Canvas().add_subplot()
+    axes = Canvas().add_subplot()
     line = Series(label="line", role=Role.OTHER, x=[1.0, most], y=[1.0, most])
     plots._draw(axes, Panel(title="t", x_label="x", y_label="y", x_scale="log", y_scale="log", series=[line]))
     for axis in (axes.xaxis, axes.yaxis):
@@ -208,7 +210,7 @@ def test_a_logarithmic_axis_has_several_labelled_ticks_however_short(most: float
 
 def test_a_matrix_is_drawn_with_its_names_texts_colours_and_a_key_of_the_verdicts_in_it(tmp_path: Path) -> None:
     matrix = MATRIX.panels[0]
-    axes = plots.Canvas().add_subplot()
+    axes = Canvas().add_subplot()
     plots._draw_matrix(axes, matrix)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["naive", "exact", "slack"]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["rounding", "cast", "law"]

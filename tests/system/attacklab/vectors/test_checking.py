@@ -29,7 +29,7 @@ PAIR = {
     "event": {"outcomes": ["1"]},
 }
 TAPE = {"parameters": {}, "input": "3", "bits": "0110", "output": "-2", "bits_used": "3"}
-TRACE = {
+TRACE: dict[str, Any] = {
     "parameters": {},
     "input": None,
     "requests": [{"request": "coin 1 3", "reply": "0"}, {"request": "below 5", "reply": "4"}],

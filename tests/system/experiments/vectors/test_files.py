@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from experiments.vectors import FILES
-from tests.system.experiments.vectors.conftest import FOLDER
+from tests.system.experiments.vector_files import FOLDER
 
 
 @pytest.mark.parametrize("name", sorted(FILES, key=lambda name: name != "law"))

@@ -74,7 +74,7 @@ def _discrete_gaussian(of: Parameters, _: Any, outcome: int) -> Decimal:
 @cache
 def _gaussian_total(variance: Decimal) -> Decimal:
     last = 18 * (int(variance.sqrt()) + 1)
-    return 1 + 2 * sum((-(n * n) / (2 * variance)).exp() for n in map(Decimal, range(1, last)))
+    return 1 + 2 * sum(((-(n * n) / (2 * variance)).exp() for n in map(Decimal, range(1, last))), Decimal(0))
 
 
 def _weights(of: Parameters, utilities: list[int]) -> list[Decimal]:

@@ -99,7 +99,7 @@ def modelled(law: Law, draws: int, bits: Recorded) -> list[int]:
     for place, row in is_open:
         if row == len(kinds):
             noise[place] = table._remainder.draw(replay.take(64), replay)
-    return noise  # type: ignore[no-any-return]
+    return noise
 
 
 @pytest.mark.parametrize("draws", [0, 1, 2, *BOUNDARIES])

@@ -40,7 +40,7 @@ def ideal_law(shortfalls: Sequence[Fraction], decay: Fraction) -> Law:
 
 
 def mechanism_law(utilities: Sequence[float | Fraction], **public: object) -> Law:
-    return law_of(exact_exponential_base2(**public).release, utilities)  # type: ignore[arg-type]
+    return law_of(exact_exponential_base2(**public).release, utilities)
 
 
 @pytest.mark.parametrize("eta", [HALF, BaseTwoEta(3, 2), BaseTwoEta(2, 3), BaseTwoEta(5, 3)], ids=str)

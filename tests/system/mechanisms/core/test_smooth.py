@@ -125,7 +125,7 @@ def test_noise_too_large_for_the_grid_is_refused_when_the_term_is_made() -> None
 
 def test_a_query_without_local_sensitivities_is_refused_when_the_term_is_made() -> None:
     with pytest.raises(TypeError, match="Count has none"):
-        Smooth(Count(), Fraction(1), 5)  # type: ignore[arg-type]
+        Smooth(Count(), Fraction(1), 5)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan])

@@ -29,7 +29,7 @@ Words = dict[int, tuple[int, int, int]]
 
 @pytest.fixture(scope="module")
 def evidence(request: pytest.FixtureRequest) -> Evidence:
-    return json.loads(json.dumps(Table(request.param).evidence()))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(Table(request.param).evidence()))
 
 
 every_law = pytest.mark.parametrize("evidence", ALL_LAWS, ids=named, indirect=True)
@@ -112,7 +112,7 @@ def decided(evidence: Evidence, word: int) -> int | None:
     if word >= evidence["limit"]:
         return None
     threshold, upper, lower = evidence["slots"][word >> 64 - evidence["slot_bits"]]
-    return (lower if word < threshold else upper) + (word & (1 << evidence["width_bits"]) - 1)  # type: ignore[no-any-return]
+    return (lower if word < threshold else upper) + (word & (1 << evidence["width_bits"]) - 1)
 
 
 @every_law

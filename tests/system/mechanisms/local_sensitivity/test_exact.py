@@ -61,8 +61,8 @@ def test_the_claims_are_accepted(name: str) -> None:
     term = MEANS[name](**AGES)
     shown = check(json.loads(json.dumps(certificate(name, term)))).statement
     assert shown.endswith("for every pair of records, one added or removed")
-    assert term.claim.epsilon == 1  # type: ignore[union-attr]
-    assert term.claim.delta <= (CENSUS_DELTA if name in ("smooth", "ptr") else 0)  # type: ignore[union-attr]
+    assert term.claim.epsilon == 1
+    assert term.claim.delta <= (CENSUS_DELTA if name in ("smooth", "ptr") else 0)
 
 
 def test_the_exact_law_of_sum_over_count_meets_pure_epsilon_on_all_tiny_pairs_and_no_less() -> None:

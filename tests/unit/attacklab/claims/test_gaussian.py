@@ -69,6 +69,6 @@ def test_a_mu_that_is_not_finite_and_positive_is_refused(mu: float) -> None:
     with pytest.raises(UsageError, match="mu must be finite and greater than 0"):
         GaussianDP(mu)
     with pytest.raises(UsageTypeError, match="mu must be a number, not 'one'"):
-        GaussianDP("one")  # type: ignore[arg-type]
+        GaussianDP("one")
     with pytest.raises(UsageError, match="answers must be at least 1"):
         GaussianDP(1.0).composed(0)

@@ -83,7 +83,7 @@ def test_an_accountant_gives_its_profile() -> None:
 )
 def test_points_that_promise_nothing_or_are_none_are_refused(curve: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        Profile(curve)  # type: ignore[arg-type]
+        Profile(curve)
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_json_gives_the_same_claim_back(claim: object) -> None:
 )
 def test_json_that_is_not_a_claim_is_refused(data: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        claim_from_json(data)  # type: ignore[arg-type]
+        claim_from_json(data)

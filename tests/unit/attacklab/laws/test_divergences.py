@@ -92,6 +92,7 @@ def test_bounds_hold_wherever_the_unresolved_mass_lies(p: Law, q: Law, epsilon: 
     deviates, true_deviation = deviation(p, q), deviation(whole_p, whole_q)
     assert deviates.lower <= true_deviation.lower == true_deviation.upper <= deviates.upper
     for bounds in privacy_loss(p, q):
+        assert isinstance(bounds, Bounds)
         assert bounds.lower <= bounds.upper
     for claim in (Fraction(0), Fraction(1, 10), Fraction(1, 2)):
         decision = certify(epsilon, claim, p, q).decision

@@ -122,7 +122,7 @@ def test_masses_that_are_not_probabilities_are_refused(mass: object) -> None:
 
 def test_an_outcome_that_cannot_be_hashed_is_refused() -> None:
     with pytest.raises(OpaqueOutcome, match="ndarray"):
-        Law({"a": 1}).map(lambda _: np.zeros(2))
+        Law({"a": 1}).map(lambda _: np.zeros(2))  # type: ignore[return-value]
 
 
 def test_an_image_adds_up_and_keeps_what_is_unresolved() -> None:

@@ -56,6 +56,12 @@ class Computing:
         return [1]
 
 
+def cycle_with(held: Any) -> list[Any]:
+    cycle = [held]
+    cycle.append(cycle)
+    return cycle
+
+
 def closed_over(held: Any) -> Callable[[], Any]:
     return lambda: held
 
@@ -84,7 +90,7 @@ HOLDERS: dict[str, Callable[[Any], Any]] = {
     "object that hides it": Hiding,
     "subclass of list": lambda held: Texts([held]),
     "bound method": lambda held: Hiding(held).__getstate__,
-    "cycle": lambda held: (lambda one: (one.append(one), one)[1])([held]),
+    "cycle": cycle_with,
 }
 
 CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {

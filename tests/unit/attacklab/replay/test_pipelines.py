@@ -10,13 +10,13 @@ import pytest
 from attacklab.model.findings import Finding, Severity, Verdict
 from attacklab.replay import replay
 from tests.unit.attacklab.replay.broken import BROKEN
-from tests.unit.attacklab.replay.sound import SOUND
+from tests.unit.attacklab.replay.sound import SOUND, Row
 
 MIXED = ("budget_twice_in_a_quotient", "noisy_max_shows_the_value")
 """Their outputs mix noisy numbers, so that what they spend is a note."""
 
 
-def _replayed(row) -> list[Finding]:
+def _replayed(row: Row) -> list[Finding]:
     function, claim, first, second = row
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some divide by zero, which is what is wrong with them
@@ -28,7 +28,7 @@ def test_there_are_so_many_broken_and_sound_ones() -> None:
 
 
 @pytest.mark.parametrize("row", BROKEN, ids=lambda row: row[0].__name__)
-def test_a_broken_pipeline_is_named_at_its_line(row):
+def test_a_broken_pipeline_is_named_at_its_line(row: Row) -> None:
     worst = _replayed(row)[0]
     assert worst.verdict is Verdict.VIOLATED
     assert worst.severity is (Severity.ACCOUNTING if row[0].__name__ in MIXED else Severity.CLAIM)
@@ -37,6 +37,6 @@ def test_a_broken_pipeline_is_named_at_its_line(row):
 
 
 @pytest.mark.parametrize("row", SOUND, ids=lambda row: row[0].__name__)
-def test_a_sound_pipeline_is_not_accused(row):
+def test_a_sound_pipeline_is_not_accused(row: Row) -> None:
     verdicts = {finding.verdict for finding in _replayed(row)}
     assert verdicts == {Verdict.NOT_DETECTED}

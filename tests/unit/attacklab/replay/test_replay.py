@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import secrets
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.model.claims import GaussianDP, Renyi, ZeroConcentrated
+from attacklab.model.claims import Claim, GaussianDP, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Reach, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -30,16 +31,16 @@ from attacklab.replay.laws import (
 ONE, TWO = np.array([1.0, 1.0]), np.array([1.0])
 
 
-def _laplace(x, rng):
+def _laplace(x: Any, rng: Any) -> Any:
     return x.sum() + rng.laplace(0, 1)
 
 
-def _law(family, centre, scale=1):
+def _law(family: str, centre: Any, scale: Any = 1) -> Law:
     return Law(family, Fraction(centre), Fraction(scale))
 
 
-def test_a_shift_is_measured_as_a_fraction_and_to_the_last_bit():
-    def tenth(x, rng):
+def test_a_shift_is_measured_as_a_fraction_and_to_the_last_bit() -> None:
+    def tenth(x: Any, rng: Any) -> Any:
         return 0.1 * len(x) + rng.laplace(0, 0.05)
 
     worst = replay(tenth, [(ONE, TWO)], epsilon=1.0)[0]
@@ -48,7 +49,7 @@ def test_a_shift_is_measured_as_a_fraction_and_to_the_last_bit():
     assert worst.witness.source.startswith("return 0.1 * len(x)")
 
 
-def test_noise_whose_scale_is_rounded_is_not_accused():
+def test_noise_whose_scale_is_rounded_is_not_accused() -> None:
     for epsilon in (0.1, 0.3, 0.7, 1.1):
         finding = replay(lambda x, rng, e=epsilon: len(x) + rng.laplace(0, 1 / e), [(ONE, TWO)], epsilon=epsilon)[0]
         assert finding.verdict is Verdict.NOT_DETECTED
@@ -57,8 +58,8 @@ def test_noise_whose_scale_is_rounded_is_not_accused():
 @pytest.mark.parametrize(
     ("claim", "sigma"), [(ZeroConcentrated(0.5), 1.0), (GaussianDP(1.0), 1.0), (Renyi((2.0, 8.0), (1.0, 4.0)), 1.0)]
 )
-def test_claims_of_other_kinds_are_judged_at_their_own_edge(claim, sigma):
-    def gauss(x, rng, scale=sigma):
+def test_claims_of_other_kinds_are_judged_at_their_own_edge(claim: Claim, sigma: float) -> None:
+    def gauss(x: Any, rng: Any, scale: float = sigma) -> Any:
         return x.sum() + rng.normal(0, scale)
 
     assert replay(gauss, [(ONE, TWO)], claim=claim)[0].verdict is Verdict.NOT_DETECTED
@@ -66,7 +67,7 @@ def test_claims_of_other_kinds_are_judged_at_their_own_edge(claim, sigma):
     assert replay(gauss, [(ONE, TWO)], claim=claim)[0].refutes
 
 
-def test_laws_are_those_of_the_textbooks():
+def test_laws_are_those_of_the_textbooks() -> None:
     near = pytest.approx
     assert largest_loss(_law(LAPLACE, 0, 2), _law(LAPLACE, 3, 2)) == Fraction(3, 2)
     assert largest_loss(_law(DISCRETE_LAPLACE, 0), _law(DISCRETE_LAPLACE, Fraction(1, 2))) == float("inf")
@@ -90,12 +91,12 @@ def test_the_loss_of_cauchy_noise_is_the_largest_ratio_of_its_densities(shift: f
     assert float(loss) == pytest.approx(np.abs(ratios).max(), rel=1e-6)
 
 
-def test_bounds_by_cells_lie_below_the_true_delta():
+def test_bounds_by_cells_lie_below_the_true_delta() -> None:
     for epsilon in (0.1, 0.5, 0.9):
         assert delta_at([(_law(LAPLACE, 0), _law(LAPLACE, 1))], epsilon) <= 1 - np.exp((epsilon - 1) / 2)
 
 
-def test_every_pair_of_a_finite_domain_is_tried():
+def test_every_pair_of_a_finite_domain_is_tried() -> None:
     finding = replay(_laplace, inputs=[np.zeros(0), np.zeros(1), np.ones(1), np.ones(2)], epsilon=1.0)[0]
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.scope.reach is Reach.INPUTS
@@ -105,21 +106,21 @@ def test_every_pair_of_a_finite_domain_is_tried():
     assert "samplers that have the laws they are named for" in finding.reason
 
 
-def test_a_target_is_replayed_on_the_pairs_that_its_kind_has():
+def test_a_target_is_replayed_on_the_pairs_that_its_kind_has() -> None:
     small = Target.sum(lambda x, n, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, 0.5, n), bounds=(0, 1), epsilon=1.0)
     assert replay(small)[0].refutes
     enough = Target.sum(lambda x, n, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, 1, n), bounds=(0, 1), epsilon=1.0)
     assert not replay(enough, most_pairs=40)[0].refutes
 
 
-def test_the_same_seed_gives_the_same_findings():
+def test_the_same_seed_gives_the_same_findings() -> None:
     pair = NeighbouringPair.records(ONE, TWO, Relation.ADD_REMOVE)
     told = [[f.reason for f in replay(lambda x, rng: x.sum() / rng.normal(), [pair], epsilon=1.0)] for _ in range(2)]
     assert told[0] == told[1]
 
 
 def test_a_choice_by_comparisons_is_judged_by_all_that_might_have_come_out() -> None:
-    def choose(utilities, rng, factor=1.5):
+    def choose(utilities: Any, rng: Any, factor: float = 1.5) -> int:
         weights = np.exp(factor * np.array(utilities))
         return int(np.argmax(rng.random() <= np.cumsum(weights / weights.sum())))
 
@@ -132,7 +133,7 @@ def test_a_choice_by_comparisons_is_judged_by_all_that_might_have_come_out() -> 
 
 
 def test_random_points_that_records_are_compared_with_are_not_taken_for_noise() -> None:
-    def counts_near_points(x, rng):
+    def counts_near_points(x: Any, rng: Any) -> Any:
         points = rng.random(2)
         nearest = np.abs(x[:, None] - points).argmin(axis=1)
         return points, np.bincount(nearest, minlength=2) + rng.laplace(0, 1, 2)
@@ -142,7 +143,7 @@ def test_random_points_that_records_are_compared_with_are_not_taken_for_noise() 
         assert not replay(counts_near_points, [pair], epsilon=1.0, seed=seed)[0].refutes
 
 
-def test_hooks_are_taken_away():
+def test_hooks_are_taken_away() -> None:
     before = (np.random.laplace, np.random.Generator, np.random.default_rng, random.gauss, secrets.randbits)
     methods = (random.Random.gauss, random.SystemRandom.getrandbits)
     held = np.random.default_rng(0)
@@ -153,10 +154,10 @@ def test_hooks_are_taken_away():
     assert type(random.gauss(0, 1)) is float
 
 
-def test_a_source_that_nobody_watches_is_named():
+def test_a_source_that_nobody_watches_is_named() -> None:
     hidden = [0]
 
-    def counting(x):
+    def counting(x: Any) -> Any:
         hidden[0] += 1
         return x.sum() + 0.1 * hidden[0]
 
@@ -165,18 +166,18 @@ def test_a_source_that_nobody_watches_is_named():
     assert "no hook watches" in finding.reason
 
 
-def test_raw_bits_are_named_where_the_output_depends_on_them():
+def test_raw_bits_are_named_where_the_output_depends_on_them() -> None:
     finding = replay(lambda x: int(x.sum()) + secrets.randbits(8), [(ONE, TWO)], epsilon=1.0)[0]
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "raw bits" in finding.reason
 
 
-def test_a_target_that_always_fails_is_an_error():
+def test_a_target_that_always_fails_is_an_error() -> None:
     finding = replay(lambda x: x.no_such_thing, [(ONE, TWO)], epsilon=1.0)[0]
     assert finding.verdict is Verdict.ERROR
 
 
-def test_wrong_uses_are_refused():
+def test_wrong_uses_are_refused() -> None:
     for wrong in (
         lambda: replay(_laplace, [(ONE, TWO)]),
         lambda: replay(3, [(ONE, TWO)], epsilon=1.0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,7 @@ MATRIX = Figure(
 
 def test_a_malformed_figure_is_refused() -> None:
     matrix, series = MATRIX.panels[0], FIGURE.panels[0].series[0]
+    changed: dict[str, Any]
     for changed in ({"cells": matrix.cells[:1]}, {"cells": [row[:2] for row in matrix.cells]}, {"row_names": []}):
         with pytest.raises(ValueError, match=r"needs a row of cells|at least one row"):
             replace(matrix, **changed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -29,7 +30,7 @@ def advances(trials: int, step: int, attack: str = "bits") -> Iterator[Advance]:
 
 
 def test_lines_come_at_intervals_with_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress.time, "monotonic", Clock())
+    monkeypatch.setattr(time, "monotonic", Clock())
     text = io.StringIO()
     with shown(Console(file=text, width=200)) as report:
         for at in advances(4_000_000, 100_000):
@@ -44,7 +45,7 @@ def test_lines_come_at_intervals_with_rate_and_time_left(monkeypatch: pytest.Mon
 
 
 def test_the_time_left_is_told_in_hours_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress.time, "monotonic", Clock())
+    monkeypatch.setattr(time, "monotonic", Clock())
     text = io.StringIO()
     with shown(Console(file=text, width=200)) as report:
         for at in itertools.islice(advances(10**9, 10**5), 12):
@@ -74,7 +75,7 @@ def test_what_a_proof_does_is_told_every_ten_seconds_where_there_is_no_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     out = io.StringIO()
     with progress.status_line(Console(file=out, width=20)) as tell:
         for second in range(0, 25, 3):

@@ -42,6 +42,7 @@ def known_tail(law: Law, outcome: int) -> mpmath.mpf:
         return mpmath.erfc((outcome - mpmath.mpf(1) / 2) / mpmath.sqrt(2 * _real(law.variance))) / 2
     if isinstance(law, RoundedLaplace):
         return mpmath.exp(-(outcome - mpmath.mpf(1) / 2) / _real(law.scale)) / 2
+    assert isinstance(law, Geometric | DiscreteLaplace)
     ratio = _real(law.ratio) if isinstance(law, Geometric) else mpmath.exp(-1 / _real(law.scale))
     return ratio**outcome / (1 + ratio)
 

@@ -28,7 +28,7 @@ Outputs = dict[Hashable, gmpy2.mpfr]
 class NoiseNeeded(Exception):
     """The script is over and the mechanism asks for noise of this law."""
 
-    def __init__(self, law: Law) -> None:
+    def __init__(self, law: DiscreteLaplace) -> None:
         self.law = law
 
 
@@ -50,7 +50,7 @@ class Script(RandomBits):
         return self._noise.pop(0)
 
 
-def scripted(term: Mechanism, data: Any, noise: Iterable[int]) -> tuple[Any, list[Fraction]]:
+def scripted(term: Mechanism, data: Any, noise: Iterable[int]) -> tuple[Any, list[Any]]:
     """Release with the given noise.
 
     Returns:

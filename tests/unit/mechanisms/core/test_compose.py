@@ -60,7 +60,12 @@ def test_parts_that_do_not_go_together_are_refused(parts: Any, said: str) -> Non
 
 def test_a_map_sees_what_was_released_and_loses_nothing() -> None:
     seen: list[Any] = []
-    mapped = Mapped(COUNT, lambda released: seen.append(released) or 2 * released)
+
+    def doubled(released: Any) -> Any:
+        seen.append(released)
+        return 2 * released
+
+    mapped = Mapped(COUNT, doubled)
     assert (mapped.claim, mapped.relation) == (COUNT.claim, "add-remove")
     output = mapped.release([7] * 5, SeededBits(3))
     assert seen == [output / 2]
@@ -93,7 +98,7 @@ def test_the_number_of_records_is_free_where_it_is_public_and_nowhere_else() -> 
     assert Size().release([1, 2, 3], SeededBits(0)) == 3
     for relation in ("add-remove", "add-remove or substitute"):
         with pytest.raises(ValueError, match="same neighbours"):
-            Both((noisy(Total(0, 1, Grid(0), relation), DiscreteLaplace, 1), Size()))  # type: ignore[arg-type]
+            Both((noisy(Total(0, 1, Grid(0), relation), DiscreteLaplace, 1), Size()))
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,7 @@ def test_answers_of_two_sensitivities_have_two_sets_of_neighbours() -> None:
         Both((near, Mapped(far, abs)))
     for neighbours in ("answers", "utilities"):
         with pytest.raises(ValueError, match="a session is about records or a bit"):
-            Session(Asking(), Fraction(1), neighbours)  # type: ignore[arg-type]
+            Session(Asking(), Fraction(1), neighbours)
 
 
 def test_a_class_of_somebody_else_is_not_taken_for_one_of_ours() -> None:

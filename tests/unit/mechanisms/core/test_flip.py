@@ -106,7 +106,7 @@ def test_delta_is_that_of_the_laws(people: int) -> None:
         for one, other in ((first, second), (second, first)):
             worst = max(worst, sum((max(p - factor * other[y], Fraction(0)) for y, p in one.items()), Fraction(0)))
     assert float(delta_of_shuffled(epsilon, flip, people)) == pytest.approx(float(worst), abs=1e-15)
-    assert ShuffledResponse(flip, people, epsilon).claim.delta == delta_of_shuffled(epsilon, flip, people)  # type: ignore[union-attr]
+    assert ShuffledResponse(flip, people, epsilon).claim.delta == delta_of_shuffled(epsilon, flip, people)
 
 
 def test_answers_of_any_accepted_type_are_read() -> None:

@@ -112,4 +112,4 @@ def test_answers_of_another_shape_or_type_are_refused() -> None:
     with pytest.raises(TypeError, match="answers must be"):
         Grid(0).nearest_each(np.zeros(2, dtype=np.float32))
     with pytest.raises(TypeError, match="answer must be"):
-        Grid(0).nearest("1")  # type: ignore[arg-type] # that is the test
+        Grid(0).nearest("1")

@@ -95,7 +95,7 @@ def test_the_largest_utilities_are_whole_doubles() -> None:
 @pytest.mark.parametrize("ends", [(0, 0), (1, 0), (0.5, 3), (0, math.inf), (0, 2**25)])
 def test_candidates_are_some_points_of_the_grid(ends: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match=r"candidates|first|last"):
-        RankScores(Fraction(1, 2), *ends, Grid(0))  # type: ignore[arg-type]
+        RankScores(Fraction(1, 2), *ends, Grid(0))
 
 
 @pytest.mark.parametrize("quantile", [-0.1, 1.5, math.nan, Fraction(1, 2**20 + 1)])

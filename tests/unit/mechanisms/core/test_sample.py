@@ -76,10 +76,10 @@ def test_no_neighbours_lose_more_than_the_claim_and_some_lose_it() -> None:
         FixedSample(GeometricCount("substitute"), 1, 3),
     )
     added = [loss(poisson, [*rest, 1], list(rest)) for size in (0, 1) for rest in product((0, 1), repeat=size)]
-    assert float(poisson.claim.epsilon) == pytest.approx(math.log(1.25))  # type: ignore[union-attr]
+    assert float(poisson.claim.epsilon) == pytest.approx(math.log(1.25))
     assert math.log(1.25) - 1e-3 < max(added) <= math.log(1.25) + 1e-6
     replaced = [loss(fixed, [*rest, 1], [*rest, 0]) for rest in product((0, 1), repeat=2)]
-    assert float(fixed.claim.epsilon) == pytest.approx(math.log(4 / 3))  # type: ignore[union-attr]
+    assert float(fixed.claim.epsilon) == pytest.approx(math.log(4 / 3))
     assert math.log(4 / 3) - 0.1 < max(replaced) <= math.log(4 / 3) + 1e-6
 
 

@@ -103,7 +103,8 @@ def test_on_every_string_of_bits_it_has_the_law_of_its_formula(term: SelectFixed
 @pytest.mark.parametrize("outcomes", [1, 2, 3])
 def test_no_pair_of_neighbours_loses_more_than_is_claimed(term: SelectFixedWork, outcomes: int, monotone: bool) -> None:
     laws = {levels: shares(term, weights_of(term, levels)) for levels in vectors(outcomes)}
-    claim = replace(term, query=replace(term.query, monotone=monotone)).claim
+    query = replace(term.query, monotone=monotone)  # type: ignore[type-var] # a dataclass
+    claim = replace(term, query=query).claim
     assert all(sum(law) == 1 << tickets_of(term, outcomes).bits and min(law) > 0 for law in laws.values())
     assert worst(laws, term.steps, monotone=monotone) <= ratio_of(claim)
 
@@ -333,7 +334,7 @@ def test_tables_that_would_be_too_long_and_parameters_out_of_range_are_refused(
     with pytest.raises(ValueError, match="steps must be at least 1, not 0"):
         SelectFixedWork(Utilities(upper=Fraction(1), lower=Fraction(0)), HALF, steps=0)
     with pytest.raises(TypeError, match="precision must be an integer"):
-        fixed(HALF, precision=2.5)  # type: ignore[arg-type]
+        fixed(HALF, precision=2.5)
     for ratio in (0, 1, Fraction(1, 3), Fraction(-1, 2), Fraction(3, 2)):
         with pytest.raises(ValueError, match="ratio must lie between 0 and 1 and have a power of two"):
             fixed(Fraction(ratio))

@@ -130,7 +130,7 @@ def test_no_database_makes_it_fail(records: list[float]) -> None:
 
 def test_what_cannot_be_is_refused_when_the_term_is_made() -> None:
     with pytest.raises(TypeError, match="Count has none"):
-        tested.propose_test_release(Count(), 1, 1, 0.1)  # type: ignore[arg-type]
+        tested.propose_test_release(Count(), 1, 1, 0.1)
     with pytest.raises(ValueError, match="too fine"):
         tested.propose_test_release(mean(2**31), 2**30, Fraction(1, 2**17), 0.1)
     for epsilon in (0, -1, math.inf, math.nan):

@@ -167,7 +167,7 @@ def test_every_double_is_clamped_into_the_range_and_other_orders_fail_at_a_nan()
         (found,) = counterexample(clamps(wrong), record)
         assert z3.is_true(z3.simplify(z3.fpIsNaN(found)))
     assert Total(1, 2, Grid(0)).of(np.array([math.nan])) == 1
-    assert Utilities(1, 1, 2).of(np.array([math.nan])).tolist() == [1.0]  # type: ignore[union-attr,arg-type]
+    assert Utilities(1, 1, 2).of(np.array([math.nan])).tolist() == [1.0]
 
 
 def test_integers_are_doubles_up_to_2_to_the_53_and_utilities_beyond_are_not_rounded() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +51,9 @@ def test_the_mechanism_adds_scaled_normals_to_the_answer(sampler: Sampler) -> No
 
 @pytest.mark.parametrize("sampler", [box_muller, ziggurat])
 @pytest.mark.parametrize("real", [float, np.float64])
-def test_a_binary32_sampler_makes_a_binary32_mechanism(sampler: Sampler, real: Callable[[float], float]) -> None:
+def test_a_binary32_sampler_makes_a_binary32_mechanism(
+    sampler: Callable[..., Any], real: Callable[[float], float]
+) -> None:
     short = partial(sampler, dtype=np.float32)
     outputs = naive_gaussian(real(1.0), 4, np.random.default_rng(8), sigma=real(2.0), sampler=short)
     assert outputs.dtype == np.float32

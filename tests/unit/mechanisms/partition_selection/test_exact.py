@@ -30,8 +30,8 @@ def test_the_threshold_is_the_least_that_keeps_delta(epsilon: Fraction, delta: F
         most = mpmath.mpf(delta.numerator) / delta.denominator
         assert reached(term.threshold, epsilon) <= most
         assert term.threshold == 2 or reached(term.threshold - 1, epsilon) > most
-    assert term.claim.epsilon == epsilon  # type: ignore[union-attr]
-    assert term.claim.delta <= delta  # type: ignore[union-attr]
+    assert term.claim.epsilon == epsilon
+    assert term.claim.delta <= delta
 
 
 def test_a_delta_just_below_what_a_threshold_gives_takes_the_next_one() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mechanisms.core.term import Relation
 from mechanisms.summation.naive import (
     Summation,
     correctly_rounded_sum,
@@ -109,7 +110,7 @@ def test_the_sensitivity_is_the_largest_move_over_every_pair_of_neighbours(lower
 
 
 @pytest.mark.parametrize(("relation", "sensitivity"), [("add-remove", 3.0), ("substitute", 4.0)])
-def test_the_sum_is_of_clipped_records_with_noise_of_the_declared_scale(relation, sensitivity: float) -> None:
+def test_the_sum_is_of_clipped_records_with_noise_of_the_declared_scale(relation: Relation, sensitivity: float) -> None:
     outputs = naive_bounded_sum(
         np.array([-7.0, 0.5, 9.0]), 5, np.random.default_rng(2), epsilon=0.5, lower=-1, upper=3, relation=relation
     )
@@ -127,7 +128,7 @@ def test_the_mean_divides_sum_and_sensitivity_by_the_number_of_records() -> None
 def test_an_unknown_relation_and_an_empty_mean_are_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="relation"):
-        naive_bounded_sum(np.ones(3), 1, rng, epsilon=1, lower=0, upper=1, relation="edge")  # type: ignore[arg-type]
+        naive_bounded_sum(np.ones(3), 1, rng, epsilon=1, lower=0, upper=1, relation="edge")
     with pytest.raises(ValueError, match="records"):
         naive_bounded_mean(np.empty(0), 1, rng, epsilon=1, lower=0, upper=1)
     summation = partial(wrapping_sum, dtype=np.int8)

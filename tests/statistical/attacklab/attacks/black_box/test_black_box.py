@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from attacklab.auditing.attacks.black_box import BlackBox
 from attacklab.auditing.attacks.black_box.candidate_events import candidate_events
 from attacklab.auditing.attacks.black_box.candidate_pairs import candidate_pairs
-from attacklab.auditing.attacks.black_box.rules import Learning, encoded, linear_rule
-from attacklab.auditing.attacks.black_box.scores import exponent, grid_exponent
+from attacklab.auditing.attacks.black_box.rules import encoded, linear_rule
+from attacklab.auditing.attacks.black_box.scores import Learning, exponent, grid_exponent
 from attacklab.auditing.attacks.features import Feature
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.inference import assess

@@ -126,8 +126,8 @@ def test_an_output_of_another_type_for_one_input_gives_it_away() -> None:
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 def test_events_learned_from_one_form_are_defined_on_every_other(form: Callable[[int], Any]) -> None:
     rng = np.random.default_rng(5)
-    sides = [listed([form(int(k)) for k in geometric(records, 256, rng, epsilon=3.0)]) for records in ([], [1])]
-    events = [candidate.event for candidate in candidate_events(*sides, [PrivacyClaim(EPSILON)], 8)]
+    first, second = (listed([form(int(k)) for k in geometric(records, 256, rng, epsilon=3.0)]) for records in ([], [1]))
+    events = [candidate.event for candidate in candidate_events(first, second, [PrivacyClaim(EPSILON)], 8)]
     others = [listed([other(k) for k in range(-3, 3)]) for other in FORMS.values()]
     others += [np.zeros(3), np.zeros((3, 0)), np.zeros((3, 2, 2), dtype=complex), np.array(["a", "b"])]
     for event in events:
@@ -160,10 +160,10 @@ def test_a_union_of_points_tells_a_biased_lattice_from_its_shift() -> None:
         for chosen in (ratio > cut,)
     )
     rng = np.random.default_rng(6)
-    sides = [rng.choice(POINTS, 1 << 16, p=law) + moved for moved in (0, 1)]
+    first, second = (rng.choice(POINTS, 1 << 16, p=law) + moved for moved in (0, 1))
     found = max(
         float(expected_evidence(claim, law[inside].sum(), shifted[inside].sum()))
-        for candidate in candidate_events(*sides, claim, 8)
+        for candidate in candidate_events(first, second, claim, 8)
         for inside in (candidate.event.contains(POINTS),)
     )
     assert best > 1e-4
@@ -198,7 +198,7 @@ def test_clarity_is_the_evidence_that_fresh_outputs_give() -> None:
     """For a blatant flaw, within a fifth of it; 16,384 outputs are off by a fifth with probability below 1e-9."""
     rng = np.random.default_rng(9)
     draw = partial(geometric, trials=1 << 14, rng=rng, epsilon=3.0)
-    sides = [draw(np.ones(size)) for size in (1, 2)]
-    best = candidate_events(*sides, [PrivacyClaim(EPSILON)], 1)[0]
+    first, second = (draw(np.ones(size)) for size in (1, 2))
+    best = candidate_events(first, second, [PrivacyClaim(EPSILON)], 1)[0]
     fresh = [float(best.event.contains(draw(np.ones(size))).mean()) for size in (1, 2)]
     assert best.clarity == pytest.approx(float(expected_evidence([PrivacyClaim(EPSILON)], *fresh)), rel=0.2)

@@ -74,7 +74,7 @@ def test_an_eta_out_of_range_is_refused(x: int, y: int, z: int, named: str) -> N
 
 def test_an_eta_of_floats_is_refused() -> None:
     with pytest.raises(TypeError, match="x must be an integer"):
-        BaseTwoEta(1.0, 2)  # type: ignore[arg-type]
+        BaseTwoEta(1.0, 2)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, -math.inf, 0.0])
@@ -91,4 +91,4 @@ def test_an_epsilon_below_the_grid_is_refused_and_never_rounded_up() -> None:
 
 def test_text_is_refused_as_an_epsilon() -> None:
     with pytest.raises(TypeError, match="epsilon must be"):
-        BaseTwoEta.from_epsilon("1", y=8)  # type: ignore[arg-type]
+        BaseTwoEta.from_epsilon("1", y=8)

@@ -68,4 +68,4 @@ def test_the_finest_bit_holds_every_weight_and_is_the_coarsest_that_does(eta: Ba
 @pytest.mark.parametrize(("spread", "outcomes", "named"), [(-1, 3, "spread"), (3, 0, "outcomes")])
 def test_impossible_sizes_are_refused(precision: object, spread: int, outcomes: int, named: str) -> None:
     with pytest.raises(ValueError, match=named):
-        precision(BaseTwoEta(1, 1), spread, outcomes)  # type: ignore[operator]
+        precision(BaseTwoEta(1, 1), spread, outcomes)
