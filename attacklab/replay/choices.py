@@ -202,14 +202,14 @@ class Choices:
         run, other = (pair.second, pair.first) if is_second else (pair.first, pair.second)
         (unit, law), chance = bound.left, paths.probability([bound])
         call, at = run.owner(unit)
-        number = next((place for place, one in enumerate(run.calls) if one is call), None)
+        number = run.number_of(call)
         if chance is None or number is None or law.family == UNIFORM or not isinstance(bound.right, Fraction):
             return None
         above = chance if bound.above else 1 - chance
         without = [leaf.path for leaf in leaves(other.output)]
         same = {}
         for up in (True, False):
-            output = pair.again({number: {at: beyond(bound, law, up)}}, second=is_second, kept=not is_second).output
+            output = pair.again({number: {at: beyond(bound, unit, up)}}, second=is_second, kept=not is_second).output
             same[up] = [leaf.path for leaf in leaves(output)] == without
         if same[True] and same[False]:
             return None
@@ -280,13 +280,13 @@ def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dic
     counts: dict[int, int] = defaultdict(int)
     for unit in units(group):
         counts[unit] += 1
-    numbers = {id(call): number for number, call in enumerate(run.calls)}
     changes: dict[int, dict[int, float]] = defaultdict(dict)
     for bound, above in zip(group, wanted, strict=True):
-        unit, law = min(sides_of(bound), key=lambda side: counts[side[0]])
+        unit = min(units_of(bound), key=counts.__getitem__)
         call, at = run.owner(unit)
-        if id(call) in numbers and (counts[unit] == 1 or len(counts) == 1):
-            changes[numbers[id(call)]][at] = beyond(bound, law, above == (bound.left[0] == unit))
+        number = run.number_of(call)
+        if number is not None and (counts[unit] == 1 or len(counts) == 1):
+            changes[number][at] = beyond(bound, unit, above == (bound.left[0] == unit))
     return dict(changes)
 
 
@@ -304,10 +304,15 @@ def lean(bound: Bound) -> float:
     return near(bound.left[1].centre - (bound.right[1].centre if isinstance(bound.right, tuple) else bound.right))
 
 
-def beyond(bound: Bound, law: Law, up: bool) -> float:
-    """Noise that decides a comparison, whatever the noise on its other side; of a uniform draw, what it is instead."""
+def beyond(bound: Bound, unit: int, up: bool) -> float:
+    """What to add to a draw so that it decides a comparison, whatever the other side is.
+
+    Of a uniform draw, what it is instead.
+    """
+    place = units_of(bound).index(unit)
+    law, factor = sides_of(bound)[place][1], near(bound.factors[place])
     if law.family == UNIFORM and isinstance(bound.right, Fraction):
         threshold = min(1.0, max(0.0, near((bound.right - law.centre) / law.scale)))
         return (1 + threshold) / 2 if up else threshold / 2
     distance = abs(lean(bound)) + 60 * max(near(one.scale) for _, one in sides_of(bound)) + 60 * near(law.scale)
-    return math.copysign(distance, 1 if up else -1)
+    return math.copysign(distance, 1 if up else -1) / (factor or 1.0)

@@ -383,7 +383,7 @@ def _matched(one: Sequence[Any], other: Sequence[Any], units: Sequence[int]) -> 
     return taken
 
 
-def _masks(run: Session) -> Iterator[tuple[int, Seen]]:
+def _masks(run: Session) -> Iterator[tuple[Any, Seen]]:
     """Comparisons that draw a sample, a coin for each record, with the number of the call of the coins."""
     for seen in run.seen:
         sides = seen.operands
@@ -392,7 +392,7 @@ def _masks(run: Session) -> Iterator[tuple[int, Seen]]:
             number: Any = next((one for one in sides if not isinstance(one, Affine)), None)
             call = None if coins is None else run.owner(int(coins.ids.reshape(-1)[0]))[0]
             if call is not None and call.family == UNIFORM and np.size(number) == 1:
-                yield next(place for place, one in enumerate(run.calls) if one is call), seen
+                yield run.number_of(call), seen
 
 
 def _threshold(mask: Seen) -> float:

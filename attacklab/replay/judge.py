@@ -209,7 +209,7 @@ class Pair(Compared):
     def _is_followed(self, moved: Moved) -> bool:
         """Whether a number of the output moves with a noisy one, however little that one does."""
         call, at = self.first.owner(moved.unit)
-        number = next((number for number, one in enumerate(self.first.calls) if one is call), None)
+        number = self.first.number_of(call)
         if number is None or np.asarray(call.raw).dtype.kind != "f":
             return False
         step = 2.0**-20 * near(max(call.scale_at(at), moved.shift))
@@ -413,7 +413,8 @@ def _fitted(call: Call, place: int, numbers: Sequence[float]) -> Law | None:
         return None
     slope = (numbers[1] - numbers[0]) / raw
     factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope))
-    return Law(call.family, rational(numbers[0]), factor * call.scale_at(place))
+    step = factor if call.family in laws.DISCRETE else Fraction(1)
+    return Law(call.family, rational(numbers[0]), factor * call.scale_at(place), step=step)
 
 
 def _filled(value: float) -> Callable[[Any], Any]:

@@ -482,3 +482,27 @@ def flipped_too_rarely(bits, rng):
 @broken(LONG, OTHER)
 def noise_times_the_deviation(x, rng):
     return np.clip(x, 0, 1).mean() + rng.laplace(0, 1) * x.std() / len(x)  # flaw
+
+
+@broken(LONG, OTHER)
+def values_between_the_steps_of_noise(x, rng):
+    p = 1 - math.exp(-1 / 1024)
+    noise = (rng.geometric(p) - rng.geometric(p)) * 2.0**-10
+    return np.clip(x, 0, 1).sum() / 3 + noise  # flaw
+
+
+@broken(LONG, OTHER)
+def noise_of_too_few_steps(x, rng):
+    p = 1 - math.exp(-1 / 512)
+    return (np.rint(np.clip(x, 0, 1) * 1024).sum() + (rng.geometric(p) - rng.geometric(p))) * 2.0**-10  # flaw
+
+
+@broken(LONG, OTHER, epsilon=1.0, delta=1e-6)
+def steps_of_a_threshold(x, rng):
+    p = 1 - math.exp(-2.0)
+    return bool((len(x[x > 0]) + rng.geometric(p) - rng.geometric(p)) * 0.1 > 0.35)  # flaw
+
+
+@broken(LONG, OTHER)
+def threshold_with_noise_taken_away(x, rng):
+    return bool(np.count_nonzero(x) * 1e-3 - 1e-3 * rng.laplace(0, 0.5) > 3.5e-3)  # flaw

@@ -378,3 +378,29 @@ def quantile_of_a_public_grid(x, rng):
 def answers_as_text(x, rng):
     counts = Counter(np.round(x).tolist())
     return json.dumps({key: round(counts.get(key, 0) + rng.laplace(0, 1), 2) for key in (0.0, 1.0)})
+
+
+@sound(LONG, OTHER)
+def integer_noise_times_a_step(x, rng):
+    p = 1 - math.exp(-1 / 1024)
+    return (np.rint(np.clip(x, 0, 1) * 1024).sum() + (rng.geometric(p) - rng.geometric(p))) * 2.0**-10
+
+
+@sound(LONG, OTHER)
+def integer_noise_in_a_mean(x, rng):
+    p = 1 - math.exp(-1 / 1024)
+    return (int(np.rint(np.clip(x, 0, 1) * 1024).sum()) + rng.geometric(p) - rng.geometric(p)) / 1024 / len(x)
+
+
+@sound(LONG, OTHER)
+def steps_of_noise_for_each_column(x, rng):
+    steps = np.array([0.1, 0.5])
+    p = 1 - np.exp(-steps / np.array([2.0, 2.0]))
+    noise = rng.geometric(p) * steps - rng.geometric(p) * steps
+    return np.rint(np.clip(x, 0, 1).sum() / steps) * steps + noise
+
+
+@sound(LONG, OTHER, epsilon=0.7)
+def threshold_on_a_grid(x, rng):
+    p = 1 - math.exp(-0.5)
+    return bool((np.rint(np.clip(x, 0, 1).sum()) + rng.geometric(p) - rng.geometric(p)) * 0.1 > 0.3)
