@@ -40,6 +40,7 @@ def sound(first: Any, second: Any, **claim: Any) -> Callable[[Callable[..., Any]
 
 SHORT, LONG = np.array([0.2, 0.9, 0.4]), np.array([0.2, 0.9, 0.4, 1.0])
 OTHER = np.array([0.2, 0.9, 0.4, 0.0])
+SHIFTED = np.array([0.2, 0.9, 0.4, 0.3])
 BITS, MORE_BITS = np.array([1, 0, 1]), np.array([1, 0, 1, 1])
 TABLE = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 0.3], [1.0, 1.9]])
 TABLE_2 = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 0.3], [1.0, 0.0]])
@@ -380,13 +381,13 @@ def answers_as_text(x, rng):
     return json.dumps({key: round(counts.get(key, 0) + rng.laplace(0, 1), 2) for key in (0.0, 1.0)})
 
 
-@sound(LONG, OTHER)
+@sound(LONG, SHIFTED)
 def integer_noise_times_a_step(x, rng):
     p = 1 - math.exp(-1 / 1024)
     return (np.rint(np.clip(x, 0, 1) * 1024).sum() + (rng.geometric(p) - rng.geometric(p))) * 2.0**-10
 
 
-@sound(LONG, OTHER)
+@sound(LONG, SHIFTED)
 def integer_noise_in_a_mean(x, rng):
     p = 1 - math.exp(-1 / 1024)
     return (int(np.rint(np.clip(x, 0, 1) * 1024).sum()) + rng.geometric(p) - rng.geometric(p)) / 1024 / len(x)
