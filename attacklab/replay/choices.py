@@ -10,13 +10,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from attacklab.replay import laws, paths
+from attacklab.replay.intervals import placed
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
 from attacklab.replay.session import Script, Session, Site
 
 if TYPE_CHECKING:
+    from attacklab.replay.compare import Moved
     from attacklab.replay.judge import Pair
+
+MOST_PLACED = 16
+"""Where more uniform numbers are drawn, those alone are placed whose law is not the same on both inputs."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +49,13 @@ class Choice:
 class Choices:
     """The choices of the two runs of a pair."""
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: Pair, moved: Sequence[Moved]) -> None:
         self.pair = pair
         self.found: list[Choice] = []
         self.unjudged: list[str] = []
+        self.placed: set[int] = set()
         self._alone: list[tuple[Bound, bool]] = []
-        chosen = self._selections()
+        chosen = self._selections(self._place(moved))
         sides = [paths.bounds_of(run, pair.shown) for run in (pair.first, pair.second)]
         if sides[0] is None or sides[1] is None:
             self.unjudged.append("noise is compared for equality, which has no law here")
@@ -71,12 +77,36 @@ class Choices:
                 (group[0], bool(is_second)) for key, group in own.items() if key not in other and len(group) == 1
             ]
 
-    def _selections(self) -> set[int]:
+    def _place(self, moved: Sequence[Moved]) -> set[int | None]:
+        """Keep the laws of uniform numbers in intervals that noise chose; gives the choices that are in them."""
+        told: set[int | None] = set()
+        sides = [[law for _, law, _ in paths.selections(run)] for run in (self.pair.first, self.pair.second)]
+        uniform = {one.unit: one.node.site for one in moved if one.first.family == one.second.family == UNIFORM}
+        if sides[0] != sides[1]:
+            elements = self.pair.first.elements()
+            drawn = {unit: node.site for unit, node, _ in elements if self.pair.first.owner(unit)[0].family == UNIFORM}
+            uniform |= drawn if len(drawn) <= MOST_PLACED else {}
+        for unit, site in uniform.items():
+            found = placed(self.pair, unit)
+            if found is None:
+                continue
+            self.placed.add(unit)
+            told.add(found.choice)
+            what = f"uniform number in an interval that noise chose, at {site}"
+            if found.laws is None:
+                self.unjudged.append(f"the {what} has no law here")
+            else:
+                self._keep(Choice(site, found.laws, what))
+        return told
+
+    def _selections(self, told: set[int | None]) -> set[int]:
         """Keep choices with a law of their own; gives the draws that they rest on."""
         chosen: set[int] = set()
         sides = [paths.selections(run) for run in (self.pair.first, self.pair.second)]
-        for (seen, law, drawn), (seen_2, law_2, _) in zip(*sides, strict=False):
+        for place, ((seen, law, drawn), (seen_2, law_2, _)) in enumerate(zip(*sides, strict=False)):
             chosen.update(drawn)
+            if not told.isdisjoint({place, None}):
+                continue  # what it tells is told by the number that it places
             if (
                 law is None
                 or law_2 is None
@@ -313,6 +343,6 @@ def beyond(bound: Bound, unit: int, up: bool) -> float:
     law, factor = sides_of(bound)[place][1], near(bound.factors[place])
     if law.family == UNIFORM and isinstance(bound.right, Fraction):
         threshold = min(1.0, max(0.0, near((bound.right - law.centre) / law.scale)))
-        return (1 + threshold) / 2 if up else threshold / 2
+        return ((1 + threshold) / 2 if up else threshold / 2) * near(law.scale) / (factor or 1.0)
     distance = abs(lean(bound)) + 60 * max(near(one.scale) for _, one in sides_of(bound)) + 60 * near(law.scale)
     return math.copysign(distance, 1 if up else -1) / (factor or 1.0)

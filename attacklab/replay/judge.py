@@ -66,9 +66,11 @@ class Pair(Compared):
 
     def _judge(self, moved: Sequence[Moved]) -> None:
         """Add up what released numbers and choices lose; then look where hidden numbers go."""
+        hidden = self._hidden()
+        choices = Choices(self, [*moved, *hidden])
+        moved, hidden = ([one for one in side if one.unit not in choices.placed] for side in (moved, hidden))
         known = [one for one in moved if one.first.family in SHIFT_LAWS and one.second.family in SHIFT_LAWS]
         self._note_shifts(known)
-        choices = Choices(self)
         self.outcome.unjudged += choices.unjudged
         self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
         excess = self.excess([*(one.pair for one in known), *(one.pair for one in choices.found)])
@@ -83,7 +85,7 @@ class Pair(Compared):
         for difference in choices.thresholds():
             self._add(**difference)
         if not self._is_refuted():
-            self._judge_hidden(known, choices.found)
+            self._judge_hidden(hidden, known, choices.found)
             self._judge_vague(known, [one for one in moved if one not in known])
 
     def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
@@ -156,9 +158,8 @@ class Pair(Compared):
         else:
             self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
 
-    def _judge_hidden(self, known: Sequence[Moved], choices: Sequence[Choice]) -> None:
+    def _judge_hidden(self, hidden: Sequence[Moved], known: Sequence[Moved], choices: Sequence[Choice]) -> None:
         """Numbers that went on into further computation: which parts of the output follow them?"""
-        hidden = self._hidden()
         if not hidden:
             return
         self._note_shifts(hidden)

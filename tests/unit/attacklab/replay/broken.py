@@ -506,3 +506,17 @@ def steps_of_a_threshold(x, rng):
 @broken(LONG, OTHER)
 def threshold_with_noise_taken_away(x, rng):
     return bool(np.count_nonzero(x) * 1e-3 - 1e-3 * rng.laplace(0, 0.5) > 3.5e-3)  # flaw
+
+
+@broken(LONG - 0.1, SHORT - 0.1)
+def quantile_of_too_sharp_a_choice(x, rng):
+    ends = np.concatenate([[0.0], np.sort(np.clip(x, 0, 1)), [1.0]])
+    weights = np.diff(ends) * np.exp(-3 * np.abs(np.arange(len(ends) - 1) - (len(ends) - 2) / 2))
+    at = rng.choice(len(weights), p=weights / weights.sum())
+    return rng.uniform(ends[at], ends[at + 1])  # flaw
+
+
+@broken(LONG, OTHER)
+def uniform_noise_beside_a_choice(x, rng):
+    at = rng.choice(3, p=[0.2, 0.3, 0.5])
+    return at, np.clip(x, 0, 1).sum() + rng.uniform(-5, 5)  # flaw

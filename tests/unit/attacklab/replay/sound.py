@@ -405,3 +405,39 @@ def steps_of_noise_for_each_column(x, rng):
 def threshold_on_a_grid(x, rng):
     p = 1 - math.exp(-0.5)
     return bool((np.rint(np.clip(x, 0, 1).sum()) + rng.geometric(p) - rng.geometric(p)) * 0.1 > 0.3)
+
+
+def _intervals(x, epsilon):
+    """The intervals between records in order, and probabilities that fit a median (Smith 2011)."""
+    ends = np.concatenate([[0.0], np.sort(np.clip(x, 0, 1)), [1.0]])
+    weights = np.diff(ends) * np.exp(-epsilon / 2 * np.abs(np.arange(len(ends) - 1) - (len(ends) - 2) / 2))
+    return ends, weights / weights.sum()
+
+
+@sound(LONG - 0.1, SHORT - 0.1)
+def quantile_by_a_choice(x, rng):
+    ends, odds = _intervals(x, 2.0)
+    at = rng.choice(len(odds), p=odds)
+    return rng.uniform(ends[at], ends[at + 1])
+
+
+@sound(LONG - 0.1, SHIFTED - 0.1, epsilon=2.0)
+def quantile_by_a_sum(x, rng):
+    ends, odds = _intervals(x, 2.0)
+    at = np.searchsorted(np.cumsum(odds), rng.random())
+    return ends[at] + rng.random() * (ends[at + 1] - ends[at])
+
+
+@sound(LONG - 0.1, SHORT - 0.1)
+def quantile_by_the_largest(x, rng):
+    ends, odds = _intervals(x, 2.0)
+    at = int(np.argmax(np.log(odds) + rng.gumbel(size=len(odds))))
+    return round(ends[at] + rng.random() * (ends[at + 1] - ends[at]), 3)
+
+
+@sound(LONG - 0.1, SHORT - 0.1, epsilon=2.0)
+def clipped_at_a_quantile(x, rng):
+    ends, odds = _intervals(x, 2.0)
+    at = rng.choice(len(odds), p=odds)
+    most = rng.uniform(ends[at], ends[at + 1])
+    return np.clip(x, 0, most).sum() + rng.laplace(0, 1)
