@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import difflib
 import functools
+import inspect
 import itertools
 import math
 import re
@@ -36,6 +38,9 @@ from attacklab.replay.laws import (
 from attacklab.replay.outputs import Leaf, Raised, is_float, leaves, number_of
 from attacklab.replay.session import Affine, Call, Ids, Node, Script, Seen, Session, Site, rational
 from attacklab.replay.traced import GEOMETRIC, SIGN
+
+MOST_GIVEN = 1 << 16
+"""Of what an output gives one after another, no more is asked for."""
 
 MOST_ALIGNED = 4096
 """Draws of one line beyond these are not paired up."""
@@ -134,7 +139,7 @@ class Runs:
         Session.current = session
         try:
             with np.errstate(all="ignore"):
-                session.output = self.call(taken, generator)
+                session.output = _drained(self.call(taken, generator))
         except BaseException as error:
             if passes_through(error):
                 raise
@@ -143,6 +148,17 @@ class Runs:
             Session.current = None
             self.unread.update(session.unread)
         return session
+
+
+def _drained(output: Any) -> Any:
+    """An output whose parts were all drawn, where it gives them one after another, or only once it is awaited."""
+    if inspect.iscoroutine(output):
+        output = asyncio.run(output)
+    if isinstance(output, Iterator):
+        output = list(itertools.islice(output, MOST_GIVEN))
+    if type(output) in (list, tuple):
+        return type(output)(map(_drained, output))
+    return {key: _drained(value) for key, value in output.items()} if type(output) is dict else output
 
 
 class Compared:

@@ -6,6 +6,7 @@ steps, and what two of those lose is exact: within a cell between two ends of in
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy as np
 
 from attacklab.replay import paths
 from attacklab.replay.laws import CATEGORICAL, UNIFORM, Law, near
-from attacklab.replay.session import BEYOND, Seen, Session
+from attacklab.replay.session import BEYOND, Seen, Session, filled
 
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
@@ -78,7 +79,7 @@ def _by_choice(pair: Pair, unit: int, second: bool) -> list[Steps | None]:
 def _forced(run: Session, seen: Seen, number: int, drawn: list[int]) -> Callable[[int], dict[int, Any]] | None:
     """For an outcome of a selection, the changes of draws with which it comes; None where they are not known."""
     if seen.kind == "categorical":
-        return (lambda at: {number: lambda _: at}) if run.calls[number].size == 1 else None
+        return (lambda at: {number: functools.partial(filled, at)}) if run.calls[number].size == 1 else None
     calls = [run.owner(unit) for unit in drawn]
     numbers: list[Any] = [run.number_of(call) for call, _ in calls]
     factors = [near(seen.operands[0].exact(place)[1]) for place in range(len(drawn))]

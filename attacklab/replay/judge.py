@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +26,7 @@ from attacklab.replay.laws import (
     near,
 )
 from attacklab.replay.outputs import Leaf, Raised, differences, leaves, number_of, shown, skeleton
-from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Session, rational
+from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Session, filled, rational
 
 OTHER_SEEDS = 24
 """How many further pairs of runs look for what noise that is not followed tells apart."""
@@ -331,7 +332,7 @@ class Pair(Compared):
             at = DEPTHS if call.family == UNIFORM else (0, 2)
             sides = []
             for factor in at:
-                changed = {number: (_filled if call.family == UNIFORM else _times)(factor)}
+                changed = {number: functools.partial(filled if call.family == UNIFORM else _times, factor)}
                 output = self.again(changed, second=second, kept=False).output
                 sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(output)})
             moved = [path for path in base if len({base[path], *(side.get(path) for side in sides)}) > 1]
@@ -418,9 +419,5 @@ def _fitted(call: Call, place: int, numbers: Sequence[float]) -> Law | None:
     return Law(call.family, rational(numbers[0]), factor * call.scale_at(place), step=step)
 
 
-def _filled(value: float) -> Callable[[Any], Any]:
-    return lambda raw: np.full_like(raw, value) if isinstance(raw, np.ndarray) else value
-
-
-def _times(factor: float) -> Callable[[Any], Any]:
-    return lambda raw: raw * factor if isinstance(raw, np.ndarray) else type(raw)(raw * factor)
+def _times(factor: float, raw: Any) -> Any:
+    return raw * factor if isinstance(raw, np.ndarray) else type(raw)(raw * factor)

@@ -460,6 +460,11 @@ class Session:
                 yield unit, node, place
 
 
+def filled(value: Any, raw: Any) -> Any:
+    """One value in the shape of a draw."""
+    return np.full_like(raw, value) if isinstance(raw, np.ndarray) else value
+
+
 def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:
     if callable(change):
         return change(raw)

@@ -520,3 +520,13 @@ def quantile_of_too_sharp_a_choice(x, rng):
 def uniform_noise_beside_a_choice(x, rng):
     at = rng.choice(3, p=[0.2, 0.3, 0.5])
     return at, np.clip(x, 0, 1).sum() + rng.uniform(-5, 5)  # flaw
+
+
+@broken(LONG, SHORT)
+def answers_on_demand(x, rng):
+    return {"answers": (by * np.clip(x, 0, 1).sum() + rng.laplace(0, 1) for by in (1, 2))}  # flaw
+
+
+@broken(LONG, SHORT)
+async def awaited(x, rng):
+    return len(x) + rng.laplace(0, 0.5)  # flaw
