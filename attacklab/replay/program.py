@@ -315,7 +315,7 @@ class Study:
             target_version=self.target.version,
             attack=NAME,
             verdict=verdict,
-            reason=reason.replace(f"{Path.cwd()}{os.sep}", ""),
+            reason=_without_folder(reason),
             claim=self.target.claim,
             relation=self.target.relation,
             ceiling=self.target.claim.ceiling,
@@ -333,7 +333,7 @@ class Study:
         if excess is not None and excess.at is not None and not isinstance(self.target.claim, PrivacyClaim):
             at = self.target.claim.at(excess.at)
         witness = Witness(
-            file=site.file,
+            file=_without_folder(site.file),
             line=site.line,
             source=linecache.getline(site.file, site.line).strip(),
             call=difference.call,
@@ -363,6 +363,11 @@ def _badness(difference: Difference) -> float:
     return excess.epsilon or (
         1e6 * excess.delta if excess.delta else math.inf if "probability 1" in excess.loss else 1.0
     )
+
+
+def _without_folder(text: str) -> str:
+    """A text whose files below the working directory are named from there."""
+    return text.replace(f"{Path.cwd()}{os.sep}", "")
 
 
 def _hex(number: Fraction) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,6 +47,9 @@ def test_a_shift_is_measured_as_a_fraction_and_to_the_last_bit():
     assert Fraction(worst.witness.shift) == Fraction(0.2) - Fraction(0.1)
     assert float.fromhex(worst.witness.shift_hex) == 0.1
     assert worst.witness.source.startswith("return 0.1 * len(x)")
+    assert Path.cwd() / worst.witness.file == Path(__file__)
+    assert not Path(worst.witness.file).is_absolute()
+    assert worst.reason.startswith(f"{worst.witness.file}:{worst.witness.line}: ")
 
 
 def test_noise_whose_scale_is_rounded_is_not_accused():
