@@ -15,8 +15,11 @@ from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
 from attacklab.processes.targets import ProcessRelease
 
-SECONDS = 10.0
-"""After how long no further pair is tried beside the samples of an audit."""
+MOST_PAIRS = 40
+"""How many pairs are tried beside the samples of an audit, and as many by a search: most targets take a second."""
+
+SECONDS = 120.0
+"""After how long no further pair is tried all the same, which the finding then says."""
 
 SAYS_SOMETHING = (Verdict.VIOLATED, Verdict.NOT_DETECTED)
 
@@ -41,7 +44,7 @@ def with_replay(target: Target, sampled: Sequence[Finding], *, seed: int, again:
     if isinstance(target.release, ProcessRelease) or target.sampler is not None:
         return list(sampled)  # it draws where nothing is watched, or from bits alone: then it is to be proved
     try:
-        found = replay(target, seed=seed, seconds=SECONDS)
+        found = replay(target, seed=seed, most_pairs=MOST_PAIRS, seconds=SECONDS)
     except UsageError:  # there is no pair to try
         return list(sampled)
     could_decide = any(finding.verdict in SAYS_SOMETHING for finding in sampled)

@@ -119,7 +119,7 @@ class Moved:
         return not alike(self.first.scale, self.second.scale)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Runs:
     """What is run: a function of one input and a generator, under hooks that are in place.
 
@@ -127,14 +127,17 @@ class Runs:
         call: `call(input, rng)`.
         rng: makes the generator of a run.
         unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
+        count: how many there were.
     """
 
     call: Callable[[Any, Any], Any]
     rng: Callable[[int], Any]
     unread: set[str] = field(default_factory=set)
+    count: int = 0
 
     def run(self, input_: Any, session: Session) -> Session:
         """One run under watch, whose output the session keeps."""
+        self.count += 1
         taken, generator = copy.deepcopy(input_), self.rng(session.seed)
         Session.current = session
         try:
