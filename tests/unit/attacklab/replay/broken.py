@@ -530,3 +530,9 @@ def answers_on_demand(x, rng):
 @broken(LONG, SHORT)
 async def awaited(x, rng):
     return len(x) + rng.laplace(0, 0.5)  # flaw
+
+
+@broken([5.0, 1.0, 1.0], [4.0, 1.0, 1.0])
+def softmax_by_an_array(utilities, rng):
+    weights = np.exp(np.array(utilities) * 1.5)
+    return np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(1)).tolist()  # flaw
