@@ -257,14 +257,17 @@ class Study:
 
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
-        imported = 0
+        imported, first = 0, None
         while len(sys.modules) != imported:  # what is imported may draw, and may need hooks
             imported = len(sys.modules)
             runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
+            first = first or runs[0]
             if self._hooks.install_libraries():
                 self._hooks.reach(self.target.release)
         parts = differences(runs[0].output, runs[1].output)
-        if parts:
+        if first is not None and first.calls and not runs[1].calls:
+            self.failed = "a second run draws nothing: noise is kept between runs, and that of a replay is not its own"
+        elif parts:
             one, other = parts[0]
             path = (one or other).path  # type: ignore[union-attr]
             unread = ", ".join(dict.fromkeys(runs[0].unread))

@@ -122,7 +122,7 @@ class TracedArray(np.ndarray[Any, Any], Traced):
     """An array whose numbers remember their draws."""
 
     __array_priority__ = 1e8
-    __array_function__ = Traced.__array_function__  # not ndarray's, which comes first
+    __array_function__ = Traced.__array_function__  # type: ignore[assignment] # not that of ndarray, the first base
 
     def __array_finalize__(self, made_from: Any) -> None:
         self.tag = None

@@ -447,3 +447,8 @@ def clipped_at_a_quantile(x, rng):
 def answers_one_after_another(x, rng):
     yield np.clip(x, 0, 1).sum() + rng.laplace(0, 2)
     yield (np.clip(x, 0, 1) > 0.5).sum() + rng.laplace(0, 2)
+
+
+@sound(LONG, SHORT)
+def seeded_by_the_time(x):
+    return np.clip(x, 0, 1).sum() + np.random.default_rng(time.perf_counter_ns()).laplace(0, 1)
