@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -264,9 +263,6 @@ def _replayed(pipeline: Pipeline, pair: NeighbouringPair, settings: Settings) ->
     counted = _Counted(target.release)
     replay(replace(target, release=counted), [pair], seed=settings.seed, most_pairs=1)
     named = replay(target, [pair], seed=settings.seed, most_pairs=1, spec=_spec(pipeline.make))[0]
-    if named.witness is not None:  # a record is the same wherever the checkout lies
-        file = Path(named.witness.file).relative_to(Path.cwd()).as_posix()
-        named = replace(named, witness=replace(named.witness, file=file))
     return named, counted.calls
 
 

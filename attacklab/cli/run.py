@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -71,7 +72,7 @@ def _run(
     if processes > 1:
         together.sort(key=_seconds_before, reverse=True)  # the longest first, so that none is left to run alone
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        with ProcessPoolExecutor(processes, mp_context=context, initializer=_end_with_parent) as pool:
             running = {
                 pool.submit(_run_by_name, lab, experiment.name, settings, output): experiment for experiment in together
             }
@@ -83,6 +84,13 @@ def _run(
     for experiment in chosen:
         if experiment.package == BENCH or processes == 1:
             yield experiment, run_experiment(experiment, settings, output)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
 
 
 def _run_by_name(lab: Path, name: str, settings: Settings, output: Path) -> Data:

@@ -10,13 +10,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from attacklab.replay import laws, paths
+from attacklab.replay.intervals import placed
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
 from attacklab.replay.session import Script, Session, Site
 
 if TYPE_CHECKING:
+    from attacklab.replay.compare import Moved
     from attacklab.replay.judge import Pair
+
+MOST_PLACED = 16
+"""Where more uniform numbers are drawn, those alone are placed whose law is not the same on both inputs."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +49,13 @@ class Choice:
 class Choices:
     """The choices of the two runs of a pair."""
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: Pair, moved: Sequence[Moved]) -> None:
         self.pair = pair
         self.found: list[Choice] = []
         self.unjudged: list[str] = []
+        self.placed: set[int] = set()
         self._alone: list[tuple[Bound, bool]] = []
-        chosen = self._selections()
+        chosen = self._selections(self._place(moved))
         sides = [paths.bounds_of(run, pair.shown) for run in (pair.first, pair.second)]
         if sides[0] is None or sides[1] is None:
             self.unjudged.append("noise is compared for equality, which has no law here")
@@ -71,12 +77,36 @@ class Choices:
                 (group[0], bool(is_second)) for key, group in own.items() if key not in other and len(group) == 1
             ]
 
-    def _selections(self) -> set[int]:
+    def _place(self, moved: Sequence[Moved]) -> set[int | None]:
+        """Keep the laws of uniform numbers in intervals that noise chose; gives the choices that are in them."""
+        told: set[int | None] = set()
+        sides = [[law for _, law, _ in paths.selections(run)] for run in (self.pair.first, self.pair.second)]
+        uniform = {one.unit: one.node.site for one in moved if one.first.family == one.second.family == UNIFORM}
+        if sides[0] != sides[1]:
+            elements = self.pair.first.elements()
+            drawn = {unit: node.site for unit, node, _ in elements if self.pair.first.owner(unit)[0].family == UNIFORM}
+            uniform |= drawn if len(drawn) <= MOST_PLACED else {}
+        for unit, site in uniform.items():
+            found = placed(self.pair, unit)
+            if found is None:
+                continue
+            self.placed.add(unit)
+            told.add(found.choice)
+            what = f"uniform number in an interval that noise chose, at {site}"
+            if found.laws is None:
+                self.unjudged.append(f"the {what} has no law here")
+            else:
+                self._keep(Choice(site, found.laws, what))
+        return told
+
+    def _selections(self, told: set[int | None]) -> set[int]:
         """Keep choices with a law of their own; gives the draws that they rest on."""
         chosen: set[int] = set()
         sides = [paths.selections(run) for run in (self.pair.first, self.pair.second)]
-        for (seen, law, drawn), (seen_2, law_2, _) in zip(*sides, strict=False):
+        for place, ((seen, law, drawn), (seen_2, law_2, _)) in enumerate(zip(*sides, strict=False)):
             chosen.update(drawn)
+            if not told.isdisjoint({place, None}):
+                continue  # what it tells is told by the number that it places
             if (
                 law is None
                 or law_2 is None
@@ -202,14 +232,14 @@ class Choices:
         run, other = (pair.second, pair.first) if is_second else (pair.first, pair.second)
         (unit, law), chance = bound.left, paths.probability([bound])
         call, at = run.owner(unit)
-        number = next((place for place, one in enumerate(run.calls) if one is call), None)
+        number = run.number_of(call)
         if chance is None or number is None or law.family == UNIFORM or not isinstance(bound.right, Fraction):
             return None
         above = chance if bound.above else 1 - chance
         without = [leaf.path for leaf in leaves(other.output)]
         same = {}
         for up in (True, False):
-            output = pair.again({number: {at: beyond(bound, law, up)}}, second=is_second, kept=not is_second).output
+            output = pair.again({number: {at: beyond(bound, unit, up)}}, second=is_second, kept=not is_second).output
             same[up] = [leaf.path for leaf in leaves(output)] == without
         if same[True] and same[False]:
             return None
@@ -280,13 +310,13 @@ def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dic
     counts: dict[int, int] = defaultdict(int)
     for unit in units(group):
         counts[unit] += 1
-    numbers = {id(call): number for number, call in enumerate(run.calls)}
     changes: dict[int, dict[int, float]] = defaultdict(dict)
     for bound, above in zip(group, wanted, strict=True):
-        unit, law = min(sides_of(bound), key=lambda side: counts[side[0]])
+        unit = min(units_of(bound), key=counts.__getitem__)
         call, at = run.owner(unit)
-        if id(call) in numbers and (counts[unit] == 1 or len(counts) == 1):
-            changes[numbers[id(call)]][at] = beyond(bound, law, above == (bound.left[0] == unit))
+        number = run.number_of(call)
+        if number is not None and (counts[unit] == 1 or len(counts) == 1):
+            changes[number][at] = beyond(bound, unit, above == (bound.left[0] == unit))
     return dict(changes)
 
 
@@ -304,10 +334,15 @@ def lean(bound: Bound) -> float:
     return near(bound.left[1].centre - (bound.right[1].centre if isinstance(bound.right, tuple) else bound.right))
 
 
-def beyond(bound: Bound, law: Law, up: bool) -> float:
-    """Noise that decides a comparison, whatever the noise on its other side; of a uniform draw, what it is instead."""
+def beyond(bound: Bound, unit: int, up: bool) -> float:
+    """What to add to a draw so that it decides a comparison, whatever the other side is.
+
+    Of a uniform draw, what it is instead.
+    """
+    place = units_of(bound).index(unit)
+    law, factor = sides_of(bound)[place][1], near(bound.factors[place])
     if law.family == UNIFORM and isinstance(bound.right, Fraction):
         threshold = min(1.0, max(0.0, near((bound.right - law.centre) / law.scale)))
-        return (1 + threshold) / 2 if up else threshold / 2
+        return ((1 + threshold) / 2 if up else threshold / 2) * near(law.scale) / (factor or 1.0)
     distance = abs(lean(bound)) + 60 * max(near(one.scale) for _, one in sides_of(bound)) + 60 * near(law.scale)
-    return math.copysign(distance, 1 if up else -1)
+    return math.copysign(distance, 1 if up else -1) / (factor or 1.0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import difflib
 import functools
+import inspect
 import itertools
 import math
 import re
@@ -36,6 +38,9 @@ from attacklab.replay.laws import (
 from attacklab.replay.outputs import Leaf, Raised, is_float, leaves, number_of
 from attacklab.replay.session import Affine, Call, Ids, Node, Script, Seen, Session, Site, rational
 from attacklab.replay.traced import GEOMETRIC, SIGN
+
+MOST_GIVEN = 1 << 16
+"""Of what an output gives one after another, no more is asked for."""
 
 MOST_ALIGNED = 4096
 """Draws of one line beyond these are not paired up."""
@@ -114,7 +119,7 @@ class Moved:
         return not alike(self.first.scale, self.second.scale)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Runs:
     """What is run: a function of one input and a generator, under hooks that are in place.
 
@@ -122,19 +127,22 @@ class Runs:
         call: `call(input, rng)`.
         rng: makes the generator of a run.
         unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
+        count: how many there were.
     """
 
     call: Callable[[Any, Any], Any]
     rng: Callable[[int], Any]
     unread: set[str] = field(default_factory=set)
+    count: int = 0
 
     def run(self, input_: Any, session: Session) -> Session:
         """One run under watch, whose output the session keeps."""
+        self.count += 1
         taken, generator = copy.deepcopy(input_), self.rng(session.seed)
         Session.current = session
         try:
             with np.errstate(all="ignore"):
-                session.output = self.call(taken, generator)
+                session.output = _drained(self.call(taken, generator))
         except BaseException as error:
             if passes_through(error):
                 raise
@@ -143,6 +151,17 @@ class Runs:
             Session.current = None
             self.unread.update(session.unread)
         return session
+
+
+def _drained(output: Any) -> Any:
+    """An output whose parts were all drawn, where it gives them one after another, or only once it is awaited."""
+    if inspect.iscoroutine(output):
+        output = asyncio.run(output)
+    if isinstance(output, Iterator):
+        output = list(itertools.islice(output, MOST_GIVEN))
+    if type(output) in (list, tuple):
+        return type(output)(map(_drained, output))
+    return {key: _drained(value) for key, value in output.items()} if type(output) is dict else output
 
 
 class Compared:
@@ -206,8 +225,9 @@ class Compared:
         self.second = self.again({}, second=True)
 
     def _compare_seeds(self) -> None:
-        for (site, what, one), (_, _, other) in zip(self.first.seeds, self.second.seeds, strict=False):
-            if one != other:
+        again = self.again({}).seeds if self.first.seeds != self.second.seeds else self.first.seeds
+        for (site, what, one), (*_, same), (*_, other) in zip(self.first.seeds, again, self.second.seeds, strict=False):
+            if one == same != other:  # one that differs on the same input follows the time, or a counter
                 self._add(
                     flaw="the seed of the noise follows the data",
                     reason=f"{what} is seeded with {one!r} on the first input and with {other!r} on the second: "
@@ -383,7 +403,7 @@ def _matched(one: Sequence[Any], other: Sequence[Any], units: Sequence[int]) -> 
     return taken
 
 
-def _masks(run: Session) -> Iterator[tuple[int, Seen]]:
+def _masks(run: Session) -> Iterator[tuple[Any, Seen]]:
     """Comparisons that draw a sample, a coin for each record, with the number of the call of the coins."""
     for seen in run.seen:
         sides = seen.operands
@@ -392,7 +412,7 @@ def _masks(run: Session) -> Iterator[tuple[int, Seen]]:
             number: Any = next((one for one in sides if not isinstance(one, Affine)), None)
             call = None if coins is None else run.owner(int(coins.ids.reshape(-1)[0]))[0]
             if call is not None and call.family == UNIFORM and np.size(number) == 1:
-                yield next(place for place, one in enumerate(run.calls) if one is call), seen
+                yield run.number_of(call), seen
 
 
 def _threshold(mask: Seen) -> float:

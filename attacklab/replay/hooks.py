@@ -21,7 +21,7 @@ import numpy as np
 
 from attacklab.libraries import samplers
 from attacklab.model.random_bits import SeededBits, SystemBits
-from attacklab.replay.session import is_users
+from attacklab.replay.session import Session, is_users
 from attacklab.replay.sources import (
     BASE_GENERATOR,
     BASE_STATE,
@@ -80,6 +80,16 @@ def _seeded_python(self: Any, a: Any = None, *rest: Any, **named: Any) -> None:
     if watched() is not None:
         self.stream, self.drawn = seeded("random.seed", a), 0
     _seed_python(self, plain(a), *rest, **named)
+
+
+def _note_process() -> None:
+    """A process that is forked draws where its parent does not see it."""
+    session = Session.current
+    if session is not None:
+        session.unread.append("another process")
+
+
+os.register_at_fork(before=_note_process)
 
 
 class Hooks:

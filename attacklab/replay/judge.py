@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -25,13 +26,19 @@ from attacklab.replay.laws import (
     near,
 )
 from attacklab.replay.outputs import Leaf, Raised, differences, leaves, number_of, shown, skeleton
-from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Session, rational
+from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Session, filled, rational
 
 OTHER_SEEDS = 24
 """How many further pairs of runs look for what noise that is not followed tells apart."""
 
+FEW_SEEDS = 6
+"""How many further runs look for a scale of noise that follows other noise."""
+
 DEPTHS = (0.03, 0.11, 0.27, 0.46, 0.62, 0.81, 0.94)
 """Uniform numbers that show by which formula they become noise."""
+
+MULTIPLES = (0, 2, 3, 11)
+"""Multiples of a draw that show its part in a number; if they are rounded afterwards, they are not in proportion."""
 
 LEAST_SCALE = Fraction(1, 1 << 16)
 """Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
@@ -61,18 +68,34 @@ class Pair(Compared):
             self._note_unfollowed()
         return self.outcome
 
+    def _is_mixed(self, moved: Moved) -> bool:
+        """Whether other draws give noise another scale: then its law is a mixture, which may hide more."""
+        if not moved.node.affine.steps:
+            return False
+        for seed in range(self.seed + 400, self.seed + 400 + FEW_SEEDS):
+            run = self.runs.run(self.pair.first, Session(seed))
+            found = [run.law(node, place) for unit, node, place in run.elements() if unit == moved.unit]
+            if found and (found[-1].family, found[-1].scale) != (moved.first.family, moved.first.scale):
+                return True
+        return False
+
     def _is_refuted(self) -> bool:
         return any(one.is_certain for one in self.outcome.differences)
 
     def _judge(self, moved: Sequence[Moved]) -> None:
         """Add up what released numbers and choices lose; then look where hidden numbers go."""
+        hidden = self._hidden()
+        choices = Choices(self, [*moved, *hidden])
+        moved, hidden = ([one for one in side if one.unit not in choices.placed] for side in (moved, hidden))
         known = [one for one in moved if one.first.family in SHIFT_LAWS and one.second.family in SHIFT_LAWS]
         self._note_shifts(known)
-        choices = Choices(self)
         self.outcome.unjudged += choices.unjudged
         self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
         excess = self.excess([*(one.pair for one in known), *(one.pair for one in choices.found)])
         if excess is not None:
+            mixed = [one for one in known if self._is_mixed(one)]
+            known = [one for one in known if one not in mixed]
+            self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
             shown_ = [choice for choice in choices.found if choices.is_revealed(choice)]
             excess = self.excess([*(one.pair for one in known), *(one.pair for one in shown_)])
             if excess is not None:
@@ -83,7 +106,7 @@ class Pair(Compared):
         for difference in choices.thresholds():
             self._add(**difference)
         if not self._is_refuted():
-            self._judge_hidden(known, choices.found)
+            self._judge_hidden(hidden, known, choices.found)
             self._judge_vague(known, [one for one in moved if one not in known])
 
     def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
@@ -156,9 +179,8 @@ class Pair(Compared):
         else:
             self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
 
-    def _judge_hidden(self, known: Sequence[Moved], choices: Sequence[Choice]) -> None:
+    def _judge_hidden(self, hidden: Sequence[Moved], known: Sequence[Moved], choices: Sequence[Choice]) -> None:
         """Numbers that went on into further computation: which parts of the output follow them?"""
-        hidden = self._hidden()
         if not hidden:
             return
         self._note_shifts(hidden)
@@ -209,7 +231,7 @@ class Pair(Compared):
     def _is_followed(self, moved: Moved) -> bool:
         """Whether a number of the output moves with a noisy one, however little that one does."""
         call, at = self.first.owner(moved.unit)
-        number = next((number for number, one in enumerate(self.first.calls) if one is call), None)
+        number = self.first.number_of(call)
         if number is None or np.asarray(call.raw).dtype.kind != "f":
             return False
         step = 2.0**-20 * near(max(call.scale_at(at), moved.shift))
@@ -260,6 +282,13 @@ class Pair(Compared):
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
+        if [call.key for call in self.again({}).calls] != [call.key for call in self.first.calls]:
+            self.outcome.unjudged.append("a second run on an input draws otherwise: noise is kept between runs")
+            return
+        is_lost = self._unfollowed() or any(
+            seen.kind == "other" for run in (self.first, self.second) for seen in run.seen
+        )
+        hiding |= {"noise that is not followed"} if is_lost else set()
         is_simple = not hiding and not any(
             seen.kind == "compare" for run in (self.first, self.second) for seen in run.seen
         )
@@ -327,10 +356,10 @@ class Pair(Compared):
         for number, call in enumerate(run.calls):
             if call.family not in SHIFT_LAWS:
                 continue
-            at = DEPTHS if call.family == UNIFORM else (0, 2)
+            at = DEPTHS if call.family == UNIFORM else MULTIPLES
             sides = []
             for factor in at:
-                changed = {number: (_filled if call.family == UNIFORM else _times)(factor)}
+                changed = {number: functools.partial(filled if call.family == UNIFORM else _times, factor)}
                 output = self.again(changed, second=second, kept=False).output
                 sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(output)})
             moved = [path for path in base if len({base[path], *(side.get(path) for side in sides)}) > 1]
@@ -342,7 +371,7 @@ class Pair(Compared):
                 if call.family == UNIFORM:
                     law = laws.fitted(DEPTHS, numbers)
                 else:
-                    law = _fitted(call, place, [numbers[0], base[path], numbers[1]])
+                    law = _fitted(call, place, [base[path], *numbers])
                 if path in rows or (law is None and path in wanted):
                     return None
                 if law is not None and path in wanted:
@@ -362,13 +391,17 @@ class Pair(Compared):
             self._add_loss([], [choice], excess)
         return True
 
-    def _note_unfollowed(self) -> None:
-        """Name noise of which nothing is seen but that other outcomes of it tell the inputs apart."""
+    def _unfollowed(self) -> list[Call]:
+        """Draws of which nothing is seen after them."""
         runs = self.first, self.second
         followed = {unit for run in runs for unit, *_ in run.elements()} | {*self.first.merged}
         followed |= {unit for run in runs for seen in run.seen for unit in draws_of(seen)}
         drawn = [call for call in self.first.calls if call.family in (*NOISES, BITS) and call.size]
-        calls = [call for call in drawn if followed.isdisjoint(call.ids.ravel()[:1])]
+        return [call for call in drawn if followed.isdisjoint(call.ids.ravel()[:1])]
+
+    def _note_unfollowed(self) -> None:
+        """Name noise of which nothing is seen but that other outcomes of it tell the inputs apart."""
+        calls = self._unfollowed()
         if not calls or self.outcome.unjudged:
             return
         for seed in range(self.seed + 200, self.seed + 200 + OTHER_SEEDS):
@@ -400,25 +433,22 @@ def _is_monotone(numbers: Sequence[float]) -> bool:
     return bool((steps > 0).all() or (steps < 0).all())
 
 
-def _is_even(at: Sequence[float], numbers: Sequence[float]) -> bool:
+def _is_even(at: Sequence[float], numbers: Sequence[float], share: float = 0.05) -> bool:
     """Whether a number moves in proportion to its noise, but for rounding."""
     slopes = np.diff(numbers) / np.diff(at)
-    return bool(np.isfinite(slopes).all() and slopes.max() - slopes.min() <= 0.05 * np.abs(slopes).max())
+    return bool(np.isfinite(slopes).all() and slopes.max() - slopes.min() <= share * np.abs(slopes).max())
 
 
 def _fitted(call: Call, place: int, numbers: Sequence[float]) -> Law | None:
-    """The law of a number by its values with a draw at 0, as it was, and at twice its size."""
+    """The law of a number by its values with a draw as it was, and at multiples of its size; None where it is none."""
     raw = float(np.ravel(call.raw)[place])
-    if not raw or not _is_even([0, 1, 2], numbers):
+    if not raw or not _is_even([1, *MULTIPLES], numbers, float(LEAST_SCALE)):
         return None
-    slope = (numbers[1] - numbers[0]) / raw
-    factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope))
-    return Law(call.family, rational(numbers[0]), factor * call.scale_at(place))
+    slope = (numbers[0] - numbers[1]) / raw
+    factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope)) * (1 + 8 * LEAST_SCALE)
+    step = factor if call.family in laws.DISCRETE else Fraction(1)
+    return Law(call.family, rational(numbers[1]), factor * call.scale_at(place), step=step)
 
 
-def _filled(value: float) -> Callable[[Any], Any]:
-    return lambda raw: np.full_like(raw, value) if isinstance(raw, np.ndarray) else value
-
-
-def _times(factor: float) -> Callable[[Any], Any]:
-    return lambda raw: raw * factor if isinstance(raw, np.ndarray) else type(raw)(raw * factor)
+def _times(factor: float, raw: Any) -> Any:
+    return raw * factor if isinstance(raw, np.ndarray) else type(raw)(raw * factor)

@@ -78,12 +78,14 @@ class Law:
         centre: the value that noise is added to.
         scale: of the noise, not negative.
         weights: the probabilities of a categorical law.
+        step: how far apart the values of a discrete law are.
     """
 
     family: str
     centre: Fraction = Fraction(0)
     scale: Fraction = Fraction(0)
     weights: tuple[float, ...] = ()
+    step: Fraction = Fraction(1)
 
 
 def alone(law: Law) -> Law:
@@ -106,7 +108,7 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
         if _nearly(first.scale, second.scale) and first.family in L1_LAWS and first.scale:
             return shift / min(first.scale, second.scale)
         return math.inf
-    if first.family in DISCRETE and shift.denominator != 1:
+    if first.family in DISCRETE and not _is_on_one_grid(first, second):
         return math.inf
     if first.family in L1_LAWS:
         return shift / first.scale
@@ -340,25 +342,29 @@ def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[n
     if not first.scale or not second.scale:
         equal = first.scale == second.scale and not shift
         return (np.ones(1), np.ones(1)) if equal else (np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    where = [(0.0, near(first.scale), first.family), (near(shift), near(second.scale), second.family)]
+    where = [(0.0, first), (near(shift), second)]
     depths = np.concatenate([np.logspace(-15, -0.31, CELLS // 2), [0.5]])
-    ends = [centre + _upper(family, depths, scale) * sign for centre, scale, family in where for sign in (-1, 1)]
+    ends = [centre + _upper(law, depths) * sign for centre, law in where for sign in (-1, 1)]
     edges = np.unique(np.concatenate(ends))
     edges = edges[np.isfinite(edges)]
-    masses = [_masses(family, edges - centre, scale) for centre, scale, family in where]
+    masses = [_masses(law, edges - centre) for centre, law in where]
     return masses[0], masses[1]
 
 
-def _upper(family: str, depths: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    if family in DISCRETE:
-        return np.asarray(np.floor(DISCRETE[family].isf(depths) * scale) + 0.5)
-    return np.asarray(CONTINUOUS[family].isf(depths) * scale)
+def _upper(law: Law, depths: NDArray[np.float64]) -> NDArray[np.float64]:
+    scale, step = near(law.scale), near(law.step)
+    if law.family in DISCRETE:
+        return np.asarray((np.floor(DISCRETE[law.family].isf(depths) * scale / step) + 0.5) * step)
+    return np.asarray(CONTINUOUS[law.family].isf(depths) * scale)
 
 
-def tails_of(
-    family: str, offsets: NDArray[np.float64], scale: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def tails_of(law: Law, offsets: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The probabilities of noise of at most, and of more than, so much."""
+    family, scale = law.family, near(law.scale)
+    if family in DISCRETE:
+        offsets, scale = offsets / near(law.step), scale / near(law.step)
+        with np.errstate(invalid="ignore"):  # of the infinities
+            offsets = np.where(np.abs(offsets - np.rint(offsets)) < 1e-9, np.rint(offsets), offsets)
     if family == DISCRETE_LAPLACE:
         at = np.floor(offsets)  # P[K >= k] = r^k/(1 + r) for k >= 1, r = e^(-1/scale)
         tail = np.exp(-np.where(at < 0, -at, at + 1) / scale) / (1 + np.exp(-1 / scale))
@@ -375,9 +381,9 @@ def tails_of(
     return np.asarray(dist.cdf(offsets / scale)), np.asarray(dist.sf(offsets / scale))
 
 
-def _masses(family: str, offsets: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+def _masses(law: Law, offsets: NDArray[np.float64]) -> NDArray[np.float64]:
     """The masses between edges, from whichever tail is smaller, which loses no digits."""
-    below, above = tails_of(family, offsets, scale)
+    below, above = tails_of(law, offsets)
     below, above = np.concatenate([[0.0], below, [1.0]]), np.concatenate([[1.0], above, [0.0]])
     masses: NDArray[np.float64] = np.where(above[:-1] < 0.5, above[:-1] - above[1:], below[1:] - below[:-1])
     return np.maximum(masses, 0.0)
@@ -457,6 +463,13 @@ def _both(one: float, other: float) -> tuple[tuple[float, float], ...]:
 
 def _is_gaussian(first: Law, second: Law) -> bool:
     return first.family == second.family == GAUSSIAN and first.scale == second.scale > 0
+
+
+def _is_on_one_grid(first: Law, second: Law) -> bool:
+    """Whether discrete laws have the same values, but for what doubles round of them."""
+    steps = (first.centre - second.centre) / first.step
+    largest = max(abs(first.centre), abs(second.centre)) / first.step
+    return first.step == second.step and abs(steps - round(steps)) <= largest * Fraction(1, 1 << 51)
 
 
 def _nearly(one: Fraction, other: Fraction) -> bool:

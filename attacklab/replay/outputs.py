@@ -80,7 +80,7 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
                 yield from _parts(inner, where, depth + 1)
             else:
                 yield Leaf(where, _comparable(inner), None if tag is None else tag.at(index))
-    elif depth >= DEEPEST:
+    elif depth >= DEEPEST or isinstance(value, np.ndarray):
         yield Leaf(path, _comparable(value))
     elif isinstance(value, Mapping):
         yield Leaf(f"{path}.keys", tuple(map(_comparable, value)))

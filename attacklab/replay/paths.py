@@ -39,12 +39,14 @@ class Bound:
         right: another, or a number that no draw is part of.
         above: whether it does.
         site: where they were compared.
+        factors: by what each draw was multiplied before.
     """
 
     left: tuple[int, Law]
     right: tuple[int, Law] | Fraction
     above: bool
     site: Site
+    factors: tuple[Fraction, ...] = ()
 
 
 def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None:
@@ -70,20 +72,24 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None
             if not isinstance(left, tuple):
                 left, right, operation = right, left, FLIPPED[operation]
             if isinstance(left, tuple):
-                bounds.append(Bound(left, right, came == operation.startswith("greater"), seen.site))
+                factors = tuple(side[2] for side in (left, right) if isinstance(side, tuple))
+                other = right[:2] if isinstance(right, tuple) else right
+                bounds.append(Bound(left[:2], other, came == operation.startswith("greater"), seen.site, factors))
     return bounds
 
 
 def _numbers_of(
     run: Session, seen: Seen, operand: Any, shape: tuple[int, ...], shown: Mapping[int, Fraction]
 ) -> list[Any]:
-    """A side of comparisons, one after another: a draw with its law, or a number."""
+    """A side of comparisons, one after another: a draw with its law and its factor, or a number."""
     if not isinstance(operand, Affine):
         return [rational(number) for number in np.broadcast_to(operand, shape).reshape(-1)]
     places = np.broadcast_to(np.arange(operand.ids.size).reshape(operand.ids.shape), shape).reshape(-1).tolist()
     units = operand.ids.reshape(-1).tolist()
     node = Node(seen.site, operand, None)
-    return [shown.get(units[place]) or (units[place], run.law(node, place)) for place in places]
+    return [
+        shown.get(units[place]) or (units[place], run.law(node, place), operand.exact(place)[1]) for place in places
+    ]
 
 
 def grouped(bounds: Sequence[Bound]) -> list[list[Bound]]:
@@ -144,8 +150,8 @@ def _interval(law: Law, low: Any, high: Any) -> Any:
     if not law.scale:
         centre = near(law.centre)
         return np.asarray((low < centre) & (centre <= high), dtype=float)
-    scale, centre = float(law.scale), near(law.centre)
-    ends = [tails_of(law.family, np.atleast_1d(np.asarray(end, dtype=float)) - centre, scale) for end in (low, high)]
+    centre = near(law.centre)
+    ends = [tails_of(law, np.atleast_1d(np.asarray(end, dtype=float)) - centre) for end in (low, high)]
     by_upper, by_lower = ends[0][1] - ends[1][1], ends[1][0] - ends[0][0]
     masses = np.where(ends[0][1] < 0.5, by_upper, by_lower)
     return np.maximum(masses, 0.0) if np.ndim(low) or np.ndim(high) else float(max(masses[0], 0.0))
@@ -218,7 +224,7 @@ def selections(run: Session) -> list[tuple[Seen, Law | None, list[int]]]:
             tag, ends = seen.operands
             laws = [run.law(Node(seen.site, tag, None), place) for place in range(tag.ids.size)]
             for law in laws:
-                tails = tails_of(law.family, np.asarray(ends, dtype=float) - near(law.centre), float(law.scale or 1))[0]
+                tails = tails_of(law, np.asarray(ends, dtype=float) - near(law.centre))[0]
                 weights = np.diff(np.concatenate([[0.0], tails, [1.0]]))
                 chosen.append((seen, Law(CATEGORICAL, weights=tuple(weights.tolist())), tag.ids.reshape(-1).tolist()))
     return chosen

@@ -70,7 +70,7 @@ def replay(
     Args:
         target: a `Target`, or a function of one input (or of an input and a generator `rng`) that releases something.
         pairs: the neighbours to try, as pairs or as tuples of two inputs; by default those that the target declares,
-            those of its domain, and floats at their worst.
+            those of its domain, and floats at their worst, and after them a search for pairs that lose more.
         epsilon: what a bare function claims, with `delta`.
         delta: the claimed δ.
         claim: instead of those two, a claim of any other kind.
@@ -78,8 +78,8 @@ def replay(
         domain: the inputs that a bare function takes; its pairs are tried.
         inputs: instead of pairs, all inputs of a finite domain, of which every pair of neighbours is tried.
         seed: of all draws; the same seed gives the same findings.
-        most_pairs: after so many pairs no more are tried.
-        seconds: after so long no further pair is tried; the first is always finished.
+        most_pairs: after so many pairs no more are tried, nor in the search.
+        seconds: after so long no further pair is tried; the first is always finished. The findings say so.
         spec: the words of a command line that load the target again.
 
     Returns:
@@ -104,7 +104,7 @@ def replay(
         study.try_all(itertools.islice(chosen, None if is_finite else most_pairs), finish=is_finite)
         if not study.count:
             raise UsageError(f"there is no pair to replay {known.name} on; give pairs, a domain or inputs")
-        if not is_finite and not study.refuted:
+        if inputs is None and pairs is None and not study.refuted:
             study.search(most_pairs)
     return study.findings(is_finite)
 
@@ -257,14 +257,17 @@ class Study:
 
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
-        imported = 0
+        imported, first = 0, None
         while len(sys.modules) != imported:  # what is imported may draw, and may need hooks
             imported = len(sys.modules)
             runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
+            first = first or runs[0]
             if self._hooks.install_libraries():
                 self._hooks.reach(self.target.release)
         parts = differences(runs[0].output, runs[1].output)
-        if parts:
+        if first is not None and first.calls and not runs[1].calls:
+            self.failed = "a second run draws nothing: noise is kept between runs, and that of a replay is not its own"
+        elif parts:
             one, other = parts[0]
             path = (one or other).path  # type: ignore[union-attr]
             unread = ", ".join(dict.fromkeys(runs[0].unread))
@@ -304,10 +307,9 @@ class Study:
         loss = f"the outputs lose at most ε = {laws.text_of(self.loss)}" if self.loss else "no noisy value moves"
         if self.loss == math.inf:
             loss = "what is lost has no bound in ε alone" + ("" if self.unjudged else ", and keeps the claim")
-        cut = "; the time was up before all pairs were tried" if self.cut else ""
         rests = f"; {RESTS_ON}" if is_finite and not self.unjudged else ""
         shown = f" ({shifts})" if shifts else ""
-        return f"no divergence on {pairs}: {loss}{shown}; watched: {draws}{cut}{rests}"
+        return f"no divergence on {pairs}: {loss}{shown}; watched: {draws}{rests}"
 
     def _finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
         return Finding(
@@ -315,12 +317,12 @@ class Study:
             target_version=self.target.version,
             attack=NAME,
             verdict=verdict,
-            reason=reason.replace(f"{Path.cwd()}{os.sep}", ""),
+            reason=_without_folder(reason) + ("; the time was up before all pairs were tried" if self.cut else ""),
             claim=self.target.claim,
             relation=self.target.relation,
             ceiling=self.target.claim.ceiling,
             seed=self.seed,
-            trials=2 * self.count,
+            trials=self.runs.count,
             seconds=round(time.monotonic() - self.started, 3),
             replay=shlex.join(["attacklab", "replay"]) + f" {self.spec} --seed {self.seed}" if self.spec else "",
             **rest,
@@ -333,7 +335,7 @@ class Study:
         if excess is not None and excess.at is not None and not isinstance(self.target.claim, PrivacyClaim):
             at = self.target.claim.at(excess.at)
         witness = Witness(
-            file=site.file,
+            file=_without_folder(site.file),
             line=site.line,
             source=linecache.getline(site.file, site.line).strip(),
             call=difference.call,
@@ -363,6 +365,11 @@ def _badness(difference: Difference) -> float:
     return excess.epsilon or (
         1e6 * excess.delta if excess.delta else math.inf if "probability 1" in excess.loss else 1.0
     )
+
+
+def _without_folder(text: str) -> str:
+    """A text whose files below the working directory are named from there."""
+    return text.replace(f"{Path.cwd()}{os.sep}", "")
 
 
 def _hex(number: Fraction) -> str:

@@ -41,7 +41,8 @@ def searched(study: Study, most: int) -> None:
     )
     @given(strategies.lists(number, min_size=1, max_size=24), number, strategies.integers(0, 23))
     def tried(records: list[float], other: float, place: int) -> None:
-        if time.monotonic() > study.until or study.refuted:
+        study.cut = study.cut or time.monotonic() > study.until
+        if study.cut or study.refuted:
             return
         at = place % len(records)
         changed = [*records[:at], other, *records[at + 1 :]] if same_length else [*records[:at], *records[at + 1 :]]

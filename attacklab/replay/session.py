@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import AND_MORE, SYMMETRIC, UNIFORM, UNKNOWN, Law
+from attacklab.replay.laws import AND_MORE, DISCRETE, SYMMETRIC, UNIFORM, UNKNOWN, Law
 
 Ids = NDArray[np.int64]
 
@@ -237,7 +237,8 @@ class Session:
         seed: of the draws that the record does not have.
         script: what to take from a record; None to record.
         changed: by the number of a call, what is made of its draw, to see what an output depends on: a function, or for
-            some of its numbers what is added to them (to uniform ones: what they are instead).
+            some of its numbers what is added to them (to uniform ones: what they are instead). Noise that was made of
+            several draws has numbers below 0.
     """
 
     current: Session | None = None
@@ -248,6 +249,7 @@ class Session:
         self.script = script
         self.changed = changed or {}
         self.calls: list[Call] = []
+        self.made: list[Call] = []
         self.nodes: list[Node] = []
         self.seen: list[Seen] = []
         self.seeds: list[tuple[Site, str, Any]] = []
@@ -266,6 +268,7 @@ class Session:
         self._calls_by_key: dict[tuple[Any, ...], Call] = {}
         self._streams: dict[tuple[Any, ...], Call] = {}
         self._starts: list[int] = []
+        self._numbers: dict[int, int] = {}
 
     def draw(
         self,
@@ -344,8 +347,8 @@ class Session:
                 flat[place] = np.asarray(call.raw).reshape(-1)[at]
         return taken, (raw if isinstance(fresh, np.ndarray) else raw.item())
 
-    def synthetic(self, sampler: str, family: str, scale: Any, parents: Ids) -> Ids:
-        """The numbers of noise that is made of two draws; the same ones for the same two draws."""
+    def synthetic(self, sampler: str, family: str, scale: Any, parents: Ids, made: Any) -> tuple[Ids, Any]:
+        """The numbers of noise that is made of two draws, the same ones for the same two; and what is added to it."""
         site = here()
         self.merged.update(parents.reshape(-1).tolist())
         place = (sampler, site[:3], tuple(parents.reshape(-1)[:4].tolist()))
@@ -357,10 +360,17 @@ class Session:
         size = int(np.prod(parents.shape[1:]))
         first = recorded.first if recorded is not None and recorded.shape == shape else self._number(size)
         ids: Ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
-        call = Call(site, key, sampler, family, (), scale, shape, None, first, ids)
-        self._calls_by_key[key] = call
-        self._owner[first] = call
-        return ids
+        self.made.append(Call(site, key, sampler, family, (), scale, shape, made, first, ids))
+        self._calls_by_key[key] = self._owner[first] = self.made[-1]
+        return ids, _changed(np.zeros(ids.shape), self.changed.get(-len(self.made), {}), False)
+
+    def number_of(self, call: Call) -> int | None:
+        """By which number `changed` has a call; None for one of another run."""
+        if not self._numbers:
+            made = enumerate(self.made, 1)
+            self._numbers = {id(one): number for number, one in enumerate(self.calls)}
+            self._numbers |= {id(one): -number for number, one in made}
+        return self._numbers.get(id(call))
 
     def kept(self, kind: str, ids: Ids, computed: Any, *, is_once: bool = False) -> Any:
         """An outcome: of this run where it is recorded, that of the record elsewhere, as far as draws are the same.
@@ -441,13 +451,18 @@ class Session:
         value, factor = node.affine.exact(place)
         scale = call.scale_at(at) * abs(factor)
         family = call.family if factor > 0 or call.family.removesuffix(AND_MORE) in SYMMETRIC else UNKNOWN
-        return Law(family, value, scale)
+        return Law(family, value, scale, step=abs(factor) if family in DISCRETE else Fraction(1))
 
     def elements(self) -> Iterator[tuple[int, Node, int]]:
         """The draws' numbers of every noisy value, with the value and the place in it."""
         for node in self.nodes:
             for place, unit in enumerate(node.affine.ids.reshape(-1).tolist()):
                 yield unit, node, place
+
+
+def filled(value: Any, raw: Any) -> Any:
+    """One value in the shape of a draw."""
+    return np.full_like(raw, value) if isinstance(raw, np.ndarray) else value
 
 
 def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:

@@ -212,7 +212,8 @@ def _noisy(session: Session, label: str, reading: Reading) -> Any:
         noise = tensors().tensor_of(noise, into)
         return noise + loc if np.ndim(loc) or loc else noise
     loc = np.asarray(loc) if isinstance(loc, list | tuple) else loc
-    return combined("add", (noise, loc), plain(raw) + plain(loc)) if np.ndim(loc) or plain(loc) != 0 else noise
+    is_moved = np.ndim(loc) or plain(loc) != 0 or reading.law == laws.UNIFORM  # whose bound is 0 on one input alone
+    return combined("add", (noise, loc), plain(raw) + plain(loc)) if is_moved else noise
 
 
 def _plainly(session: Session, label: str, reading: Reading) -> Any:
@@ -361,19 +362,19 @@ def _of_choice(name: str, args: Any, kwargs: Any) -> dict[str, Any]:
     return {
         "law": SAMPLING if odds is None else CATEGORICAL,
         "real": lambda rng: rng.choice(count, size, replace, odds),
-        "then": functools.partial(_picked, name, None if is_count else among),
+        "then": functools.partial(_picked, name, range(count) if is_count else among),
         "weights": () if odds is None else tuple(odds.tolist()),
         "asked": (count, size),
     }
 
 
 def _picked(name: str, items: Any, places: Any) -> Any:
-    if items is None:
-        return places
-    last = len(items) - 1
+    last = len(items) - 1  # a record of more items may have chosen a later one
     if name == "choices":
         return [items[min(place, last)] for place in places.tolist()]
     chosen = np.minimum(places, last)
+    if isinstance(items, range):
+        return chosen
     return np.asarray(plain(items))[chosen] if isinstance(items, np.ndarray) or np.ndim(places) else items[int(chosen)]
 
 

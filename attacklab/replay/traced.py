@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,7 @@ class TracedArray(np.ndarray[Any, Any], Traced):
     """An array whose numbers remember their draws."""
 
     __array_priority__ = 1e8
+    __array_function__ = Traced.__array_function__  # type: ignore[assignment] # not that of ndarray, the first base
 
     def __array_finalize__(self, made_from: Any) -> None:
         self.tag = None
@@ -287,14 +289,31 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
     values = [left[0] + sign * right[0] for left, right in zip(*ends, strict=True)]
     if is_product and any(value for side in ends for value, _ in side):
         return lost((first, second), name, computed)
-    calls = [session.owner(int(tag.ids.reshape(-1)[0])) for tag in (one, other)]
-    scales = [float(call.scale_at(at) * abs(side[0][1])) for (call, at), side in zip(calls, ends, strict=True)]
-    is_opposite = ends[0][0][1] * ends[1][0][1] * sign < 0
-    family, scale = _law_of_two([call.family for call, _ in calls], scales, is_product, is_opposite)
-    ids = session.synthetic(f"{name} of two draws", family, scale, np.stack([one.ids, other.ids]))
-    total: Any = np.array(values, dtype=object).reshape(one.ids.shape) if one.ids.ndim else values[0]
-    affine = Affine(ids, (("+", total),) if not is_product else ())
+    common = [
+        abs(left[1]) if abs(left[1]) == abs(right[1]) and left[1] and not is_product else Fraction(1)
+        for left, right in zip(*ends, strict=True)
+    ]
+    made = []
+    for place, by in enumerate(common):
+        calls = [session.owner(int(tag.ids.reshape(-1)[place])) for tag in (one, other)]
+        factors = [side[place][1] / by for side in ends]
+        scales = [float(call.scale_at(at) * abs(factor)) for (call, at), factor in zip(calls, factors, strict=True)]
+        families = [call.family for call, _ in calls]
+        made.append(_law_of_two(families, scales, is_product, factors[0] * factors[1] * sign < 0))
+    family = made[0][0] if len({family for family, _ in made}) == 1 else UNKNOWN
+    ids, added = session.synthetic(
+        f"{name} of two draws", family, _each([by for _, by in made], one), np.stack([one.ids, other.ids]), computed
+    )
+    if np.any(added):
+        computed = computed + added * np.asarray(common, dtype=float).reshape(added.shape)
+    steps = () if is_product else (("*", _each(common, one)), ("+", _each(values, one)))
+    affine = Affine(ids, steps)
     return wrapped(session.add_node(affine, computed), affine, session)
+
+
+def _each(numbers: list[Any], like: Affine) -> Any:
+    """Numbers in the shape of the noise that they belong to."""
+    return np.array(numbers, dtype=object).reshape(like.ids.shape) if like.ids.ndim else numbers[0]
 
 
 def _law_of_two(families: list[str], scales: list[float], is_product: bool, is_opposite: bool) -> tuple[str, float]:

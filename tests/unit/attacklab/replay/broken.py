@@ -482,3 +482,57 @@ def flipped_too_rarely(bits, rng):
 @broken(LONG, OTHER)
 def noise_times_the_deviation(x, rng):
     return np.clip(x, 0, 1).mean() + rng.laplace(0, 1) * x.std() / len(x)  # flaw
+
+
+@broken(LONG, OTHER)
+def values_between_the_steps_of_noise(x, rng):
+    p = 1 - math.exp(-1 / 1024)
+    noise = (rng.geometric(p) - rng.geometric(p)) * 2.0**-10
+    return np.clip(x, 0, 1).sum() / 3 + noise  # flaw
+
+
+@broken(LONG, OTHER)
+def noise_of_too_few_steps(x, rng):
+    p = 1 - math.exp(-1 / 512)
+    return (np.rint(np.clip(x, 0, 1) * 1024).sum() + (rng.geometric(p) - rng.geometric(p))) * 2.0**-10  # flaw
+
+
+@broken(LONG, OTHER, epsilon=1.0, delta=1e-6)
+def steps_of_a_threshold(x, rng):
+    p = 1 - math.exp(-2.0)
+    return bool((len(x[x > 0]) + rng.geometric(p) - rng.geometric(p)) * 0.1 > 0.35)  # flaw
+
+
+@broken(LONG, OTHER)
+def threshold_with_noise_taken_away(x, rng):
+    return bool(np.count_nonzero(x) * 1e-3 - 1e-3 * rng.laplace(0, 0.5) > 3.5e-3)  # flaw
+
+
+@broken(LONG - 0.1, SHORT - 0.1)
+def quantile_of_too_sharp_a_choice(x, rng):
+    ends = np.concatenate([[0.0], np.sort(np.clip(x, 0, 1)), [1.0]])
+    weights = np.diff(ends) * np.exp(-3 * np.abs(np.arange(len(ends) - 1) - (len(ends) - 2) / 2))
+    at = rng.choice(len(weights), p=weights / weights.sum())
+    return rng.uniform(ends[at], ends[at + 1])  # flaw
+
+
+@broken(LONG, OTHER)
+def uniform_noise_beside_a_choice(x, rng):
+    at = rng.choice(3, p=[0.2, 0.3, 0.5])
+    return at, np.clip(x, 0, 1).sum() + rng.uniform(-5, 5)  # flaw
+
+
+@broken(LONG, SHORT)
+def answers_on_demand(x, rng):
+    return {"answers": (by * np.clip(x, 0, 1).sum() + rng.laplace(0, 1) for by in (1, 2))}  # flaw
+
+
+@broken(LONG, SHORT)
+async def awaited(x, rng):
+    return len(x) + rng.laplace(0, 0.5)  # flaw
+
+
+@broken([5.0, 1.0, 1.0], [4.0, 1.0, 1.0])
+def softmax_by_an_array(utilities, rng):
+    weights = np.exp(np.array(utilities) * 1.5)
+    return np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(1)).tolist()  # flaw

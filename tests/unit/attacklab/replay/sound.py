@@ -40,6 +40,7 @@ def sound(first: Any, second: Any, **claim: Any) -> Callable[[Callable[..., Any]
 
 SHORT, LONG = np.array([0.2, 0.9, 0.4]), np.array([0.2, 0.9, 0.4, 1.0])
 OTHER = np.array([0.2, 0.9, 0.4, 0.0])
+SHIFTED = np.array([0.2, 0.9, 0.4, 0.3])
 BITS, MORE_BITS = np.array([1, 0, 1]), np.array([1, 0, 1, 1])
 TABLE = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 0.3], [1.0, 1.9]])
 TABLE_2 = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 0.3], [1.0, 0.0]])
@@ -378,3 +379,76 @@ def quantile_of_a_public_grid(x, rng):
 def answers_as_text(x, rng):
     counts = Counter(np.round(x).tolist())
     return json.dumps({key: round(counts.get(key, 0) + rng.laplace(0, 1), 2) for key in (0.0, 1.0)})
+
+
+@sound(LONG, SHIFTED)
+def integer_noise_times_a_step(x, rng):
+    p = 1 - math.exp(-1 / 1024)
+    return (np.rint(np.clip(x, 0, 1) * 1024).sum() + (rng.geometric(p) - rng.geometric(p))) * 2.0**-10
+
+
+@sound(LONG, SHIFTED)
+def integer_noise_in_a_mean(x, rng):
+    p = 1 - math.exp(-1 / 1024)
+    return (int(np.rint(np.clip(x, 0, 1) * 1024).sum()) + rng.geometric(p) - rng.geometric(p)) / 1024 / len(x)
+
+
+@sound(LONG, OTHER)
+def steps_of_noise_for_each_column(x, rng):
+    steps = np.array([0.1, 0.5])
+    p = 1 - np.exp(-steps / np.array([2.0, 2.0]))
+    noise = rng.geometric(p) * steps - rng.geometric(p) * steps
+    return np.rint(np.clip(x, 0, 1).sum() / steps) * steps + noise
+
+
+@sound(LONG, OTHER, epsilon=0.7)
+def threshold_on_a_grid(x, rng):
+    p = 1 - math.exp(-0.5)
+    return bool((np.rint(np.clip(x, 0, 1).sum()) + rng.geometric(p) - rng.geometric(p)) * 0.1 > 0.3)
+
+
+def _intervals(x, epsilon):
+    """The intervals between records in order, and probabilities that fit a median (Smith 2011)."""
+    ends = np.concatenate([[0.0], np.sort(np.clip(x, 0, 1)), [1.0]])
+    weights = np.diff(ends) * np.exp(-epsilon / 2 * np.abs(np.arange(len(ends) - 1) - (len(ends) - 2) / 2))
+    return ends, weights / weights.sum()
+
+
+@sound(LONG - 0.1, SHORT - 0.1)
+def quantile_by_a_choice(x, rng):
+    ends, odds = _intervals(x, 2.0)
+    at = rng.choice(len(odds), p=odds)
+    return rng.uniform(ends[at], ends[at + 1])
+
+
+@sound(LONG - 0.1, SHIFTED - 0.1, epsilon=2.0)
+def quantile_by_a_sum(x, rng):
+    ends, odds = _intervals(x, 2.0)
+    at = np.searchsorted(np.cumsum(odds), rng.random())
+    return ends[at] + rng.random() * (ends[at + 1] - ends[at])
+
+
+@sound(LONG - 0.1, SHORT - 0.1)
+def quantile_by_the_largest(x, rng):
+    ends, odds = _intervals(x, 2.0)
+    at = int(np.argmax(np.log(odds) + rng.gumbel(size=len(odds))))
+    return round(ends[at] + rng.random() * (ends[at + 1] - ends[at]), 3)
+
+
+@sound(LONG - 0.1, SHORT - 0.1, epsilon=2.0)
+def clipped_at_a_quantile(x, rng):
+    ends, odds = _intervals(x, 2.0)
+    at = rng.choice(len(odds), p=odds)
+    most = rng.uniform(ends[at], ends[at + 1])
+    return np.clip(x, 0, most).sum() + rng.laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def answers_one_after_another(x, rng):
+    yield np.clip(x, 0, 1).sum() + rng.laplace(0, 2)
+    yield (np.clip(x, 0, 1) > 0.5).sum() + rng.laplace(0, 2)
+
+
+@sound(LONG, SHORT)
+def seeded_by_the_time(x):
+    return np.clip(x, 0, 1).sum() + np.random.default_rng(time.perf_counter_ns()).laplace(0, 1)

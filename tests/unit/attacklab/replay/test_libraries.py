@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
+from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +16,7 @@ from attacklab import libraries
 from attacklab.libraries import samplers
 from attacklab.model.findings import Verdict
 from attacklab.replay import hooks, replay, sources
-from attacklab.replay.laws import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, SHIFT_LAWS, tails_of
+from attacklab.replay.laws import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, SHIFT_LAWS, Law, tails_of
 
 PAIR = (np.array([1.0, 1.0]), np.array([1.0]))
 COUNTED: list[int] = []
@@ -104,7 +106,8 @@ def test_tails_of_integer_noise_are_sums_of_its_probabilities(law: str, scale: f
     at = np.arange(-200, 201)
     weights = np.exp(-np.abs(at) / scale if law == DISCRETE_LAPLACE else -((at / scale) ** 2) / 2)
     weights /= weights.sum()
-    for offset in (-2.5, -1.0, 0.0, 0.3, 4.0):
-        below, above = tails_of(law, np.array([offset]), scale)
+    for step, offset in itertools.product((Fraction(1), Fraction(1, 10)), (-2.5, -1.0, 0.0, 0.3, 4.0)):
+        noise = Law(law, scale=Fraction(scale) * step, step=step)
+        below, above = tails_of(noise, np.array([offset * float(step)]))
         assert below[0] == pytest.approx(weights[at <= offset].sum(), rel=1e-9)
         assert above[0] == pytest.approx(weights[at > offset].sum(), rel=1e-9)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import secrets
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,6 +49,9 @@ def test_a_shift_is_measured_as_a_fraction_and_to_the_last_bit() -> None:
     assert Fraction(worst.witness.shift) == Fraction(0.2) - Fraction(0.1)
     assert float.fromhex(worst.witness.shift_hex) == 0.1
     assert worst.witness.source.startswith("return 0.1 * len(x)")
+    assert Path.cwd() / worst.witness.file == Path(__file__)
+    assert not Path(worst.witness.file).is_absolute()
+    assert worst.reason.startswith(f"{worst.witness.file}:{worst.witness.line}: ")
 
 
 def test_noise_whose_scale_is_rounded_is_not_accused() -> None:
@@ -189,3 +194,66 @@ def test_wrong_uses_are_refused() -> None:
     ):
         with pytest.raises(UsageError):
             wrong()
+
+
+def _rounded(x, rng):
+    return len(x) + round(rng.laplace(0, 1))
+
+
+def _rounded_afterwards(x, rng):
+    return np.round(len(x) + np.frombuffer(rng.laplace(0, 1, 1).tobytes()), 1)
+
+
+def _signs_by_a_comparison(x, rng):
+    return len(x) + rng.exponential(1.0, 1) * np.where(rng.random(1) < 0.5, -1.0, 1.0)
+
+
+def _mixed_scales(x, rng):
+    return len(x) + rng.normal(0, np.sqrt(2 * rng.exponential(1.0)))
+
+
+def _in_another_process(x, rng):
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return len(x) + pool.apply(rng.laplace, (0, 1))
+
+
+KEPT: dict[int, float] = {}
+
+
+def _kept_between_runs(x, rng):
+    if len(x) not in KEPT:
+        KEPT[len(x)] = len(x) + rng.laplace(0, 1)
+    return KEPT[len(x)]
+
+
+@pytest.mark.parametrize(
+    "release",
+    [_rounded, _rounded_afterwards, _signs_by_a_comparison, _mixed_scales, _in_another_process, _kept_between_runs],
+)
+def test_noise_that_cannot_be_followed_is_not_judged_and_not_accused(release):
+    KEPT.clear()
+    (finding,) = replay(release, [(ONE, TWO)], epsilon=1.0)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_named_pair_is_not_searched_from_and_every_run_is_counted():
+    runs = []
+
+    def release(x, trials, rng):
+        runs.append(len(x))
+        return x.sum() + rng.laplace(0, 1, trials)
+
+    target = Target.sum(release, epsilon=1.0, bounds=(0.0, 1.0), relation="add-remove")
+    (finding,) = replay(target, [(ONE, TWO)])
+    assert finding.trials == len(runs)
+    assert set(runs) == {1, 2}
+    assert replay(target, most_pairs=5)[0].trials == len(runs) - finding.trials > 20
+
+
+def test_a_finding_says_where_the_time_ran_out():
+    def release(x, trials, rng):
+        return x.sum() + rng.laplace(0, 1, trials)
+
+    target = Target.sum(release, epsilon=1.0, bounds=(0.0, 1.0), relation="add-remove")
+    assert "the time was up" in replay(target, seconds=0.0)[0].reason
+    assert "the time was up" not in replay(target, most_pairs=3)[0].reason
