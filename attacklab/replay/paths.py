@@ -118,6 +118,8 @@ def probability(group: Sequence[Bound]) -> float | None:
     if any(law.family not in SHIFT_LAWS for bound in group for law in _laws(bound)):
         return None
     if len(units) == 1:
+        if any(isinstance(bound.right, tuple) for bound in group):  # a draw is compared with itself
+            return None
         return max(0.0, _between(group))
     hubs = set.intersection(*(set(units_of(bound)) for bound in group if isinstance(bound.right, tuple)))
     if not hubs:

@@ -146,11 +146,12 @@ class Affine:
     steps: tuple[tuple[str, Any], ...] = ()
 
     def exact(self, place: int) -> tuple[Fraction, Fraction]:
-        """The value and the factor of the noise of one number, as rationals."""
-        value, factor = Fraction(0), Fraction(1)
+        """The value and the factor of the noise of one number, as rationals; what is not finite stays what it is."""
+        value, factor, infinite = Fraction(0), Fraction(1), None
         for step, operand in self.steps:
             flat = operand if np.ndim(operand) == 0 else np.broadcast_to(operand, self.ids.shape).reshape(-1)[place]
             number = rational(flat)
+            infinite = number if infinite is None and abs(number) >= BEYOND else infinite
             if step == "+":
                 value += number
             elif step == "-":
@@ -160,7 +161,7 @@ class Affine:
             else:
                 by = number if step == "*" else 1 / number
                 value, factor = value * by, factor * by
-        return value, factor
+        return value if infinite is None else infinite, factor
 
     def at(self, key: Any) -> Affine:
         """Some of its numbers, by an index."""

@@ -6,6 +6,7 @@ it was done. Booleans are always plain: what a comparison gives is kept by the r
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -59,8 +60,10 @@ class TracedFloat(np.float64, Traced):  # type: ignore[misc] # its comparisons a
 
     __array_priority__ = 1e9
 
-    def __new__(cls, value: float, tag: Affine, session: Session) -> TracedFloat:
-        """Make one; numpy's scalars take no further arguments."""
+    def __new__(cls, value: float = 0.0, tag: Affine | None = None, session: Any = None) -> Any:
+        """Make one; a plain number where code makes one of the type of another."""
+        if tag is None:
+            return np.float64(value)
         made = np.float64.__new__(cls, value)
         made.tag, made.session = tag, session
         return made
@@ -96,8 +99,10 @@ class TracedInt(int, Traced):
 
     __array_priority__ = 1e9
 
-    def __new__(cls, value: int, tag: Affine, session: Session) -> TracedInt:
-        """Make one."""
+    def __new__(cls, value: Any = 0, tag: Any = None, session: Any = None) -> Any:
+        """Make one; a plain number where code makes one of the type of another."""
+        if not isinstance(tag, Affine):
+            return int(value) if tag is None else int(value, tag)
         made = int.__new__(cls, value)
         made.tag, made.session = tag, session
         return made
@@ -199,15 +204,25 @@ class TracedArray(np.ndarray[Any, Any], Traced):
         size = shape[0] if len(shape) == 1 else shape
         return np.reshape(self, size, **kwargs)
 
-    def ravel(self, *args: Any) -> Any:
+    def ravel(self, *args: Any, **kwargs: Any) -> Any:
         """The same numbers in a row."""
-        return np.ravel(self, *args)
+        return np.ravel(self, *args, **kwargs)
 
-    flatten = ravel  # type: ignore[assignment] # every order is that of C here
+    flatten = ravel
 
-    def copy(self, *_: Any) -> Any:
+    def copy(self, *_: Any, **__: Any) -> Any:
         """The same numbers."""
         return self.__deepcopy__(None)
+
+    def _in_place(self, name: str, *args: Any, **kwargs: Any) -> None:
+        getattr(plain(self), name)(*args, **kwargs)
+        lost((self,), name, None)
+        self.tag = None
+
+    sort = functools.partialmethod(_in_place, "sort")
+    partition = functools.partialmethod(_in_place, "partition")
+    fill = functools.partialmethod(_in_place, "fill")
+    put = functools.partialmethod(_in_place, "put")
 
 
 _MOVING = (np.reshape, np.ravel, np.transpose, np.squeeze, np.expand_dims, np.flip, np.roll, np.copy, np.broadcast_to)
