@@ -263,6 +263,11 @@ def combined(name: str, inputs: tuple[Any, ...], computed: Any) -> Any:
         operands = tuple(one.tag if isinstance(one, Traced) and one.tag is not None else plain(one) for one in inputs)
         ids = _ids_like(tagged, computed)
         return session.add_seen("compare", name, ids, operands, computed)
+    tags: list[Any] = [one.tag for one in tagged]
+    if any(tag.is_size for tag in tags):
+        return lost(inputs, name, computed)
+    if name == "absolute":
+        return wrapped(computed, Affine(tags[0].ids, (*tags[0].steps, ("abs", 0))), session)
     if len(tagged) == 2:
         return _mixed(name, tagged[0], tagged[1], computed)
     noise, tag = tagged[0], tagged[0].tag
@@ -348,6 +353,8 @@ def selected(array: TracedArray, operation: str, place: Any) -> Any:
     """The place of the largest or the least of noisy numbers, which the run keeps."""
     if array.tag is None or array.session is not Session.current:
         return place
+    if array.tag.is_size:
+        return lost((array,), operation, place)
     session: Session = array.session
     return session.add_seen("argmax", operation, array.tag.ids, (array.tag,), place)
 
@@ -429,4 +436,5 @@ for _class in (TracedFloat, TracedInt):
     for _method, (_name, _compute) in _COMPARED.items():
         setattr(_class, f"__{_method}__", _binary(_name, False, _compute))
     _class.__neg__ = lambda self: combined("negative", (self,), -_bare(self))  # type: ignore[method-assign]
+    _class.__abs__ = lambda self: combined("absolute", (self,), abs(_bare(self)))  # type: ignore[method-assign]
     _class.__pos__ = lambda self: self  # type: ignore[method-assign]

@@ -536,3 +536,8 @@ async def awaited(x, rng):
 def softmax_by_an_array(utilities, rng):
     weights = np.exp(np.array(utilities) * 1.5)
     return np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(1)).tolist()  # flaw
+
+
+@broken(LONG, OTHER)
+def size_below_a_threshold(x, rng):
+    return bool(abs(3 * np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < 9)  # flaw

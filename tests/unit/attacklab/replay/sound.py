@@ -478,3 +478,15 @@ def mean_of_a_module(x, rng):
 def compared_with_itself(x, rng):
     noisy = np.full(2, len(x) + rng.laplace(0, 0.5))
     return bool(noisy[0] >= noisy[1])
+
+
+@sound(LONG, OTHER)
+def noisy_size_below_a_threshold(x, rng):
+    return bool(np.abs(np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < 8), abs(rng.laplace(0, 1)) < 9
+
+
+@sound(LONG, OTHER)
+def rejected_by_what_is_public(x, rng):
+    while (noisy := np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < -1:
+        pass
+    return noisy

@@ -216,6 +216,19 @@ def _in_another_process(x, rng):
         return len(x) + pool.apply(rng.laplace, (0, 1))
 
 
+def _rejected_by_its_size(x, rng):
+    while abs(noise := rng.laplace(0, 1)) > x.sum() + 1:
+        pass
+    return x.sum() + noise
+
+
+def _rejected_afterwards(x, rng):
+    while True:
+        noisy = x.sum() + rng.laplace(0, 1)
+        if noisy > -x.sum():
+            return noisy
+
+
 KEPT: dict[int, float] = {}
 
 
@@ -227,7 +240,10 @@ def _kept_between_runs(x, rng):
 
 @pytest.mark.parametrize(
     "release",
-    [_rounded, _rounded_afterwards, _signs_by_a_comparison, _mixed_scales, _in_another_process, _kept_between_runs],
+    [
+        *(_rounded, _rounded_afterwards, _signs_by_a_comparison, _mixed_scales, _in_another_process),
+        *(_kept_between_runs, _rejected_by_its_size, _rejected_afterwards),
+    ],
 )
 def test_noise_that_cannot_be_followed_is_not_judged_and_not_accused(release):
     KEPT.clear()
