@@ -123,6 +123,8 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
 def _comparable(value: Any) -> Any:
     """Something that is equal for equal values only: floats by their bits, −0.0 and 0.0 apart, all NaNs alike."""
     value = plain(value)
+    if value is np.ma.masked:
+        return ("masked",)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

@@ -143,7 +143,8 @@ class TracedArray(np.ndarray[Any, Any], Traced):
         given = tuple(map(plain, inputs))
         targets = None if out is None else tuple(map(plain, out))
         computed = getattr(ufunc, method)(*given, **rest, **({} if targets is None else {"out": targets}))
-        if method != "__call__" or len(inputs) > 2 or rest.get("where", True) is not True:
+        is_masked = isinstance(computed, np.ma.MaskedArray)
+        if method != "__call__" or len(inputs) > 2 or rest.get("where", True) is not True or is_masked:
             return lost(inputs, ufunc.__name__, computed)
         result = combined(ufunc.__name__, inputs, computed)
         if targets is not None and isinstance(targets[0], np.ndarray):

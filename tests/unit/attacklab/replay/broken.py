@@ -541,3 +541,9 @@ def softmax_by_an_array(utilities, rng):
 @broken(LONG, OTHER)
 def size_below_a_threshold(x, rng):
     return bool(abs(3 * np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < 9)  # flaw
+
+
+@broken(LONG, LONG[1:])
+def empty_groups_are_masked(x, rng):
+    groups = np.ma.masked_less(np.histogram(x, 4, (0, 1))[0], 1)
+    return groups + rng.laplace(0, 1, 4)  # flaw

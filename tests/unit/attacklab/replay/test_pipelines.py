@@ -24,7 +24,7 @@ def _replayed(row) -> list[Finding]:
 
 
 def test_there_are_so_many_broken_and_sound_ones() -> None:
-    assert (len(BROKEN), len(SOUND)) == (79, 69)
+    assert (len(BROKEN), len(SOUND)) == (80, 69)
 
 
 @pytest.mark.parametrize("row", BROKEN, ids=lambda row: row[0].__name__)
