@@ -229,6 +229,12 @@ def _rejected_afterwards(x, rng):
             return noisy
 
 
+def _in_an_order_by_other_noise(x, rng):
+    counts = len(x) * np.array([1.0, -1.0]) + np.frombuffer(rng.laplace(0, 2, 2).tobytes())
+    sums = np.array([x.sum(), 40.0]) + rng.laplace(0, 2, 2)
+    return sums[[0, 1] if counts[0] > 2.14 else [1, 0]]
+
+
 KEPT: dict[int, float] = {}
 
 
@@ -242,7 +248,7 @@ def _kept_between_runs(x, rng):
     "release",
     [
         *(_rounded, _rounded_afterwards, _signs_by_a_comparison, _mixed_scales, _in_another_process),
-        *(_kept_between_runs, _rejected_by_its_size, _rejected_afterwards),
+        *(_kept_between_runs, _rejected_by_its_size, _rejected_afterwards, _in_an_order_by_other_noise),
     ],
 )
 def test_noise_that_cannot_be_followed_is_not_judged_and_not_accused(release):
