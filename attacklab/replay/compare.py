@@ -242,6 +242,7 @@ class Compared:
         """The noisy numbers that the outputs hold, part by part, with their laws on both inputs."""
         sides = [_Holdings(run) for run in (self.first, self.second)]
         self.held: set[str] = set()
+        used = [{unit for unit, *_ in run.elements()} for run in (self.first, self.second)]
         self.shown: dict[int, Fraction] = {}
         before: dict[tuple[int, int], list[tuple[Node, int]]] = {}
         parts, moved = {leaf.path: leaf for leaf in sides[1].leaves}, []
@@ -253,6 +254,8 @@ class Compared:
             self.held.add(leaf.path)
             nodes = [found[0], found[1]]
             drawn = tuple(int(node.affine.ids.reshape(-1)[place]) for node, place in nodes)
+            if drawn[0] != drawn[1] and {*drawn} <= used[0] & used[1]:
+                continue  # they stand in another order, which noise may have chosen
             if (drawn[0], drawn[1]) in before:
                 self._compare_reused(before[drawn[0], drawn[1]], nodes)
                 continue

@@ -72,7 +72,7 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
         yield Leaf(path, _comparable(plain(value)), value.tag)
     elif isinstance(value, np.ndarray) and value.ndim and value.size <= LARGEST_ARRAY and value.dtype.names is None:
         yield Leaf(f"{path}.shape", value.shape)
-        tag = value.tag if isinstance(value, TracedArray) else None
+        tag = value.tag if isinstance(value, TracedArray) and value.tag and value.tag.ids.shape == value.shape else None
         for index in np.ndindex(value.shape):
             inner = plain(value)[index]
             where = f"{path}[{', '.join(map(str, index))}]"
@@ -123,6 +123,8 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
 def _comparable(value: Any) -> Any:
     """Something that is equal for equal values only: floats by their bits, −0.0 and 0.0 apart, all NaNs alike."""
     value = plain(value)
+    if value is np.ma.masked:
+        return ("masked",)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

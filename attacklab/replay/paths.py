@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -67,8 +67,18 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None
             if outcome.any() == outcome.all() == (seen.operation == "not_equal") and families <= {*CONTINUOUS}:
                 continue  # as it always comes
             return None
+        has_size = [isinstance(operand, Affine) and operand.is_size for operand in seen.operands]
         for left, right, came in zip(*sides, outcome.reshape(-1).tolist(), strict=True):
             operation = seen.operation
+            if any(has_size):
+                size, most = (left, right) if has_size[0] else (right, left)
+                if not isinstance(size, tuple) and not isinstance(most, tuple):
+                    continue
+                if isinstance(most, tuple) or came == (operation.startswith("greater") == has_size[0]):
+                    return None  # beyond on one of two sides
+                law = replace(size[1], family=run.owner(size[0])[0].family)
+                bounds += [Bound((size[0], law), sign * most, sign < 0, seen.site, size[2:]) for sign in (-1, 1)]
+                continue
             if not isinstance(left, tuple):
                 left, right, operation = right, left, FLIPPED[operation]
             if isinstance(left, tuple):
@@ -90,6 +100,27 @@ def _numbers_of(
     return [
         shown.get(units[place]) or (units[place], run.law(node, place), operand.exact(place)[1]) for place in places
     ]
+
+
+def thresholds_of(
+    run: Session, shown: Mapping[int, Fraction]
+) -> Iterator[tuple[int, Site, Fraction, Fraction, Fraction]]:
+    """Comparisons of draws that the output shows with plain numbers: where, and at which shown number they turn.
+
+    With the value and the factor of the draw in the number that is shown.
+    """
+    last = {unit: node.affine.exact(place) for unit, node, place in run.elements() if unit in shown}
+    for seen in run.seen:
+        side = next((one for one in seen.operands if isinstance(one, Affine)), None)
+        other = next((one for one in seen.operands if not isinstance(one, Affine)), None)
+        if seen.kind != "compare" or side is None or other is None:
+            continue
+        numbers = np.broadcast_to(other, np.shape(seen.outcome)).reshape(-1)
+        for place, unit in enumerate(side.ids.reshape(-1).tolist()):
+            (value, factor), (centre, by) = side.exact(place), last.get(unit, (Fraction(0), Fraction(0)))
+            if by and factor and len(numbers) == side.ids.size:
+                for sign in (1, -1) if side.is_size else (1,):
+                    yield unit, seen.site, centre + by * (sign * rational(numbers[place]) - value) / factor, centre, by
 
 
 def grouped(bounds: Sequence[Bound]) -> list[list[Bound]]:
@@ -118,6 +149,8 @@ def probability(group: Sequence[Bound]) -> float | None:
     if any(law.family not in SHIFT_LAWS for bound in group for law in _laws(bound)):
         return None
     if len(units) == 1:
+        if any(isinstance(bound.right, tuple) for bound in group):  # a draw is compared with itself
+            return None
         return max(0.0, _between(group))
     hubs = set.intersection(*(set(units_of(bound)) for bound in group if isinstance(bound.right, tuple)))
     if not hubs:

@@ -139,18 +139,24 @@ class Affine:
 
     Attributes:
         ids: the numbers of the draws, in the shape of the value.
-        steps: operations "+", "-", "*", "/" or "r-" and their operands, in order.
+        steps: operations "+", "-", "*", "/" or "r-" and their operands, in order; "abs" last, if it is its size alone.
     """
 
     ids: Ids
     steps: tuple[tuple[str, Any], ...] = ()
 
+    @property
+    def is_size(self) -> bool:
+        """Whether the sign was taken away."""
+        return bool(self.steps) and self.steps[-1][0] == "abs"
+
     def exact(self, place: int) -> tuple[Fraction, Fraction]:
-        """The value and the factor of the noise of one number, as rationals."""
-        value, factor = Fraction(0), Fraction(1)
-        for step, operand in self.steps:
+        """The value and the factor of the noise of one number, as rationals; what is not finite stays what it is."""
+        value, factor, infinite = Fraction(0), Fraction(1), None
+        for step, operand in self.steps[: -1 if self.is_size else None]:
             flat = operand if np.ndim(operand) == 0 else np.broadcast_to(operand, self.ids.shape).reshape(-1)[place]
             number = rational(flat)
+            infinite = number if infinite is None and abs(number) >= BEYOND else infinite
             if step == "+":
                 value += number
             elif step == "-":
@@ -160,7 +166,7 @@ class Affine:
             else:
                 by = number if step == "*" else 1 / number
                 value, factor = value * by, factor * by
-        return value, factor
+        return value if infinite is None else infinite, factor
 
     def at(self, key: Any) -> Affine:
         """Some of its numbers, by an index."""
@@ -450,7 +456,8 @@ class Session:
         call, at = self.owner(int(node.affine.ids.reshape(-1)[place]))
         value, factor = node.affine.exact(place)
         scale = call.scale_at(at) * abs(factor)
-        family = call.family if factor > 0 or call.family.removesuffix(AND_MORE) in SYMMETRIC else UNKNOWN
+        is_kept = factor > 0 or call.family.removesuffix(AND_MORE) in SYMMETRIC
+        family = call.family if is_kept and not node.affine.is_size else UNKNOWN
         return Law(family, value, scale, step=abs(factor) if family in DISCRETE else Fraction(1))
 
     def elements(self) -> Iterator[tuple[int, Node, int]]:

@@ -6,6 +6,7 @@ it was done. Booleans are always plain: what a comparison gives is kept by the r
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -59,8 +60,10 @@ class TracedFloat(np.float64, Traced):  # type: ignore[misc] # its comparisons a
 
     __array_priority__ = 1e9
 
-    def __new__(cls, value: float, tag: Affine, session: Session) -> TracedFloat:
-        """Make one; numpy's scalars take no further arguments."""
+    def __new__(cls, value: float = 0.0, tag: Affine | None = None, session: Any = None) -> Any:
+        """Make one; a plain number where code makes one of the type of another."""
+        if tag is None:
+            return np.float64(value)
         made = np.float64.__new__(cls, value)
         made.tag, made.session = tag, session
         return made
@@ -96,8 +99,10 @@ class TracedInt(int, Traced):
 
     __array_priority__ = 1e9
 
-    def __new__(cls, value: int, tag: Affine, session: Session) -> TracedInt:
-        """Make one."""
+    def __new__(cls, value: Any = 0, tag: Any = None, session: Any = None) -> Any:
+        """Make one; a plain number where code makes one of the type of another."""
+        if not isinstance(tag, Affine):
+            return int(value) if tag is None else int(value, tag)
         made = int.__new__(cls, value)
         made.tag, made.session = tag, session
         return made
@@ -138,7 +143,8 @@ class TracedArray(np.ndarray[Any, Any], Traced):
         given = tuple(map(plain, inputs))
         targets = None if out is None else tuple(map(plain, out))
         computed = getattr(ufunc, method)(*given, **rest, **({} if targets is None else {"out": targets}))
-        if method != "__call__" or len(inputs) > 2 or rest.get("where", True) is not True:
+        is_masked = isinstance(computed, np.ma.MaskedArray)
+        if method != "__call__" or len(inputs) > 2 or rest.get("where", True) is not True or is_masked:
             return lost(inputs, ufunc.__name__, computed)
         result = combined(ufunc.__name__, inputs, computed)
         if targets is not None and isinstance(targets[0], np.ndarray):
@@ -199,15 +205,25 @@ class TracedArray(np.ndarray[Any, Any], Traced):
         size = shape[0] if len(shape) == 1 else shape
         return np.reshape(self, size, **kwargs)
 
-    def ravel(self, *args: Any) -> Any:
+    def ravel(self, *args: Any, **kwargs: Any) -> Any:
         """The same numbers in a row."""
-        return np.ravel(self, *args)
+        return np.ravel(self, *args, **kwargs)
 
-    flatten = ravel  # type: ignore[assignment] # every order is that of C here
+    flatten = ravel
 
-    def copy(self, *_: Any) -> Any:
+    def copy(self, *_: Any, **__: Any) -> Any:
         """The same numbers."""
         return self.__deepcopy__(None)
+
+    def _in_place(self, name: str, *args: Any, **kwargs: Any) -> None:
+        getattr(plain(self), name)(*args, **kwargs)
+        lost((self,), name, None)
+        self.tag = None
+
+    sort = functools.partialmethod(_in_place, "sort")
+    partition = functools.partialmethod(_in_place, "partition")
+    fill = functools.partialmethod(_in_place, "fill")
+    put = functools.partialmethod(_in_place, "put")
 
 
 _MOVING = (np.reshape, np.ravel, np.transpose, np.squeeze, np.expand_dims, np.flip, np.roll, np.copy, np.broadcast_to)
@@ -248,6 +264,11 @@ def combined(name: str, inputs: tuple[Any, ...], computed: Any) -> Any:
         operands = tuple(one.tag if isinstance(one, Traced) and one.tag is not None else plain(one) for one in inputs)
         ids = _ids_like(tagged, computed)
         return session.add_seen("compare", name, ids, operands, computed)
+    tags: list[Any] = [one.tag for one in tagged]
+    if any(tag.is_size for tag in tags):
+        return lost(inputs, name, computed)
+    if name == "absolute":
+        return wrapped(computed, Affine(tags[0].ids, (*tags[0].steps, ("abs", 0))), session)
     if len(tagged) == 2:
         return _mixed(name, tagged[0], tagged[1], computed)
     noise, tag = tagged[0], tagged[0].tag
@@ -333,6 +354,8 @@ def selected(array: TracedArray, operation: str, place: Any) -> Any:
     """The place of the largest or the least of noisy numbers, which the run keeps."""
     if array.tag is None or array.session is not Session.current:
         return place
+    if array.tag.is_size:
+        return lost((array,), operation, place)
     session: Session = array.session
     return session.add_seen("argmax", operation, array.tag.ids, (array.tag,), place)
 
@@ -414,4 +437,5 @@ for _class in (TracedFloat, TracedInt):
     for _method, (_name, _compute) in _COMPARED.items():
         setattr(_class, f"__{_method}__", _binary(_name, False, _compute))
     _class.__neg__ = lambda self: combined("negative", (self,), -_bare(self))  # type: ignore[method-assign]
+    _class.__abs__ = lambda self: combined("absolute", (self,), abs(_bare(self)))  # type: ignore[method-assign]
     _class.__pos__ = lambda self: self  # type: ignore[method-assign]

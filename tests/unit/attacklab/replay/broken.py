@@ -536,3 +536,14 @@ async def awaited(x, rng):
 def softmax_by_an_array(utilities, rng):
     weights = np.exp(np.array(utilities) * 1.5)
     return np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(1)).tolist()  # flaw
+
+
+@broken(LONG, OTHER)
+def size_below_a_threshold(x, rng):
+    return bool(abs(3 * np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < 9)  # flaw
+
+
+@broken(LONG, LONG[1:])
+def empty_groups_are_masked(x, rng):
+    groups = np.ma.masked_less(np.histogram(x, 4, (0, 1))[0], 1)
+    return groups + rng.laplace(0, 1, 4)  # flaw

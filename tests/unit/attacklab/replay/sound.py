@@ -12,6 +12,7 @@ import logging
 import math
 import random
 import secrets
+import statistics
 import time
 import uuid
 from collections import Counter
@@ -452,3 +453,40 @@ def answers_one_after_another(x, rng):
 @sound(LONG, SHORT)
 def seeded_by_the_time(x):
     return np.clip(x, 0, 1).sum() + np.random.default_rng(time.perf_counter_ns()).laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def sorted_in_place(x, rng):
+    noisy = np.histogram(x, 4, (0, 1))[0] + rng.laplace(0, 1, 4)
+    noisy.sort()
+    noisy.resize(2, 2)
+    return noisy
+
+
+@sound(1.0, 2.0)
+def not_a_number_on_both(x, rng):
+    return math.nan + rng.laplace(0, 1) + x
+
+
+@sound(LONG, SHORT)
+def mean_of_a_module(x, rng):
+    noisy = [count + rng.laplace(0, 1) for count in np.histogram(x, 4, (0, 1))[0]]
+    return statistics.mean(noisy), type(noisy[0])(2.0), (noisy[0] + np.zeros(2)).copy(order="C")
+
+
+@sound(LONG, SHORT, epsilon=2.0)
+def compared_with_itself(x, rng):
+    noisy = np.full(2, len(x) + rng.laplace(0, 0.5))
+    return bool(noisy[0] >= noisy[1])
+
+
+@sound(LONG, OTHER)
+def noisy_size_below_a_threshold(x, rng):
+    return bool(np.abs(np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < 8), abs(rng.laplace(0, 1)) < 9
+
+
+@sound(LONG, OTHER)
+def rejected_by_what_is_public(x, rng):
+    while (noisy := np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < -1:
+        pass
+    return noisy

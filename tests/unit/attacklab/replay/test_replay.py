@@ -217,6 +217,25 @@ def _in_another_process(x, rng):
         return len(x) + pool.apply(rng.laplace, (0, 1))
 
 
+def _rejected_by_its_size(x, rng):
+    while abs(noise := rng.laplace(0, 1)) > x.sum() + 1:
+        pass
+    return x.sum() + noise
+
+
+def _rejected_afterwards(x, rng):
+    while True:
+        noisy = x.sum() + rng.laplace(0, 1)
+        if noisy > -x.sum():
+            return noisy
+
+
+def _in_an_order_by_other_noise(x, rng):
+    counts = len(x) * np.array([1.0, -1.0]) + np.frombuffer(rng.laplace(0, 2, 2).tobytes())
+    sums = np.array([x.sum(), 40.0]) + rng.laplace(0, 2, 2)
+    return sums[[0, 1] if counts[0] > 2.14 else [1, 0]]
+
+
 KEPT: dict[int, float] = {}
 
 
@@ -228,7 +247,10 @@ def _kept_between_runs(x, rng):
 
 @pytest.mark.parametrize(
     "release",
-    [_rounded, _rounded_afterwards, _signs_by_a_comparison, _mixed_scales, _in_another_process, _kept_between_runs],
+    [
+        *(_rounded, _rounded_afterwards, _signs_by_a_comparison, _mixed_scales, _in_another_process),
+        *(_kept_between_runs, _rejected_by_its_size, _rejected_afterwards, _in_an_order_by_other_noise),
+    ],
 )
 def test_noise_that_cannot_be_followed_is_not_judged_and_not_accused(release):
     KEPT.clear()
