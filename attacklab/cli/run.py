@@ -89,8 +89,13 @@ def _run(
 def _end_with_parent() -> None:
     """End this process when the one that started it is gone, however that ended."""
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _run_by_name(lab: Path, name: str, settings: Settings, output: Path) -> Data:

@@ -196,41 +196,41 @@ def test_wrong_uses_are_refused() -> None:
             wrong()
 
 
-def _rounded(x, rng):
+def _rounded(x: Any, rng: Any) -> Any:
     return len(x) + round(rng.laplace(0, 1))
 
 
-def _rounded_afterwards(x, rng):
+def _rounded_afterwards(x: Any, rng: Any) -> Any:
     return np.round(len(x) + np.frombuffer(rng.laplace(0, 1, 1).tobytes()), 1)
 
 
-def _signs_by_a_comparison(x, rng):
+def _signs_by_a_comparison(x: Any, rng: Any) -> Any:
     return len(x) + rng.exponential(1.0, 1) * np.where(rng.random(1) < 0.5, -1.0, 1.0)
 
 
-def _mixed_scales(x, rng):
+def _mixed_scales(x: Any, rng: Any) -> Any:
     return len(x) + rng.normal(0, np.sqrt(2 * rng.exponential(1.0)))
 
 
-def _in_another_process(x, rng):
+def _in_another_process(x: Any, rng: Any) -> Any:
     with multiprocessing.get_context("fork").Pool(1) as pool:
         return len(x) + pool.apply(rng.laplace, (0, 1))
 
 
-def _rejected_by_its_size(x, rng):
+def _rejected_by_its_size(x: Any, rng: Any) -> Any:
     while abs(noise := rng.laplace(0, 1)) > x.sum() + 1:
         pass
     return x.sum() + noise
 
 
-def _rejected_afterwards(x, rng):
+def _rejected_afterwards(x: Any, rng: Any) -> Any:
     while True:
         noisy = x.sum() + rng.laplace(0, 1)
         if noisy > -x.sum():
             return noisy
 
 
-def _in_an_order_by_other_noise(x, rng):
+def _in_an_order_by_other_noise(x: Any, rng: Any) -> Any:
     counts = len(x) * np.array([1.0, -1.0]) + np.frombuffer(rng.laplace(0, 2, 2).tobytes())
     sums = np.array([x.sum(), 40.0]) + rng.laplace(0, 2, 2)
     return sums[[0, 1] if counts[0] > 2.14 else [1, 0]]
@@ -239,7 +239,7 @@ def _in_an_order_by_other_noise(x, rng):
 KEPT: dict[int, float] = {}
 
 
-def _kept_between_runs(x, rng):
+def _kept_between_runs(x: Any, rng: Any) -> Any:
     if len(x) not in KEPT:
         KEPT[len(x)] = len(x) + rng.laplace(0, 1)
     return KEPT[len(x)]
@@ -252,16 +252,16 @@ def _kept_between_runs(x, rng):
         *(_kept_between_runs, _rejected_by_its_size, _rejected_afterwards, _in_an_order_by_other_noise),
     ],
 )
-def test_noise_that_cannot_be_followed_is_not_judged_and_not_accused(release):
+def test_noise_that_cannot_be_followed_is_not_judged_and_not_accused(release: Any) -> None:
     KEPT.clear()
     (finding,) = replay(release, [(ONE, TWO)], epsilon=1.0)
     assert finding.verdict is Verdict.INCONCLUSIVE
 
 
-def test_a_named_pair_is_not_searched_from_and_every_run_is_counted():
-    runs = []
+def test_a_named_pair_is_not_searched_from_and_every_run_is_counted() -> None:
+    runs: list[int] = []
 
-    def release(x, trials, rng):
+    def release(x: Any, trials: int, rng: Any) -> Any:
         runs.append(len(x))
         return x.sum() + rng.laplace(0, 1, trials)
 
@@ -272,8 +272,8 @@ def test_a_named_pair_is_not_searched_from_and_every_run_is_counted():
     assert replay(target, most_pairs=5)[0].trials == len(runs) - finding.trials > 20
 
 
-def test_a_finding_says_where_the_time_ran_out():
-    def release(x, trials, rng):
+def test_a_finding_says_where_the_time_ran_out() -> None:
+    def release(x: Any, trials: int, rng: Any) -> Any:
         return x.sum() + rng.laplace(0, 1, trials)
 
     target = Target.sum(release, epsilon=1.0, bounds=(0.0, 1.0), relation="add-remove")
