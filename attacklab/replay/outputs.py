@@ -87,7 +87,8 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
         for key, inner in value.items():
             yield from _parts(inner, f"{path}[{key!r}]", depth + 1)
     elif isinstance(value, list | tuple):
-        yield Leaf(f"{path}.length", (type(value).__name__ == "list", len(value)))
+        yield Leaf(f"{path}.type", "list" if isinstance(value, list) else "tuple")
+        yield Leaf(f"{path}.length", len(value))
         for place, inner in enumerate(value):
             yield from _parts(inner, f"{path}[{place}]", depth + 1)
     elif isinstance(value, set | frozenset):
