@@ -26,6 +26,13 @@ MOST_PLACED = 16
 """Where more uniform numbers are drawn, those alone are placed whose law is not the same on both inputs."""
 
 
+FRESH_RUNS = 12
+"""So many runs of each input say whether the output tells a choice, whatever else is drawn."""
+
+QUADRATURE_ERROR = Fraction(1, 10_000)
+"""Integrals over shared noise are nearer to the truth than this part of it."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """Something that noise decides, with its laws on both inputs.
@@ -35,12 +42,32 @@ class Choice:
         pair: the two laws.
         what: it in words.
         group: the comparisons that it is made of, if it is made of any.
+        selection: its place among the selections of a run, if it is one.
     """
 
     site: Site
     pair: tuple[Law, Law]
     what: str
     group: tuple[Bound, ...] = field(default=(), compare=False)
+    selection: int | None = field(default=None, compare=False)
+
+    @property
+    def certain_pair(self) -> tuple[Law, Law]:
+        """The two laws as near to each other as the error of integrals allows."""
+        apart = float(QUADRATURE_ERROR)
+        sides = []
+        for own, other in (self.pair, self.pair[::-1]):
+            weights = [
+                max(p * (1 - apart), min(p, q)) if p > q else min(p * (1 + apart), max(p, q))
+                for p, q in zip(own.weights, other.weights, strict=True)
+            ]
+            sides.append(Law(own.family, weights=tuple(weights)) if weights else own)
+        return sides[0], sides[1]
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether one input alone has one of the outcomes."""
+        return laws.largest_loss(*self.pair) == math.inf
 
     def worst(self) -> tuple[float, float]:
         """The probabilities of the outcome that tells the most."""
@@ -118,7 +145,7 @@ class Choices:
             ):
                 self.unjudged.append(f"{seen.site} chooses by noise in a way that has no law here")
             else:
-                self._keep(Choice(seen.site, (law, law_2), f"{seen.kind} at {seen.site}"))
+                self._keep(Choice(seen.site, (law, law_2), f"{seen.kind} at {seen.site}", selection=place))
         return chosen
 
     def _compare_shown(self) -> None:
@@ -229,6 +256,41 @@ class Choices:
             if skeleton(self.pair.again(changes).output, floats=floats) != base:
                 return True
         return False
+
+    def is_told(self, choice: Choice) -> bool | None:
+        """Whether parts of the output follow from how one comparison or selection came out, whatever else is drawn.
+
+        A coin that is tossed afterwards, or a round that may be tried again, hides more than the choice alone loses.
+
+        Returns:
+            None of several comparisons together, and of a choice that always came out the same.
+        """
+        if len(choice.group) > 1 or (not choice.group and choice.selection is None):
+            return None
+        runs = [self.pair.first, self.pair.second] + [
+            self.pair.runs.run(input_, Session(self.pair.seed + 500 + number))
+            for input_ in (self.pair.pair.first, self.pair.pair.second)
+            for number in range(FRESH_RUNS)
+        ]
+        bounds = paths.bounds_of(self.pair.first, self.pair.shown) or []
+        place = [bound for bound in bounds if bound.site == choice.site].index(choice.group[0]) if choice.group else 0
+        outcomes = [self._outcome(run, choice, place) for run in runs]
+        if len(set(outcomes)) < 2:
+            return None
+        return any(
+            _follows(outcomes, [skeleton(run.output, floats=floats) for run in runs]) for floats in (False, True)
+        )
+
+    def _outcome(self, run: Session, choice: Choice, place: int) -> Any:
+        """How a choice came out in a run; None where the run did not come to it."""
+        if choice.selection is not None:
+            made = [seen for seen, _, _ in paths.selections(run)]
+            if choice.selection >= len(made):
+                return None
+            seen = made[choice.selection]
+            return repr(seen.operands[1] if seen.kind == "categorical" else seen.outcome)
+        came = [bound.above for bound in paths.bounds_of(run, {}) or () if bound.site == choice.site]
+        return came[place] if place < len(came) else None
 
     def thresholds(self) -> Iterator[dict[str, Any]]:
         """Findings of comparisons that only one input has: a key that one person brings, and what hides it."""
@@ -341,6 +403,17 @@ def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dic
         if number is not None and (counts[unit] == 1 or len(counts) == 1):
             changes[number][at] = beyond(bound, unit, above == (bound.left[0] == unit))
     return dict(changes)
+
+
+def _follows(outcomes: Sequence[Any], outputs: Sequence[list[Any]]) -> bool:
+    """Whether what follows from an outcome alone tells every two outcomes apart."""
+    parts: dict[Any, dict[Any, set[Any]]] = {}
+    for outcome, output in zip(outcomes, outputs, strict=True):
+        for path, value in [*output, ("parts", tuple(path for path, _ in output))]:
+            parts.setdefault(path, {}).setdefault(outcome, set()).add(value)
+    known = [of for of in parts.values() if all(len(values) == 1 for values in of.values())]
+    told = [tuple(tuple(sorted(map(repr, of.get(outcome, ())))) for of in known) for outcome in set(outcomes)]
+    return len(set(told)) == len(told)
 
 
 def _merged(one: dict[int, dict[int, float]], other: dict[int, dict[int, float]]) -> dict[int, dict[int, float]]:

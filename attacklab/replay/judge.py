@@ -96,8 +96,14 @@ class Pair(Compared):
             mixed = [one for one in known if self._is_mixed(one)]
             known = [one for one in known if one not in mixed]
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
-            shown_ = [choice for choice in choices.found if choices.is_revealed(choice)]
-            excess = self.excess([*(one.pair for one in known), *(one.pair for one in shown_)])
+            shown_ = []
+            for choice in choices.found:
+                is_told = choices.is_told(choice)
+                if is_told or (is_told is None and choices.is_revealed(choice)):
+                    shown_.append(choice)
+                elif is_told is False and (choice.is_unbounded or choices.is_revealed(choice)):
+                    self.outcome.unjudged.append(f"{choice.what}: other draws may hide how it came out")
+            excess = self.excess([*(one.pair for one in known), *(one.certain_pair for one in shown_)])
             if excess is not None:
                 self._add_loss(known, shown_, excess)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import random
 import secrets
@@ -256,6 +257,64 @@ def test_noise_that_cannot_be_followed_is_not_judged_and_not_accused(release: An
     KEPT.clear()
     (finding,) = replay(release, [(ONE, TWO)], epsilon=1.0)
     assert finding.verdict is Verdict.INCONCLUSIVE
+
+
+def _a_bit_and_a_coin(x: Any) -> Any:
+    bit = random.random() < min(1.0, max(0.0, x))
+    return bit if random.random() < math.e / (1 + math.e) else not bit
+
+
+def _bits_added_up(x: Any, rng: Any) -> Any:
+    bits, lies = rng.random(len(x)) < x, rng.random(len(x)) > math.e / (1 + math.e)
+    return int((bits ^ lies).sum())
+
+
+def _a_choice_and_noise(x: Any, rng: Any) -> Any:
+    return random.choices((0, 1), (1 - x, x))[0] + rng.laplace(scale=1.0)
+
+
+def _permute_and_flip(utilities: Any) -> Any:
+    order = list(range(len(utilities)))
+    random.shuffle(order)
+    for place in order:
+        if random.random() < math.exp((utilities[place] - max(utilities)) / 2):
+            return place
+    return None
+
+
+def _choose_by_rejection(utilities: Any) -> Any:
+    while True:
+        place = random.randrange(len(utilities))
+        if random.random() < math.exp((utilities[place] - max(utilities)) / 2):
+            return place
+
+
+def _noisy_max(utilities: Any) -> Any:
+    return max(range(len(utilities)), key=lambda place: utilities[place] + random.expovariate(0.5))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("release", "pair"),
+    [
+        (_a_bit_and_a_coin, (0.0, 1.0)),
+        (_bits_added_up, (np.array([0.0, 0.5]), np.array([1.0, 0.5]))),
+        (_a_choice_and_noise, (0.0, 1.0)),
+        (_permute_and_flip, ([0, 0, 1], [1, 0, 0])),
+        (_choose_by_rejection, ([0, 0, 1], [1, 0, 0])),
+        (_noisy_max, ([0.0, 1.0], [1.0, 0.0])),
+    ],
+)
+def test_a_choice_that_later_draws_hide_is_not_taken_for_the_output(release: Any, pair: Any, seed: int) -> None:
+    (finding,) = replay(release, [pair], epsilon=1.0, seed=seed)
+    assert finding.verdict is not Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_choice_that_the_output_is_refutes_the_claim(seed: int) -> None:
+    (finding,) = replay(lambda x: random.random() < x, [(0.0, 1.0)], epsilon=1.0, seed=seed)
+    assert finding.refutes
+    assert "probability 1 on one input and 0 on the other" in finding.reason
 
 
 def test_a_named_pair_is_not_searched_from_and_every_run_is_counted() -> None:
