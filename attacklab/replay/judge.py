@@ -19,6 +19,7 @@ from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described
 from attacklab.replay.events import telling_event
 from attacklab.replay.laws import (
     BITS,
+    CATEGORICAL,
     SHIFT_LAWS,
     UNIFORM,
     Excess,
@@ -65,6 +66,7 @@ class Pair(Compared):
         if not self._is_refuted():
             self._compare_outputs()
         if not self._is_refuted():
+            self._note_asked_otherwise()
             self._note_unfollowed()
         return self.outcome
 
@@ -404,6 +406,21 @@ class Pair(Compared):
         followed |= {unit for run in runs for seen in run.seen for unit in draws_of(seen)}
         drawn = [call for call in self.first.calls if call.family in (*NOISES, BITS) and call.size]
         return [call for call in drawn if followed.isdisjoint(call.ids.ravel()[:1])]
+
+    def _note_asked_otherwise(self) -> None:
+        """Name draws that nothing is added to, and that are asked for with other parameters on the second input."""
+        runs = self.first, self.second
+        judged = {unit for run in runs for unit, *_ in run.elements()} | {*self.first.merged}
+        judged |= {unit for run in runs for unit in _looked_at(run)}
+        matches = {call.key: call for call in self.second.calls}
+        for call in self.first.calls:
+            match = matches.get(call.key)
+            is_judged = call.family in (UNIFORM, CATEGORICAL) or not judged.isdisjoint(call.ids.ravel()[:1])
+            if match is None or is_judged or call.family not in (*NOISES, BITS):
+                continue
+            if repr((call.scale, call.parameters)) != repr((match.scale, match.parameters)):
+                asked = f"{described(call)} on one input and {described(match)} on the other"
+                self.outcome.unjudged.append(f"{call.site} draws {asked}")
 
     def _note_unfollowed(self) -> None:
         """Name noise of which nothing is seen but that other outcomes of it tell the inputs apart."""

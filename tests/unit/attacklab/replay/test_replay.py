@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import random
+import re
 import secrets
 from fractions import Fraction
 from pathlib import Path
@@ -315,6 +316,27 @@ def test_a_choice_that_the_output_is_refutes_the_claim(seed: int) -> None:
     (finding,) = replay(lambda x: random.random() < x, [(0.0, 1.0)], epsilon=1.0, seed=seed)
     assert finding.refutes
     assert "probability 1 on one input and 0 on the other" in finding.reason
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda x, rng: rng.laplace(0, 1 + 99 * x),
+        lambda x, rng: round(rng.laplace(0, 1 + 99 * x), 2),
+        lambda x, rng: rng.normal(0, 1 + x, size=3),
+        lambda x, rng: rng.binomial(10, 0.01 + 0.9 * x),
+        lambda x, rng: rng.poisson(1 + x),
+        lambda x, rng: rng.multinomial(10, [0.1 + 0.5 * x, 0.9 - 0.5 * x]),
+        lambda x, rng: int(rng.integers(0, 2 + int(5 * x))),
+        lambda x: random.gauss(0, 1 + 99 * x),
+        lambda x: random.gammavariate(1 + 100 * x, 1),
+        lambda x: random.randint(0, 1 + int(x) * 100),
+    ],
+)
+def test_a_draw_that_is_asked_for_otherwise_is_named_though_nothing_is_added_to_it(release: Any) -> None:
+    (finding,) = replay(release, [(0.0, 1.0)], epsilon=0.1)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert re.search(r"test_replay\.py:\d+ draws .+ on one input and .+ on the other", finding.reason)
 
 
 def test_a_named_pair_is_not_searched_from_and_every_run_is_counted() -> None:
