@@ -29,8 +29,8 @@ MOST_PLACED = 16
 FRESH_RUNS = 12
 """So many runs of each input say whether the output tells a choice, whatever else is drawn."""
 
-QUADRATURE_ERROR = Fraction(1, 10_000)
-"""Integrals over shared noise are nearer to the truth than this part of it."""
+QUADRATURE_ERROR = Fraction(1, 100)
+"""Integrals over shared noise are nearer to the truth than this part of it, up to gaps of 12 scales."""
 
 
 @dataclass(frozen=True)

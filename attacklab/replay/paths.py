@@ -17,7 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE_LAPLACE, GUMBEL, SHIFT_LAWS, Law, near, tails_of
+from attacklab.replay.laws import (
+    CATEGORICAL,
+    CAUCHY,
+    CONTINUOUS,
+    DISCRETE_LAPLACE,
+    GUMBEL,
+    SHIFT_LAWS,
+    Law,
+    near,
+    tails_of,
+)
 from attacklab.replay.session import Affine, Node, Seen, Session, Site, rational
 
 POINTS = 1201
@@ -152,6 +162,8 @@ def probability(group: Sequence[Bound]) -> float | None:
         if any(isinstance(bound.right, tuple) for bound in group):  # a draw is compared with itself
             return None
         return max(0.0, _between(group))
+    if any(law.family == CAUCHY for bound in group for law in _laws(bound)):  # its tails reach beyond the grid
+        return None
     hubs = set.intersection(*(set(units_of(bound)) for bound in group if isinstance(bound.right, tuple)))
     if not hubs:
         return None
@@ -219,7 +231,9 @@ def _grid(law: Law, group: Sequence[Bound]) -> tuple[NDArray[np.float64], NDArra
 
 def argmax_law(laws: Sequence[Law], smallest: bool = False) -> Law | None:
     """The law of the place of the largest of noisy values, or of the smallest."""
-    if not laws or any(law.family not in SHIFT_LAWS or law.family == DISCRETE_LAPLACE or not law.scale for law in laws):
+    if any(law.family not in SHIFT_LAWS or law.family in (DISCRETE_LAPLACE, CAUCHY) or not law.scale for law in laws):
+        return None
+    if not laws:
         return None
     scales = {law.scale for law in laws}
     if all(law.family == GUMBEL for law in laws) and len(scales) == 1 and not smallest:
