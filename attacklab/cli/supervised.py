@@ -8,6 +8,7 @@ fork, the command line runs alone.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -82,12 +83,17 @@ class _Interrupts:
             self.ours(number, frame)
 
 
+def _hand_on(child: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # the same signal had ended it
+        os.kill(child, number)
+
+
 def _wait(child: int, ended: int) -> NoReturn:
     for name in HANDED_ON:
         ours = getattr(signal, name)
         theirs = getattr(signal, INTERRUPT_HANDED_ON) if name == "SIGINT" else ours
         if signal.getsignal(ours) is not signal.SIG_IGN:
-            signal.signal(ours, lambda *_, theirs=theirs: os.kill(child, theirs))
+            signal.signal(ours, lambda *_, theirs=theirs: _hand_on(child, theirs))
     _, status = os.waitpid(child, 0)
     os.set_blocking(ended, False)
     try:

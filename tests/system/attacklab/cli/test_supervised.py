@@ -87,3 +87,26 @@ def test_a_signal_ends_the_command_and_the_process_that_works_for_it(
     assert process.returncode == status, told
     assert "Traceback" not in told
     assert ("interrupted, nothing was saved" in told) is (number is signal.SIGINT)
+
+
+ENDS_FIRST = """
+import os
+import signal
+from attacklab.cli.supervised import main
+
+real = os.waitpid
+
+def waitpid(child, options):
+    ended = real(child, options)
+    signal.raise_signal(signal.SIGTERM)  # handled when the child has ended of the same signal
+    return ended
+
+os.waitpid = waitpid
+main()
+"""
+
+
+@POSIX
+def test_a_signal_may_arrive_after_the_working_process_ended(tmp_path: Path) -> None:
+    done = run([sys.executable, "-c", ENDS_FIRST, "--help"], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
