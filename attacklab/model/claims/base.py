@@ -129,7 +129,7 @@ class PrivacyClaim(Claim):
 
     def at(self, epsilon: float) -> PrivacyClaim:
         """Itself at its own ε, and elsewhere the point of the profile that it implies."""
-        return self if epsilon == self.epsilon else super().at(epsilon)
+        return self if epsilon == self.epsilon else Claim.at(self, epsilon)  # super() does not know a class with slots
 
     def delta_at(self, epsilon: float) -> float:
         """δ + (1 − δ)·(e^ε₀ − e^ε)/(1 + e^ε₀) for ε below the claimed ε₀, rounded up, and δ from there on."""
