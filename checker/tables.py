@@ -1,8 +1,8 @@
 """Tables of words: every step of a law is given at most the words that its probability is worth.
 
-A table draws from words of 64 bits. A cell is the 2^j steps from its start on. A word below the limit belongs to the
-slot that its leading bits name, and there to the lower or to the upper cell as it is below a threshold or not; its
-last j bits are the place in the cell. From the limit on, each row of open words has some that leave all places alike
+A table draws from words of 64 bits. Cell c is the W = 2^j steps from cW on. A word below the limit belongs to the slot
+that its leading bits name; of a slot's words the first so many times W are the lower cell's, the others the upper
+one's, and the last j bits are the place in the cell. From the limit on, each row of open words has some that leave all places alike
 likely, and some whose place, counted from the end far from 0, is the greater of two uniform numbers, so that the
 i-th has a share of (2i + 1)/W² of them. For the words that are left, what remains of the law is drawn by inversion. So
 noise has the law if no step is given more than its share, and that is what is counted here.
@@ -31,7 +31,7 @@ FARTHEST = 1 << 62
 MOST_SLOT_BITS = 20
 
 Given = dict[int, tuple[int, int, int]]
-"""The words that a cell has, by its start: in slots, even ones and ramped ones."""
+"""The words that a cell has, by its number: in slots, even ones and ramped ones."""
 
 
 def check_table(evidence: Any) -> tuple[Law, int]:
@@ -54,8 +54,8 @@ def check_table(evidence: Any) -> tuple[Law, int]:
     if limit > WORDS or limit % (1 << width_bits):
         raise Refused("the limit of a table is not a multiple of a cell's width, or too large")
     given = _given(slots, open_rows, limit, width_bits, slot_bits)
-    for start, words in given.items():
-        _check_cell(noise, start, 1 << width_bits, *words)
+    for cell, words in given.items():
+        _check_cell(noise, cell << width_bits, 1 << width_bits, *words)
     if limit + sum(even + ramp for _, even, ramp in given.values()) > WORDS:
         raise Refused("a table gives more than 2^64 words")
     return noise, len(given)
@@ -66,25 +66,26 @@ def _given(slots: list[Any], open_rows: list[Any], limit: int, width_bits: int, 
     width, size = 1 << width_bits, 1 << WORD_BITS - slot_bits
     below: dict[int, int] = defaultdict(int)
     for slot, row in enumerate(slots):
-        threshold, upper, lower = _integers(row, "a slot")
+        share, upper, lower = _integers(row, "a slot")
+        if not 0 <= share * width <= size:
+            raise Refused(f"the lower cell of slot {slot} has {share} times {width} of its {size} words")
         first, last = slot * size, min((slot + 1) * size, limit)
-        cut = min(max(threshold, first), max(first, last))
-        if threshold % width:
-            raise Refused(f"the threshold of slot {slot} is not a multiple of a cell's width")
+        cut = min(first + share * width, max(first, last))
         if cut > first:
             below[lower] += cut - first
         if last > cut:
             below[upper] += last - cut
-    given = {start: (words, 0, 0) for start, words in below.items()}
+    given = {cell: (words, 0, 0) for cell, words in below.items()}
     for row in open_rows:
-        start, even, ramp = _integers(row, "a row of open words")
+        cell, even, ramp = _integers(row, "a row of open words")
         if even < 0 or ramp < 0:
-            raise Refused(f"the cell at {start} has fewer than no open words")
-        words, evens, ramps = given.get(start, (0, 0, 0))
-        given[start] = words, evens + even, ramps + ramp
-    for start in given:
-        if start % width or not (0 <= start <= FARTHEST - width or -FARTHEST <= start <= -width):
-            raise Refused(f"no cell of {width} steps begins at {start}")
+            raise Refused(f"cell {cell} has fewer than no open words")
+        words, evens, ramps = given.get(cell, (0, 0, 0))
+        given[cell] = words, evens + even, ramps + ramp
+    most = FARTHEST >> width_bits
+    for cell in given:
+        if not -most <= cell < most:
+            raise Refused(f"cell {cell} of {width} steps lies beyond {FARTHEST} steps")
     return given
 
 

@@ -123,14 +123,21 @@ class Table:
         return noise, np.flatnonzero(shares == len(self._ends))
 
     def evidence(self) -> dict[str, Any]:
-        """Return the words of each cell as JSON, from which a check can count them."""
+        """Return the words of each cell as JSON, from which a check can count them.
+
+        A cell is told by its number, its start over W; of a slot, how often W words the lower cell has, and both cells.
+        """
+        width_bits, of_a_slot = self.width_bits, 1 << WORD - self._slot_bits - self.width_bits
         return {
             "law": encoded(self.law),
-            "width_bits": self.width_bits,
+            "width_bits": width_bits,
             "slot_bits": self._slot_bits,
-            "slots": [list(slot) for slot in self.slots],
+            "slots": [
+                [(slot.threshold >> width_bits) - place * of_a_slot, slot.upper >> width_bits, slot.lower >> width_bits]
+                for place, slot in enumerate(self.slots)
+            ],
             "limit": self.limit,
-            "open": [[cell.start, cell.even, cell.ramp] for cell in self.open],
+            "open": [[cell.start >> width_bits, cell.even, cell.ramp] for cell in self.open],
         }
 
 

@@ -46,18 +46,19 @@ def words_of_steps(table: Json) -> Counter[int]:
     """Count the words of each step times W², as a reader of the table would: slot by slot, row by row."""
     width, size = 1 << table["width_bits"], 1 << 64 - table["slot_bits"]
     words: Counter[int] = Counter()
-    for slot, (threshold, upper, lower) in enumerate(table["slots"]):
+    for slot, (share, upper, lower) in enumerate(table["slots"]):
+        threshold = slot * size + share * width
         for first, last, start in (
-            (slot * size, min(threshold, (slot + 1) * size), lower),
-            (max(threshold, slot * size), (slot + 1) * size, upper),
+            (slot * size, threshold, lower * width),
+            (threshold, (slot + 1) * size, upper * width),
         ):
             last = min(last, table["limit"])
             for place in range(width if last > first else 0):
                 words[start + place] += (last - first) // width * width**2
-    for start, even, ramp in table["open"]:
+    for cell, even, ramp in table["open"]:
         for place in range(width):
-            from_far = width - 1 - place if start >= 0 else place
-            words[start + place] += even * width + ramp * (2 * from_far + 1)
+            from_far = width - 1 - place if cell >= 0 else place
+            words[cell * width + place] += even * width + ramp * (2 * from_far + 1)
     return words
 
 
@@ -112,11 +113,12 @@ def test_a_word_too_many_in_any_cell_is_refused(law: laws.DiscreteLaplace) -> No
     table = _evidence(law)
     width = 1 << table["width_bits"]
     for place in range(0, len(table["open"]), max(1, len(table["open"]) // 12)):
-        start, even, ramp = table["open"][place]
+        cell, even, ramp = table["open"][place]
+        start = cell * width
         far, near = (start + width - 1, start) if start >= 0 else (start, start + width - 1)
-        too_many = [start, even + (_left(law, far) + 1) * width, ramp]
+        too_many = [cell, even + (_left(law, far) + 1) * width, ramp]
         assert _is_refused(edited(table, ("open", place), too_many)), too_many
-        too_steep = [start, even, ramp + (_left(law, near) + 1) * width]
+        too_steep = [cell, even, ramp + (_left(law, near) + 1) * width]
         assert _is_refused(edited(table, ("open", place), too_steep)), too_steep
 
 
@@ -130,17 +132,15 @@ def test_a_moved_threshold_and_swapped_starts_are_refused() -> None:
             if row[1] != row[2] and (slot + 1) << 64 - table["slot_bits"] <= table["limit"]
         ]
         for slot in used[:: max(1, len(used) // 6)]:
-            threshold, upper, lower = table["slots"][slot]
+            share, upper, lower = table["slots"][slot]
             for gains, sign in ((upper, -1), (lower, 1)):
-                far = gains + width - 1 if gains >= 0 else gains
-                move = sign * (_left(law, far) + 2) * width
-                if threshold + move >> 64 - table["slot_bits"] != slot:
+                far = gains * width + (width - 1 if gains >= 0 else 0)
+                move = sign * (_left(law, far) + 2)
+                if not 0 <= share + move <= (1 << 64 - table["slot_bits"]) // width:
                     continue  # the words of a slot are not so many
-                moved = edited(table, ("slots", slot), [threshold + move, upper, lower])
+                moved = edited(table, ("slots", slot), [share + move, upper, lower])
                 assert _is_refused(moved), (slot, move)
-            assert _is_refused(edited(table, ("slots", slot), [threshold, lower, upper])), slot
-            if width > 1:
-                assert _is_refused(edited(table, ("slots", slot), [threshold + 1, upper, lower]))
+            assert _is_refused(edited(table, ("slots", slot), [share, lower, upper])), slot
 
 
 def test_limits_shapes_and_places_are_refused() -> None:
@@ -156,6 +156,10 @@ def test_limits_shapes_and_places_are_refused() -> None:
         (("width_bits",), -1),
         (("slots",), table["slots"][:-1]),
         (("slots", 0, 0), float(table["slots"][0][0])),
+        (("slots", 0, 0), -1),
+        (("slots", 0, 0), (1 << 64 - table["slot_bits"] - table["width_bits"]) + 1),
+        (("slots", 0, 1), 1 << 62 - table["width_bits"]),
+        (("slots", 0, 2), -(1 << 62 - table["width_bits"]) - 1),
         (("open", 0, 0), first[0] + 1),
         (("open", 0, 1), -1),
         (("open", 0, 2), -first[2]),
@@ -167,16 +171,14 @@ def test_limits_shapes_and_places_are_refused() -> None:
     ]
     for place, new in changes:
         assert _is_refused(edited(table, place, new)), (place, new)
-    straddling = edited(table, ("open", 0, 0), -(1 << table["width_bits"]) // 2)
-    assert _is_refused(straddling)
     assert _is_refused(table | {"more": 1})
 
 
 def test_a_ramp_the_wrong_way_is_one_that_rises_from_0() -> None:
     table = _evidence(WIDE)
-    start, even, ramp = max(table["open"], key=lambda row: row[2])
-    mirrored = [[-row[0] - (1 << table["width_bits"]), *row[1:]] for row in table["open"]]
+    cell, even, ramp = max(table["open"], key=lambda row: row[2])
+    mirrored = [[-row[0] - 1, *row[1:]] for row in table["open"]]
     assert _is_refused(table | {"open": mirrored})
-    place = table["open"].index([start, even, ramp])
-    steeper = [start, max(0, even - ramp), 2 * ramp]
+    place = table["open"].index([cell, even, ramp])
+    steeper = [cell, max(0, even - ramp), 2 * ramp]
     assert _is_refused(edited(table, ("open", place), steeper))

@@ -28,6 +28,10 @@ def test_a_figure_is_one_svg_whose_text_is_text_and_whose_places_are_short(tmp_p
     assert ET.fromstring(svg).tag.endswith("svg")  # noqa: S314 - our own file
     assert ">advantage</text>" in svg
     assert not re.search(r' (?:d|x|y)="[^"]*\d\.\d{3}', svg)
+    inline = re.findall(r'style="([^"]*)"', svg)
+    rules = dict(re.findall(r"\.(s\d+)\{([^}]*)\}", svg))
+    assert len({*inline, *rules.values()}) == len(inline) + len(rules)  # each way of drawing is said once
+    assert set(re.findall(r'class="([^"]*)"', svg)) == set(rules)
 
 
 def test_the_same_data_gives_the_same_bytes_and_other_data_others(tmp_path: Path) -> None:

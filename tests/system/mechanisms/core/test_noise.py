@@ -71,7 +71,7 @@ def noise_of(law: Law) -> Noise:
 def rows_of(law: Law) -> tuple[list[int], list[tuple[int, bool]]]:
     """Where the open words of each kind end, and their cell's start and whether they are a ramp's."""
     evidence = noise_of(law).table.evidence()
-    kinds = [(start, is_ramp) for start, _, _ in evidence["open"] for is_ramp in (False, True)]
+    kinds = [(cell << evidence["width_bits"], is_ramp) for cell, _, _ in evidence["open"] for is_ramp in (False, True)]
     return [*accumulate((w for _, *both in evidence["open"] for w in both), initial=evidence["limit"])][1:], kinds
 
 
@@ -81,10 +81,11 @@ def modelled(law: Law, draws: int, bits: Recorded) -> list[int]:
     evidence = table.evidence()
     words = np.concatenate([np.empty(0, dtype=np.uint64), *bits.kept])
     limit, last = evidence["limit"], (1 << evidence["width_bits"]) - 1
-    thresholds, upper, lower = np.array(evidence["slots"], dtype=object).T
-    slots = (words[:draws] // np.uint64(WORDS >> evidence["slot_bits"])).astype(np.int64)
-    is_upper = words[:draws] >= thresholds.astype(np.uint64)[slots]
-    starts = np.where(is_upper, upper.astype(np.int64)[slots], lower.astype(np.int64)[slots])
+    shares, upper, lower = np.array(evidence["slots"], dtype=np.int64).T
+    slots, along = np.divmod(words[:draws], np.uint64(WORDS >> evidence["slot_bits"]))
+    slots = slots.astype(np.int64)
+    is_upper = along // np.uint64(last + 1) >= shares.astype(np.uint64)[slots]
+    starts = np.where(is_upper, upper[slots], lower[slots]) * (last + 1)
     noise = (starts + (words[:draws] % np.uint64(last + 1)).astype(np.int64)).tolist()
     ends, kinds = rows_of(law)
     is_open = [(place, bisect_right(ends, int(words[place]))) for place in np.flatnonzero(words[:draws] >= limit)]

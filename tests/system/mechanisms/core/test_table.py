@@ -35,22 +35,30 @@ def evidence(request: pytest.FixtureRequest) -> Evidence:
 every_law = pytest.mark.parametrize("evidence", ALL_LAWS, ids=named, indirect=True)
 
 
+def slot_of(evidence: Evidence, slot: int) -> tuple[int, int, int]:
+    """A slot's threshold among all words, and the starts of its upper and its lower cell."""
+    width_bits, (share, upper, lower) = evidence["width_bits"], evidence["slots"][slot]
+    threshold = (slot << 64 - evidence["slot_bits"]) + (share << width_bits)
+    return threshold, upper << width_bits, lower << width_bits
+
+
 def counted(evidence: Evidence) -> Words:
     """Count each cell's words below the limit, even words and ramp words."""
     below: defaultdict[int, int] = defaultdict(int)
     size = WORDS >> evidence["slot_bits"]
     assert len(evidence["slots"]) == 1 << evidence["slot_bits"]
-    for slot, (threshold, upper, lower) in enumerate(evidence["slots"]):
+    for slot in range(len(evidence["slots"])):
+        threshold, upper, lower = slot_of(evidence, slot)
         first, last = slot * size, min(slot * size + size, evidence["limit"])
         if first < last:
             assert first <= threshold <= last
-            assert threshold % (1 << evidence["width_bits"]) == 0
             below[lower] += threshold - first
             below[upper] += last - threshold
     assert sum(below.values()) == evidence["limit"]
     words = {start: (count, 0, 0) for start, count in below.items() if count}
-    for start, even, ramp in evidence["open"]:
+    for cell, even, ramp in evidence["open"]:
         assert min(even, ramp) >= 0
+        start = cell << evidence["width_bits"]
         words[start] = (words.get(start, (0, 0, 0))[0], even, ramp)
     assert sum(map(sum, words.values())) <= WORDS
     return words
@@ -62,7 +70,6 @@ def overdrawn(evidence: Evidence, law: Law, starts: list[int], words: Words) -> 
     found = []
     for start in starts:
         below, even, ramp = words[start]
-        assert start % width == 0
         assert below % width == 0
         for place in sorted({0, min(1, width - 1), width // 3, width // 2, width - 1}):
             from_far = width - 1 - place if start >= 0 else place
@@ -111,7 +118,7 @@ def decided(evidence: Evidence, word: int) -> int | None:
     """The noise of a word by the evidence, None from the limit on."""
     if word >= evidence["limit"]:
         return None
-    threshold, upper, lower = evidence["slots"][word >> 64 - evidence["slot_bits"]]
+    threshold, upper, lower = slot_of(evidence, word >> 64 - evidence["slot_bits"])
     return (lower if word < threshold else upper) + (word & (1 << evidence["width_bits"]) - 1)
 
 
@@ -120,7 +127,8 @@ def test_words_are_decided_as_the_evidence_says(evidence: Evidence, request: Any
     table = Table(request.node.callspec.params["evidence"])
     limit = evidence["limit"]
     words = [0, 1, limit - 1, limit, limit + 1, WORDS - 1, *SeededBits(11).words(2000).tolist()]
-    for threshold, _, _ in evidence["slots"][:: len(evidence["slots"]) // 100 + 1]:
+    for slot in range(0, len(evidence["slots"]), len(evidence["slots"]) // 100 + 1):
+        threshold, _, _ = slot_of(evidence, slot)
         words += [threshold - 1, threshold, threshold + 1]
     words = [word for word in words if 0 <= word < WORDS]
     given = np.array(words, dtype=np.uint64)
