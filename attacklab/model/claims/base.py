@@ -71,6 +71,11 @@ class Claim(ABC):
         """The claim as plain JSON values, which `claim_from_json` reads."""
 
     @property
+    def for_output(self) -> Claim:
+        """What is promised of the output alone; less than the claim says only where that covers work as well."""
+        return self
+
+    @property
     def ceiling(self) -> float:
         """The largest distinguishing advantage P[E] − Q[E] that the claim allows: δ(0)."""
         return self.delta_at(0.0)

@@ -49,6 +49,11 @@ class OutputAndWork(Claim):
         return self.claim.nominal
 
     @property
+    def for_output(self) -> Claim:
+        """The inner claim: an output is what is left of an output and its work."""
+        return self.claim
+
+    @property
     def points(self) -> tuple[float, ...]:
         """Those of the inner claim."""
         return self.claim.points
