@@ -62,6 +62,9 @@ NOT_REPLAYABLE = (
 EARLY = 4
 """The evidence is not looked at before so many times fewer trials than are needed at the rates seen."""
 
+NEARLY = 0.9
+"""A bet on the output alone is chosen before one on output and work that promises hardly more evidence."""
+
 CHOOSING_ALPHA = 0.05
 """The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
 
@@ -329,8 +332,11 @@ class PlannedScenario:
         promised = promised_evidence(points, first, second, counts[0].trials)
         best, place = np.unravel_index(int(promised.argmax()), promised.shape)
         from_alone = len(self.outline.events) - self.outline.alone
-        looks_at_work = self.outline.alone > 0 and best < from_alone
-        alone = from_alone + int(promised[from_alone:, place].argmax()) if looks_at_work else None
+        alone = None
+        if self.outline.alone and best < from_alone:
+            alone = from_alone + int(promised[from_alone:, place].argmax())
+            if promised[alone, place] >= NEARLY * promised[best, place]:
+                best, alone = alone, None
         return int(best), claim.at(points[place].epsilon), counts[best], alone
 
     def _finding(self, claim: Claim, decision: _Decision, trials: int, alpha: float) -> Finding:
@@ -343,7 +349,7 @@ class PlannedScenario:
         verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
         if verdict is Verdict.VIOLATED and self.outline.severity is Severity.ROBUSTNESS:
             reason += ONLY_ROBUSTNESS
-        if verdict is Verdict.VIOLATED and self.outline.alone:
+        if verdict is Verdict.VIOLATED and self.judge.target.covers_work:
             reason += self._by_output_alone(decision, alpha)
         return self.judge.finding(
             verdict,
@@ -384,7 +390,7 @@ class PlannedScenario:
             "answers": self.outline.answers,
             "flaw": FAILURE if description == FAILS.description else self.judge.attack.flaw,
             "claim": self.claim,
-            "judged_at": None if self.claim is not None and judged_at == self.claim.for_output else judged_at,
+            "judged_at": None if self.claim is not None and judged_at == self.claim.inner else judged_at,
             "event": description,
             "counts": counts,
             "first": assessment.first,

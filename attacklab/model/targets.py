@@ -148,7 +148,7 @@ class Target:
             require_no_class(self.release)
         except TypeError as error:
             raise UsageTypeError(str(error)) from None
-        claim = self.claim.for_output
+        claim = self.claim.inner
         if isinstance(claim, PrivacyClaim) and claim.epsilon <= 0:
             raise UsageError(f"epsilon must be greater than 0, not {claim.epsilon}")
         for name, value in (("sensitivity", self.sensitivity), ("noise_scale", self.noise_scale)):
@@ -342,7 +342,8 @@ class Target:
         """
         if self.covers_work:
             return self
-        return self._counted(self.sampler)
+        in_program = getattr(self.sampler, "asks_for_bits", False)  # then only what the program reports is its work
+        return self._counted(None if in_program else self.sampler)
 
     def counting_bits_drawn(self) -> Target:
         """As `covering_work`, by the release even if there is a sampler."""
@@ -357,7 +358,7 @@ class Target:
         if not self.covers_work:
             return self
         release = self.release.release if isinstance(self.release, Counted) else OutputsAlone(self.release)
-        return replace(self, claim=self.claim.for_output, release=release)
+        return replace(self, claim=self.claim.inner, release=release)
 
     def covers(self, pair: NeighbouringPair) -> bool:
         """Whether the claim promises anything of a pair: of what a mechanism sees of its datasets it always does.

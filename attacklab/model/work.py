@@ -27,7 +27,7 @@ Records: TypeAlias = NDArray[Any]
 
 FIELDS: Final = ("output", "work")
 
-HOW_TO_REPORT: Final = "return (output, work) pairs, or an array with the fields output and work"
+HOW_TO_REPORT: Final = "return (output, work) pairs, or an array with the fields output and work; a program answers with a field work"
 
 _WORD: Final = 64
 
@@ -234,9 +234,7 @@ def _values(outputs: list[Any]) -> NDArray[Any]:
 def _amounts(work: list[Any]) -> NDArray[Any]:
     for trial, amount in enumerate(work):
         if not isinstance(amount, Real) or isinstance(amount, bool):
-            raise TargetError(
-                f"it returned work {amount!r} in trial {trial}; work is a number: bits, rounds, operations"
-            )
+            raise TargetError(f"it returned work {amount!r} in trial {trial}; work must be a number")
     whole = all(isinstance(amount, Integral) for amount in work)
     try:
         amounts = np.array(work, dtype=np.int64 if whole else np.float64)

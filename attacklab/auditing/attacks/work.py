@@ -90,10 +90,10 @@ def work_events(first: Records, second: Records) -> Iterator[Event]:
     work = _Bins.of(first["work"], second["work"])
     cells = len(work.edges) + 1
     together = [outputs.places(side["output"]) * cells + work.places(side["work"]) for side in (first, second)]
-    likelier = _likelier(*together, (len(outputs.edges) + 1) * cells)
+    likelier = _likelier(together[0], together[1], (len(outputs.edges) + 1) * cells)
     words = f"output and work in one of {int(likelier.sum())} combinations seen more often for the first input"
     yield Event(words, partial(_combined, outputs=outputs, work=work, likelier=likelier))
-    alone = _likelier(*(outputs.places(side["output"]) for side in (first, second)), len(outputs.edges) + 1)
+    alone = _likelier(outputs.places(first["output"]), outputs.places(second["output"]), len(outputs.edges) + 1)
     words = f"the output alone in one of {int(alone.sum())} bins seen more often for the first input"
     yield Event(words, partial(_alone, outputs=outputs, likelier=alone))
 
@@ -151,11 +151,11 @@ def _likelier(first: NDArray[np.intp], second: NDArray[np.intp], cells: int) -> 
 
 def _combined(records: Records, *, outputs: _Bins, work: _Bins, likelier: NDArray[np.bool_]) -> NDArray[np.bool_]:
     cells = len(work.edges) + 1
-    return likelier[outputs.places(records["output"]) * cells + work.places(records["work"])]
+    return np.asarray(likelier[outputs.places(records["output"]) * cells + work.places(records["work"])])
 
 
 def _alone(records: Records, *, outputs: _Bins, likelier: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    return likelier[outputs.places(records["output"])]
+    return np.asarray(likelier[outputs.places(records["output"])])
 
 
 def _works(records: Records, *, threshold: float) -> NDArray[np.bool_]:

@@ -35,6 +35,8 @@ from attacklab.model.work import outputs_alone
 
 EVENTS = 8  # how many events of a pair the choosing sample picks from
 
+ALONE = 4  # how many of those on the output alone there are besides, where the others look at its work too
+
 LEAST_LEARNING = 64
 
 LOOKS = 12  # all in all, about so many times as many outputs are drawn as the events of one pair are learned from
@@ -180,7 +182,7 @@ def _learned(target: Target, draw: Draw, pair: NeighbouringPair, outputs: int, *
     candidates = candidate_events(first, second, claims, EVENTS, proving=proving)
     alone: list[Candidate] = []
     if target.covers_work:
-        alone = candidate_events(outputs_alone(first), outputs_alone(second), claims, 1, proving=proving)
+        alone = candidate_events(outputs_alone(first), outputs_alone(second), claims, ALONE, proving=proving)
     failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
     # Only if needed: to see failures, outputs are drawn one at a time, which is slow and loses their format.
     events = (*(candidate.event for candidate in candidates), *(on_output(candidate.event) for candidate in alone))
