@@ -27,7 +27,9 @@ Records: TypeAlias = NDArray[Any]
 
 FIELDS: Final = ("output", "work")
 
-HOW_TO_REPORT: Final = "return (output, work) pairs, or an array with the fields output and work; a program answers with a field work"
+HOW_TO_REPORT: Final = (
+    "return (output, work) pairs, or an array with the fields output and work; a program answers with a field work too"
+)
 
 _WORD: Final = 64
 
