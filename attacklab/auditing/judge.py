@@ -330,14 +330,14 @@ class PlannedScenario:
                     break
         first, second = [event.first for event in counts], [event.second for event in counts]
         promised = promised_evidence(points, first, second, counts[0].trials)
-        best, place = np.unravel_index(int(promised.argmax()), promised.shape)
+        best, place = map(int, np.unravel_index(int(promised.argmax()), promised.shape))
         from_alone = len(self.outline.events) - self.outline.alone
         alone = None
         if self.outline.alone and best < from_alone:
             alone = from_alone + int(promised[from_alone:, place].argmax())
             if promised[alone, place] >= NEARLY * promised[best, place]:
                 best, alone = alone, None
-        return int(best), claim.at(points[place].epsilon), counts[best], alone
+        return best, claim.at(points[place].epsilon), counts[best], alone
 
     def _finding(self, claim: Claim, decision: _Decision, trials: int, alpha: float) -> Finding:
         assessment, counts = decision.assessment, decision.counts

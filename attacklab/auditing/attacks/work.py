@@ -22,7 +22,7 @@ Differential Privacy Systems' (timing of discrete samplers).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -50,9 +50,11 @@ class Work:
 
     Attributes:
         pair: the only pair to try; by default the most promising ones, as `BlackBox` finds them.
+        learning: as of the `BlackBox` that finds them.
     """
 
     pair: NeighbouringPair | None = None
+    learning: int = BlackBox.learning
     name: str = "work"
     flaw: str = "the randomness or time that an output took tells the dataset"
     sees_work: ClassVar[bool] = True
@@ -62,6 +64,19 @@ class Work:
         """Whether the target's claim covers work."""
         return target.covers_work
 
+    @property
+    def looks(self) -> int:
+        """About how many outputs it draws to find its pairs and events."""
+        return 2 * KEPT * PROBED + (self._search.looks if self.pair is None else 0)
+
+    def within(self, trials: int) -> Work:
+        """The attack with as much to find pairs by as an audit of so many trials warrants."""
+        return replace(self, learning=self._search.within(trials).learning)
+
+    @property
+    def _search(self) -> BlackBox:
+        return BlackBox(kept=KEPT, learning=self.learning)
+
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The pairs, with the bets that the probed outputs suggest.
 
@@ -69,7 +84,7 @@ class Work:
             TargetError: the target failed while it was probed; or it takes a dataset, and nothing says which.
         """
         draw = Sampler(probe)
-        pairs = [self.pair] if self.pair is not None else BlackBox(kept=KEPT).pairs_of(target, draw, probe)
+        pairs = [self.pair] if self.pair is not None else self._search.pairs_of(target, draw, probe)
         for pair in pairs:
             first, second = map(_answered, draw(pair, PROBED))
             if len(first) and len(second):  # how a target fails is for the black box to tell
