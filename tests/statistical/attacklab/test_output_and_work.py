@@ -245,13 +245,15 @@ def test_outputs_that_break_the_claim_by_themselves_are_said_to() -> None:
     assert all("did not refute" not in finding.reason for finding in shown)
 
 
-def test_failures_are_outputs_beside_work() -> None:
-    """One trial in two raises for one of the inputs."""
+@pytest.mark.parametrize("raises", [True, False])
+def test_failures_are_outputs_beside_work(raises: bool) -> None:
+    """One trial in two raises, or gives NaN, for one of the inputs."""
 
-    def release(answer: int, trials: int, rng: Rng) -> list[tuple[int, int]]:
-        if answer == 1 and rng.random() < 0.5:
+    def release(answer: int, trials: int, rng: Rng) -> list[tuple[float, int]]:
+        fails = (rng.random(trials) < 0.5) & (answer == 1)
+        if raises and fails.any():
             raise ArithmeticError
-        return [(int(n), 3) for n in rng.integers(0, 2, trials)]
+        return [(float("nan") if failed else 1.0, 3) for failed in fails]
 
     bits = Domain(integers=True, bounds=(0, 1))
     findings = found(Target.noise(release, claim=JOINT, domain=bits), 500, [Work(), BlackBox()])

@@ -252,6 +252,18 @@ def test_a_claim_that_covers_work_is_audited_and_replayed_as_one(attacklab: Any,
     status, again, err = attacklab(finding.replay.removeprefix("attacklab "))
     assert (status, err) == (1, "")
     assert again == out
+    status, _, err = attacklab("poc found.json")
+    assert (status, "covers work, for which no script is written" in err) == (2, True)
+
+
+def test_the_replay_of_an_audit_of_output_and_work_has_a_line_of_its_own(attacklab: Any) -> None:
+    line = f"audit some_targets.py:leaking {NOISE} --covers work --trials 200 --json -"
+    findings = json.loads(attacklab(line)[1])["findings"]
+    (replayed,) = [finding for finding in findings if finding["attack"] == "replay"]
+    assert "--covers" not in replayed["replay"]
+    status, out, err = attacklab(f"{replayed['replay'].removeprefix('attacklab ')} --json -")
+    assert err == ""
+    assert json.loads(out)["findings"][0]["verdict"] == "not detected" if status == 0 else status == 1
 
 
 def test_a_claim_covers_work_or_nothing(attacklab: Any) -> None:

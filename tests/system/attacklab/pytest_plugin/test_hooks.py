@@ -342,7 +342,8 @@ def test_the_marker_says_that_a_claim_covers_work(pytester: pytest.Pytester) -> 
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(["*dp_claim takes covers='work', not covers='time-travel'*"])
     findings = read_record(pytester.path / "record.json")["findings"]
-    assert {str(finding.claim) for finding in findings if finding.attack != "replay"} == {"ε = 1.2 for output and work together"}
+    sampled = [finding for finding in findings if finding.attack != "replay"]
+    assert {str(finding.claim) for finding in sampled} == {"ε = 1.2 for output and work together"}
     assert {finding.attack for finding in findings if finding.refutes} & {"work", "black_box"}
 
 
