@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from attacklab.auditing.attacks.base import Attack
+from attacklab.auditing.attacks.base import Attack, looks_at_work
 from attacklab.auditing.attacks.common.failures import FAILS
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.choosing import choosing_trials, promised_evidence
@@ -349,7 +349,7 @@ class PlannedScenario:
         verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
         if verdict is Verdict.VIOLATED and self.outline.severity is Severity.ROBUSTNESS:
             reason += ONLY_ROBUSTNESS
-        if verdict is Verdict.VIOLATED and self.judge.target.covers_work:
+        if verdict is Verdict.VIOLATED and self._tells_of_output_alone:
             reason += self._by_output_alone(decision, alpha)
         return self.judge.finding(
             verdict,
@@ -363,6 +363,12 @@ class PlannedScenario:
             alpha=alpha,
             trials=2 * (decision.seen.trials + counts.trials) * self.outline.answers,
         )
+
+    @property
+    def _tells_of_output_alone(self) -> bool:
+        """Whether the claim covers work, and what was tried says whether the output alone refutes it."""
+        target, attack = self.judge.target, self.judge.attack
+        return target.covers_work and (self.outline.alone > 0 or not looks_at_work(attack, target))
 
     def _by_output_alone(self, decision: _Decision, alpha: float) -> str:
         """Whether the output alone shows it, or only output and work together."""

@@ -264,8 +264,9 @@ class Bench:
 
     def _scenarios_of(self, attack: Attack, probe: Prober) -> list[Scenario]:
         """What an attack finds; nothing if it looks at numbers, and the target gives something else for an answer."""
-        target = self.target if looks_at_work(attack, self.target) else self._alone
-        if target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
+        sees_work = looks_at_work(attack, self.target)
+        target = self.target if sees_work else self._alone
+        if sees_work or target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
             return _until_outside(partial(attack.scenarios, target, probe))
         probe.needs_numbers = True
         try:

@@ -58,7 +58,6 @@ class Work:
     name: str = "work"
     flaw: str = "the randomness or time that an output took tells the dataset"
     sees_work: ClassVar[bool] = True
-    whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:
         """Whether the target's claim covers work."""

@@ -7,7 +7,7 @@ events hold always or never, but for what the text of a test says.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 
 from attacklab import Domain, GaussianDP, OutputAndWork, PrivacyClaim, Target, one_by_one
 from attacklab.auditing.attacks import ATTACKS, BlackBox, SpecialValues
+from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario
 from attacklab.auditing.attacks.work import Work
 from attacklab.auditing.referee import audit
 from attacklab.model.errors import TargetError
@@ -330,6 +331,26 @@ def test_a_pair_is_an_output_of_a_dataset_unless_the_release_says_that_it_report
     ]
     reported = Target.dataset(release, claim=JOINT, pairs=(pair,))
     assert reported.outputs([0], 3, np.random.default_rng(0))["output"].tolist() == [1, 1, 1]
+
+
+@dataclass(frozen=True)
+class ByHalfLine(OfKinds, kinds=set(Kind)):
+    """Somebody's own attack, which looks at work and bets on nothing else."""
+
+    name: str = "half_line"
+    flaw: str = "long work"
+    sees_work: bool = True
+
+    def scenarios(self, target: Target, probe: Probe) -> list[Scenario]:
+        assert probe(0, 3).dtype.names == ("output", "work")
+        assert target.claim == JOINT
+        return [Scenario(NeighbouringPair(1, 0, None), (Event("long", lambda records: records["work"] > 30),))]
+
+
+def test_an_attack_of_ones_own_may_look_at_work_and_says_nothing_of_the_output_alone() -> None:
+    (finding,) = found(twin(BROKEN["work is a function of the data"]), 500, [ByHalfLine()])
+    assert finding.verdict is Verdict.VIOLATED
+    assert "output alone" not in finding.reason
 
 
 def test_the_largest_epsilon_of_output_and_work_is_found_together() -> None:
