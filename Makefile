@@ -65,6 +65,7 @@ mutants: $(READY)  ## break the constructors on purpose, and count which mistake
 
 alarms: $(READY)  ## count false alarms of 10,000 whole audits at the claim's edge, in some hours; what is interrupted continues
 	$(BIN)/python -m bench.detection
+	$(BIN)/python -m bench.detection --joint
 
 check: $(READY)  ## lint, formatting, types and layers: what CI checks besides the tests
 	$(BIN)/ruff check .

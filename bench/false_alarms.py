@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from attacklab.reporting.experiment import Collected, Data, Settings
-from attacklab.reporting.figures import Figure, Role
+from attacklab.reporting.figures import Figure, Panel, Role
 from bench.common import PARAGRAPHS
-from bench.detection.edge import ALPHA, EDGE, TRIALS, Journal, Rate, audited
+from bench.detection.edge import ALPHA, EDGE, JOINT, JOINT_ALPHA, TRIALS, Edge, Journal, Rate, audited
 from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = "How often does a default audit accuse a sound target that spends all of what it claims?"
 
 QUICK_TARGETS = QUICK_AUDITS = 2
 
+EDGES = {"edge": EDGE, "joint": JOINT}
+
 
 def collect(settings: Settings) -> Collected:
     """Take over the audits that the journal has, or do a few."""
-    if settings.quick:
-        targets = [make() for make in EDGE[:QUICK_TARGETS]]
-        rates = [Rate(target.name, QUICK_AUDITS, audited(target, range(QUICK_AUDITS))) for target in targets]
-    else:
-        rates = Journal().rates()
-    return Collected([], {"edge": [rate.to_json() for rate in rates]})
+    rates = {name: _few(edge) if settings.quick else Journal(edge=edge).rates() for name, edge in EDGES.items()}
+    return Collected([], {name: [rate.to_json() for rate in of_edge] for name, of_edge in rates.items()})
+
+
+def _few(edge: Edge) -> list[Rate]:
+    targets = [specimen.make() for specimen in edge.specimens[:QUICK_TARGETS]]
+    return [Rate(target.name, QUICK_AUDITS, audited(target, range(QUICK_AUDITS), edge.alpha)) for target in targets]
 
 
 def figures(data: Data) -> list[Figure]:
     """The rate of each target between its bounds, and α."""
-    edge = data["measured"]["edge"]
+    panels = [_panel("sound targets that spend all of their claim", data["measured"]["edge"], ALPHA)]
+    if data["measured"].get("joint"):  # not in a record from before there were any
+        panels.append(_panel("the same, where the claim covers work", data["measured"]["joint"], JOINT_ALPHA))
+    return [figure("false_alarms", CAPTION, panels)]
+
+
+def _panel(title: str, edge: list[dict[str, Any]], alpha: float) -> Panel:
     _, rates, upper = ([rate["rate"][k] for rate in edge] for k in range(3))
     series = [
         marks("default audits", Role.EXACT, rates, range(len(edge))),
         marks("upper bound", Role.OTHER, upper, range(len(edge))),
-        line("α", Role.CEILING, [ALPHA, ALPHA], [-0.5, len(edge) - 0.5]),
+        line("α", Role.CEILING, [alpha, alpha], [-0.5, len(edge) - 0.5]),
     ]
     names = [rate["target"] for rate in edge]
-    title, label = "sound targets that spend all of their claim", "share of audits with a false alarm"
-    return [figure("false_alarms", CAPTION, [panel(title, label, "", series, y_names=names)])]
+    return panel(title, "share of audits with a false alarm", "", series, y_names=names)
 
 
 CAPTION = "The share of whole default audits that accuse a sound target at the edge of its claim, with bounds of 95 %."
@@ -42,15 +52,21 @@ CAPTION = "The share of whole default audits that accuse a sound target at the e
 
 def explain(data: Data) -> str:
     """Say how many audits there were and how many accused their target."""
-    edge = data["measured"]["edge"]
+    words = _words("false_alarms", data["measured"]["edge"], ALPHA)
+    if data["measured"].get("joint"):
+        words += " " + _words("joint_alarms", data["measured"]["joint"], JOINT_ALPHA)
+    return words
+
+
+def _words(name: str, edge: list[dict[str, Any]], alpha: float) -> str:
     audits = sum(rate["audits"] for rate in edge)
     alarms = sum(len(rate["alarms"]) for rate in edge)
     accusers = sorted({attack for rate in edge for attacks in rate["alarms"].values() for attack in attacks})
     worst = max(edge, key=lambda rate: float(rate["rate"][1]))
-    return PARAGRAPHS["false_alarms"].format(
+    return PARAGRAPHS[name].format(
         audits=audits,
         targets=len(edge),
-        alpha=ALPHA,
+        alpha=alpha,
         trials=TRIALS,
         alarms=alarms or "none",
         rate=alarms / audits,

@@ -149,7 +149,9 @@ SMALLER: Mapping[str, Attack] = {
         SumSensitivity(most_records=FEW_RECORDS),
     )
 }
-SMALLER_ATTACKS = tuple(SMALLER.get(attack.name, attack) for attack in ALL_ATTACKS)
+OF_OUTPUTS = tuple(attack for attack in ALL_ATTACKS if attack.name != WORK.name)
+"""The attacks on outputs alone."""
+SMALLER_ATTACKS = tuple(SMALLER.get(attack.name, attack) for attack in OF_OUTPUTS)
 
 FARTHEST = 1 << 12
 """At the utility −FARTHEST an outcome's weight is lost beside that of 0 in every format."""
@@ -175,7 +177,7 @@ def collect(settings: Settings) -> Collected:
     measured = {
         "epsilon": EPSILON,
         "targets": NAMES,
-        "attacks": [attack.name for attack in ALL_ATTACKS],
+        "attacks": [attack.name for attack in OF_OUTPUTS],
         "counted": [name for name in COUNTED if name in NAMES],
         "trials": trials,
         "more_trials": {name: more for name, more in MANY_OUTPUTS.items() if name in NAMES and more > trials},
@@ -198,7 +200,7 @@ def findings_of(name: str, trials: int, alpha: float, seed: int) -> list[Finding
     """What attacks and counted work say of one target."""
     target = getattr(targets, name)(EPSILON)
     costly = name in COSTLY
-    attacks = SMALLER_ATTACKS if costly else ALL_ATTACKS
+    attacks = SMALLER_ATTACKS if costly else OF_OUTPUTS
     findings = audit(target, attacks, trials=trials, alpha=alpha, seed=seed, spec=None if costly else _spec(name))
     if name in COUNTED:
         observed = replace(COUNTED[name](target), name=name)

@@ -82,7 +82,7 @@ def _timed(target: Target, settings: Settings, alpha: float) -> dict[str, Any]:
     rng = np.random.default_rng(settings.seed)
     sides = interleaved(with_time(target), PAIR, trials, rng)
     half = trials // 2
-    *_, bet = work_events(*(side[:half] for side in sides))
+    *_, bet, _ = work_events(*(side[:half] for side in sides))
     hits = [int(bet.contains(side[half:]).sum()) for side in sides]
     counts = Counts(hits[0], hits[1], trials - half)
     equal = [side["work"][side["output"] == ANSWERS[0]] for side in sides]

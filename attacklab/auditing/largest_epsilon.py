@@ -37,7 +37,7 @@ from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
 from attacklab.auditing.statistics.ratio import Reading, readings
 from attacklab.auditing.statistics.reasons import above_text, confidence_text, counted
-from attacklab.model.claims import PrivacyClaim
+from attacklab.model.claims import OutputAndWork, PrivacyClaim
 from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
@@ -154,7 +154,8 @@ class _Search:
             if best <= shown + RISE:
                 break
             nominal, shown = self.target.claim.nominal, best
-            claimed = replace(self.target, claim=PrivacyClaim(max(best, nominal.epsilon), nominal.delta))
+            stronger = PrivacyClaim(max(best, nominal.epsilon), nominal.delta)
+            claimed = replace(self.target, claim=OutputAndWork(stronger) if self.target.covers_work else stronger)
         return bets, findings
 
     def _round(self, claimed: Target, *, first: bool) -> Iterator[_Bet | Finding]:

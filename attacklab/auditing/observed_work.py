@@ -1,114 +1,59 @@
 """Targets whose outputs come with the work that each one took: bits of randomness, or nanoseconds.
 
-An observed target makes the claim of the target that it observes. Each of its outputs is a record of two fields: the
-`output` itself, with every bit, and the `work`. The claim does not cover work: if outputs and work together break it,
-that is a finding about an adversary who sees both.
+Each output is a record of two fields: the `output` itself, with every bit, and the `work`; see
+`attacklab.model.work`. Where bits are counted, the claim covers them: output and work together keep it.
 
 Counted work depends only on the seed. Measured time depends on the machine, and drifts: the referee draws one side of a
 pair after the other, so judge time on trials that take turns (`interleaved`).
 
 Sources: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
-Differential Privacy Systems'. How far apart two states of a generator are is told in `execution.words`.
+Differential Privacy Systems'.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacklab.model.errors import UsageError
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.random_bits import RandomBits, SeededBits
-from attacklab.model.targets import Kind, Outputs, Target
-from attacklab.processes.batches import words_between
-
-Observe = Callable[[Any, np.random.Generator], tuple[Any, int]]
-
-_WORD = 64
-
-
-class CountedBits(SeededBits):
-    """Reproducible bits that count the bits taken; see `SeededBits`."""
-
-    words = RandomBits.words  # by `take`
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        super().__init__(rng)
-        self.taken = 0
-
-    def take(self, count: int) -> int:
-        """Draw an integer of `count` bits; see `SeededBits.take`."""
-        count = index(count)  # 1 << count overflows for numpy integers
-        drawn = super().take(count)
-        self.taken += count
-        return drawn
+from attacklab.model.targets import Outputs, Target
+from attacklab.model.work import Records, records
 
 
 def with_bits_taken(target: Target) -> Target:
-    """Observe how many random bits the target's sampler takes.
+    """Observe how many random bits the target's sampler takes; the claim then covers them.
 
     Raises:
         UsageError: the target has no sampler.
     """
-    sampler = target.sampler
-    if sampler is None:
+    if target.sampler is None:
         raise UsageError(f"{target.name} has no sampler that takes random bits; give it one with .exact(sampler)")
-
-    def observe(input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
-        bits = CountedBits(rng)
-        return sampler(input_, bits), bits.taken
-
-    return _observed(target, "bits taken", observe)
+    return replace(target.covering_work(), name=f"{target.name} with bits taken")
 
 
 def with_bits_drawn(target: Target) -> Target:
-    """Observe how many bits the target's release draws from its generator, which must be numpy's default."""
-
-    def observe(input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
-        before = rng.bit_generator.state
-        output = target.release(input_, 1, rng)[0]
-        return output, bits_between(before, rng.bit_generator.state)
-
-    return _observed(target, "bits drawn", observe)
+    """Observe how many bits the target's release draws from its generator, numpy's default; the claim covers them."""
+    return replace(target.counting_bits_drawn(), name=f"{target.name} with bits drawn", sampler=None)
 
 
 def with_time(target: Target) -> Target:
-    """Observe how many nanoseconds the target's release takes for one output."""
+    """Observe how many nanoseconds the target's release takes for one output; the claim says nothing of them."""
 
-    def observe(input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
-        started = time.perf_counter_ns()
-        output = target.release(input_, 1, rng)[0]
-        return output, time.perf_counter_ns() - started
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> Records:
+        outputs, nanoseconds = [], []
+        for _ in range(trials):
+            taken = copy.deepcopy(input_)
+            started = time.perf_counter_ns()
+            outputs.append(target.release(taken, 1, rng)[0])
+            nanoseconds.append(time.perf_counter_ns() - started)
+        return records(outputs, nanoseconds)
 
-    return _observed(target, "time", observe)
-
-
-def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
-    """How many bits a PCG64 generator produced between two of its states, fewer than 2^128 words apart.
-
-    Args:
-        before: the earlier `bit_generator.state`.
-        after: the later one.
-
-    Raises:
-        UsageError: a state is not one of PCG64, or the states are not of the same generator.
-    """
-    for state in (before, after):
-        if state["bit_generator"] != "PCG64":
-            kind = state["bit_generator"]
-            raise UsageError(f"bits are counted for PCG64 only, not for {kind}; use numpy.random.default_rng")
-    if before["state"]["inc"] != after["state"]["inc"]:
-        raise UsageError("before and after must be states of one generator")
-    # Either state may hold half a word, left over from a draw of 32 bits.
-    halves: int = before["has_uint32"] - after["has_uint32"]
-    return _WORD * words_between(dict(before), dict(after)) + _WORD // 2 * halves
+    return replace(target, name=f"{target.name} with time", release=release, sampler=None)
 
 
 def interleaved(
@@ -132,14 +77,3 @@ def interleaved(
         for side in (1, 0) if second_first else (0, 1):
             sides[side].append(target.outputs((pair.first, pair.second)[side], 1, rng))
     return np.concatenate(sides[0]), np.concatenate(sides[1])
-
-
-def _observed(target: Target, work: str, observe: Observe) -> Target:
-    def release(input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-        seen = [observe(copy.deepcopy(input_), rng) for _ in range(trials)]
-        values = np.array([output for output, _ in seen])
-        records = np.empty(trials, dtype=[("output", values.dtype, values.shape[1:]), ("work", np.int64)])
-        records["output"], records["work"] = values, [amount for _, amount in seen]
-        return records
-
-    return replace(target, name=f"{target.name} with {work}", kind=Kind.DATASET, release=release, sampler=None)

@@ -6,6 +6,7 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def command(
     rho: options.Rho = None,
     mu: options.Mu = None,
     rdp: options.Rdp = None,
+    covers: options.Covers = None,
     sensitivity: options.Sensitivity = None,
     lower: options.Lower = None,
     upper: options.Upper = None,
@@ -90,7 +92,7 @@ def command(
                 settings["seconds"] = DEFAULT_SECONDS
         findings = audit(loaded, chosen, trials=trials, **settings)
         if chosen is None and not maximise_epsilon:
-            again = f"attacklab replay {asked.spec()} --seed {seed}"
+            again = f"attacklab replay {replace(asked, covers=None).spec()} --seed {seed}"  # it compares outputs
             findings = with_replay(loaded, findings, seed=seed, again=again)
     files.write(findings, asked.place, script_of)
     _say_if_undecided(findings, loaded.kind)

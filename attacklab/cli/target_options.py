@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from attacklab.cli.messages import words_of
+from attacklab.cli.options import Covered
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
 from attacklab.model.domains import domain_from_text, read_pairs
@@ -60,6 +61,7 @@ class TargetOptions:
     rho: float | None = None
     mu: float | None = None
     rdp: tuple[str, ...] = ()
+    covers: Covered | None = None
     sensitivity: float | None = None
     lower: float | None = None
     upper: float | None = None
@@ -96,7 +98,8 @@ class TargetOptions:
         if self.folder is not None and self.folder.is_dir():  # on another machine there may be none of that name
             os.chdir(self.folder)
         declared = self._declared()
-        return replace(self._loaded(), **declared) if declared else self._loaded()
+        loaded = replace(self._loaded(), **declared) if declared else self._loaded()
+        return loaded if self.covers is None else loaded.covering_work()
 
     def _loaded(self) -> Target:
         if (self.target is None) == (self.program is None):
@@ -224,6 +227,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     **dict.fromkeys(("program", "in_env", "domain"), str),
     "memory": int,
     "kind": Kind,
+    "covers": Covered,
     "relation": Relation,
     "pairs": Path,
 }

@@ -41,6 +41,9 @@ class OneByOne:
         func: the function, after which the target is named.
     """
 
+    draws_elsewhere = True
+    """Whether its randomness is not drawn from the generator that it is given."""
+
     def __init__(self, func: Any) -> None:
         self.func = func
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.model.claims import Claim, PrivacyClaim
+from attacklab.model.claims import Claim, OutputAndWork, PrivacyClaim
 from attacklab.model.domains import Domain
 from attacklab.model.errors import (
     LabFault,
@@ -33,9 +33,11 @@ from attacklab.model.errors import (
 from attacklab.model.errors import in_one_line as in_one_line  # for whoever tells what a target raised
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 from attacklab.model.releases import gathered, in_one_process, misfit, require_no_class
+from attacklab.model.work import Counted, OutputsAlone, as_records, outputs_alone, reports_work
 
 Outputs: TypeAlias = NDArray[Any]
-"""One output a trial along the first axis; dtype object where outputs may be failures (None)."""
+"""One output a trial along the first axis; dtype object where outputs may be failures (None); records where they come
+with their work (see `work`)."""
 
 Release: TypeAlias = Callable[[Any, int, np.random.Generator], Any]
 """Gives one output a trial: in an array, a list or a tuple, or one after another."""
@@ -146,8 +148,9 @@ class Target:
             require_no_class(self.release)
         except TypeError as error:
             raise UsageTypeError(str(error)) from None
-        if isinstance(self.claim, PrivacyClaim) and self.claim.epsilon <= 0:
-            raise UsageError(f"epsilon must be greater than 0, not {self.claim.epsilon}")
+        claim = self.claim.inner
+        if isinstance(claim, PrivacyClaim) and claim.epsilon <= 0:
+            raise UsageError(f"epsilon must be greater than 0, not {claim.epsilon}")
         for name, value in (("sensitivity", self.sensitivity), ("noise_scale", self.noise_scale)):
             if value is None and name == "noise_scale":
                 continue
@@ -326,6 +329,37 @@ class Target:
             raise UsageTypeError(f"certificate must be callable as certificate() and return JSON, not {certificate!r}")
         return replace(self, certificate=certificate)
 
+    @property
+    def covers_work(self) -> bool:
+        """Whether the claim covers the work of an output too, so that each output comes with its work."""
+        return isinstance(self.claim, OutputAndWork)
+
+    def covering_work(self) -> Target:
+        """The same target with a claim that covers work; everything else stays, such as its kind and domain.
+
+        Where an output comes with its work (as a record of the fields output and work or, if an output is a number, as
+        a pair), that is its work. Otherwise it is counted: the bits that the sampler takes, or that the release draws.
+        """
+        if self.covers_work:
+            return self
+        in_program = getattr(self.sampler, "asks_for_bits", False)  # then only what the program reports is its work
+        return self._counted(None if in_program else self.sampler)
+
+    def counting_bits_drawn(self) -> Target:
+        """As `covering_work`, by the release even if there is a sampler."""
+        return self._counted(None)
+
+    def _counted(self, sampler: Sampler | None) -> Target:
+        release = Counted(self.release, sampler, takes_pairs=self.kind is not Kind.DATASET)
+        return replace(self, claim=OutputAndWork(self.claim), release=release)
+
+    def without_work(self) -> Target:
+        """The same target with what its claim promises of the output alone, and outputs without their work."""
+        if not self.covers_work:
+            return self
+        release = self.release.release if isinstance(self.release, Counted) else OutputsAlone(self.release)
+        return replace(self, claim=self.claim.inner, release=release)
+
     def covers(self, pair: NeighbouringPair) -> bool:
         """Whether the claim promises anything of a pair: of what a mechanism sees of its datasets it always does.
 
@@ -427,10 +461,15 @@ class Target:
     def _checked(self, outputs: Outputs, input_: Any, trials: int) -> Outputs:
         if len(outputs) != trials:
             raise TargetError(f"{self.name} returned {len(outputs)} outputs for {trials} trials")
+        if self.covers_work or reports_work(outputs):
+            try:
+                outputs = as_records(outputs)
+            except TargetError as error:
+                raise TargetError(f"{self.name}: {error}") from None
         if self.kind is Kind.SELECTION:
-            self._check_indices(outputs, len(input_))
+            self._check_indices(outputs_alone(outputs), len(input_))
         elif self.kind is not Kind.DATASET:
-            self._check_answers(outputs)
+            self._check_answers(outputs_alone(outputs))
         return outputs
 
     def _check_answers(self, outputs: Outputs) -> None:

@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import FEW, Attack, Event, Scenario
+from attacklab.auditing.attacks.base import FEW, Attack, Event, Scenario, looks_at_work
 from attacklab.auditing.attacks.common.failures import FAILS, answered, is_failure
 from attacklab.auditing.attacks.features import hashes
 from attacklab.auditing.attacks.plain import ANYWHERE, OF_NUMBERS
@@ -33,6 +33,7 @@ from attacklab.model.errors import AttackError, LabError, LabFault, OutsideDomai
 from attacklab.model.findings import Counts, EventCode, Severity, described_pair
 from attacklab.model.releases import misfit
 from attacklab.model.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
+from attacklab.model.work import as_records, outputs_alone, reports_work, words_between
 
 BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
@@ -84,6 +85,7 @@ class Outline:
         severity: what it means if the claim does not hold on the pair.
         trials: the most that judge it; None for as many as the audit has.
         output_bytes: about how large an output is, by what the attack has probed.
+        alone: how many of the events, the last ones, look at the output alone, where the others look at its work too.
     """
 
     pair: dict[str, Any]
@@ -92,6 +94,7 @@ class Outline:
     severity: Severity = Severity.CLAIM
     trials: int | None = None
     output_bytes: int = NUMBER_BYTES
+    alone: int = 0
 
     @classmethod
     def of(cls, scenario: Scenario, target: Target, output_bytes: int) -> Outline:
@@ -99,7 +102,7 @@ class Outline:
         descriptions = tuple(event.description for event in scenario.events)
         severity = Severity.ROBUSTNESS if target.exceeds_sensitivity(scenario.pair) else Severity.CLAIM
         pair = described_pair(scenario.pair)
-        return cls(pair, descriptions, scenario.answers, severity, scenario.trials, output_bytes)
+        return cls(pair, descriptions, scenario.answers, severity, scenario.trials, output_bytes, scenario.alone)
 
     def digest(self) -> str:
         """A text that tells this scenario from any other; the size of outputs may vary from call to call."""
@@ -225,6 +228,7 @@ class Bench:
     def __init__(self, target: Target, attacks: Sequence[Attack], seed: int) -> None:
         np.empty(KEPT_BYTES, dtype=np.uint8)  # freed at once, for the reason given there
         self.target, self.attacks, self.seed = target, tuple(attacks), seed
+        self._alone = target.without_work()  # what an attack knows that does not look at work
         self._scenarios: dict[int, tuple[Scenario, ...]] = {}
         self._digests: dict[int, tuple[str, ...]] = {}
         self._gives_numbers: bool | None = None
@@ -237,7 +241,7 @@ class Bench:
             AttackError: the attack failed.
         """
         name = self.attacks[attack].name
-        probe = Prober(self.target, self.seed, name)
+        probe = Prober(self.target, self.seed, name, shows_work=looks_at_work(self.attacks[attack], self.target))
         with _naming(self.attacks[attack]):
             offered = self._scenarios_of(self.attacks[attack], probe)
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in offered)
@@ -260,11 +264,13 @@ class Bench:
 
     def _scenarios_of(self, attack: Attack, probe: Prober) -> list[Scenario]:
         """What an attack finds; nothing if it looks at numbers, and the target gives something else for an answer."""
-        if self.target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
-            return _until_outside(partial(attack.scenarios, self.target, probe))
+        sees_work = looks_at_work(attack, self.target)
+        target = self.target if sees_work else self._alone
+        if sees_work or target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
+            return _until_outside(partial(attack.scenarios, target, probe))
         probe.needs_numbers = True
         try:
-            scenarios = _until_outside(partial(attack.scenarios, self.target, probe))
+            scenarios = _until_outside(partial(attack.scenarios, target, probe))
             if scenarios:
                 self._require_numbers(scenarios[0].pair.first)
         except _NotNumbers:
@@ -330,7 +336,7 @@ class Bench:
             return True
 
     def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
-        """An event of a scenario as Python source; None where it has none.
+        """An event of a scenario as Python source; None where it has none, and where outputs come with their work.
 
         Args:
             attack: the attack's place.
@@ -343,11 +349,16 @@ class Bench:
                 self.outlines(attack)
             if self._digests[attack][scenario : scenario + 1] == (outline,):
                 candidate = self._scenarios[attack][scenario]
+                if self._reports_work(candidate.pair.first):
+                    return None
                 chosen = (*candidate.events, REFUSES)[event]
                 alone = candidate.sees_failures or chosen is REFUSES
                 plain = not alone and self._gives_arrays_of_numbers(candidate.pair.first)
                 return chosen.code(one_by_one=alone, instead=OF_NUMBERS if plain else ANYWHERE)
         return None
+
+    def _reports_work(self, input_: Any) -> bool:
+        return reports_work(answered(Prober(self.target, self.seed, "form", shows_work=True), input_, FEW))
 
     def _gives_arrays_of_numbers(self, input_: Any) -> bool:
         probe = Prober(self.target, self.seed, "form")
@@ -359,6 +370,8 @@ class Bench:
         rng = _rng(self.seed, *key, one_by_one=sample.one_by_one)
         alone = sample.one_by_one or scenario.sees_failures
         outputs = self.target.outputs(input_, count, rng, sees_failures=alone)
+        if not looks_at_work(self.attacks[sample.attack], self.target):
+            outputs = outputs_alone(outputs)
         failed = _any_of_row(_failed(outputs), batch.rows)
         raised = np.zeros(batch.rows, dtype=bool)
         refused = None
@@ -403,6 +416,7 @@ class Prober:
         target: the implementation.
         seed: what all randomness is derived from.
         name: of the attack, or whatever else looks; probes of other names are independent.
+        shows_work: whether outputs that come with their work keep it.
 
     Attributes:
         words: how many random words of 64 bits the target has taken from the generators that it was given.
@@ -410,8 +424,8 @@ class Prober:
         needs_numbers: whether outputs that are not numbers are of no use to whoever looks.
     """
 
-    def __init__(self, target: Target, seed: int, name: str) -> None:
-        self._target, self._seed, self._name = target, seed, name
+    def __init__(self, target: Target, seed: int, name: str, *, shows_work: bool = False) -> None:
+        self._target, self._seed, self._name, self._shows_work = target, seed, name, shows_work
         self._calls = 0
         self.needs_numbers = False
         self.words = self.output_bytes = 0
@@ -431,6 +445,7 @@ class Prober:
         rng = _rng(self._seed, self._name, self._calls, Role.PROBE, 0, 0)
         start = dict(rng.bit_generator.state)
         outputs = self._target.outputs(cast, trials, rng)
+        outputs = outputs if self._shows_work else outputs_alone(outputs)
         self.words += words_between(start, dict(rng.bit_generator.state))
         if trials:
             few = outputs[:FEW]
@@ -438,35 +453,6 @@ class Prober:
         if self.needs_numbers and not are_numbers(outputs):
             raise _NotNumbers
         return outputs
-
-
-_FACTOR: Final = 0x2360ED051FC65DA44385DF649FCCF645
-_MASK: Final = (1 << 128) - 1
-
-
-def words_between(before: dict[str, Any], after: dict[str, Any]) -> int:
-    """How many random words of 64 bits a `PCG64` gave: a cost of drawing that is the same on every machine.
-
-    It steps through its states s -> a·s + c mod 2^128, one step a word. Bit i of a state changes with a period of
-    2^(i+1) steps, so the number of steps between two states is found bit by bit.
-
-    Args:
-        before: the state of the generator, as numpy gives it.
-        after: a later state.
-
-    Source: O'Neill 2014, 'PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms for Random Number
-        Generation', section 4.3.1; the search is its jump-ahead (Brown 1994) backwards.
-    """
-    state, end, step = before["state"]["state"], after["state"]["state"], before["state"]["inc"]
-    factor, words, bit = _FACTOR, 0, 1
-    while state != end and bit <= _MASK:
-        if (state ^ end) & bit:
-            state = (state * factor + step) & _MASK
-            words |= bit
-        step = (factor + 1) * step & _MASK
-        factor = factor * factor & _MASK
-        bit <<= 1
-    return words
 
 
 def _rng(
@@ -487,6 +473,7 @@ def _any_of_row(flags: NDArray[np.bool_], rows: int) -> NDArray[np.bool_]:
 
 def _failed(outputs: Outputs) -> NDArray[np.bool_]:
     """Which outputs stand for a call that raised, or are NaN; a missing one may be an answer."""
+    outputs = outputs_alone(outputs)
     if outputs.dtype == object:
         return np.fromiter((output is not None and is_failure(output) for output in outputs), bool, len(outputs))
     return np.isnan(outputs) if outputs.ndim == 1 and outputs.dtype.kind == "f" else np.zeros(len(outputs), dtype=bool)
@@ -497,7 +484,10 @@ def _as_released(outputs: Outputs) -> Outputs:
     forms = {
         (output.dtype, output.shape) if isinstance(output, np.generic | np.ndarray) else None for output in outputs
     }
-    return np.stack(list(outputs)) if len(forms) == 1 and None not in forms else outputs
+    if len(forms) == 1 and None not in forms:
+        return np.stack(list(outputs))
+    are_records = all(dtype.names is not None for dtype, _ in filter(None, forms)) and None not in forms
+    return as_records(outputs) if are_records and len(outputs) else outputs
 
 
 def _inside_of(attack: str, event: Event, drawn: _Drawn) -> NDArray[np.bool_]:

@@ -81,6 +81,9 @@ class ProgramSampler:
         self._dialogue = Dialogue(self._conversation)
         self._lock = threading.Lock()
 
+    asks_for_bits = True
+    """Whether it draws here what its release draws elsewhere."""
+
     def __reduce__(self) -> tuple[Any, ...]:
         return ProgramSampler, self._made_of
 

@@ -73,6 +73,9 @@ class ProcessRelease(Program):
         self._lock = threading.Lock()
         self._late: tuple[float, ChildError] = math.inf, ChildError(ChildFailure.TIME_LIMIT, "")
 
+    draws_elsewhere = True
+    """Whether its randomness is not drawn from the generator that it is given; the seed of it is."""
+
     def __reduce__(self) -> tuple[Any, ...]:
         return ProcessRelease, (self._command, self._limits, self._kind)
 

@@ -2,9 +2,11 @@
 
 import argparse
 
-from bench.detection.edge import AUDITS, Journal
+from bench.detection.edge import AUDITS, EDGE, JOINT, Journal
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.detection", description=__doc__)
     parser.add_argument("--audits", type=int, default=AUDITS, help=f"how many audits in all [default: {AUDITS}]")
-    Journal().extend(parser.parse_args().audits, print)
+    parser.add_argument("--joint", action="store_true", help="of targets whose claim covers work")
+    given = parser.parse_args()
+    Journal(edge=JOINT if given.joint else EDGE).extend(given.audits, print)

@@ -1,8 +1,8 @@
 """False alarms at the claim's edge: whole default audits of sound targets that spend all of what they claim.
 
 Few trials and a large α make many audits affordable: an audit accuses such a target with probability α at the most,
-whatever α is. Counts are kept in `bench/data/edge_alarms.jsonl`, a line a chunk of audits, so that a run may be
-interrupted; they count again only while the code that decides is the same.
+whatever α is. Counts are kept in files of `bench/data`, a line a chunk of audits, so that a run may be interrupted;
+they count again only while the code that decides is the same.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.model.findings import Finding
 from attacklab.model.targets import Target
 from attacklab.reporting.sources import digests
-from bench.detection import SPECIMENS
+from bench.detection import SPECIMENS, Specimen
+from bench.detection.joint import SPECIMENS as JOINT_SPECIMENS
 
 ROOT = Path(__file__).parent.parent.parent
-JOURNAL = ROOT / "bench" / "data" / "edge_alarms.jsonl"
+DATA = ROOT / "bench" / "data"
 
 ALPHA = 0.05
+JOINT_ALPHA = 0.01
 TRIALS = 500
 AUDITS = 10_000
 CHUNK = 20
@@ -46,9 +48,36 @@ NAMES = (
 )
 """Sound specimens with a pair and an event at which the claim is an equation, but for rounding in its last digits."""
 
-EDGE: tuple[Callable[[], Target], ...] = tuple(
-    specimen.make for name in NAMES for specimen in SPECIMENS if specimen.name == name
+
+@dataclass(frozen=True)
+class Edge:
+    """Sound targets that spend all of their claim.
+
+    Attributes:
+        specimens: the targets.
+        alpha: of each of their audits.
+        path: where the counts of those audits are kept.
+    """
+
+    specimens: tuple[Specimen, ...]
+    alpha: float
+    path: Path
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the targets are called."""
+        return tuple(specimen.name for specimen in self.specimens)
+
+
+EDGE = Edge(
+    tuple(specimen for name in NAMES for specimen in SPECIMENS if specimen.name == name),
+    ALPHA,
+    DATA / "edge_alarms.jsonl",
 )
+"""Claims on outputs alone."""
+
+JOINT = Edge(JOINT_SPECIMENS, JOINT_ALPHA, DATA / "joint_alarms.jsonl")
+"""Claims that cover work."""
 
 Alarms: TypeAlias = Mapping[str, list[str]]
 """The attacks that accused a target, by the seed of the audit, for those audits in which some did."""
@@ -80,9 +109,9 @@ def accusers(findings: list[Finding]) -> list[str]:
     return list(dict.fromkeys(finding.attack for finding in findings if finding.refutes))
 
 
-def audited(target: Target, seeds: range) -> Alarms:
+def audited(target: Target, seeds: range, alpha: float = ALPHA) -> Alarms:
     """The alarms of one default audit a seed."""
-    accused = {str(seed): accusers(audit(target, trials=TRIALS, alpha=ALPHA, seed=seed)) for seed in seeds}
+    accused = {str(seed): accusers(audit(target, trials=TRIALS, alpha=alpha, seed=seed)) for seed in seeds}
     return {seed: attacks for seed, attacks in accused.items() if attacks}
 
 
@@ -95,23 +124,25 @@ class Journal:
     """The chunks of audits that have been done with the present code.
 
     Args:
-        path: where they are kept.
+        path: where they are kept; by default where `edge` says.
         chunk: how many audits to do before they are kept.
+        edge: the targets.
     """
 
-    def __init__(self, path: Path = JOURNAL, chunk: int = CHUNK) -> None:
-        self._path = path
+    def __init__(self, path: Path | None = None, chunk: int = CHUNK, edge: Edge = EDGE) -> None:
+        self._path = path or edge.path
+        self._edge = edge
         self._chunk = chunk
         self._digest = digest()
 
     def rates(self) -> list[Rate]:
-        """What is known of each target, in the order of `EDGE`."""
+        """What is known of each target, in their order."""
         known: dict[str, tuple[int, dict[str, list[str]]]] = {}
         for chunk in self._chunks():
             audits, alarms = known.get(chunk["target"], (0, {}))
             if chunk["first"] == audits:  # a chunk that two runs did at once counts once
                 known[chunk["target"]] = (audits + chunk["audits"], {**alarms, **chunk["alarms"]})
-        return [Rate(name, *known[name]) for name in NAMES if name in known]
+        return [Rate(name, *known[name]) for name in self._edge.names if name in known]
 
     def extend(self, audits: int, say: Callable[[str], object]) -> None:
         """Audit all targets in turn until there are so many audits together, a chunk at a time.
@@ -120,12 +151,12 @@ class Journal:
             audits: how many there shall be, the known ones among them.
             say: is told after each chunk how many there are.
         """
-        done = dict.fromkeys(NAMES, 0) | {rate.target: rate.audits for rate in self.rates()}
+        done = dict.fromkeys(self._edge.names, 0) | {rate.target: rate.audits for rate in self.rates()}
         while sum(done.values()) < audits:
             name = min(done, key=done.__getitem__)
-            target = EDGE[NAMES.index(name)]()
+            target = self._edge.specimens[self._edge.names.index(name)].make()
             first = done[name]
-            alarms = audited(target, range(first, first + self._chunk))
+            alarms = audited(target, range(first, first + self._chunk), self._edge.alpha)
             self._keep({"target": name, "first": first, "audits": self._chunk, "alarms": alarms})
             done[name] += self._chunk
             say(f"{sum(done.values())} of {audits} audits")

@@ -49,6 +49,11 @@ class OutputAndWork(Claim):
         return self.claim.nominal
 
     @property
+    def inner(self) -> Claim:
+        """What is promised of the pair."""
+        return self.claim
+
+    @property
     def points(self) -> tuple[float, ...]:
         """Those of the inner claim."""
         return self.claim.points

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from attacklab.auditing.ordinary import extremeness
 from attacklab.model import bisection
-from attacklab.model.claims import directions
+from attacklab.model.claims import OutputAndWork, directions
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
 
@@ -130,6 +130,11 @@ def _shown(finding: Finding) -> Finding:
         )
     if finding.pair is None:
         raise UsageError(f"the finding of {finding.attack} names no pair of inputs, so no outputs can show it")
+    if finding.code is None and isinstance(finding.claim, OutputAndWork):
+        raise UsageError(
+            f"the finding of {finding.attack} is about a claim that covers work, for which no script is written; "
+            "run its replay line instead"
+        )
     if finding.code is None:
         raise UsageError(
             f"the finding of {finding.attack} does not hold its event as Python source; make it again with "

@@ -8,18 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.observed_work import (
-    CountedBits,
-    bits_between,
-    interleaved,
-    with_bits_drawn,
-    with_bits_taken,
-    with_time,
-)
-from attacklab.model.claims import PrivacyClaim
+from attacklab.auditing.observed_work import interleaved, with_bits_drawn, with_bits_taken, with_time
+from attacklab.model.claims import OutputAndWork, PrivacyClaim
 from attacklab.model.errors import TargetError
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind, Target
+from attacklab.model.work import CountedBits, bits_between
 from mechanisms.published import discrete_laplace, two_sided_geometric
 
 LOOPED = Target.noise(lambda answer, trials, _rng: np.full(trials, answer), epsilon=1.0, name="looped")
@@ -87,7 +81,8 @@ def test_a_release_is_observed_with_the_bits_that_it_draws() -> None:
     outputs = observed.outputs(5, 4, np.random.default_rng(0))
     assert outputs["work"].tolist() == [5 * 64] * 4
     assert outputs["output"].tolist() == [10] * 4
-    assert (observed.kind, observed.claim, observed.name) == (Kind.DATASET, PrivacyClaim(0.5), "mine with bits drawn")
+    assert (observed.kind, observed.name) == (Kind.NOISE, "mine with bits drawn")
+    assert observed.claim == OutputAndWork(PrivacyClaim(0.5))
 
 
 def test_vectors_are_observed_too() -> None:

@@ -11,8 +11,8 @@ import pytest
 from attacklab.model.claims import PrivacyClaim
 from bench import detection_rates as rates
 from bench import false_alarms
-from bench.detection import SPECIMENS
-from bench.detection.edge import NAMES, Journal
+from bench.detection import Specimen
+from bench.detection.edge import EDGE, JOINT, NAMES, Journal
 from tests.system.experiments.records import quick_record
 
 
@@ -34,9 +34,12 @@ def test_a_quick_run_finds_the_broken_specimens_accuses_no_sound_one_and_says_so
 def test_a_quick_run_counts_false_alarms_and_says_how_many() -> None:
     data = quick_record(false_alarms)
     assert [rate["audits"] for rate in data["measured"]["edge"]] == [2, 2]
+    assert [rate["audits"] for rate in data["measured"]["joint"]] == [2, 2]
     (figure,) = false_alarms.figures(data)
-    assert len(figure.panels) == 1
-    assert "Of 4 whole default audits of 2 sound targets" in " ".join(false_alarms.explain(data).split())
+    assert len(figure.panels) == 2
+    said = " ".join(false_alarms.explain(data).split())
+    assert "Of 4 whole default audits of 2 sound targets" in said
+    assert "Of 4 of 2 sound targets whose claim covers output and work together" in said
 
 
 def test_the_journal_goes_on_where_it_ended_and_repeats_a_chunk_that_was_cut_off(tmp_path: Path) -> None:
@@ -59,10 +62,10 @@ def test_the_journal_forgets_audits_by_other_code(tmp_path: Path) -> None:
     assert Journal(path).rates() == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_edge_target_spends_all_of_its_claim(name: str) -> None:
-    (specimen,) = [one for one in SPECIMENS if one.name == name]
-    computed, claim = specimen.computed, specimen.make().claim
+@pytest.mark.parametrize("specimen", [*EDGE.specimens, *JOINT.specimens], ids=lambda specimen: specimen.name)
+def test_an_edge_target_spends_all_of_its_claim(specimen: Specimen) -> None:
+    computed, claim = specimen.computed, specimen.make().claim.inner
+    assert computed is not None
     assert not specimen.broken
     assert isinstance(claim, PrivacyClaim)
     p, q = (computed.law(side) for side in (computed.pair.first, computed.pair.second))

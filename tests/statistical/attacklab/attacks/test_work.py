@@ -83,7 +83,8 @@ def records(outputs: list[Any], work: list[int]) -> np.ndarray:
 
 def test_bets_are_half_lines_of_work_and_the_likelier_combinations() -> None:
     first, second = records([1, 1, 2, 2], [10, 10, 20, 20]), records([1, 2, 2, 1], [20, 10, 10, 20])
-    *half_lines, combinations = work_events(first, second)
+    *half_lines, combinations, alone = work_events(first, second)
+    assert not alone.contains(first).any()  # each output is as frequent for either input
     assert [event.description for event in half_lines] == ["the work is at least 20"]
     assert half_lines[0].contains(first).tolist() == [False, False, True, True]
     assert combinations.contains(first).all()
@@ -96,17 +97,19 @@ def test_many_values_are_cut_into_bins_and_failures_have_one_of_their_own() -> N
     rng = np.random.default_rng(0)
     first = records(list(rng.normal(0, 1, 3000)), list(rng.integers(0, 10_000, 3000)))
     second = records(list(rng.normal(3, 1, 3000)), list(rng.integers(0, 10_000, 3000)))
-    *half_lines, combinations = work_events(first, second)
+    *half_lines, combinations, alone = work_events(first, second)
+    assert alone.contains(first).mean() > 0.85
     assert len(half_lines) == 63
     assert combinations.contains(first).mean() > 0.85
     assert combinations.contains(second).mean() < 0.15
     failing = records([None, 1.0], [5, 5])
-    *_, only = work_events(failing[:1], failing[1:])
+    *_, only, _ = work_events(failing[:1], failing[1:])
     assert only.contains(failing).tolist() == [True, False]
 
 
-def test_a_target_without_work_is_an_error() -> None:
+def test_a_claim_on_outputs_alone_is_not_judged_by_work() -> None:
     plain = Target.dataset(partial(naive_two_sided_geometric, epsilon=1.0), epsilon=1.0)
     (finding,) = audit(plain, [Work(ANSWERS)], trials=100)
-    assert finding.verdict is Verdict.ERROR
-    assert "does not report the work of its outputs; observe it first" in finding.reason
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+    assert "the claim says nothing of the work of an output" in finding.reason
+    assert finding.alpha is None

@@ -209,8 +209,8 @@ def test_what_decides_nothing_or_contradicts_itself_fails_in_words(pytester: pyt
         ("mu=1.0, delta=1e-6", "dp_claim takes one claim: *, not mu and delta together"),
         (
             "epsilom=1.0",
-            "dp_claim takes only the keyword arguments epsilon, delta, rho, mu, rdp, claim, sensitivity, bounds, kind, "
-            "relation, domain, pairs; remove epsilom",
+            "dp_claim takes only the keyword arguments epsilon, delta, rho, mu, rdp, claim, covers, sensitivity, "
+            "bounds, kind, relation, domain, pairs; remove epsilom",
         ),
     ],
 )
@@ -321,6 +321,30 @@ def test_the_marker_gives_a_release_function_its_claim(pytester: pytest.Pytester
     pytester.runpytest_inprocess("--strict-markers", FEW, "--dp-json=record.json").assert_outcomes(failed=1)
     finding = read_record(pytester.path / "record.json")["findings"][0]
     assert (finding.claim.epsilon, finding.claim.delta, finding.target) == (0.5, 1e-9, "leaking")
+
+
+def test_the_marker_says_that_a_claim_covers_work(pytester: pytest.Pytester) -> None:
+    looping = (
+        "def looping(answer, trials, rng):\n"
+        "    noise = rng.geometric(0.64, trials) - rng.geometric(0.64, trials)\n"
+        "    return [(int(answer) + int(n), abs(int(n))) for n in noise]\n"
+    )
+    written(
+        pytester,
+        looping + "@pytest.mark.dp_claim(epsilon=1.2, covers='work')\n"
+        "def test_function(dp_audit):\n    dp_audit(looping)\n"
+        "@pytest.mark.dp_claim(covers='work')\n"
+        "def test_target(dp_audit):\n    dp_audit(Target.noise(looping, epsilon=1.2))\n"
+        "@pytest.mark.dp_claim(epsilon=1.2, covers='time-travel')\n"
+        "def test_other(dp_audit):\n    dp_audit(looping)\n",
+    )
+    result = pytester.runpytest_inprocess("--strict-markers", "--dp-trials=600", "--dp-json=record.json")
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(["*dp_claim takes covers='work', not covers='time-travel'*"])
+    findings = read_record(pytester.path / "record.json")["findings"]
+    sampled = [finding for finding in findings if finding.attack != "replay"]
+    assert {str(finding.claim) for finding in sampled} == {"ε = 1.2 for output and work together"}
+    assert {finding.attack for finding in findings if finding.refutes} & {"work", "black_box"}
 
 
 def test_a_claim_of_another_kind_is_told_in_words_with_the_point_where_it_was_judged(pytester: pytest.Pytester) -> None:

@@ -1,0 +1,253 @@
+"""Outputs that come with the work that each one took: random bits, rounds, or whatever a release counts.
+
+A release reports work as (output, work) pairs, or as a numpy array with these two fields. Where it reports none, the
+lab counts the random bits of each output. Inside the lab there is one form: an array of records with the fields
+`output`, every bit of it kept, and `work`, an integer or a double.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from operator import index
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.model.errors import TargetError, UsageError
+from attacklab.model.random_bits import RandomBits, SeededBits
+from attacklab.model.releases import as_outputs, gathered
+
+Records: TypeAlias = NDArray[Any]
+"""One record a trial, with the fields `output` and `work`."""
+
+FIELDS: Final = ("output", "work")
+
+HOW_TO_REPORT: Final = (
+    "return (output, work) pairs, or an array with the fields output and work; a program answers with a field work too"
+)
+
+_WORD: Final = 64
+
+
+class CountedBits(SeededBits):
+    """Reproducible bits that count the bits taken; see `SeededBits`."""
+
+    words = RandomBits.words  # by `take`
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__(rng)
+        self.taken = 0
+
+    def take(self, count: int) -> int:
+        """Draw an integer of `count` bits; see `SeededBits.take`."""
+        count = index(count)  # 1 << count overflows for numpy integers
+        drawn = super().take(count)
+        self.taken += count
+        return drawn
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A release whose outputs come with the work that it reports, or else with the random bits that each one took.
+
+    Attributes:
+        release: the release. One output tells whether it reports work; if not, it is called once a trial.
+        sampler: draws outputs instead, if there is one; its work is the bits that it takes.
+        takes_pairs: whether a pair is an output with its work, as where an output is a number.
+    """
+
+    release: Callable[[Any, int, np.random.Generator], Any]
+    sampler: Callable[[Any, Any], Any] | None = None
+    takes_pairs: bool = False
+
+    @property
+    def code(self) -> dict[str, str]:
+        """What the release says of its code; see `attacklab.processes.targets.ProcessRelease`."""
+        return dict(getattr(self.release, "code", {}))
+
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> Records:
+        """Draw outputs, each with its work.
+
+        Raises:
+            TargetError: the work is neither reported nor drawn from the generator.
+        """
+        if self.sampler is not None:
+            seen = [self._by_sampler(input_, rng) for _ in range(trials)]
+            return records([output for output, _ in seen], [taken for _, taken in seen])
+        outputs, work = [], []
+        for done in range(trials):
+            before = rng.bit_generator.state
+            released, drawn = self._drawn(input_, 1, rng)
+            if done == 0 and (reports_work(drawn) or (self.takes_pairs and _is_pair(drawn[0]))):
+                rest = [self._drawn(input_, trials - 1, rng)[1]] if trials > 1 else []
+                return joined([as_records(part) for part in (drawn, *rest)])
+            if getattr(self.release, "draws_elsewhere", False):
+                raise TargetError(f"it draws its own randomness, so only it can count its work; {HOW_TO_REPORT}")
+            outputs.append(released[0] if isinstance(released, list | tuple) else drawn[0])
+            work.append(bits_between(before, rng.bit_generator.state))
+        return records(outputs, work)
+
+    def _by_sampler(self, input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
+        assert self.sampler is not None  # noqa: S101 - asked where there is one
+        bits = CountedBits(rng)
+        return self.sampler(copy.deepcopy(input_), bits), bits.taken
+
+    def _drawn(self, input_: Any, trials: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
+        """What the release returned, and the same as an array."""
+        released = self.release(copy.deepcopy(input_), trials, rng)
+        outputs = gathered(released, trials)
+        if outputs is None or len(outputs) != trials:
+            raise TargetError(f"it returned something other than one output a trial for {trials} trials")
+        return released, np.asarray(outputs)
+
+
+@dataclass(frozen=True)
+class OutputsAlone:
+    """A release that reports its work, without that work."""
+
+    release: Callable[[Any, int, np.random.Generator], Any]
+
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> Any:
+        """Draw outputs."""
+        released = gathered(self.release(input_, trials, rng), trials)
+        return None if released is None else as_records(np.asarray(released))["output"]
+
+
+def reports_work(outputs: NDArray[Any]) -> bool:
+    """Whether outputs are records of an output and its work."""
+    return set(outputs.dtype.names or ()) == set(FIELDS)
+
+
+def outputs_alone(outputs: NDArray[Any]) -> NDArray[Any]:
+    """Outputs without their work; others as they are, and failures among records too."""
+    if reports_work(outputs):
+        return np.asarray(outputs["output"])
+    if outputs.dtype != object or not any(map(_is_record, outputs)):
+        return outputs
+    return np.asarray(as_outputs([output["output"] if _is_record(output) else output for output in outputs]))
+
+
+def as_records(outputs: NDArray[Any]) -> Records:
+    """Outputs as records, from pairs, or from an array with the two fields.
+
+    Raises:
+        TargetError: an output comes without its work, or the work is not a number of at least 0.
+    """
+    if reports_work(outputs):
+        if outputs.dtype.names == FIELDS and outputs.dtype["work"] in (np.int64, np.float64):
+            _require_work(outputs["work"])
+            return outputs
+        return records(list(outputs["output"]), outputs["work"].tolist())
+    pairs = [(output["output"], output["work"]) if _is_record(output) else output for output in outputs]
+    for trial, pair in enumerate(pairs):
+        if not _is_pair(pair):
+            raise TargetError(f"it returned no work with the output of trial {trial}; {HOW_TO_REPORT}")
+    return records([output for output, _ in pairs], [work for _, work in pairs])
+
+
+def records(outputs: Any, work: Any) -> Records:
+    """Records of so many outputs and the work of each.
+
+    Raises:
+        TargetError: work is not a number of at least 0, or does not fit 64 bits.
+    """
+    values, amounts = _values(list(outputs)), _amounts(list(work))
+    made = np.empty(len(values), dtype=[("output", values.dtype, values.shape[1:]), ("work", amounts.dtype)])
+    made["output"], made["work"] = values, amounts
+    return made
+
+
+def joined(parts: list[Records]) -> Records:
+    """Records of several calls as one array."""
+    if len({part.dtype for part in parts}) == 1:
+        return np.concatenate(parts)
+    return records([output for part in parts for output in part["output"]], [w for part in parts for w in part["work"]])
+
+
+def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
+    """How many bits a PCG64 generator produced between two of its states, fewer than 2^128 words apart.
+
+    Args:
+        before: the earlier `bit_generator.state`.
+        after: the later one.
+
+    Raises:
+        UsageError: a state is not one of PCG64, or the states are not of the same generator.
+    """
+    for state in (before, after):
+        if state["bit_generator"] != "PCG64":
+            kind = state["bit_generator"]
+            raise UsageError(f"bits are counted for PCG64 only, not for {kind}; use numpy.random.default_rng")
+    if before["state"]["inc"] != after["state"]["inc"]:
+        raise UsageError("before and after must be states of one generator")
+    # Either state may hold half a word, left over from a draw of 32 bits.
+    halves: int = before["has_uint32"] - after["has_uint32"]
+    return _WORD * words_between(before, after) + _WORD // 2 * halves
+
+
+_FACTOR: Final = 0x2360ED051FC65DA44385DF649FCCF645
+_MASK: Final = (1 << 128) - 1
+
+
+def words_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
+    """How many random words of 64 bits a `PCG64` gave: a cost of drawing that is the same on every machine.
+
+    It steps through its states s -> a·s + c mod 2^128, one step a word. Bit i of a state changes with a period of
+    2^(i+1) steps, so the number of steps between two states is found bit by bit.
+
+    Args:
+        before: the state of the generator, as numpy gives it.
+        after: a later state.
+
+    Source: O'Neill 2014, 'PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms for Random Number
+        Generation', section 4.3.1; the search is its jump-ahead (Brown 1994) backwards.
+    """
+    state, end, step = before["state"]["state"], after["state"]["state"], before["state"]["inc"]
+    factor, words, bit = _FACTOR, 0, 1
+    while state != end and bit <= _MASK:
+        if (state ^ end) & bit:
+            state = (state * factor + step) & _MASK
+            words |= bit
+        step = (factor + 1) * step & _MASK
+        factor = factor * factor & _MASK
+        bit <<= 1
+    return words
+
+
+def _is_record(output: Any) -> bool:
+    return isinstance(output, np.void) and set(output.dtype.names or ()) == set(FIELDS)
+
+
+def _is_pair(output: Any) -> bool:
+    return isinstance(output, tuple | list) and len(output) == len(FIELDS)
+
+
+def _values(outputs: list[Any]) -> NDArray[Any]:
+    """As `as_outputs` has them, but arrays of one form as rows of a larger one."""
+    forms = {(output.dtype, output.shape) if isinstance(output, np.ndarray) else None for output in outputs}
+    return np.stack(outputs) if len(forms) == 1 and None not in forms else np.asarray(as_outputs(outputs))
+
+
+def _amounts(work: list[Any]) -> NDArray[Any]:
+    for trial, amount in enumerate(work):
+        if not isinstance(amount, Real) or isinstance(amount, bool):
+            raise TargetError(f"it returned work {amount!r} in trial {trial}; work must be a number")
+    whole = all(isinstance(amount, Integral) for amount in work)
+    try:
+        amounts = np.array(work, dtype=np.int64 if whole else np.float64)
+    except OverflowError:
+        raise TargetError(f"it returned work {max(work, key=abs)!r}, which does not fit 64 bits") from None
+    _require_work(amounts)
+    return amounts
+
+
+def _require_work(amounts: NDArray[Any]) -> None:
+    wrong = ~((amounts >= 0) & (amounts < math.inf))
+    if wrong.any():
+        trial = int(wrong.argmax())
+        raise TargetError(f"it returned work {amounts[trial]} in trial {trial}; work must be finite and not negative")
