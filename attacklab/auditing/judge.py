@@ -22,6 +22,7 @@ import numpy as np
 
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.attacks.common.failures import FAILS
+from attacklab.auditing.meter import Meter
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.choosing import choosing_trials, promised_evidence
 from attacklab.auditing.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha
@@ -114,14 +115,15 @@ class Judge:
     spec: str | None = None
     report: Callable[[Advance], object] = lambda _: None
 
-    def plan(self) -> Plan:
-        """Look for the attack's scenarios on this target."""
+    def plan(self, meter: Meter | None = None) -> Plan:
+        """Look for the attack's scenarios on this target; of the time that a meter has left, in half."""
         started = time.perf_counter()
         try:
             if not applies(self.attack, self.target):
                 reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
                 return self.finding(Verdict.NOT_APPLICABLE, reason)
-            outlines = self.runner.outlines(self.place)
+            with meter.looking() if meter else contextlib.nullcontext():
+                outlines = self.runner.outlines(self.place, meter)
         except (TargetError, LabFault) as error:
             seconds = time.perf_counter() - started
             if isinstance(error, OutOfTime):  # more trials could decide

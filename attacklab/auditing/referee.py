@@ -28,9 +28,10 @@ from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.judge import Advance, Judge, Plan
 from attacklab.auditing.largest_epsilon import largest_epsilon
+from attacklab.auditing.meter import Meter
 from attacklab.auditing.ordinary import supported
 from attacklab.auditing.statistics.inference import share_of_alpha
-from attacklab.auditing.time_budget import STEPS, Cost, Meter, affordable, rehearsed
+from attacklab.auditing.time_budget import STEPS, Cost, affordable, rehearsed
 from attacklab.model.claims.base import require_numbers
 from attacklab.model.code_fingerprint import code_fingerprint
 from attacklab.model.errors import AttackError, UsageError, UsageTypeError
@@ -210,10 +211,9 @@ class Audit:
 
     def _turns(self, ends: contextlib.ExitStack) -> list[_Turn]:
         """The attacks with their shares of α, the budget and what draws their trials."""
-        meter = None if self.seconds is None else Meter(self.target.release, self.seconds)
-        target = self.target if meter is None else replace(self.target, release=meter)
+        meter = None if self.seconds is None else Meter(self.seconds)
         planned_first = None if self.until_refuted else self.trials
-        bench = Bench(target, [sized(attack, planned_first or STEPS[0]) for attack in self.attacks], self.seed)
+        bench = Bench(self.target, [sized(attack, planned_first or STEPS[0]) for attack in self.attacks], self.seed)
         runner = self.where(bench)
         if self.checkpoint is not None:
             try:
@@ -224,10 +224,10 @@ class Audit:
 
         def judge(bench: Bench, runner: Runner, place: int = 0) -> Judge:
             settings = {"place": place, "spend_all": self.spend_all, "spec": self.spec, "report": self.report}
-            return Judge(target, bench.attacks[place], bench, runner, **settings)  # type: ignore[arg-type]
+            return Judge(self.target, bench.attacks[place], bench, runner, **settings)  # type: ignore[arg-type]
 
         def alone(attack: Attack) -> Judge:
-            bench = Bench(target, [attack], self.seed)
+            bench = Bench(self.target, [attack], self.seed)
             return judge(bench, self.where(bench))
 
         turns = [_Turn(attack, judge(bench, runner, place), alone, meter) for place, attack in enumerate(self.attacks)]
@@ -292,8 +292,7 @@ class _Turn:
     @functools.cached_property
     def plan(self) -> Plan:
         """The scenarios; while they are looked for, half of the seconds that are left are kept."""
-        with self.meter.looking() if self.meter else contextlib.nullcontext():
-            return self.judge.plan()
+        return self.judge.plan(self.meter)
 
     def affordable(self, ahead: Sequence[_Turn], say: Say) -> int:
         """How many trials there is time for, where the attacks ahead share what is left."""

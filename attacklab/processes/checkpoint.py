@@ -20,6 +20,7 @@ from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import IO, Any
 
+from attacklab.auditing.meter import Meter
 from attacklab.model.code_fingerprint import changed
 from attacklab.model.errors import AttackError, Refused, TargetError, UsageError
 from attacklab.model.findings import Counts, EventCode, Severity
@@ -166,14 +167,14 @@ class Recorded:
     def __init__(self, runner: Runner, checkpoint: Checkpoint) -> None:
         self._runner, self._checkpoint = runner, checkpoint
 
-    def outlines(self, attack: int) -> tuple[Outline, ...]:
+    def outlines(self, attack: int, meter: Meter | None = None) -> tuple[Outline, ...]:
         """As in `Runner`."""
         key = ["outlines", attack]
         kept = self._recalled(key)
         if kept is not None:
             return tuple(_outline(outline) for outline in kept)
         with self._failures_kept(key):
-            outlines = self._runner.outlines(attack)
+            outlines = self._runner.outlines(attack, meter)
         self._checkpoint.keep(key, [asdict(outline) for outline in outlines])
         return outlines
 
