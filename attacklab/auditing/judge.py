@@ -102,6 +102,7 @@ class Judge:
         place: the attack's place among those that the runner knows.
         spend_all: whether to go on to the last trial whatever has been seen before.
         spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
+        advice: what to do where more trials could decide.
         report: is told after every batch how far it is.
     """
 
@@ -113,6 +114,7 @@ class Judge:
     place: int = 0
     spend_all: bool = False
     spec: str | None = None
+    advice: str = "raise --trials"
     report: Callable[[Advance], object] = lambda _: None
 
     def plan(self, meter: Meter | None = None) -> Plan:
@@ -322,7 +324,8 @@ class PlannedScenario:
         if not assessment.violated:
             base_rate = _base_rate(counts)
             detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
-        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
+        fails, advice = shown["flaw"] == FAILURE, self.judge.advice
+        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=fails, advice=advice)
         if verdict is Verdict.VIOLATED and self.outline.severity is Severity.ROBUSTNESS:
             reason += ONLY_ROBUSTNESS
         return self.judge.finding(
@@ -427,9 +430,16 @@ def _base_rate(counts: Counts) -> float:
 
 
 def _ruling(
-    decision: _Decision, claim: Claim, trials: int, alpha: float, detectable: float | None, *, fails: bool
+    decision: _Decision,
+    claim: Claim,
+    trials: int,
+    alpha: float,
+    detectable: float | None,
+    *,
+    fails: bool,
+    advice: str,
 ) -> tuple[Verdict, str]:
-    """The verdict and its reason."""
+    """The verdict and its reason, with the advice where more trials could decide."""
     judged_at, needed, counts = decision.judged_at, decision.needed, decision.counts
     if decision.assessment.violated:
         return Verdict.VIOLATED, refuted_reason(judged_at, counts, alpha, fails=fails)
@@ -439,15 +449,13 @@ def _ruling(
             f"(power {POWER:.0%}); the claim allows {claim.ceiling:.3g}"
         )
         if needed is not None and needed > trials:
-            reason += (
-                f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; raise --trials"
-            )
+            reason += f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; {advice}"
         return Verdict.NOT_DETECTED, reason
     fewest = trials_needed(judged_at, 1.0, _base_rate(counts), alpha)
     if fewest is not None and fewest <= max(trials, LARGEST_BUDGET):
         return Verdict.INCONCLUSIVE, (
             "with so few trials no advantage on this event can refute the claim; "
-            f"it takes at least {_about(fewest)}; raise --trials"
+            f"it takes at least {_about(fewest)}; {advice}"
         )
     takes = "no number of trials" if fewest is None else f"no fewer than {_about(fewest)} trials"
     return Verdict.UNTESTABLE, f"{takes} of this event could refute the claim; prove it instead (attacklab prove)"

@@ -223,8 +223,9 @@ class Audit:
                 self.say(_not_kept(error))
 
         def judge(bench: Bench, runner: Runner, place: int = 0) -> Judge:
-            settings = {"place": place, "spend_all": self.spend_all, "spec": self.spec, "report": self.report}
-            return Judge(self.target, bench.attacks[place], bench, runner, **settings)  # type: ignore[arg-type]
+            settings: dict[str, Any] = {"place": place, "spend_all": self.spend_all, "spec": self.spec}
+            settings |= {} if self.seconds is None else {"advice": "allow more seconds or trials"}
+            return Judge(self.target, bench.attacks[place], bench, runner, report=self.report, **settings)
 
         def alone(attack: Attack) -> Judge:
             bench = Bench(self.target, [attack], self.seed)
