@@ -22,6 +22,7 @@ import numpy as np
 
 from attacklab.auditing.attacks.base import Attack, looks_at_work
 from attacklab.auditing.attacks.common.failures import FAILS
+from attacklab.auditing.meter import Meter
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.choosing import choosing_trials, promised_evidence
 from attacklab.auditing.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha
@@ -109,6 +110,7 @@ class Judge:
         place: the attack's place among those that the runner knows.
         spend_all: whether to go on to the last trial whatever has been seen before.
         spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
+        advice: what to do where more trials could decide.
         report: is told after every batch how far it is.
     """
 
@@ -120,10 +122,11 @@ class Judge:
     place: int = 0
     spend_all: bool = False
     spec: str | None = None
+    advice: str = "raise --trials"
     report: Callable[[Advance], object] = lambda _: None
 
-    def plan(self) -> Plan:
-        """Look for the attack's scenarios on this target."""
+    def plan(self, meter: Meter | None = None) -> Plan:
+        """Look for the attack's scenarios on this target; of the time that a meter has left, in half."""
         started = time.perf_counter()
         try:
             if not applies(self.attack, self.target):
@@ -131,7 +134,8 @@ class Judge:
                 if getattr(self.attack, "sees_work", False) and not self.target.covers_work:
                     reason = NOT_COVERED
                 return self.finding(Verdict.NOT_APPLICABLE, reason)
-            outlines = self.runner.outlines(self.place)
+            with meter.looking() if meter else contextlib.nullcontext():
+                outlines = self.runner.outlines(self.place, meter)
         except (TargetError, LabFault) as error:
             seconds = time.perf_counter() - started
             if isinstance(error, OutOfTime):  # more trials could decide
@@ -346,7 +350,8 @@ class PlannedScenario:
         if not assessment.violated:
             base_rate = _base_rate(counts)
             detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
-        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=shown["flaw"] == FAILURE)
+        fails, advice = shown["flaw"] == FAILURE, self.judge.advice
+        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=fails, advice=advice)
         if verdict is Verdict.VIOLATED and self.outline.severity is Severity.ROBUSTNESS:
             reason += ONLY_ROBUSTNESS
         if verdict is Verdict.VIOLATED and self._tells_of_output_alone:
@@ -469,9 +474,16 @@ def _base_rate(counts: Counts) -> float:
 
 
 def _ruling(
-    decision: _Decision, claim: Claim, trials: int, alpha: float, detectable: float | None, *, fails: bool
+    decision: _Decision,
+    claim: Claim,
+    trials: int,
+    alpha: float,
+    detectable: float | None,
+    *,
+    fails: bool,
+    advice: str,
 ) -> tuple[Verdict, str]:
-    """The verdict and its reason."""
+    """The verdict and its reason, with the advice where more trials could decide."""
     judged_at, needed, counts = decision.judged_at, decision.needed, decision.counts
     if decision.assessment.violated:
         return Verdict.VIOLATED, refuted_reason(judged_at, counts, alpha, fails=fails)
@@ -481,15 +493,13 @@ def _ruling(
             f"(power {POWER:.0%}); the claim allows {claim.ceiling:.3g}"
         )
         if needed is not None and needed > trials:
-            reason += (
-                f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; raise --trials"
-            )
+            reason += f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; {advice}"
         return Verdict.NOT_DETECTED, reason
     fewest = trials_needed(judged_at, 1.0, _base_rate(counts), alpha)
     if fewest is not None and fewest <= max(trials, LARGEST_BUDGET):
         return Verdict.INCONCLUSIVE, (
             "with so few trials no advantage on this event can refute the claim; "
-            f"it takes at least {_about(fewest)}; raise --trials"
+            f"it takes at least {_about(fewest)}; {advice}"
         )
     takes = "no number of trials" if fewest is None else f"no fewer than {_about(fewest)} trials"
     return Verdict.UNTESTABLE, f"{takes} of this event could refute the claim; prove it instead (attacklab prove)"

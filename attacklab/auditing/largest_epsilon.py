@@ -143,10 +143,11 @@ class _Search:
     report: Callable[[Advance], object]
 
     def bets(self) -> tuple[list[_Bet], list[Finding]]:
-        """The best bet of each scenario of each round, and what the first round found in place of bets."""
+        """The best bet of each scenario, and what the first round found in place of bets."""
         bets, findings, claimed, shown = [], [], self.target, -math.inf
+        known: set[tuple[int, str]] = set()
         for turn in range(ROUNDS):
-            outcomes = list(self._round(claimed, first=turn == 0))
+            outcomes = list(self._round(claimed, known, first=turn == 0))
             fresh = [outcome for outcome in outcomes if isinstance(outcome, _Bet)]
             bets += fresh
             findings += [outcome for outcome in outcomes if isinstance(outcome, Finding) and turn == 0]
@@ -158,7 +159,8 @@ class _Search:
             claimed = replace(self.target, claim=OutputAndWork(stronger) if self.target.covers_work else stronger)
         return bets, findings
 
-    def _round(self, claimed: Target, *, first: bool) -> Iterator[_Bet | Finding]:
+    def _round(self, claimed: Target, known: set[tuple[int, str]], *, first: bool) -> Iterator[_Bet | Finding]:
+        """The best bets of the scenarios that are not known yet, and what is found in place of others."""
         bench = Bench(claimed, self.attacks, self.seed)
         runner = InProcess(bench)
         for place, attack in enumerate(self.attacks):
@@ -170,7 +172,9 @@ class _Search:
                 yield plan
                 continue
             for planned in plan:
-                if planned.outline.severity is Severity.CLAIM:
+                scenario = (place, planned.outline.digest())
+                if planned.outline.severity is Severity.CLAIM and scenario not in known:
+                    known.add(scenario)
                     claiming = replace(planned, judge=replace(judge, target=self.target))
                     yield self.chosen(claiming, max(1, self.trials // SHARE))
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,13 @@ from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.judge import Advance, Judge, Plan
 from attacklab.auditing.largest_epsilon import largest_epsilon
+from attacklab.auditing.meter import Meter
 from attacklab.auditing.ordinary import supported
 from attacklab.auditing.statistics.inference import share_of_alpha
-from attacklab.auditing.time_budget import STEPS, Cost, Meter, affordable, rehearsed
+from attacklab.auditing.time_budget import STEPS, Cost, affordable, rehearsed
+from attacklab.model.claims.base import require_numbers
 from attacklab.model.code_fingerprint import code_fingerprint
-from attacklab.model.errors import AttackError, UsageError
+from attacklab.model.errors import AttackError, UsageError, UsageTypeError
 from attacklab.model.findings import Finding, Verdict, described_pair, environment
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
@@ -101,23 +103,24 @@ def audit(
         the bound, and one for each attack that had nothing to try or failed.
 
     Raises:
-        ValueError: `trials`, `seconds`, `alpha` or `seed` is out of range; two of the settings exclude each other; or
-            the checkpoint belongs to another run.
+        ValueError: `trials`, `seconds`, `alpha` or `seed` is out of range (a `UsageTypeError` where it is not a number,
+            or not an integer); two of the settings exclude each other; or the checkpoint belongs to another run.
         ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
-    if maximise_epsilon:
-        if seconds is not None or until_refuted or checkpoint is not None or where is not InProcess:
-            raise UsageError(
-                "the largest epsilon is found by so many trials in this process; leave out seconds, until_refuted, "
-                "checkpoint and where"
-            )
-        most = DEFAULT_TRIALS if trials is None else trials
-        _require_settings(most, None, alpha, seed)
-        return largest_epsilon(target, attacks, trials=most, alpha=alpha, seed=seed, spec=spec, report=report)
+    if maximise_epsilon and (seconds is not None or until_refuted or checkpoint is not None or where is not InProcess):
+        raise UsageError(
+            "the largest epsilon is found by so many trials in this process; leave out seconds, until_refuted, "
+            "checkpoint and where"
+        )
+    trials = DEFAULT_TRIALS if trials is None and seconds is None else trials
+    _require_settings(trials, seconds, alpha, seed)
+    trials, alpha, seed = trials and int(trials), float(alpha), int(seed)  # JSON holds no numbers of numpy
+    if maximise_epsilon and trials:
+        return largest_epsilon(target, attacks, trials=trials, alpha=alpha, seed=seed, spec=spec, report=report)
     run = Audit(
         target,
         ATTACKS if attacks is None else attacks,
-        trials=DEFAULT_TRIALS if trials is None and seconds is None else trials,
+        trials=trials,
         seconds=seconds,
         alpha=alpha,
         seed=seed,
@@ -208,10 +211,9 @@ class Audit:
 
     def _turns(self, ends: contextlib.ExitStack) -> list[_Turn]:
         """The attacks with their shares of α, the budget and what draws their trials."""
-        meter = None if self.seconds is None else Meter(self.target.release, self.seconds)
-        target = self.target if meter is None else replace(self.target, release=meter)
+        meter = None if self.seconds is None else Meter(self.seconds)
         planned_first = None if self.until_refuted else self.trials
-        bench = Bench(target, [sized(attack, planned_first or STEPS[0]) for attack in self.attacks], self.seed)
+        bench = Bench(self.target, [sized(attack, planned_first or STEPS[0]) for attack in self.attacks], self.seed)
         runner = self.where(bench)
         if self.checkpoint is not None:
             try:
@@ -221,11 +223,12 @@ class Audit:
                 self.say(_not_kept(error))
 
         def judge(bench: Bench, runner: Runner, place: int = 0) -> Judge:
-            settings = {"place": place, "spend_all": self.spend_all, "spec": self.spec, "report": self.report}
-            return Judge(target, bench.attacks[place], bench, runner, **settings)  # type: ignore[arg-type]
+            settings: dict[str, Any] = {"place": place, "spend_all": self.spend_all, "spec": self.spec}
+            settings |= {} if self.seconds is None else {"advice": "allow more seconds or trials"}
+            return Judge(self.target, bench.attacks[place], bench, runner, report=self.report, **settings)
 
         def alone(attack: Attack) -> Judge:
-            bench = Bench(target, [attack], self.seed)
+            bench = Bench(self.target, [attack], self.seed)
             return judge(bench, self.where(bench))
 
         turns = [_Turn(attack, judge(bench, runner, place), alone, meter) for place, attack in enumerate(self.attacks)]
@@ -290,8 +293,7 @@ class _Turn:
     @functools.cached_property
     def plan(self) -> Plan:
         """The scenarios; while they are looked for, half of the seconds that are left are kept."""
-        with self.meter.looking() if self.meter else contextlib.nullcontext():
-            return self.judge.plan()
+        return self.judge.plan(self.meter)
 
     def affordable(self, ahead: Sequence[_Turn], say: Say) -> int:
         """How many trials there is time for, where the attacks ahead share what is left."""
@@ -337,14 +339,20 @@ def _require_settings(trials: int | None, seconds: float | None, alpha: float, s
     """Refuse settings that are out of range, before anything runs."""
     if (trials is None) == (seconds is None):
         raise UsageError("an audit has a budget of trials or of seconds; give one of them")
+    counts = {"seed": seed} if trials is None else {"trials": trials, "seed": seed}
+    for name, count in counts.items():
+        if not isinstance(count, Integral) or isinstance(count, bool):
+            raise UsageTypeError(f"{name} must be an integer, not {count!r}")
     if trials is not None and trials < 1:
         raise UsageError(f"trials must be at least 1, not {trials}")
     if trials is not None and trials > MOST_TRIALS:
         raise UsageError(f"trials must be at most {MOST_TRIALS}, not {trials}")
-    if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
-        raise UsageError(f"seconds must be finite and greater than 0, not {seconds}")
+    if seconds is not None:
+        require_numbers(seconds=seconds)
     if seed < 0:
         raise UsageError(f"seed must be at least 0, not {seed}")
+    if not isinstance(alpha, Real) or isinstance(alpha, bool):
+        raise UsageTypeError(f"alpha must be a number, not {alpha!r}")
     if not 0 < alpha < 1:
         raise UsageError(f"alpha must lie in (0, 1), not {alpha}")
 

@@ -11,21 +11,16 @@ inconclusive, and says so.
 from __future__ import annotations
 
 import contextlib
-import copy
-import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
 
 from attacklab.auditing.attacks.base import Attack, Learning
 from attacklab.auditing.judge import PlannedScenario, is_testable
+from attacklab.auditing.meter import REHEARSING_SHARE, Meter
 from attacklab.auditing.statistics.choosing import choosing_trials
 from attacklab.model.claims import Claim
-from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
-from attacklab.model.targets import Release
+from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.processes.batches import FIRST_LOOK, Role, Sample
 
 MEASURED = 1_000
@@ -34,96 +29,11 @@ MEASURED = 1_000
 STEPS: tuple[int, ...] = (*(factor * 10**power for power in range(6) for factor in (1, 2, 5)), 1_000_000)
 """The numbers of trials that there may be time for."""
 
-REHEARSING_SHARE = 50
-"""A scenario is rehearsed until that takes its share of the seconds, divided by this."""
-
 SLOW_SHARE = 10
 """An attack has only one scenario rehearsed if that takes more than its share of the seconds, divided by this."""
 
 MISJUDGED = 10
 """A trial is taken to cost no less than this part of the mean that was measured, whatever seems to be a call's cost."""
-
-
-class Meter:
-    """A release whose time is taken; while scenarios are looked for, it draws nothing for which there is no time.
-
-    Args:
-        release: the release.
-        seconds: how long it may draw.
-    """
-
-    def __init__(self, release: Release, seconds: float) -> None:
-        self._release, self._seconds = release, seconds
-        self._spent, self._fastest, self._rate_is_unknown = 0.0, math.inf, True
-        self._kept: float | None = None
-        self._is_doubted = True
-        """Whether the rate is measured again before it first leaves no time: both outputs it is from may be held up."""
-
-    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> Any:
-        """The release's outputs.
-
-        Raises:
-            OutOfTime: there is no time for so many, while scenarios are looked for.
-        """
-        if self._kept is not None:
-            self._require_time(self._kept, input_, trials, rng)
-        return self._timed(input_, trials, rng)
-
-    def _require_time(self, kept: float, input_: Any, trials: int, rng: np.random.Generator) -> None:
-        if trials > 1 and self._rate_is_unknown:
-            self._rehearse(input_, trials, rng)
-        if not self._affords(trials, kept) and self._is_doubted and self._fastest < self.left:
-            self._is_doubted = False
-            self._timed(copy.deepcopy(input_), 1, copy.deepcopy(rng))
-        if not self._affords(trials, kept):
-            raise OutOfTime(
-                f"there is no time left to look for what it tries: the target takes {self._fastest:.2g} s for an "
-                "output; allow more seconds"
-            )
-
-    def _affords(self, trials: int, kept: float) -> bool:
-        needed = trials * self._fastest if math.isfinite(self._fastest) else 0.0
-        return self.left > 0 and self.left - needed >= kept
-
-    def _rehearse(self, input_: Any, trials: int, rng: np.random.Generator) -> None:
-        """Find the rate from ever longer calls, so that what a call costs is not taken for what an output costs."""
-        self._timed(copy.deepcopy(input_), 1, copy.deepcopy(rng))  # what the first call costs is not seen again
-        self._rate_is_unknown, size, before = False, 1, self._spent
-        while size < trials and self._spent - before < self._seconds / REHEARSING_SHARE:
-            self._timed(copy.deepcopy(input_), size, copy.deepcopy(rng))
-            size *= 4
-
-    def _timed(self, input_: Any, trials: int, rng: np.random.Generator) -> Any:
-        started = time.perf_counter()
-        try:
-            return self._release(input_, trials, rng)
-        finally:
-            elapsed = time.perf_counter() - started
-            self._spent += elapsed
-            self._fastest = min(self._fastest, elapsed / trials)
-
-    @property
-    def left(self) -> float:
-        """The seconds that are left."""
-        return max(0.0, self._seconds - self._spent)
-
-    @contextlib.contextmanager
-    def charging(self) -> Iterator[None]:
-        """While outputs are drawn and judged, maybe in other processes: all of the time counts."""
-        started, before = time.perf_counter(), self._spent
-        try:
-            yield
-        finally:
-            self._spent = max(self._spent, before + time.perf_counter() - started)
-
-    @contextlib.contextmanager
-    def looking(self) -> Iterator[None]:
-        """While scenarios are looked for: half of the seconds that are left now are kept."""
-        self._kept = self.left / 2
-        try:
-            yield
-        finally:
-            self._kept = None
 
 
 @dataclass(frozen=True, slots=True)

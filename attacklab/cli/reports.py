@@ -7,6 +7,7 @@ from pathlib import Path
 from attacklab.cli import options
 from attacklab.cli.output import console
 from attacklab.model.errors import UsageError
+from attacklab.reporting.experiment import DATA
 from attacklab.reporting.lab import enter_lab
 from attacklab.reporting.pages import outdated, require_index, write_index
 
@@ -14,6 +15,11 @@ from attacklab.reporting.pages import outdated, require_index, write_index
 def command(check: options.Check = False, output: options.Output = Path("reports")) -> None:
     """Write pages from records, and mark older ones."""
     lab = enter_lab(Path.cwd())
+    if not any((output / DATA).glob("*.json")):
+        raise UsageError(
+            f"no record of an experiment in {output / DATA}; name the folder that attacklab run wrote by --output, "
+            "or measure first: attacklab run NAME"
+        )
     require_index(output)
     out = console()
     if not check:

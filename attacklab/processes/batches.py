@@ -29,6 +29,7 @@ from attacklab.auditing.attacks.base import FEW, Attack, Event, Scenario, looks_
 from attacklab.auditing.attacks.common.failures import FAILS, answered, is_failure
 from attacklab.auditing.attacks.features import hashes
 from attacklab.auditing.attacks.plain import ANYWHERE, OF_NUMBERS
+from attacklab.auditing.meter import Meter
 from attacklab.model.errors import AttackError, LabError, LabFault, OutsideDomain, TargetError
 from attacklab.model.findings import Counts, EventCode, Severity, described_pair
 from attacklab.model.releases import misfit
@@ -233,28 +234,34 @@ class Bench:
         self._digests: dict[int, tuple[str, ...]] = {}
         self._gives_numbers: bool | None = None
 
-    def outlines(self, attack: int) -> tuple[Outline, ...]:
+    def outlines(self, attack: int, meter: Meter | None = None) -> tuple[Outline, ...]:
         """Find the scenarios of an attack on pairs that the claim covers, up to where it finds no more in the domain.
+
+        Args:
+            attack: the attack's place.
+            meter: draws the outputs that it looks at, if they have to keep to a time.
 
         Raises:
             TargetError: the target failed while it was probed.
             AttackError: the attack failed.
+            OutOfTime: the meter leaves no time for what it would look at.
         """
         name = self.attacks[attack].name
-        probe = Prober(self.target, self.seed, name, shows_work=looks_at_work(self.attacks[attack], self.target))
+        shows_work = looks_at_work(self.attacks[attack], self.target)
+        probe = Prober(self.target, self.seed, name, meter, shows_work=shows_work)
         with _naming(self.attacks[attack]):
             offered = self._scenarios_of(self.attacks[attack], probe)
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in offered)
             scenarios = tuple(scenario for scenario in cast if self.target.covers(scenario.pair))
-            size = max(NUMBER_BYTES, probe.output_bytes or self._output_bytes(name, scenarios))
+            size = max(NUMBER_BYTES, probe.output_bytes or self._output_bytes(probe, scenarios))
             outlines = tuple(Outline.of(scenario, self.target, size) for scenario in scenarios)
         self._scenarios[attack] = scenarios
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
 
-    def _output_bytes(self, name: str, scenarios: Sequence[Scenario]) -> int:
+    def _output_bytes(self, looked: Prober, scenarios: Sequence[Scenario]) -> int:
         """About how large the outputs of scenarios are that were found without a look at any; 0 where none is given."""
-        probe = Prober(self.target, self.seed, f"{name}, size")
+        probe = looked.apart(f"{looked.name}, size")
         if self.target.kind is Kind.DATASET:
             for scenario in scenarios:
                 for input_ in (scenario.pair.first, scenario.pair.second):
@@ -272,15 +279,15 @@ class Bench:
         try:
             scenarios = _until_outside(partial(attack.scenarios, target, probe))
             if scenarios:
-                self._require_numbers(scenarios[0].pair.first)
+                self._require_numbers(scenarios[0].pair.first, probe)
         except _NotNumbers:
             return []
         return scenarios
 
-    def _require_numbers(self, input_: Any) -> None:
+    def _require_numbers(self, input_: Any, looked: Prober) -> None:
         """Raise, unless the target gives numbers; it is asked once, for the first input that any attack picks."""
         if self._gives_numbers is None:
-            probe = Prober(self.target, self.seed, "form")
+            probe = looked.apart("form")
             try:
                 self._gives_numbers = are_numbers(answered(probe, input_, FEW))
             except TargetError:  # what it gives where it does not fail is seen elsewhere
@@ -416,16 +423,20 @@ class Prober:
         target: the implementation.
         seed: what all randomness is derived from.
         name: of the attack, or whatever else looks; probes of other names are independent.
+        meter: draws them, if they have to keep to a time.
         shows_work: whether outputs that come with their work keep it.
 
     Attributes:
+        name: as given.
         words: how many random words of 64 bits the target has taken from the generators that it was given.
         output_bytes: about how large its largest outputs were.
         needs_numbers: whether outputs that are not numbers are of no use to whoever looks.
     """
 
-    def __init__(self, target: Target, seed: int, name: str, *, shows_work: bool = False) -> None:
-        self._target, self._seed, self._name, self._shows_work = target, seed, name, shows_work
+    def __init__(
+        self, target: Target, seed: int, name: str, meter: Meter | None = None, *, shows_work: bool = False
+    ) -> None:
+        self._target, self._seed, self.name, self._meter, self._shows_work = target, seed, name, meter, shows_work
         self._calls = 0
         self.needs_numbers = False
         self.words = self.output_bytes = 0
@@ -436,16 +447,18 @@ class Prober:
         Raises:
             OutsideDomain: the domain does not hold the input.
             TargetError: the target failed.
+            OutOfTime: the meter leaves no time for so many.
             _NotNumbers: numbers are needed, and the outputs are something else.
         """
         cast = self._target.cast(input_)
         if not self._target.takes(cast):
             raise OutsideDomain(f"{self._target.name} was to be probed outside its domain")
         self._calls += 1
-        rng = _rng(self._seed, self._name, self._calls, Role.PROBE, 0, 0)
+        rng = _rng(self._seed, self.name, self._calls, Role.PROBE, 0, 0)
         start = dict(rng.bit_generator.state)
-        outputs = self._target.outputs(cast, trials, rng)
-        outputs = outputs if self._shows_work else outputs_alone(outputs)
+        draw = partial(self._meter.draw, self._target.outputs) if self._meter else self._target.outputs
+        drawn = draw(cast, trials, rng)
+        outputs = drawn if self._shows_work else outputs_alone(drawn)
         self.words += words_between(start, dict(rng.bit_generator.state))
         if trials:
             few = outputs[:FEW]
@@ -453,6 +466,10 @@ class Prober:
         if self.needs_numbers and not are_numbers(outputs):
             raise _NotNumbers
         return outputs
+
+    def apart(self, name: str) -> Prober:
+        """One of another name, which keeps to the same time."""
+        return Prober(self._target, self._seed, name, self._meter, shows_work=self._shows_work)
 
 
 def _rng(

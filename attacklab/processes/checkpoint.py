@@ -15,11 +15,12 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import IO, Any
 
+from attacklab.auditing.meter import Meter
 from attacklab.model.code_fingerprint import changed
 from attacklab.model.errors import AttackError, Refused, TargetError, UsageError
 from attacklab.model.findings import Counts, EventCode, Severity
@@ -28,6 +29,9 @@ from attacklab.processes.runners import Results, Runner, Say
 
 SCHEMA = "attacklab-checkpoint/1"
 CHECKSUM_DIGITS = 16
+
+MOST_TOLD, LONGEST_DIFFERENCE = 3, 80
+"""So many differences between two runs are told, with their values where that takes no more than so many characters."""
 
 
 class Checkpoint:
@@ -135,15 +139,7 @@ class Checkpoint:
                 raise ValueError
         except (ValueError, TypeError, KeyError):
             raise UsageError(f"{self._path} is not a checkpoint of an audit ({SCHEMA}); choose another file") from None
-        ours, theirs = dict(header["run"]), dict(recorded["run"])
-        edited = changed(theirs.pop("code", {}), ours.pop("code", {}))
-        differences = [
-            f"{name} {theirs.get(name)!r} there, {ours.get(name)!r} here"
-            for name in dict.fromkeys([*theirs, *ours])
-            if theirs.get(name) != ours.get(name)
-        ]
-        if edited:
-            differences.append(f"changed since: {', '.join(edited)}")
+        differences = _differences(dict(recorded["run"]), dict(header["run"]))
         if differences:
             raise UsageError(f"{self._path} belongs to another run ({'; '.join(differences)}); choose another file")
         return checksum
@@ -166,14 +162,14 @@ class Recorded:
     def __init__(self, runner: Runner, checkpoint: Checkpoint) -> None:
         self._runner, self._checkpoint = runner, checkpoint
 
-    def outlines(self, attack: int) -> tuple[Outline, ...]:
+    def outlines(self, attack: int, meter: Meter | None = None) -> tuple[Outline, ...]:
         """As in `Runner`."""
         key = ["outlines", attack]
         kept = self._recalled(key)
         if kept is not None:
             return tuple(_outline(outline) for outline in kept)
         with self._failures_kept(key):
-            outlines = self._runner.outlines(attack)
+            outlines = self._runner.outlines(attack, meter)
         self._checkpoint.keep(key, [asdict(outline) for outline in outlines])
         return outlines
 
@@ -222,6 +218,23 @@ def _outline(kept: Mapping[str, Any]) -> Outline:
 def _key(sample: Sample, batch: Batch) -> list[Any]:
     asked = [sample.attack, sample.scenario, sample.outline, sample.role.name.lower(), list(sample.events)]
     return ["counts", *asked, sample.one_by_one, batch.number, batch.rows]
+
+
+def _differences(theirs: dict[str, Any], ours: dict[str, Any]) -> list[str]:
+    """What tells two runs apart, in a few words: settings with short values first, modules that were edited last."""
+    edited = changed(theirs.pop("code", {}), ours.pop("code", {}))
+    differing = [name for name in dict.fromkeys([*theirs, *ours]) if theirs.get(name) != ours.get(name)]
+    if "trials" in differing:  # what attacks learn from follows the trials
+        differing = [name for name in differing if name != "attacks"]
+    told = {name: f"{name} {theirs.get(name)!r} there, {ours.get(name)!r} here" for name in differing}
+    short = [text for text in told.values() if len(text) <= LONGEST_DIFFERENCE]
+    settings = short + [f"other {name}" for name, text in told.items() if text not in short]
+    return _first_few(settings) + ([f"changed since: {', '.join(_first_few(edited))}"] if edited else [])
+
+
+def _first_few(texts: Sequence[str]) -> list[str]:
+    more = len(texts) - MOST_TOLD
+    return [*texts[:MOST_TOLD], *([f"and {more} more"] if more > 0 else [])]
 
 
 def _line(before: str, content: str) -> tuple[bytes, str]:

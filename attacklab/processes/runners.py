@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Protocol, TypeAlias
 
+from attacklab.auditing.meter import Meter
 from attacklab.model.findings import Counts, EventCode
 from attacklab.processes.batches import Batch, Bench, Outline, Sample
 
@@ -31,8 +32,8 @@ class Runner(Protocol):
     if the attack failed or no worker is left.
     """
 
-    def outlines(self, attack: int) -> tuple[Outline, ...]:
-        """The scenarios of an attack."""
+    def outlines(self, attack: int, meter: Meter | None = None) -> tuple[Outline, ...]:
+        """The scenarios of an attack; `OutOfTime` if the meter leaves no time to look for them."""
 
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         """The counts of the sample's events in each of these batches, in order; `Refused` as `Bench.counts` raises it.
@@ -82,9 +83,9 @@ class ParallelWhenSlow:
         self._runner: Runner = InProcess(bench)
         self._moved = False
 
-    def outlines(self, attack: int) -> tuple[Outline, ...]:
+    def outlines(self, attack: int, meter: Meter | None = None) -> tuple[Outline, ...]:
         """As in `Runner`."""
-        return self._runner.outlines(attack)
+        return self._runner.outlines(attack, meter)
 
     def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
         """As in `Runner`."""

@@ -23,7 +23,8 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from functools import partial
 from typing import Any, Self, TypeAlias
 
-from attacklab.model.errors import TargetError, UsageError, WorkersGone
+from attacklab.auditing.meter import Meter
+from attacklab.model.errors import LabError, LabFault, TargetError, UsageError, WorkersGone
 from attacklab.model.findings import EventCode
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target, in_one_line
@@ -166,8 +167,13 @@ class _InWorkers:
     def __init__(self, name: str, job: bytes, workers: Workers) -> None:
         self._name, self._job, self._workers = name, job, workers
 
-    def outlines(self, attack: int) -> tuple[Outline, ...]:
-        outlines: tuple[Outline, ...] = self._outcome(self._submit("outlines", attack))
+    def outlines(self, attack: int, meter: Meter | None = None) -> tuple[Outline, ...]:
+        outlines: tuple[Outline, ...] | LabError
+        outlines, seen = self._outcome(self._workers.submit(self._job, partial(_outlines, attack, meter)))
+        if meter is not None:
+            meter.continue_from(seen)
+        if isinstance(outlines, LabError):
+            raise outlines
         return outlines
 
     def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
@@ -290,6 +296,14 @@ def _answer(job: bytes, call: Call) -> Any:
     answer = call(_bench(job))
     require_ieee_arithmetic()
     return answer
+
+
+def _outlines(attack: int, meter: Meter | None, bench: Bench) -> tuple[tuple[Outline, ...] | LabError, Meter | None]:
+    """The scenarios of an attack, or the error that looking for them ended in; and the meter, which has drawn here."""
+    try:
+        return bench.outlines(attack, meter), meter
+    except (TargetError, LabFault) as error:
+        return error, meter
 
 
 @functools.lru_cache(maxsize=4)

@@ -19,6 +19,7 @@ from scipy import optimize, special
 
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.judge import CHOOSING_ALPHA, first_look, is_settled, points_of
+from attacklab.auditing.meter import Meter
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.betting import growths, judge
 from attacklab.auditing.statistics.choosing import SHARE, promised_evidence
@@ -310,9 +311,9 @@ class _Replay:
         self._bench = bench
         self._draws, self._number = draws, number
 
-    def outlines(self, attack: int) -> tuple[Outline, ...]:
+    def outlines(self, attack: int, meter: Meter | None = None) -> tuple[Outline, ...]:
         """As in `Runner`."""
-        return self._bench.outlines(attack)
+        return self._bench.outlines(attack, meter)
 
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         """As in `Runner`; what a look adds is given whole in the batch before it."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario, as_floats, bounds_of, of_present
 from attacklab.auditing.attacks.common.failures import answered, despite_failures, failed, probed, scenario_on
-from attacklab.auditing.attacks.common.half_lines import half_line_scenario
+from attacklab.auditing.attacks.common.half_lines import PROBED, half_line_scenario, probed_within
 from attacklab.model.bisection import least
 from attacklab.model.errors import OutsideDomain
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -47,11 +47,22 @@ class PositionChunks(OfKinds, kinds={Kind.MEAN}):
 
     Attributes:
         chunks: their number k.
+        probed: how many outputs of each dataset the typical answer is taken from.
     """
 
     chunks: int = 600
+    probed: int = PROBED
     name: str = "position_chunks"
     flaw: str = "removing one record changes every later chunk"
+
+    @property
+    def looks(self) -> int:
+        """How many outputs it draws of its two pairs."""
+        return 4 * self.probed
+
+    def within(self, trials: int) -> PositionChunks:
+        """The attack with as many outputs of each dataset as an audit of so many trials warrants."""
+        return replace(self, probed=probed_within(self.probed, trials))
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """Chunks of two equal records, all of which mix without the first record; and one record more than chunks."""
@@ -59,7 +70,7 @@ class PositionChunks(OfKinds, kinds={Kind.MEAN}):
         blocks = np.tile([lower, lower, upper, upper], self.chunks // 2)
         at_lower = np.full(self.chunks, lower)
         for longer, shorter in ((blocks, blocks[1:]), (np.append(at_lower, upper), at_lower)):
-            yield half_line_scenario(longer, shorter, Relation.ADD_REMOVE, probe)
+            yield half_line_scenario(longer, shorter, Relation.ADD_REMOVE, probe, probed=self.probed)
 
 
 @dataclass(frozen=True)
@@ -73,11 +84,22 @@ class MissingClip(OfKinds, kinds={Kind.SUM, Kind.MEAN}):
 
     Attributes:
         size: the number of records; large, because propose-test-release refuses to answer for few.
+        probed: how many outputs of each dataset the typical answer is taken from.
     """
 
     size: int = 1 << 15
+    probed: int = PROBED
     name: str = "missing_clip"
     flaw: str = "a record outside the bounds is not clipped"
+
+    @property
+    def looks(self) -> int:
+        """How many outputs it draws of its two pairs."""
+        return 4 * self.probed
+
+    def within(self, trials: int) -> MissingClip:
+        """The attack with as many outputs of each dataset as an audit of so many trials warrants."""
+        return replace(self, probed=probed_within(self.probed, trials))
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """Records at a bound, against the same with one record far outside that bound; for each of the two bounds."""
@@ -89,7 +111,7 @@ class MissingClip(OfKinds, kinds={Kind.SUM, Kind.MEAN}):
             others = inside if relation is Relation.ADD_REMOVE else inside[1:]
             with contextlib.suppress(OutsideDomain):
                 near = target.adapted(NeighbouringPair.records(np.append(others, outside), inside, relation))
-                yield half_line_scenario(near.first, near.second, relation, probe)
+                yield half_line_scenario(near.first, near.second, relation, probe, probed=self.probed)
 
 
 @dataclass(frozen=True)

@@ -31,14 +31,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario, ends, on_path
-from attacklab.auditing.attacks.common.half_lines import half_line_scenario, typical
+from attacklab.auditing.attacks.common.half_lines import half_line_scenario, probed_within, typical
 from attacklab.model import bisection
 from attacklab.model.domains.datasets import relations_of
 from attacklab.model.domains.shapes import Records
@@ -46,7 +46,9 @@ from attacklab.model.errors import TargetError
 from attacklab.model.neighbours import Relation
 from attacklab.model.targets import Kind, Target
 
-PROBED = 31  # how many outputs are drawn at each step of the bisection; their median stands for the answer
+PROBED = 31  # the most outputs that are drawn at each step of the bisection; their median stands for the answer
+
+STEPS = 36  # about how many steps the bisections of both paths have
 
 MOST_RECORDS = 1 << 14
 
@@ -59,11 +61,22 @@ class SumSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN}):
 
     Attributes:
         most_records: the largest n, a power of two.
+        probed: how many outputs are drawn at each step of the bisection.
     """
 
     most_records: int = MOST_RECORDS
+    probed: int = PROBED
     name: str = "sum_sensitivity"
     flaw: str = "a rounded, wrapped or overflowing sum moves further than its declared sensitivity"
+
+    @property
+    def looks(self) -> int:
+        """About how many outputs it draws to find the steepest steps."""
+        return STEPS * self.probed
+
+    def within(self, trials: int) -> SumSensitivity:
+        """The attack with as many outputs at each step as an audit of so many trials warrants."""
+        return replace(self, probed=probed_within(self.probed, trials))
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The steepest step of each path."""
@@ -82,8 +95,8 @@ class SumSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN}):
             # If doubles near the sum are further apart than a step, any change at all is what we look for.
             rounds_away = math.ulp(size * far) > abs(far - near)
             slope = 0.0 if rounds_away else (far - near) / (size if target.kind is Kind.MEAN else 1)
-        step = steepest_step(lambda place: _answer(path(place), probe), size, slope)
-        return half_line_scenario(path(step), path(step + 1), relation, probe, probed=PROBED)
+        step = steepest_step(lambda place: _answer(path(place), probe, self.probed), size, slope)
+        return half_line_scenario(path(step), path(step + 1), relation, probe, probed=self.probed)
 
     def _size(self, target: Target, near: float, far: float) -> int:
         """The least power of two at which doubles near the sum are far enough apart; the largest one if none is."""
@@ -94,10 +107,10 @@ class SumSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN}):
         return size
 
 
-def _answer(records: NDArray[np.float64], probe: Probe) -> float:
+def _answer(records: NDArray[np.float64], probe: Probe, probed: int) -> float:
     """The typical answer; 0 if the target fails, as it may on few records."""
     try:
-        return typical(probe(records, PROBED))
+        return typical(probe(records, probed))
     except TargetError:
         return 0.0
 

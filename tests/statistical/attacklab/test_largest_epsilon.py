@@ -14,6 +14,7 @@ from scipy import stats
 
 from attacklab.auditing.attacks import BlackBox
 from attacklab.auditing.attacks.base import Event, Scenario
+from attacklab.auditing.judge import Advance
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import GaussianDP
 from attacklab.model.findings import FAILURE, Finding, Verdict
@@ -197,6 +198,18 @@ def test_what_fails_or_does_not_apply_is_told_and_a_failure_on_one_input_is_a_be
     assert (fails.verdict, fails.flaw) == (Verdict.VIOLATED, FAILURE)
     (elsewhere,) = audit(Target.noise(truncated_geometric, epsilon=1.0), [attack], trials=100, maximise_epsilon=True)
     assert elsewhere.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_a_scenario_that_two_rounds_offer_is_counted_once_and_is_one_finalist() -> None:
+    """The ε that the first round shows leads to a second one, in which the attack offers the same again."""
+    attack, counted = Bets((Scenario(PAIR, (ZERO,)), Scenario(PAIR, (ONE,)))), []
+
+    def report(advance: Advance) -> None:
+        if advance.choosing and advance.done == advance.trials:
+            counted.append((advance.trials, advance.scenario))
+
+    audit(of_dataset(randomized_response(3.0)), [attack], trials=1_000, report=report, maximise_epsilon=True)
+    assert sorted(counted) == [(100, 1), (100, 2), (500, 1), (500, 2)]
 
 
 def test_the_same_seed_gives_the_same_finding_and_all_say_how_to_replay_it() -> None:

@@ -9,6 +9,7 @@ import re
 import tracemalloc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from attacklab.auditing.statistics.betting import judge
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.power import smallest_detectable_advantage, trials_needed
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.errors import ArithmeticModeError
+from attacklab.model.errors import ArithmeticModeError, UsageTypeError
 from attacklab.model.findings import FAILURE, Counts, Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Failure, Kind, Target
@@ -571,6 +572,40 @@ def test_a_scenario_that_nobody_can_judge_is_refused(events: tuple[str, ...], an
 def test_bad_settings_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         audit(target_of(randomized_response(2.0)), [], **arguments)
+
+
+@pytest.mark.parametrize("maximise_epsilon", [False, True])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"trials": 2000.0}, "trials must be an integer, not 2000.0"),
+        ({"trials": "5"}, "trials must be an integer, not '5'"),
+        ({"trials": True}, "trials must be an integer, not True"),
+        ({"seed": 1.5}, "seed must be an integer, not 1.5"),
+        ({"seed": "x"}, "seed must be an integer, not 'x'"),
+        ({"seed": None}, "seed must be an integer, not None"),
+        ({"alpha": "0.1"}, "alpha must be a number, not '0.1'"),
+        ({"alpha": True}, "alpha must be a number, not True"),
+    ],
+)
+def test_settings_of_another_type_are_refused(arguments: dict[str, Any], message: str, maximise_epsilon: bool) -> None:
+    with pytest.raises(UsageTypeError, match=f"^{message}$"):
+        audit(target_of(randomized_response(2.0)), [], maximise_epsilon=maximise_epsilon, **arguments)
+
+
+@pytest.mark.parametrize("seconds", ["3", True])
+def test_seconds_of_another_type_are_refused(seconds: Any) -> None:
+    with pytest.raises(UsageTypeError, match=r"^seconds must be a number, not "):
+        audit(target_of(randomized_response(2.0)), [], seconds=seconds)
+
+
+def test_numbers_of_numpy_are_settings_too(tmp_path: Path) -> None:
+    target, attacks = target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (ZERO,)),))]
+    expected = audit(target, attacks, trials=500, alpha=0.25, seed=3)
+    found = audit(
+        target, attacks, trials=np.int64(500), alpha=np.float32(0.25), seed=np.uint8(3), checkpoint=tmp_path / "kept"
+    )
+    assert [replace(one, seconds=0.0) for one in found] == [replace(one, seconds=0.0) for one in expected]
 
 
 @pytest.mark.parametrize("ratio", [2.0, 50.0])

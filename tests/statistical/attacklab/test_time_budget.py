@@ -24,6 +24,9 @@ from attacklab.model.targets import Target
 
 ANSWERS = Precision((0.0, 1.0))
 
+ADVICE = ("raise --trials", "allow more seconds or trials")
+"""What to do where more trials could decide: in an audit of so many trials, and in one that keeps to a time."""
+
 
 class Slow:
     """A release that draws so many outputs a second, on a clock of its own; each call may take some time besides."""
@@ -167,7 +170,8 @@ def test_the_findings_of_given_trials_do_not_depend_on_the_time_anything_took(
             alone = Slow(7, sound=True).audited(
                 monkeypatch, attacks=[one.attack], trials=one.trials, alpha=one.alpha, until_refuted=until_refuted
             )
-            assert untimed(alone) == untimed([one])
+            advised = [replace(finding, reason=finding.reason.replace(*ADVICE)) for finding in untimed(alone)]
+            assert advised == untimed([one])
             assert one.alpha == pytest.approx(expected[one.attack.name])
 
 
@@ -182,6 +186,37 @@ def test_findings_are_those_of_an_audit_with_the_same_trials_and_share_of_alpha(
     alone = audit(target, [ANSWERS], trials=precision.trials, alpha=1e-6 / 2, seed=3)
     assert [replace(one, seconds=0.0) for one in alone] == untimed([precision])
     assert verdicts([zero_rounding]) == set()
+
+
+@dataclass(frozen=True)
+class Above:
+    """Bets on answers above the middle of two."""
+
+    name: str = "above"
+    flaw: str = "none"
+
+    def applies_to(self, target: Target) -> bool:
+        return target.sensitivity >= 1.0
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002
+        above = Event("above", lambda outputs: np.asarray(outputs > 0.5, dtype=bool))
+        yield Scenario(NeighbouringPair.answers(1.0, 0.0, sensitivity=1.0), (above,))
+
+
+@pytest.mark.parametrize(
+    ("rate", "reason"), [(10.0, "it takes at least "), (200.0, "at the rates seen so far, about ")]
+)
+def test_where_a_time_is_kept_more_seconds_are_advised(
+    monkeypatch: pytest.MonkeyPatch, rate: float, reason: str
+) -> None:
+    """The claim is false: 30 outputs do not show it, and 600 show it so that more trials would refute it."""
+    slow = Slow(rate, sound=False)
+    monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: slow.seconds)
+    claimed = Target.noise(slow, epsilon=0.45)
+    for settings, advice in (({"trials": int(rate)}, ADVICE[0]), ({"seconds": 3.0}, ADVICE[1])):
+        (finding,) = audit(claimed, [Above()], **settings)
+        assert reason in finding.reason
+        assert finding.reason.endswith(advice)
 
 
 @dataclass(frozen=True)

@@ -384,5 +384,47 @@ def test_confidence_limits_are_wrong_as_rarely_as_stated(built: Built, trials: i
     assert np.all(binom.logsf(hits[1:] - 1, trials, lower[1:]) >= 1.5 * math.log(share / 2) - 4)
 
 
+SKIPS_THE_SECOND = """
+#include "vectors.h"
+static vectors_value answer(const vectors_question *question) {
+    return vectors_say(strcmp(question->input, "second") ? "0" : "skip");
+}
+int main(int count, char **words) { return vectors_check(count - 1, words + 1, answer); }
+"""
+
+THROWS = """
+public final class Throws {
+    private static Object deeper(int depth) { return deeper(depth + 1); }
+    public static void main(String[] words) {
+        System.exit(Vectors.check(java.util.List.of(words[1]), (question, random) -> {
+            if (words[0].equals("AssertionError")) throw new AssertionError("no");
+            return deeper(0);
+        }));
+    }
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_a_special_case_is_skipped_if_either_answer_is(tmp_path: Path) -> None:
+    (tmp_path / "skips.c").write_text(SKIPS_THE_SECOND)
+    _run("gcc", "-I", CLIENTS / "c", "-o", tmp_path / "skips", tmp_path / "skips.c", "-lm")
+    status, output = Built(LANGUAGES["c"], [str(tmp_path / "skips")]).run(FOLDER / "special.json")
+    assert status == 2
+    assert all(not right + wrong and skipped for right, wrong, skipped in _groups(output).values())
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
+def test_an_error_that_java_code_throws_is_a_wrong_answer(tmp_path: Path) -> None:
+    (tmp_path / "Throws.java").write_text(THROWS)
+    _run("javac", "-d", tmp_path, CLIENTS / "java" / "Vectors.java", tmp_path / "Throws.java")
+    for error in ("AssertionError", "StackOverflowError"):
+        throwing = Built(LANGUAGES["java"], ["java", "-cp", str(tmp_path), "Throws", error])
+        status, output = throwing.run(FOLDER / "special.json")
+        assert status == 1
+        assert f"it throws java.lang.{error}" in output
+        assert all(wrong and not right for right, wrong, _ in _groups(output).values())
+
+
 def test_a_client_is_shorter_than_300_lines(built: Built) -> None:
     assert len((CLIENTS / built.client.source).read_text(encoding="utf-8").splitlines()) < 300

@@ -171,7 +171,7 @@ public final class Vectors {
                 Object answer = implementation.answer(question, random);
                 require(answer != null, null);
                 return written(answer);
-            } catch (RuntimeException | StackOverflowError thrown) {
+            } catch (RuntimeException | Error thrown) {
                 throw thrown instanceof Fault fault ? fault : new Fault("it throws " + thrown);
             }
         }

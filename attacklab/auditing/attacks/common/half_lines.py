@@ -15,11 +15,18 @@ from attacklab.model.errors import TargetError
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Outputs, is_exact
 
-PROBED = 501  # how many outputs are drawn of each input; their median stands for the answer
+PROBED = 501  # the most outputs that are drawn of each input; their median stands for the answer
+
+OF_TRIALS, LEAST_PROBED = 6, 7  # one output is drawn for so many trials that judge, and no fewer than these
+
+
+def probed_within(most: int, trials: int) -> int:
+    """How many outputs of an input stand for its answer, at the most, in an audit of so many trials."""
+    return max(LEAST_PROBED, min(most, trials // OF_TRIALS))
 
 
 def half_line_scenario(
-    first: NDArray[np.float64], second: NDArray[np.float64], relation: Relation, probe: Probe, *, probed: int = PROBED
+    first: NDArray[np.float64], second: NDArray[np.float64], relation: Relation, probe: Probe, *, probed: int
 ) -> Scenario:
     """Bet on which of two datasets has the higher answers.
 

@@ -14,11 +14,21 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate
 
-from attacklab.auditing.attacks import Attack, DoubleBudget, FailingSize, LocalSensitivity, MissingClip, PositionChunks
+from attacklab.auditing.attacks import (
+    Attack,
+    DoubleBudget,
+    FailingSize,
+    LocalSensitivity,
+    MissingClip,
+    PositionChunks,
+    SumSensitivity,
+)
+from attacklab.auditing.attacks.base import FEW, Learning
 from attacklab.auditing.attacks.known_pairs import NEGATIVE_WINDOW
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
+from attacklab.processes.batches import Bench
 from mechanisms.core.grid import Grid
 from mechanisms.local_sensitivity.exact import exact_sum_over_count
 from mechanisms.local_sensitivity.naive import naive_sample_aggregate, naive_smooth_mean, naive_sum_over_count
@@ -226,3 +236,23 @@ def test_failures_equally_frequent_on_both_inputs_are_bet_on_and_refute_nothing(
     """A false alarm has probability at most 1e-6, and the seed is fixed."""
     (finding,) = judged(mean_that(lambda _records, rng: bool(rng.random() < 0.9)), DoubleBudget(), trials=1_000)
     assert (finding.event, finding.verdict) == ("the target fails", Verdict.NOT_DETECTED)
+
+
+@pytest.mark.parametrize("attack", [MissingClip(), PositionChunks(), SumSensitivity()])
+def test_what_is_looked_at_follows_the_trials(attack: Learning) -> None:
+    """Large datasets are what a slow sum takes long for: few trials warrant few outputs of them, many not ever more."""
+    drawn = []
+
+    def release(records: Records, trials: int, rng: np.random.Generator) -> Records:
+        drawn.append(trials * (len(records) > 100))
+        return records.mean() + rng.laplace(0.0, 1.0, trials)
+
+    looked_at = {}
+    for trials in (60, 600, 6_000, 600_000):
+        drawn.clear()
+        Bench(Target.mean(release, bounds=BOUNDS, epsilon=1.0), [attack.within(trials)], seed=0).outlines(0)
+        looked_at[trials] = sum(drawn)
+        assert 0 < looked_at[trials] <= attack.within(trials).looks + FEW  # a few show of what form outputs are
+    assert 2 * looked_at[60] < looked_at[600] <= looked_at[6_000] == looked_at[600_000]
+    assert looked_at[60] < 6 * 60
+    assert attack.within(600_000) == attack

@@ -458,6 +458,16 @@ def test_a_folder_that_is_named_as_a_module_is_not_an_experiment(attacklab: Any,
     assert not (folder / "reports").exists()
 
 
+@pytest.mark.parametrize("line", ["reports", "reports --check"])
+def test_reports_of_a_folder_without_records_are_refused_and_nothing_is_made(
+    line: str, attacklab: Any, folder: Path
+) -> None:
+    (folder / "pyproject.toml").write_text('[tool.attacklab]\nexperiments = "experiments"\n')
+    told = "name the folder that attacklab run wrote by --output, or measure first: attacklab run NAME"
+    assert attacklab(line) == (2, "", f"attacklab: no record of an experiment in reports/data; {told}\n")
+    assert not (folder / "reports").exists()
+
+
 def test_a_dict_that_names_its_target_keeps_that_name(attacklab: Any) -> None:
     _, out, _ = attacklab("audit some_targets.py:renamed --trials 100 --attack precision --json -")
     assert {finding["target"] for finding in json.loads(out)["findings"]} == {"a name of its own"}

@@ -149,6 +149,14 @@ def printing(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Fl
     return noisy(records, trials, rng)
 
 
+def slow(answer: float, trials: int, rng: np.random.Generator, *, kept: Path) -> Floats:
+    """Takes 10 ms for an output, and writes down how many were drawn."""
+    with kept.open("a") as file:
+        file.write(f"{trials}\n")
+    time.sleep(trials / 100)
+    return np.floor(answer) + np.round(rng.laplace(0.0, 4.0, trials))
+
+
 def unseeded(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:  # noqa: ARG001
     return records.sum() + np.random.default_rng().laplace(0.0, 1.0, trials)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -158,7 +159,7 @@ def test_a_file_of_another_run_is_refused_and_left_alone(path: Path) -> None:
         ({"alpha": 1e-3}, "alpha 1e-06 there, 0.001 here"),
         ({"spend_all": True}, "spend_all False there, True here"),
         ({"epsilon": 2.0}, "claim "),
-        ({"attacks": ATTACKS[:1]}, "attacks "),
+        ({"attacks": ATTACKS[:1]}, "other attacks"),
     ]
     for settings, difference in others:
         with pytest.raises(UsageError, match=r"belongs to another run \(.*\); choose another file") as raised:
@@ -166,6 +167,29 @@ def test_a_file_of_another_run_is_refused_and_left_alone(path: Path) -> None:
         assert difference in str(raised.value)
         assert "\n" not in str(raised.value)
         assert path.read_bytes() == content
+
+
+def test_what_tells_two_runs_apart_is_told_in_one_short_line(path: Path) -> None:
+    code = {f"module_{number}": "sha256:0" for number in range(200)}
+    run = {"trials": 10, "attacks": ["x" * 5_000], "seed": 3, "numpy": "1.0", "code": code}
+    with Checkpoint(path, run, lambda _: None):
+        pass
+    everything = dict.fromkeys(("trials", "attacks", "seed", "numpy", "scipy"), "another")
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"trials": 20, "attacks": ["y"]}, "trials 10 there, 20 here"),
+        ({"attacks": ["y"]}, "other attacks"),
+        ({"attacks": ["y"], "seed": 4}, "seed 3 there, 4 here; other attacks"),
+        ({"code": dict.fromkeys(code, "")}, "changed since: module_0, module_1, module_10, and 197 more"),
+        (
+            everything,
+            "trials 10 there, 'another' here; seed 3 there, 'another' here; numpy '1.0' there, 'another' here;",
+        ),
+    ]
+    for settings, told in cases:
+        with pytest.raises(UsageError, match=re.escape(f"belongs to another run ({told}")) as raised:
+            Checkpoint(path, run | settings, lambda _: None)
+        assert len(str(raised.value)) - len(str(path)) < 230
+    assert "; and 1 more)" in str(raised.value)
 
 
 def test_a_file_of_another_version_of_the_target_or_of_numpy_is_refused(

@@ -20,6 +20,7 @@ import pytest
 
 from attacklab.auditing.judge import Advance
 from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain
 from attacklab.model.errors import AttackError, TargetError, UsageError
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.loading import load_target
@@ -78,6 +79,19 @@ def test_the_same_seed_gives_the_same_findings_in_any_number_of_workers() -> Non
             assert {finding.verdict for finding in here} == {verdict}
             for where in (processes, Workers(Backwards(), 8)):
                 assert timeless(audit(target, attacks, **settings, where=where.runner)) == here
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_time_is_kept_while_scenarios_are_looked_for_in_workers(tmp_path: Path, count: int) -> None:
+    """It is told by the outputs drawn, at 10 ms each; 1 s leaves 100, and each attack draws a few at the least."""
+    kept = tmp_path / "drawn"
+    target = Target.noise(partial(own.slow, kept=kept), epsilon=1.0, domain=Domain(integers=True))
+    with ProcessWorkers(count) as processes:
+        findings = audit(target, seconds=1.0, where=processes.runner)
+    assert sum(map(int, kept.read_text().split())) < 300
+    unreached = [finding for finding in findings if finding.reason.startswith("there is no time left to look")]
+    assert unreached
+    assert {finding.verdict for finding in unreached} == {Verdict.INCONCLUSIVE}
 
 
 def test_every_batch_is_reported_in_order_wherever_it_runs() -> None:
