@@ -232,13 +232,14 @@ def exact_laplace(epsilon: float) -> Release:
     return exactly(exact_rounded_laplace(epsilon=epsilon, grid=Grid(-20)).many)
 
 
+EXACT = exact_laplace(0.75)
 SOUND: dict[str, Release] = {
-    "exact": exact_laplace(0.75),
-    "exact, as binary32": lambda *given: exact_laplace(0.75)(*given).astype(np.float32),
-    "exact, printed with 15 digits": lambda *given: [float(f"{one:.15g}") for one in exact_laplace(0.75)(*given)],
-    "exact, in per cent": lambda *given: 100 * exact_laplace(0.75)(*given),
-    "exact, a third": lambda *given: exact_laplace(0.75)(*given) / 3,
-    "exact, 2 decimals": lambda *given: np.round(exact_laplace(0.75)(*given), 2),
+    "exact": EXACT,
+    "exact, as binary32": lambda *given: EXACT(*given).astype(np.float32),
+    "exact, printed with 15 digits": lambda *given: [float(f"{one:.15g}") for one in EXACT(*given)],
+    "exact, in per cent": lambda *given: 100 * EXACT(*given),
+    "exact, a third": lambda *given: EXACT(*given) / 3,
+    "exact, 2 decimals": lambda *given: np.round(EXACT(*given), 2),
     "a coarse grid": partial(gridded, step=0.25, scale=1 / 0.75),
     "a fine grid": partial(gridded, step=2.0**-40, scale=1 / 0.75),
     "integers": lambda answer, trials, rng: gridded(answer, trials, rng, 1.0, 1 / 0.75).astype(np.int64),
