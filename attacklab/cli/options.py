@@ -142,6 +142,18 @@ Rdp: TypeAlias = Annotated[
     list[str] | None,
     Option(metavar="ALPHA,EPSILON", help="Claimed (α, ε)-RDP, instead of ε and δ; repeatable, once for each order"),
 ]
+
+
+class Covered(enum.StrEnum):
+    """What a claim covers beside outputs."""
+
+    WORK = "work"
+
+
+Covers: TypeAlias = Annotated[
+    Covered | None,
+    Option("--covers", help="work: the claim holds for an output and its work together [default: what TARGET claims]"),
+]
 Sensitivity: TypeAlias = Annotated[
     float | None, Option(help="Sensitivity of the answer or of the utilities [default: 1]")
 ]

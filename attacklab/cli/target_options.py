@@ -13,8 +13,10 @@ from typing import Any
 import typer
 
 from attacklab.cli.messages import words_of
+from attacklab.cli.options import Covered
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
+from attacklab.model.claims import OutputAndWork
 from attacklab.model.domains import domain_from_text, read_pairs
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import recorded_pairs
@@ -60,6 +62,7 @@ class TargetOptions:
     rho: float | None = None
     mu: float | None = None
     rdp: tuple[str, ...] = ()
+    covers: Covered | None = None
     sensitivity: float | None = None
     lower: float | None = None
     upper: float | None = None
@@ -95,8 +98,10 @@ class TargetOptions:
         """
         if self.folder is not None and self.folder.is_dir():  # on another machine there may be none of that name
             os.chdir(self.folder)
-        declared = self._declared()
-        return replace(self._loaded(), **declared) if declared else self._loaded()
+        loaded, declared = self._loaded(), self._declared()
+        if self.covers is not None and not isinstance(loaded.claim, OutputAndWork):
+            declared["claim"] = OutputAndWork(loaded.claim)
+        return replace(loaded, **declared) if declared else loaded
 
     def _loaded(self) -> Target:
         if (self.target is None) == (self.program is None):
@@ -223,6 +228,7 @@ _NAMES = {_option(field.name): field.name for field in fields(TargetOptions)[1:-
 _READERS: Mapping[str, Callable[[str], Any]] = {
     **dict.fromkeys(("program", "in_env", "domain"), str),
     "memory": int,
+    "covers": Covered,
     "kind": Kind,
     "relation": Relation,
     "pairs": Path,

@@ -39,6 +39,11 @@ class OutputAndWork(Claim):
     def __str__(self) -> str:
         return f"{self.claim} for output and work together"
 
+    @property
+    def inner(self) -> Claim:
+        """What is promised of the pair."""
+        return self.claim
+
     def delta_at(self, epsilon: float) -> float:
         """The profile of the inner claim; see `Claim.delta_at`."""
         return self.claim.delta_at(epsilon)
