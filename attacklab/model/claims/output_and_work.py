@@ -39,11 +39,6 @@ class OutputAndWork(Claim):
     def __str__(self) -> str:
         return f"{self.claim} for output and work together"
 
-    @property
-    def inner(self) -> Claim:
-        """What is promised of the pair."""
-        return self.claim
-
     def delta_at(self, epsilon: float) -> float:
         """The profile of the inner claim; see `Claim.delta_at`."""
         return self.claim.delta_at(epsilon)
@@ -52,6 +47,11 @@ class OutputAndWork(Claim):
     def nominal(self) -> PrivacyClaim:
         """That of the inner claim."""
         return self.claim.nominal
+
+    @property
+    def for_output(self) -> Claim:
+        """The inner claim: an output is what is left of an output and its work."""
+        return self.claim
 
     @property
     def points(self) -> tuple[float, ...]:
