@@ -4,7 +4,7 @@
 64j bits lie wholly inside step n, so the mass of (n, 64j bits) is a number of words over 2^(64j): `words_law`.
 
 *Tabled noise* gives words to steps by counting them: most outcomes take one word, some take three, and what remains is
-an inversion. The masses of cells with either number of words stand in the table: `table_laws`.
+an inversion. The masses of cells with either number of words stand in the table: `table_loss`.
 
 *A bound for the rest.* If w(o) bits are taken for an output o on every input, but with probability τ at most, then
 output and bits keep (ε, δ + (1 + e^ε)·τ) wherever the output keeps (ε, δ): for an event E of both, and the event U that
@@ -22,12 +22,11 @@ from typing import Any
 from gmpy2 import mpq
 
 from attacklab.laws import Bounds, Law, exp_bounds, smallest_delta, smallest_epsilon
-from attacklab.laws.enclosures import PRECISION
-from mechanisms.core.cells import Cells
+from mechanisms.core.cells import Cell, Cells
 from mechanisms.core.inversion import WORD, Tails
 from mechanisms.core.laws import Law as NoiseLaw
 from mechanisms.core.laws import last_that
-from mechanisms.core.rounding import ceiling, floor
+from mechanisms.core.rounding import ceiling, exp_above, floor, fraction
 
 WORDS = 2
 """So many words are counted; more are taken with a probability of about 2^−115."""
@@ -112,42 +111,40 @@ def _told(tails: Tails, width: int) -> Iterator[tuple[int, mpq]]:
         above, outcome = ceiling(ends.upper, width), outcome - 1
 
 
-def most_undecided(law: NoiseLaw) -> Fraction:
-    """At most so probable is it that one word does not tell the noise: a word for each tail above 2^−64, and the ends."""
-    steps = last_that(lambda k: ceiling(law.tail(k, 2 * WORD).upper, WORD) > 1, 1)
-    return Fraction(2 * steps + 2, 1 << WORD)
+def added(epsilon: Fraction, unusual: Fraction) -> Fraction:
+    """At most so much do bits add to δ at ε: (1 + e^ε)·τ, and 1 at most.
 
-
-def bounded(epsilon: Fraction, delta: Fraction, unusual: Fraction) -> Fraction:
-    """At most so large is δ at ε for output and bits, where the output keeps (ε, δ) and bits are rarely unusual."""
-    _, most = exp_bounds(epsilon, PRECISION)
-    factor = Fraction(int(most.numerator), int(most.denominator))
-    return min(delta + (1 + factor) * unusual, Fraction(1))
+    Args:
+        epsilon: ε.
+        unusual: τ; with this probability at most bits are not what the output says, on either input.
+    """
+    return min((1 + exp_above(epsilon)) * unusual, Fraction(1))
 
 
 @dataclass(frozen=True)
-class TableLaws:
-    """Two joint laws of a value from a table and its words, for answers some cells apart.
+class TableLoss:
+    """What a value of an array and its number of words lose together.
 
     Attributes:
-        coarse: of the cell and the number of words: a function of output and words, so that no event of it wins more.
-        fine: of the cell, and how its words were shared out: output and words are a randomised function of it, but for
-            what it leaves open.
-        inversions: the probability that a value comes from what remains.
-        opened: the probability that it takes more than one word.
+        delta: bounds on the smallest δ at the claimed ε.
+        epsilon: the smallest ε at the claimed δ is at least this.
+        opened: the probability that a value takes more than one word.
+        inverted: the probability that it is drawn from what remains of the law.
     """
 
-    coarse: tuple[Law, Law]
-    fine: tuple[Law, Law]
-    inversions: Fraction
+    delta: Bounds
+    epsilon: float
     opened: Fraction
+    inverted: Fraction
 
 
-def table_laws(law: NoiseLaw, shift: int) -> TableLaws:
-    """The laws of arrays' noise and words, and the same for an answer that is `shift` steps larger.
+def table_loss(law: NoiseLaw, shift: int, epsilon: Fraction, delta: Fraction) -> TableLoss:
+    """Bound what tabled noise and its words lose where neighbours' answers are `shift` steps apart.
 
-    All steps of a cell are given alike many of its single words; further words are even, or rise linearly away from the
-    far end. So given the cell, and which of the three it was, the step has one law on either side of the pair.
+    The steps of a cell are given as many single words each, and of pairs of further words a share that is linear in the
+    step. So the sums over steps of what either gives beyond e^ε times its neighbour are known exactly. Of what remains
+    at least the excess of whole cells is told, and at most all of it. One direction is as good as the other: the law
+    and its cells are symmetric.
 
     Raises:
         ValueError: the shift is not a whole number of cells.
@@ -155,20 +152,77 @@ def table_laws(law: NoiseLaw, shift: int) -> TableLaws:
     cells = Cells(law)
     apart, rest = divmod(shift, cells.width)
     if rest:
-        raise ValueError(f"the answers are {shift} steps apart, which is not a whole number of cells of {cells.width}")
-    coarse: list[list[tuple[Any, mpq]]] = [[], []]
-    fine: list[list[tuple[Any, mpq]]] = [[], []]
-    for cell in cells.cells:
-        one, even, ramp = (mpq(words, 1 << WORD) for words in (cell.each * cells.width, cell.even, cell.ramp))
-        ends = law.tail(cell.start, _TAIL_BITS).lower, law.tail(cell.start + cells.width, _TAIL_BITS).upper
-        left = max(mpq(ends[0]) - mpq(ends[1]) - one - even - ramp, mpq(0))
-        for side in (0, 1):
-            place = cell.start // cells.width + side * apart
-            coarse[side] += [((place, 1), one), ((place, 3), even + ramp), ((place, MORE), left)]
-            side_of_zero = "rising" if cell.start < 0 else "falling"
-            fine[side] += [((place, "one"), one), ((place, "even"), even), ((place, side_of_zero), ramp)]
-    opened = sum(Fraction(cell.even + cell.ramp, 1 << WORD) for cell in cells.cells)
-    inversions = Fraction(int(cells.remaining.numerator), int(cells.remaining.denominator))
-    return TableLaws(
-        (Law(coarse[0]), Law(coarse[1])), (Law(fine[0]), Law(fine[1])), inversions, Fraction(opened) + inversions
+        raise ValueError(f"answers {shift} steps apart are not a whole number of cells of {cells.width}")
+    given = {cell.start // cells.width: _Given.of(cell, law, cells.width) for cell in cells.cells}
+    least, most = exp_bounds(epsilon)
+    nothing = _Given(mpq(0), mpq(0), mpq(0), Bounds(mpq(0), cells.remaining))
+    lower = upper = mpq(0)
+    for place, first in given.items():
+        second = given.get(place - apart, nothing)
+        lower += first.excess(second, most, cells.width) + max(first.left.lower - most * second.left.upper, mpq(0))
+        upper += first.excess(second, least, cells.width)
+    told = [((place, words), mass) for place, cell in given.items() for words, mass in cell.by_words(cells.width)]
+    laws = [
+        Law([*(((place + moved, words), mass) for (place, words), mass in told), (MORE, cells.remaining)])
+        for moved in (0, apart)
+    ]
+    return TableLoss(
+        Bounds(lower, min(upper + cells.remaining, mpq(1))),
+        smallest_epsilon(*laws, delta)[0],
+        1 - fraction(sum((mass for (_, words), mass in told if words == 1), mpq(0))),
+        fraction(cells.remaining),
     )
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a cell is given, as probabilities.
+
+    Attributes:
+        one: of each of its steps by a single word.
+        base: a, where its step k has a + b·(2k + 1) by three words.
+        slope: b.
+        left: bounds on what the cell has that remains.
+    """
+
+    one: mpq
+    base: mpq
+    slope: mpq
+    left: Bounds
+
+    @classmethod
+    def of(cls, cell: Cell, law: NoiseLaw, width: int) -> _Given:
+        """What a cell of so many steps is given; its ramp rises from the end far from 0."""
+        one, even, ramp = (mpq(words, 1 << WORD) for words in (cell.each, cell.even, cell.ramp))
+        low, high = (law.tail(cell.start + steps, _TAIL_BITS) for steps in (0, width))
+        words = one * width + even + ramp
+        left = Bounds(
+            max(mpq(low.lower) - mpq(high.upper) - words, mpq(0)), max(mpq(low.upper) - mpq(high.lower) - words, mpq(0))
+        )
+        if cell.start < 0:
+            return cls(one, even / width, ramp / width**2, left)
+        return cls(one, (even + 2 * ramp) / width, -ramp / width**2, left)
+
+    def by_words(self, width: int) -> Iterator[tuple[int, mpq]]:
+        """Numbers of words, and the probability of the cell with each."""
+        yield 1, self.one * width
+        yield 3, self.base * width + self.slope * width**2
+
+    def excess(self, other: _Given, factor: mpq, width: int) -> mpq:
+        """The sum over steps, and over one word and three, of what this has beyond so many times what the other has."""
+        base, slope = self.base - factor * other.base, self.slope - factor * other.slope
+        return max(self.one - factor * other.one, mpq(0)) * width + _positive_part(base, slope, width)
+
+
+def _positive_part(base: mpq, slope: mpq, width: int) -> mpq:
+    """The sum over 0 ≤ k < width of max(base + slope·(2k + 1), 0)."""
+    first, end = 0, width
+    if slope:
+        crossing = (-base / slope - 1) / 2  # of k
+        if slope > 0:
+            first = min(max(int(crossing // 1) + 1, 0), width)
+        else:
+            end = min(max(-int(-crossing // 1), 0), width)
+    elif base <= 0:
+        return mpq(0)
+    return base * (end - first) + slope * (end**2 - first**2)
