@@ -193,7 +193,7 @@ def _unusual(term: Mechanism) -> Fraction | None:
     return None if work is None or work.moves else work.otherwise
 
 
-ANSWERS = targets.exact_above_threshold().pairs[0].first.size
+ANSWERS = len(targets.exact_above_threshold().pairs[0].first)
 """How many answers a sparse vector gets here."""
 
 

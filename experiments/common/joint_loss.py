@@ -67,8 +67,8 @@ def loss(epsilon: Fraction, delta: Fraction, p: Law, q: Law, *, rest_is_apart: b
     open_ = smallest_delta(p, q, epsilon), smallest_epsilon(p, q, delta)
     if not rest_is_apart:
         return Loss(*open_)
-    apart = [Law([*law.masses.items(), (MORE, law.unresolved)]) for law in (p, q)]
-    merged = smallest_delta(*apart, epsilon), smallest_epsilon(*apart, delta)
+    first, second = (Law([*law.masses.items(), (MORE, law.unresolved)]) for law in (p, q))
+    merged = smallest_delta(first, second, epsilon), smallest_epsilon(first, second, delta)
     return Loss(
         Bounds(max(open_[0].lower, merged[0].lower), open_[0].upper),
         (max(open_[1][0], merged[1][0]), max(open_[1][1], merged[1][0])),
@@ -162,13 +162,13 @@ def table_loss(law: NoiseLaw, shift: int, epsilon: Fraction, delta: Fraction) ->
         lower += first.excess(second, most, cells.width) + max(first.left.lower - most * second.left.upper, mpq(0))
         upper += first.excess(second, least, cells.width)
     told = [((place, words), mass) for place, cell in given.items() for words, mass in cell.by_words(cells.width)]
-    laws = [
+    first_law, second_law = (
         Law([*(((place + moved, words), mass) for (place, words), mass in told), (MORE, cells.remaining)])
         for moved in (0, apart)
-    ]
+    )
     return TableLoss(
         Bounds(lower, min(upper + cells.remaining, mpq(1))),
-        smallest_epsilon(*laws, delta)[0],
+        smallest_epsilon(first_law, second_law, delta)[0],
         1 - fraction(sum((mass for (_, words), mass in told if words == 1), mpq(0))),
         fraction(cells.remaining),
     )
