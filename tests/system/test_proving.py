@@ -65,11 +65,14 @@ def test_the_pages_show_proofs_one_with_slack_and_a_refutation() -> None:
         "proved with slack",
         "violated",
         "proved with slack",
+        "violated",
+        "proved with slack",
         "proved",
         "proved",
     ]
-    assert ["scope: this pair" in said for _, said in SHOWN] == [True, True, False, False, False, False]
-    assert "scope: every pair of neighbours among 5 inputs (4 pairs)" in SHOWN[3][1]
+    assert ["scope: this pair" in said for _, said in SHOWN] == [True, True, False, True, False, False, False, False]
+    assert ["output and work together" in said for _, said in SHOWN[3:5]] == [True, True]
+    assert "scope: every pair of neighbours among 5 inputs (4 pairs)" in SHOWN[5][1]
 
 
 @pytest.mark.parametrize(("line", "said"), SHOWN, ids=[line.split()[1] + line.split()[-1] for line, _ in SHOWN])
