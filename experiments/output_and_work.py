@@ -10,7 +10,7 @@ the pair's law is exact. What bits add to δ is shown of every exact target (`ex
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, cast
@@ -28,7 +28,7 @@ from mechanisms.coins import uniform_below
 from mechanisms.core.flip import Response
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteLaplace
-from mechanisms.core.with_work import Padded
+from mechanisms.core.with_work import Delayed, Padded
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import (
     IntegerWeights,
@@ -39,6 +39,7 @@ from mechanisms.exponential.exact import exact_exponential, exact_exponential_ba
 from mechanisms.laplace.exact import exact_two_sided_geometric
 from mechanisms.published import discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
+from mechanisms.subsampling.exact import exact_poisson_count
 
 QUESTION = "What does an adversary gain by seeing output and work together, of naive, exact and fixed-work mechanisms?"
 
@@ -52,6 +53,11 @@ ANSWERS = (RANGE // 2, RANGE // 2 + 1)
 UTILITIES = ((0, 0, 0, 0, 0), (0, -1, -1, -1, -1))
 UTILITY_RANGE = (-2, 0)
 BASE_TWO = exact_exponential_base2(eta=ETA_OF_SELECTION, utility_range=UTILITY_RANGE)
+RATE = Fraction(1, 4)
+"""With which a record is in the sample; that takes two bits for each record."""
+RECORDS = ((1,), ())
+DELAYED = Delayed(exact_poisson_count(epsilon=EPSILON / 2, rate=RATE), DiscreteLaplace(Fraction(4)), most=40)
+"""Half of ε is for the count, and half for the delay: two bits over a scale of four."""
 RESPONSE = Response(EPSILON)
 BITS = (False, True)
 PADDED_BITS = 64
@@ -69,15 +75,18 @@ class Mechanism:
         label: its name in figures.
         release: takes an input and bits.
         pair: the inputs.
+        is_wide: whether its joint laws have so many outcomes that they are sought to 2^−16 only.
     """
 
     label: str
     release: Callable[[Any, RandomBits], Any]
     pair: tuple[Any, Any]
+    is_wide: bool = False
 
     def law(self, side: int, limits: Limits, counted: Counted | None) -> Law:
         """The law of the output, or of the output and the work, on one input of the pair."""
-        return enumerate_law(lambda bits: self.release(self.pair[side], bits), limits=limits, counted=counted)
+        reached = replace(limits, unresolved=Fraction(1, 1 << 16)) if self.is_wide else limits
+        return enumerate_law(lambda bits: self.release(self.pair[side], bits), limits=reached, counted=counted)
 
 
 def _noise(label: str, sampler: Callable[..., int], parameter: Fraction | DiscreteLaplace) -> Mechanism:
@@ -118,6 +127,8 @@ MECHANISMS = {
         f"randomized response, padded to {PADDED_BITS} bits", Padded(RESPONSE, PADDED_BITS, False).release, BITS
     ),
     "response": Mechanism("randomized response, bit by bit", RESPONSE.release, BITS),
+    "sample": Mechanism("count of a sample", exact_poisson_count(epsilon=EPSILON, rate=RATE).release, RECORDS),
+    "delayed": Mechanism("count of a sample, delayed", DELAYED.release, RECORDS, is_wide=True),
     "base_e": _selection("exponential, base e", exact_exponential(epsilon=EPSILON).release),
     "rejection": _base_two("rejection", sample_by_rejection),
     "bisection": _selection("exponential, bisection", BASE_TWO.release),
@@ -305,6 +316,10 @@ def explain(data: dict[str, Any]) -> str:
         response_bits=seen("response", "bits"),
         padded_bits=seen("padded", "bits"),
         padding=PADDED_BITS,
+        sample=middle(measured["sample"]["output"]),
+        sample_bits=seen("sample", "bits"),
+        delay=DELAYED.most,
+        delayed_bits=seen("delayed", "bits"),
         targets=len(by_name),
         never=", ".join(sorted(name for name, most in by_name.items() if most == 0)),
         rare=len(rare),
