@@ -103,7 +103,7 @@ INPUTS: Mapping[str, tuple[Any, Any]] = {
 
 
 def entry(name: str, limits: Limits) -> dict[str, Any]:
-    """What is known of one target's joint loss, as JSON; an infinite ε is null.
+    """What is known of one target's joint loss, as JSON: of ε and δ a lower and an upper bound, where null is infinite.
 
     Args:
         name: of one of `EXACT`.

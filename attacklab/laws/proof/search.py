@@ -108,7 +108,7 @@ def require_small_epsilons(claim: Claim) -> None:
     Raises:
         UsageError: it is.
     """
-    epsilons = claim.points if isinstance(claim.for_output, (PrivacyClaim, Profile)) else ()
+    epsilons = claim.points if isinstance(claim.inner, (PrivacyClaim, Profile)) else ()
     if max(epsilons, default=0.0) > MOST_EPSILON:
         raise UsageError(
             f"a claim must have an epsilon of at most 2^20 to be proved, not {max(epsilons)}; claim a smaller one"
@@ -198,7 +198,7 @@ class Search:
             first, second = laws[places[0]], laws[places[1]]
             if number % 64 == 0:
                 self._begin(f"judging laws of {len(first)} and {len(second)} outcomes")
-            judged.append(_Judged(places, judge(self.target.claim.for_output, first, second, slack=SLACK)))
+            judged.append(_Judged(places, judge(self.target.claim.inner, first, second, slack=SLACK)))
         return max(judged, key=lambda pair: pair.weight), Counter(verdict_of(pair.ruling) for pair in judged)
 
     def _reason(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:

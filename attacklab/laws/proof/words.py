@@ -103,7 +103,7 @@ def figures_of(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[
     is_refuted = ruling.decision is Decision.REFUTED
     return {
         **(_shown_event(target, ruling, first, second) if is_refuted and ruling.event else {}),
-        "judged_at": None if ruling.point == target.claim.for_output else ruling.point,
+        "judged_at": None if ruling.point == target.claim.inner else ruling.point,
         "event": _described_event(target, ruling, first, second) if is_refuted else "",
         "advantage": Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
         "epsilon_lower": certificate.epsilon_bounds[0] if certificate else None,

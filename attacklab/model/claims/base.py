@@ -71,8 +71,8 @@ class Claim(ABC):
         """The claim as plain JSON values, which `claim_from_json` reads."""
 
     @property
-    def for_output(self) -> Claim:
-        """What is promised of the output alone; less than the claim says only where that covers work as well."""
+    def inner(self) -> Claim:
+        """What is promised of whatever the claim covers: itself, unless it covers work besides the output."""
         return self
 
     @property

@@ -49,8 +49,8 @@ class OutputAndWork(Claim):
         return self.claim.nominal
 
     @property
-    def for_output(self) -> Claim:
-        """The inner claim: an output is what is left of an output and its work."""
+    def inner(self) -> Claim:
+        """What is promised of the pair."""
         return self.claim
 
     @property
