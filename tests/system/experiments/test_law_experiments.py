@@ -195,6 +195,18 @@ def test_mechanisms_of_fixed_work_tell_no_more_with_their_work_than_without(
     assert fixed["bits"]["least_work"] > 0
 
 
+def test_padding_and_delays_hide_what_bits_tell(recorded: dict[str, Data]) -> None:
+    found = recorded["output_and_work"]["measured"]["mechanisms"]
+    ceiling = math.tanh(0.5)
+    for name in ("response", "sample"):
+        assert found[name]["output"][0] <= ceiling
+        assert found[name]["bits"]["advantage"][0] > 0.99
+    padded = found["padded"]
+    assert padded["bits"]["least_work"] == padded["bits"]["greatest_work"] == 64
+    assert padded["bits"]["advantage"][1] - padded["output"][0] < 1e-11
+    assert found["delayed"]["bits"]["advantage"][1] < ceiling
+
+
 def test_loops_as_long_as_the_noise_exceed_the_ceiling_and_outputs_alone_do_not(recorded: dict[str, Data]) -> None:
     found = recorded["output_and_work"]["measured"]["mechanisms"]
     ceiling = math.tanh(0.5)

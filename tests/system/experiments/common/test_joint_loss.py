@@ -12,6 +12,8 @@ import pytest
 from gmpy2 import mpq
 
 from attacklab.laws import Limits, enumerate_law, exp_bounds
+from attacklab.laws.sampling_check import CountingBits
+from experiments import targets
 from experiments.common.exact_losses import BY_BOUND, BY_WORDS, COARSER, EXACT, INPUTS, entry
 from experiments.common.joint_loss import _positive_part, added, loss, table_loss, words_law
 from mechanisms.core.inversion import invert, undecided
@@ -98,6 +100,37 @@ def test_the_table_s_loss_is_a_sum_over_steps(law: Law, shift: int) -> None:
     assert float(found.delta.upper) == pytest.approx(known + float(found.inverted), rel=1e-6, abs=1e-12)
     assert known * (1 - 1e-6) - 1e-12 <= float(found.delta.lower) <= float(found.delta.upper)
     assert float(found.opened) == pytest.approx(1 - evidence["limit"] / 2.0**64, rel=1e-6)
+
+
+def test_words_of_a_target_are_those_of_its_noise() -> None:
+    """The target as it is released, on both inputs, against its noise counted by words and moved by its answer."""
+    target = targets.exact_rounded_laplace_wide()
+    limits = Limits(unresolved=Fraction(1, 1 << 30))
+    for answer, moved in zip(INPUTS[target.name], (0, 1), strict=True):
+        counted = words_law(target.release.term.law, lambda outcome, moved=moved: 256.0 * (outcome + moved))  # type: ignore[attr-defined]
+        found = enumerate_law(partial(target.sampler, answer), limits=limits, counted="bits")  # type: ignore[arg-type]
+        assert len(found) > 30
+        for pair, mass in found.masses.items():
+            assert mass <= counted.mass(pair) <= mass + found.unresolved
+
+
+@pytest.mark.parametrize("name", ["exact_above_threshold", "exact_numeric_sparse"])
+def test_the_bits_of_a_sparse_vector_are_a_function_of_what_it_releases(name: str) -> None:
+    """Other bits come up in these runs with probability 1e-11 at most, by `unusual` of the record."""
+    target = getattr(targets, name)()
+    seen = set()
+    for input_ in (target.pairs[0].first, target.pairs[0].second):
+        bits = CountingBits(1)
+        for _ in range(1_000):
+            bits.taken = 0
+            output = target.sampler(input_, bits)
+            reported = [value is True or (value is not False and value > -math.inf) for value in output]
+            positives = sum(reported)
+            examined = len(output) if positives < 5 else 12 - reported[::-1].index(True)
+            values = 0 if name == "exact_above_threshold" else positives
+            assert bits.taken == 64 * (1 + examined + values)
+            seen.add(bits.taken)
+    assert len(seen) > 3
 
 
 def test_a_shift_by_a_part_of_a_cell_is_refused() -> None:
