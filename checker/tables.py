@@ -2,10 +2,10 @@
 
 A table draws from words of 64 bits. Cell c is the W = 2^j steps from cW on. A word below the limit belongs to the slot
 that its leading bits name; of a slot's words the first so many times W are the lower cell's, the others the upper
-one's, and the last j bits are the place in the cell. From the limit on, each row of open words has some that leave all places alike
-likely, and some whose place, counted from the end far from 0, is the greater of two uniform numbers, so that the
-i-th has a share of (2i + 1)/W² of them. For the words that are left, what remains of the law is drawn by inversion. So
-noise has the law if no step is given more than its share, and that is what is counted here.
+one's, and the last j bits are the place in the cell. From the limit on, each row of open words has some that leave all
+places alike likely, and some whose place, counted from the end far from 0, is the greater of two uniform numbers, so
+that the i-th has a share of (2i + 1)/W² of them. For the words that are left, what remains of the law is drawn by
+inversion. So noise has the law if no step is given more than its share, and that is what is counted here.
 
 For cells of W > 1 steps: with probabilities a ≥ b at the near and at the far end, the law at the i-th step from the far
 end is at least b·(a/b)^t ≥ b·(1 + t·ln(a/b)) ≥ b·(1 + t·2(a − b)/(a + b)), t = i/(W − 1), since it is log-concave. The

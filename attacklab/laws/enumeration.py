@@ -164,6 +164,7 @@ def closed_law(
     sampler: Callable[..., Any],
     *arguments: Any,
     limits: Limits,
+    counted: Counted | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Law | None:
     """The law of `sampler(*arguments, bits)` if the limits let it close; None as soon as it is plain that they do not.
@@ -174,11 +175,12 @@ def closed_law(
         sampler: as for `enumerate_law`, which says what is raised, too.
         arguments: what it is called with.
         limits: when to give up; `unresolved` is taken for 0.
+        counted: as for `enumerate_law`; a joint law closes only if all its masses are multiples of 2^−192.
         progress: as for `enumerate_law`.
     """
     closing = replace(limits, unresolved=Fraction(0))
     with contextlib.suppress(NeverEnds, _StaysOpen):
-        law = _Explorer(closing, None, progress, only_closed=True).law(sampler, arguments)
+        law = _Explorer(closing, counted, progress, only_closed=True).law(sampler, arguments)
         return law if law.closed else None
     return None
 

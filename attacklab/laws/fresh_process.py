@@ -33,6 +33,7 @@ def require_agreement(
     runs: int | None = None,
     seconds: float | None = None,
     seed: int = 0,
+    with_bits: bool = False,
 ) -> int:
     """Run a sampler in another process, and compare its outcomes with its law.
 
@@ -43,6 +44,7 @@ def require_agreement(
         runs: how many plain runs are made; `sampling_check.RUNS` if not given.
         seconds: after so long no further one is begun; `sampling_check.SECONDS` if not given.
         seed: the seed of the source of bits.
+        with_bits: whether the law is that of pairs of an outcome and the bits taken for it.
 
     Returns:
         How many plain runs were made.
@@ -58,7 +60,7 @@ def require_agreement(
     seconds = sampling_check.SECONDS if seconds is None else seconds
     try:
         observed = run_in_fresh_process(
-            _played, sampler, arguments, law.played, runs, seconds, seed, seconds=seconds + _LONGEST_RUN
+            _played, sampler, arguments, law.played, runs, seconds, seed, with_bits, seconds=seconds + _LONGEST_RUN
         )
     except TookTooLong as error:
         message = f"a plain run of the sampler did not end within {_LONGEST_RUN:g} s; make every run end"
@@ -76,8 +78,9 @@ def _played(
     runs: int,
     seconds: float,
     seed: int,
+    with_bits: bool,
 ) -> Runs:
-    observed = plain_runs(sampler, arguments, runs, seconds, seed)
+    observed = plain_runs(sampler, arguments, runs, seconds, seed, with_bits=with_bits)
     fill_empty_arrays()
     Replays().check_scripts("the sampler", _somewhere, (sampler, *arguments), played)
     return observed

@@ -67,7 +67,31 @@ class Runs:
     shown: list[str]
 
 
-def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float, seed: int) -> Runs:
+class CountingBits(SeededBits):
+    """Seeded bits that count the bits taken; see `SeededBits`."""
+
+    taken = 0
+
+    def take(self, count: int) -> int:
+        """Draw bits; see `RandomBits.take`."""
+        self.taken += int(count)
+        return super().take(count)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Draw words; see `RandomBits.words`."""
+        self.taken += 64 * int(count)
+        return super().words(count)
+
+
+def plain_runs(
+    sampler: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    runs: int,
+    seconds: float,
+    seed: int,
+    *,
+    with_bits: bool = False,
+) -> Runs:
     """Run a sampler in this process, on one source of bits; see `require_agreement`.
 
     Args:
@@ -76,18 +100,22 @@ def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: in
         runs: how many runs are made.
         seconds: after so long no further one is begun.
         seed: of the source of bits.
+        with_bits: whether an outcome is the pair of what a run returned and how many bits it took.
 
     Raises:
         SamplerFailed: a run raised.
         OpaqueOutcome: an outcome cannot be hashed.
     """
-    bits, numbers = SeededBits(seed), array("I")
+    bits, numbers = CountingBits(seed), array("I")
     known: dict[Hashable, int] = {}
     shown: list[str] = []
     end = time.monotonic() + seconds
     for run in range(1, runs + 1):
         try:
+            bits.taken = 0
             outcome = sampler(*arguments, bits)
+            if with_bits:
+                outcome = outcome, bits.taken
             number = known.setdefault(tag(outcome), len(known))
             if number == len(shown):
                 shown.append(_told(outcome))

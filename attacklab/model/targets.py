@@ -124,6 +124,7 @@ class Target:
         domain: the inputs that it takes; None where it takes whatever its kind says.
         pairs: neighbouring pairs to try besides those that the attacks find.
         certificate: makes the certificate for every pair of neighbours, as JSON; None where there is none.
+        certificate_of_work: the same where the claim covers work; None where there is none, or `certificate` does.
     """
 
     name: str
@@ -140,6 +141,7 @@ class Target:
     domain: Domain | None = None
     pairs: tuple[NeighbouringPair, ...] = field(default=(), repr=False)
     certificate: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
+    certificate_of_work: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.release):
@@ -315,19 +317,24 @@ class Target:
             raise UsageTypeError(f"sampler must be callable as sampler(input, bits), not {sampler!r}")
         return replace(self, sampler=sampler, numpy_as_python=numpy_as_python)
 
-    def certified(self, certificate: Callable[[], Mapping[str, Any]]) -> Target:
+    def certified(
+        self, certificate: Callable[[], Mapping[str, Any]], of_work: Callable[[], Mapping[str, Any]] | None = None
+    ) -> Target:
         """The same target with a certificate, so that it can be proved for every pair of neighbours.
 
         Args:
             certificate: makes the JSON when it is called, since its tables can take long to compute; it has at least
                 the fields `claim` and `relation`, as `mechanisms.core.certificate` writes them.
+            of_work: makes the one that is asked for if the claim covers work (`OutputAndWork`); None if `certificate`
+                is of output and work as it is, or there is none.
 
         Raises:
             TypeError: `certificate` is not callable.
         """
-        if not callable(certificate):
-            raise UsageTypeError(f"certificate must be callable as certificate() and return JSON, not {certificate!r}")
-        return replace(self, certificate=certificate)
+        for made in (certificate, certificate if of_work is None else of_work):
+            if not callable(made):
+                raise UsageTypeError(f"certificate must be callable as certificate() and return JSON, not {made!r}")
+        return replace(self, certificate=certificate, certificate_of_work=of_work)
 
     @property
     def covers_work(self) -> bool:

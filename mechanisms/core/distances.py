@@ -50,10 +50,14 @@ class Distances(Scores):
     def __post_init__(self) -> None:
         convert(self, positive, "sensitivity")
         convert(self, rational, "first", "last")
-        points = self.grid.steps_of("last", self.last) - self.origin + 1
-        if not 2 <= points <= MOST_POINTS:
-            raise ValueError(f"there must be from 2 to {MOST_POINTS} points, not {points}")
+        if not 2 <= self.entries <= MOST_POINTS:
+            raise ValueError(f"there must be from 2 to {MOST_POINTS} points, not {self.entries}")
         object.__setattr__(self, "lower", self.first - self.last)
+
+    @property
+    def entries(self) -> int:
+        """How many points there are."""
+        return self.grid.steps_of("last", self.last) - self.origin + 1
 
     @property
     def origin(self) -> int:
@@ -67,5 +71,4 @@ class Distances(Scores):
             TypeError: the answer is not a number, by its type.
         """
         answer = clamped(exact("answer", data), self.first, self.last, missing=self.first)
-        points = int(-self.lower / self.grid.step) + 1
-        return [-abs(answer - self.first - step * self.grid.step) for step in range(points)]
+        return [-abs(answer - self.first - step * self.grid.step) for step in range(self.entries)]

@@ -60,13 +60,13 @@ class RankScores(Scores):
         convert(self, rational, "quantile", "first", "last")
         if not 0 <= self.quantile <= 1 or self.quantile.denominator > GREATEST_DENOMINATOR:
             raise ValueError(f"quantile must lie in [0, 1], with a denominator of at most 2^20, not {self.quantile}")
-        if not 2 <= self.candidates <= MOST_CANDIDATES:
-            raise ValueError(f"there must be from 2 to {MOST_CANDIDATES} candidates, not {self.candidates}")
+        if not 2 <= self.entries <= MOST_CANDIDATES:
+            raise ValueError(f"there must be from 2 to {MOST_CANDIDATES} candidates, not {self.entries}")
         share = self.quantile
         object.__setattr__(self, "sensitivity", Fraction(max(share.numerator, share.denominator - share.numerator)))
 
     @property
-    def candidates(self) -> int:
+    def entries(self) -> int:
         """How many candidates there are."""
         return self.grid.steps_of("last", self.last) - self.origin + 1
 
@@ -84,8 +84,8 @@ class RankScores(Scores):
         """
         numbers = vector("records", data)
         reached, passed = self._places(numbers)
-        below = np.cumsum(np.bincount(passed, minlength=self.candidates + 1))[:-1]
-        above = len(numbers) - np.cumsum(np.bincount(reached, minlength=self.candidates))
+        below = np.cumsum(np.bincount(passed, minlength=self.entries + 1))[:-1]
+        above = len(numbers) - np.cumsum(np.bincount(reached, minlength=self.entries))
         share = self.quantile
         distances: NDArray[np.float64] = np.abs(
             (share.denominator - share.numerator) * below - share.numerator * above
@@ -99,6 +99,6 @@ class RankScores(Scores):
             kept = [clamped(number, self.first, self.last, missing=self.first) for number in exact]
             places = [(number - self.first) / self.grid.step for number in kept]
             return np.array([*map(math.ceil, places)], np.int64), np.array([*map(math.floor, places)], np.int64) + 1
-        points = self.grid.values(np.arange(self.origin, self.origin + self.candidates))
+        points = self.grid.values(np.arange(self.origin, self.origin + self.entries))
         within = np.fmin(np.fmax(numbers, points[0]), points[-1])
         return np.searchsorted(points, within, side="left"), np.searchsorted(points, within, side="right")

@@ -215,6 +215,11 @@ class Histogram(Query[NDArray[np.int64]]):
         """How far one record moves all counts together."""
         return 1 if self.relation == "add-remove" else 2
 
+    @property
+    def entries(self) -> int:
+        """How many cells there are."""
+        return len(self.cells)
+
     def of(self, data: Any) -> NDArray[np.int64]:
         """Return the count of each cell, shape (cells,).
 
@@ -237,6 +242,7 @@ class Counts(Query[NDArray[np.int64]]):
     relation: ClassVar[Relation] = "answers"
     grid: ClassVar[Grid] = Grid(0)
     stability: ClassVar[int] = 1
+    entries: ClassVar[int | None] = None
 
     def of(self, data: Any) -> NDArray[np.int64]:
         """Return the counts, each rounded by itself, shape (cells,)."""

@@ -41,6 +41,11 @@ class Scores(Query[Scored]):
 
     stability: ClassVar[int] = 1
 
+    @property
+    def entries(self) -> int | None:
+        """How many outcomes there are, if that is public; None if the data say."""
+        return None
+
     @abstractmethod
     def of(self, data: Any) -> Scored:
         """Return the utilities, shape (outcomes,), at least one."""

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from mechanisms.core.claims import Claim
+from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 Relation = Literal["answers", "utilities", "bit", "add-remove", "substitute", "add-remove or substitute", "people"]
@@ -47,6 +48,11 @@ class Query(ABC, Generic[Value]):
     def stability(self) -> int:
         """How far neighbours' values are apart at most."""
 
+    @property
+    def entries(self) -> int | None:
+        """How many numbers the value has, if that is public; None if the data say."""
+        return 1
+
     @abstractmethod
     def of(self, data: Any) -> Value:
         """Return the value, which is private."""
@@ -64,6 +70,17 @@ class Mechanism(ABC):
     @abstractmethod
     def claim(self) -> Claim:
         """What one release promises."""
+
+    @property
+    def work(self) -> Work | None:
+        """How many random bits `release` takes; None if that may tell more of the data than the output does."""
+        return None
+
+    def beyond(self, bits: int) -> Fraction:
+        """Bound the probability, for all data, that `release` takes more bits than these; 1 where nothing is known."""
+        work = self.work
+        is_known = work is not None and work.bits is not None and work.bits <= bits
+        return work.otherwise if work is not None and is_known else Fraction(1)
 
     @abstractmethod
     def prepared(self, data: Any) -> Prepared:

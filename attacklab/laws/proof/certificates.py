@@ -23,7 +23,7 @@ from typing import Any
 
 from attacklab.laws import Deadline, OutOfTime
 from attacklab.laws.proof.pairs import SECONDS
-from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.model.claims import Claim, GaussianDP, OutputAndWork, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError, passes_through
 from attacklab.model.files import Made, require_writable, write_whole
 from attacklab.model.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
@@ -103,7 +103,9 @@ def prove_every_pair(
         UsageError: the target has no certificate, or its certificate states something else than the target claims; or
             writing it would overwrite a file that is not one.
     """
-    if target.certificate is None:
+    covers_work = isinstance(target.claim, OutputAndWork)
+    make = (target.certificate_of_work if covers_work else None) or target.certificate
+    if make is None:
         raise UsageError(
             f"{target.name} brings no certificate for every pair of neighbours; add one by "
             "Target.certified(certificate) (docs/how_to/proving.md), or leave --all out and prove single pairs"
@@ -115,7 +117,7 @@ def prove_every_pair(
     path = folder / f"{NOT_IN_A_NAME.sub('_', target.name)}.json"
     require_writable(path, Made.CERTIFICATE)
     try:
-        certificate = deadline.run(target.certificate)
+        certificate = deadline.run(make)
         require_same_claim(target, certificate)
         write_certificate(certificate, path)
     except UsageError:
@@ -259,7 +261,7 @@ def implies(stated: Any, claim: Claim) -> bool:
     """Whether the claim of a certificate, as JSON, is this claim or a stronger one.
 
     As in Bun and Steinke 2016, proposition 1.4, ε-DP is ε²/2-zCDP, and ρ-zCDP is (α, αρ)-RDP for every α; Rényi DP at
-    one order holds at every smaller one.
+    one order holds at every smaller one. What output and work keep together the output keeps alone, by post-processing.
     """
     try:
         return _implies(stated, claim)
@@ -268,6 +270,8 @@ def implies(stated: Any, claim: Claim) -> bool:
 
 
 def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
+    if stated["is"] == "OutputAndWork":
+        return _implies(stated["claim"], claim.claim if isinstance(claim, OutputAndWork) else claim)
     if isinstance(claim, PrivacyClaim | Profile):
         wanted = claim.pairs if isinstance(claim, Profile) else ((claim.epsilon, claim.delta),)
         points = [

@@ -26,13 +26,14 @@ from attacklab.laws import (
     judge,
     sampling_check,
 )
+from attacklab.laws.counted_work import Counted
 from attacklab.laws.decide import MOST_EPSILON
 from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.has_law import HasLaw
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.proof.words import figures_of, finding_of, otherwise, reason_of, verdict_of
-from attacklab.model.claims import Claim, PrivacyClaim, Profile
+from attacklab.model.claims import Claim, OutputAndWork, PrivacyClaim, Profile
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.findings import Finding, Scope, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -62,26 +63,43 @@ def sampler_of(target: Target) -> Sampler:
     """The sampler of a target.
 
     Raises:
-        UsageError: it has none.
+        UsageError: it has none; or the claim covers work, and the sampler is a program, whose bits are not counted.
     """
     if target.sampler is None:
         raise UsageError(
             f"{target.name} has no sampler, so its law cannot be found; "
             "write a sampler(input, bits) that draws from bits alone (docs/how_to/proving.md), or audit it instead"
         )
+    if covers_work(target) and isinstance(target.sampler, HasLaw):
+        raise UsageError(
+            f"the bits that {target.name} takes are not counted, since it is a program of its own, so a claim on "
+            "output and work cannot be proved; prove a sampler(input, bits) in Python, or let it claim outputs alone"
+        )
     return target.sampler
+
+
+def covers_work(target: Target) -> bool:
+    """Whether the claim covers work, so that laws are those of pairs of an output and the bits taken for it."""
+    return isinstance(target.claim, OutputAndWork)
 
 
 def law_of(
     target: Target, input_: Any, limits: Limits = LIMITS, progress: Callable[[Progress], None] | None = None
 ) -> Law:
-    """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
-    if isinstance(target.sampler, HasLaw):
-        return target.sampler.law(input_, limits=limits, progress=progress)
-    sampler = partial(sampler_of(target), input_)
+    """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure.
+
+    Where the claim covers work, it is the joint law of the output and the bits taken for it.
+    """
+    sampler_of_inputs = sampler_of(target)
+    if isinstance(sampler_of_inputs, HasLaw):
+        return sampler_of_inputs.law(input_, limits=limits, progress=progress)
+    sampler = partial(sampler_of_inputs, input_)
+    counted: Counted | None = "bits" if covers_work(target) else None
     few = replace(limits, runs=min(limits.runs, CLOSING_RUNS))
-    law = closed_law(sampler, limits=few, progress=progress)
-    return enumerate_law(sampler, limits=limits, progress=progress) if law is None else law
+    law = closed_law(sampler, limits=few, counted=counted, progress=progress)
+    if law is None:
+        law = enumerate_law(sampler, limits=limits, counted=counted, progress=progress)
+    return law
 
 
 def require_small_epsilons(claim: Claim) -> None:
@@ -90,7 +108,7 @@ def require_small_epsilons(claim: Claim) -> None:
     Raises:
         UsageError: it is.
     """
-    epsilons = claim.points if isinstance(claim, (PrivacyClaim, Profile)) else ()
+    epsilons = claim.points if isinstance(claim.inner, (PrivacyClaim, Profile)) else ()
     if max(epsilons, default=0.0) > MOST_EPSILON:
         raise UsageError(
             f"a claim must have an epsilon of at most 2^20 to be proved, not {max(epsilons)}; claim a smaller one"
@@ -180,7 +198,7 @@ class Search:
             first, second = laws[places[0]], laws[places[1]]
             if number % 64 == 0:
                 self._begin(f"judging laws of {len(first)} and {len(second)} outcomes")
-            judged.append(_Judged(places, judge(self.target.claim, first, second, slack=SLACK)))
+            judged.append(_Judged(places, judge(self.target.claim.inner, first, second, slack=SLACK)))
         return max(judged, key=lambda pair: pair.weight), Counter(verdict_of(pair.ruling) for pair in judged)
 
     def _reason(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:
@@ -191,7 +209,8 @@ class Search:
                 "open, so the second law was not sought"
             )
         of_all = f"the worst of {counts.total():,} pairs: " if counts.total() > 1 else ""
-        return f"{of_all}{reason_of(worst.ruling, first, second)}"
+        of_pairs = "output and bits taken together, " if covers_work(self.target) else ""
+        return f"{of_all}{of_pairs}{reason_of(worst.ruling, first, second)}"
 
     def _conclusion(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:
         verdict = verdict_of(worst.ruling)
@@ -214,7 +233,16 @@ class Search:
         for number, (input_, law) in enumerate(zip(self.inputs, laws, strict=True)):
             self._begin(f"plain runs of {self._name(number)}, in another process")
             seconds = min(sampling_check.SECONDS, self._deadline.left / 2 / (len(laws) - number))
-            counts.append(require_agreement(law, sampler_of(self.target), input_, runs=runs, seconds=seconds))
+            counts.append(
+                require_agreement(
+                    law,
+                    sampler_of(self.target),
+                    input_,
+                    runs=runs,
+                    seconds=seconds,
+                    with_bits=covers_work(self.target),
+                )
+            )
         return " and ".join(f"{count:,}" for count in (counts if self.is_one_pair else [sum(counts)]))
 
     def _late(self, late: OutOfTime) -> str:

@@ -12,6 +12,7 @@ from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.has_law import HasLaw
 from attacklab.laws.law import total
 from attacklab.laws.outcomes import with_python_numbers
+from attacklab.model.claims import OutputAndWork
 from attacklab.model.findings import EXACT_LAW, Estimate, EventCode, Finding, Verdict, lower_text, upper_text
 from attacklab.model.targets import Kind, Target
 
@@ -102,8 +103,8 @@ def figures_of(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[
     is_refuted = ruling.decision is Decision.REFUTED
     return {
         **(_shown_event(target, ruling, first, second) if is_refuted and ruling.event else {}),
-        "judged_at": None if ruling.point == target.claim else ruling.point,
-        "event": _described_event(ruling, first, second) if is_refuted else "",
+        "judged_at": None if ruling.point == target.claim.inner else ruling.point,
+        "event": _described_event(target, ruling, first, second) if is_refuted else "",
         "advantage": Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
         "epsilon_lower": certificate.epsilon_bounds[0] if certificate else None,
         "delta_lower": float_below(certificate.delta_bounds.lower) if certificate else None,
@@ -116,13 +117,17 @@ MOST_WRITTEN = 1 << 14
 
 
 def _shown_event(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
-    """The probabilities of the event, and its source where it is a set of not too many outcomes of a Python sampler."""
+    """The probabilities of the event, and its source where it is a set of not too many outputs of a Python sampler.
+
+    An event of output and work has no source: a release does not say how many bits it took.
+    """
     rates = [
         (float_below(total(law.mass(outcome) for outcome in ruling.event)), law.unresolved) for law in (first, second)
     ]
     known = [Estimate(rate, rate, min(1.0, float_above(rate + open_))) for rate, open_ in rates]
     fields: dict[str, Any] = {"first": known[0], "second": known[1]}
-    if len(ruling.event) > MOST_WRITTEN or isinstance(target.sampler, HasLaw):
+    is_joint = isinstance(target.claim, OutputAndWork)
+    if is_joint or len(ruling.event) > MOST_WRITTEN or isinstance(target.sampler, HasLaw):
         return fields
     texts = sorted({repr(with_python_numbers(outcome)) for outcome in ruling.event})
     source = f"{constant('OUTCOMES', map(repr, texts))}\n\n{_OF_OUTCOMES}"
@@ -141,8 +146,8 @@ def _named(code: EventCode | None, spec: str | None) -> EventCode | None:
     return None if code is None or spec is None else replace(code, target=spec)
 
 
-def _described_event(ruling: Ruling, first: Law, second: Law) -> str:
-    """The outcomes of the event, the likeliest first."""
+def _described_event(target: Target, ruling: Ruling, first: Law, second: Law) -> str:
+    """The outcomes of the event, or pairs of an outcome and its bits, the likeliest first."""
     likelier = second if ruling.reverse else first
     outcomes = sorted(ruling.event, key=lambda outcome: (-likelier.mass(outcome), str(outcome)))
     if not outcomes:
@@ -150,4 +155,5 @@ def _described_event(ruling: Ruling, first: Law, second: Law) -> str:
     shown = ", ".join(str(with_python_numbers(outcome)) for outcome in outcomes[:8]) + (
         ", …" if len(outcomes) > 8 else ""
     )
-    return f"{'second' if ruling.reverse else 'first'} input likelier than allowed: {shown}"
+    pairs = " as (output, bits taken)" if isinstance(target.claim, OutputAndWork) else ""
+    return f"{'second' if ruling.reverse else 'first'} input likelier than allowed{pairs}: {shown}"

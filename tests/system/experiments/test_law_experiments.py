@@ -19,7 +19,9 @@ from tests.system.experiments.records import Data, committed_record
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Data]:
     """What a full run of each experiment wrote."""
-    return {name: committed_record(name) for name in ("definition", "noisy_max_laws", "printed_samplers", "work")}
+    return {
+        name: committed_record(name) for name in ("definition", "noisy_max_laws", "printed_samplers", "output_and_work")
+    }
 
 
 # Report noisy max
@@ -182,7 +184,7 @@ def test_trade_off_curves_of_pure_mechanisms_lie_on_or_above_the_claim(recorded:
 def test_mechanisms_of_fixed_work_tell_no_more_with_their_work_than_without(
     recorded: dict[str, Data], name: str, alone: Fraction
 ) -> None:
-    fixed = recorded["work"]["measured"]["mechanisms"][name]
+    fixed = recorded["output_and_work"]["measured"]["mechanisms"][name]
     assert fixed["output_exact"] == fixed["bits"]["exact"] == fixed["calls"]["exact"]
     least = exp_bounds(Fraction(1)).lower
     assert alone < Fraction(fixed["output_exact"]) <= (least - 1) / (least + 1), "tanh(1/2) from below"
@@ -193,8 +195,20 @@ def test_mechanisms_of_fixed_work_tell_no_more_with_their_work_than_without(
     assert fixed["bits"]["least_work"] > 0
 
 
+def test_padding_and_delays_hide_what_bits_tell(recorded: dict[str, Data]) -> None:
+    found = recorded["output_and_work"]["measured"]["mechanisms"]
+    ceiling = math.tanh(0.5)
+    for name in ("response", "sample"):
+        assert found[name]["output"][0] <= ceiling
+        assert found[name]["bits"]["advantage"][0] > 0.99
+    padded = found["padded"]
+    assert padded["bits"]["least_work"] == padded["bits"]["greatest_work"] == 64
+    assert padded["bits"]["advantage"][1] - padded["output"][0] < 1e-11
+    assert found["delayed"]["bits"]["advantage"][1] < ceiling
+
+
 def test_loops_as_long_as_the_noise_exceed_the_ceiling_and_outputs_alone_do_not(recorded: dict[str, Data]) -> None:
-    found = recorded["work"]["measured"]["mechanisms"]
+    found = recorded["output_and_work"]["measured"]["mechanisms"]
     ceiling = math.tanh(0.5)
     for name in ("algorithm_2", "geometric", "rejection", "bisection", "rounds"):
         assert found[name]["output"][0] <= ceiling

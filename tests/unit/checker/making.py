@@ -39,6 +39,7 @@ from mechanisms.core.snapped import Snapped
 from mechanisms.core.term import Mechanism
 from mechanisms.core.tested import Tested
 from mechanisms.core.threshold import AboveThreshold, KeysAbove
+from mechanisms.core.with_work import Delayed, Padded, WithWork
 
 Json = Any
 Place = tuple[str | int, ...]
@@ -54,6 +55,7 @@ MEAN = Mean(Fraction(-1), Fraction(4), Grid(0))
 COUNTED = Noisy(Count(), LAPLACE)
 DISCRETE, ROUNDED = DiscreteGaussian(Fraction(9, 4)), RoundedGaussian(Fraction(9, 4))
 REPLACED = Noisy(CountFrom(Fraction(1), "substitute"), LAPLACE)
+QUANTILE = RankScores(Fraction(3, 4), Fraction(0), Fraction(8), Grid(0))
 POINTS = tuple(ApproximateDP(epsilon, delta(ROUNDED, 2, epsilon)) for epsilon in (Fraction(0), Fraction(2)))
 
 
@@ -99,7 +101,7 @@ TERMS: dict[str, Mechanism] = {
     "shuffled": ShuffledResponse(Fraction(1, 8), 4, Fraction(1)),
     "poisson": PoissonSample(COUNTED, Fraction(1, 4)),
     "fixed_sample": FixedSample(REPLACED, 2, 5),
-    "quantile": Select(RankScores(Fraction(3, 4), Fraction(0), Fraction(8), Grid(0)), Fraction(1, 3)),
+    "quantile": Select(QUANTILE, Fraction(1, 3)),
     "chunks": Noisy(ChunkTotal(asked, 5, b"key", Fraction(1, 4), Fraction(9, 4), Grid(0)), LAPLACE),
     "numbered": Noisy(Numbered(ChunkTotal(asked, 5, b"key", Fraction(0), Fraction(2), Grid(0))), LAPLACE),
     "smooth": Smooth(MEAN, Fraction(1, 3), 20),
@@ -108,6 +110,12 @@ TERMS: dict[str, Mechanism] = {
     "restated_rounded": Restated(Noisy(ANSWER, ROUNDED), gaussian_dp(ROUNDED, 2)),
     "restated_profile": Restated(Noisy(ANSWER, ROUNDED), ProfileDP(POINTS)),
     "tested": Tested(MEAN, 2, DiscreteLaplace(Fraction(3)), LAPLACE, 9),
+    "padded": Padded(Response(Fraction(1, 3)), 40, False),
+    "with_work": WithWork(Noisy(ANSWER, LAPLACE)),
+    "with_work_kernel": WithWork(Kernel(ANSWER, -1, ((5, 2, 1), (3, 3, 2), (2, 3, 3), (1, 3, 4)))),
+    "with_work_profile": WithWork(Mapped(Restated(Noisy(ANSWER, ROUNDED), ProfileDP(POINTS)), Within(0.0, 2.0))),
+    "with_work_quantile": WithWork(Padded(Select(QUANTILE, Fraction(1, 3)), 256, 0)),
+    "delayed": Delayed(PoissonSample(COUNTED, Fraction(1, 4)), DiscreteLaplace(Fraction(5)), 200),
 }
 """A term of each constructor, all with small tables."""
 

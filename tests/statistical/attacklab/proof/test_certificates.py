@@ -15,7 +15,7 @@ import pytest
 
 from attacklab.laws.proof import find_checker, prove_every_pair
 from attacklab.laws.proof.certificates import implies, require_same_claim, run_checker
-from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.model.claims import Claim, GaussianDP, OutputAndWork, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.domains import Domain, Pattern, Queries, Records, Streams
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import CERTIFICATE, Finding, Reach, Scope, Verdict
@@ -310,6 +310,11 @@ def gdp(mu_squared: str) -> dict[str, Any]:
         (profile((0, "1/2"), (1, "1/4"), (2, 0)), TWO, True),
         (approximate("0", "1/4"), TWO, True),
         (approximate("1/2", "1/4"), TWO, False),
+        (approximate("1/2"), OutputAndWork(ONE), False),
+        (zcdp("1/2"), OutputAndWork(ZeroConcentrated(0.5)), False),
+        (gdp("1"), OutputAndWork(GaussianDP(1.0)), False),
+        (rdp("3", "1"), OutputAndWork(Renyi((2.0,), (1.0,))), False),
+        (profile(("0", "1/4")), OutputAndWork(TWO), False),
         (profile(), ONE, False),
         (approximate("1") | {"is": "Pure"}, ONE, False),
         ({"is": "ApproximateDP"}, ONE, False),

@@ -58,3 +58,10 @@ def test_a_program_that_says_nothing_is_told_of_when_the_time_is_up(prove: Calla
     assert finding["reason"].endswith(
         "; the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
     )
+
+
+def test_a_program_whose_claim_covers_work_is_refused_in_one_line(prove: Callable[..., Ran]) -> None:
+    ended, finding, messages = prove("sound", "--kind", "noise", "--epsilon", "1.1", "--covers", "work")
+    assert (ended, finding) == (2, None)
+    assert "takes are not counted" in messages
+    assert len(messages.splitlines()) == 1

@@ -4,13 +4,13 @@ A mechanism's law is that of its outputs. An adversary who can time it, or count
 system, sees more: the pair (output, work). Loops that run as long as the noise is large, and rejections whose
 probability depends on the database, make that pair tell more than ε allows. Jin, McMurtry, Rubinstein and Ohrimenko
 2022, 'Are We There Yet? Timing and Floating-Point Attacks on Differential Privacy Systems', measure the time; here
-the pair's law is exact.
+the pair's law is exact. What bits add to δ is shown of every exact target (`experiments.common.exact_losses`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, cast
@@ -22,10 +22,13 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common.bounds import as_floats, middle
 from experiments.common.curves import figure, line, marks, panel
+from experiments.common.exact_losses import EXACT, entry
 from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.coins import uniform_below
+from mechanisms.core.flip import Response
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.with_work import Delayed, Padded
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.base2.weighted_sampling import (
     IntegerWeights,
@@ -36,8 +39,9 @@ from mechanisms.exponential.exact import exact_exponential, exact_exponential_ba
 from mechanisms.laplace.exact import exact_two_sided_geometric
 from mechanisms.published import discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
+from mechanisms.subsampling.exact import exact_poisson_count
 
-QUESTION = "What does an adversary learn by seeing how much work an exact mechanism did?"
+QUESTION = "What does an adversary gain by seeing output and work together, of naive, exact and fixed-work mechanisms?"
 
 EPSILON = Fraction(1)
 Y = 8
@@ -49,6 +53,14 @@ ANSWERS = (RANGE // 2, RANGE // 2 + 1)
 UTILITIES = ((0, 0, 0, 0, 0), (0, -1, -1, -1, -1))
 UTILITY_RANGE = (-2, 0)
 BASE_TWO = exact_exponential_base2(eta=ETA_OF_SELECTION, utility_range=UTILITY_RANGE)
+RATE = Fraction(1, 4)
+"""With which a record is in the sample; that takes two bits for each record."""
+RECORDS = ((1,), ())
+DELAYED = Delayed(exact_poisson_count(epsilon=EPSILON / 2, rate=RATE), DiscreteLaplace(Fraction(4)), most=40)
+"""Half of ε is for the count, and half for the delay: two bits over a scale of four."""
+RESPONSE = Response(EPSILON)
+BITS = (False, True)
+PADDED_BITS = 64
 FIXED_WORK = exact_exponential_fixed_work(epsilon=EPSILON, utility_range=UTILITY_RANGE, precision=24)
 ROUNDS = 8
 GREATEST_NOISE = RANGE - ANSWERS[0]
@@ -63,15 +75,18 @@ class Mechanism:
         label: its name in figures.
         release: takes an input and bits.
         pair: the inputs.
+        is_wide: whether its joint laws have so many outcomes that they are sought to 2^−16 only.
     """
 
     label: str
     release: Callable[[Any, RandomBits], Any]
     pair: tuple[Any, Any]
+    is_wide: bool = False
 
     def law(self, side: int, limits: Limits, counted: Counted | None) -> Law:
         """The law of the output, or of the output and the work, on one input of the pair."""
-        return enumerate_law(lambda bits: self.release(self.pair[side], bits), limits=limits, counted=counted)
+        reached = replace(limits, unresolved=Fraction(1, 1 << 16)) if self.is_wide else limits
+        return enumerate_law(lambda bits: self.release(self.pair[side], bits), limits=reached, counted=counted)
 
 
 def _noise(label: str, sampler: Callable[..., int], parameter: Fraction | DiscreteLaplace) -> Mechanism:
@@ -108,6 +123,12 @@ MECHANISMS = {
         ANSWERS,
     ),
     "fixed_work_selection": _selection("exponential, fixed work", FIXED_WORK.release),
+    "padded": Mechanism(
+        f"randomized response, padded to {PADDED_BITS} bits", Padded(RESPONSE, PADDED_BITS, False).release, BITS
+    ),
+    "response": Mechanism("randomized response, bit by bit", RESPONSE.release, BITS),
+    "sample": Mechanism("count of a sample", exact_poisson_count(epsilon=EPSILON, rate=RATE).release, RECORDS),
+    "delayed": Mechanism("count of a sample, delayed", DELAYED.release, RECORDS, is_wide=True),
     "base_e": _selection("exponential, base e", exact_exponential(epsilon=EPSILON).release),
     "rejection": _base_two("rejection", sample_by_rejection),
     "bisection": _selection("exponential, bisection", BASE_TWO.release),
@@ -121,9 +142,12 @@ _COUNTED: tuple[Counted, ...] = ("bits", "calls")
 
 
 def collect(settings: Settings) -> Collected:
-    """Find each mechanism's law, and its joint laws with either measure of work."""
+    """Find each mechanism's law, and its joint laws with either measure of work; then the losses of exact targets."""
     limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 16)))
-    return Collected((), {"mechanisms": {name: _measure(name, limits) for name in MECHANISMS}})
+    measured = {name: _measure(name, limits) for name in MECHANISMS}
+    of_targets = Limits(unresolved=Fraction(1, 1 << 32), runs=settings.budget(3_000, 300))
+    names = EXACT[:: settings.budget(1, 8)]
+    return Collected((), {"mechanisms": measured, "exact": {name: entry(name, of_targets) for name in names}})
 
 
 def _measure(name: str, limits: Limits) -> dict[str, Any]:
@@ -172,10 +196,14 @@ def _mean_bits(joint: Law) -> list[float]:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantages by mechanism, and bits by noise."""
+    """Advantages by mechanism, and bits by noise; then what bits add to δ of each exact target."""
     measured = data["measured"]["mechanisms"]
-    caption = f"What the work done adds to the output of exact mechanisms, at ε = {float(EPSILON):g}."
-    return [figure("work", caption, [_advantage_panel(measured), _mean_panel(measured)])]
+    caption = f"What the work done adds to the output of naive and exact mechanisms, at ε = {float(EPSILON):g}."
+    of_targets = "What seeing the bits taken adds to δ, at the ε that each exact target claims."
+    return [
+        figure("output_and_work", caption, [_advantage_panel(measured), _mean_panel(measured)]),
+        figure("exact_joint_losses", of_targets, [_added_panel(data["measured"]["exact"])]),
+    ]
 
 
 def _advantage_panel(measured: dict[str, Any]) -> Panel:
@@ -208,6 +236,45 @@ def _mean_panel(measured: dict[str, Any]) -> Panel:
     return panel("Bits taken, by the noise drawn", "noise", "mean number of bits", series)
 
 
+RARE = 1e-6
+"""What is added to δ is called rare up to here."""
+
+NOTHING = 1e-20
+"""Where a logarithmic axis shows that nothing is added."""
+
+
+def added(found: dict[str, Any]) -> tuple[float, bool]:
+    """At most so much do bits add to δ, and whether they add as much to within a hundredth of it.
+
+    Where words were counted on a coarser grid, that says nothing of the target's own.
+    """
+    lower, upper = (0.0, 1.0) if found.get("grid") else found.get("added", (0.0, 1.0))
+    upper = min(upper, found.get("added_at_most", 1.0))
+    return upper, lower >= 0.99 * upper
+
+
+def _added_panel(exact: dict[str, dict[str, Any]]) -> Panel:
+    names = sorted(exact, key=lambda name: (added(exact[name])[0], name), reverse=True)
+    series = [
+        marks(
+            label,
+            role,
+            [max(added(exact[name])[0], NOTHING) for name in chosen],
+            [names.index(name) for name in chosen],
+        )
+        for label, role, is_tight in (("exactly", Role.EXACT, True), ("at most", Role.OTHER, False))
+        if (chosen := [name for name in names if added(exact[name])[1] is is_tight])
+    ]
+    return panel(
+        "What bits add to δ",
+        f"added to δ ({NOTHING:g}: nothing)",
+        "",
+        series,
+        x_scale="log",
+        y_names=[f"{name.removeprefix('exact_')}, {added(exact[name])[0]:.2g}" for name in names],
+    )
+
+
 def explain(data: dict[str, Any]) -> str:
     """Say which mechanisms leak through their work."""
     measured = data["measured"]["mechanisms"]
@@ -216,7 +283,13 @@ def explain(data: dict[str, Any]) -> str:
         return middle(measured[name][counted]["advantage"])
 
     fixed, selection = measured["fixed_work"], measured["fixed_work_selection"]
-    return PARAGRAPHS["work"].format(
+    exact = data["measured"]["exact"]
+    by_name = {name.removeprefix("exact_"): added(found)[0] for name, found in exact.items()}
+    rare = {name: most for name, most in by_name.items() if 0 < most <= RARE}
+    telling = sorted((name for name, most in by_name.items() if most > RARE), key=by_name.__getitem__)
+    arrays = {name: found["arrays"] for name, found in exact.items() if found.get("arrays")}
+    widest = max(arrays, key=lambda name: arrays[name]["delta"][1])
+    return PARAGRAPHS["output_and_work"].format(
         ceiling=CEILING,
         algorithm_2=middle(measured["algorithm_2"]["output"]),
         algorithm_2_bits=seen("algorithm_2", "bits"),
@@ -239,4 +312,20 @@ def explain(data: dict[str, Any]) -> str:
         fixed_selection=selection["bits"]["least_work"],
         fixed_selection_output=middle(selection["output"]),
         fixed_selection_bits=seen("fixed_work_selection", "bits"),
+        response=middle(measured["response"]["output"]),
+        response_bits=seen("response", "bits"),
+        padded_bits=seen("padded", "bits"),
+        padding=PADDED_BITS,
+        sample=middle(measured["sample"]["output"]),
+        sample_bits=seen("sample", "bits"),
+        delay=DELAYED.most,
+        delayed_bits=seen("delayed", "bits"),
+        targets=len(by_name),
+        never=", ".join(sorted(name for name, most in by_name.items() if most == 0)),
+        rare=len(rare),
+        greatest=max(rare.values()),
+        rarest=min(rare.values()),
+        telling=", ".join(f"{name} ({by_name[name]:.2g})" for name in telling),
+        widest=widest.removeprefix("exact_"),
+        array=arrays[widest],
     )
