@@ -1,4 +1,4 @@
-"""The page on proofs says what claims on output and work cost, as it is computed from the terms."""
+"""The page on proofs of output and work says what claims on output and work cost, as it is computed from the terms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mechanisms.quantile.exact import exact_quantile
 from mechanisms.randomness import RandomBits
 from mechanisms.subsampling.exact import exact_poisson_count
 
-PAGE = Path(__file__).parents[2].joinpath("docs", "explanations", "what_a_proof_means.md").read_text("utf-8")
+PAGE = Path(__file__).parents[2].joinpath("docs", "explanations", "proofs_of_output_and_work.md").read_text("utf-8")
 RECORDS = 1000
 
 
