@@ -163,6 +163,19 @@ def test_other_kinds_of_claim_have_no_room_for_what_happens_rarely() -> None:
     assert but_for(rules.release(whole["term"]).losses, Fraction(0)) == rules.release(whole["term"]).losses
 
 
+@pytest.mark.parametrize("name", TERMS)
+def test_the_checker_and_the_code_derive_the_same_of_every_term(name: str) -> None:
+    """They share no code: a mistake in one of them shows here."""
+    term, release = TERMS[name], rules.release(encoded(TERMS[name]))
+    derived = (
+        None if release.work.otherwise is None else (release.work.bits, release.work.otherwise, release.work.moves)
+    )
+    assert derived == (None if term.work is None else (term.work.bits, term.work.otherwise, term.work.moves))
+    for bits in (1, 2, 3, 40, 63, 64, 127, 128, 129, 256, 512):
+        assert release.work.more_than(bits) == term.beyond(bits)
+    assert release.covers_work == isinstance(term.claim, OutputAndWork)
+
+
 def test_parts_add_up_their_bits_and_their_probabilities_and_counts_of_unknown_number_have_none() -> None:
     answer = Answer(Fraction(1), Grid(0))
     noisy = Noisy(answer, DiscreteLaplace(Fraction(2)))

@@ -371,3 +371,11 @@ def test_entries_are_public_numbers() -> None:
     assert noisy.work == Work(192, 3 * undecided(LITTLE))
     assert Noisy(Counts(), LITTLE).work is None
     assert WithWork(Mapped(noisy, Within(0.0, 2.0))).work == noisy.work
+
+
+def test_a_sample_takes_a_known_number_of_bits_for_each_record_at_a_dyadic_rate_alone() -> None:
+    counted = Noisy(Count(), LITTLE)
+    moves = {rate: PoissonSample(counted, rate).work for rate in (ONE, ONE / 2, ONE / 3, Fraction(3, 8))}
+    assert moves[ONE / 3] is None
+    assert [moves[rate].moves for rate in (ONE, ONE / 2, Fraction(3, 8))] == [0, 1, 3]  # type: ignore[union-attr]
+    assert PoissonSample(PoissonSample(counted, ONE / 2), ONE / 2).work is None
