@@ -57,6 +57,7 @@ translated_pages = [
     "docs/how_to/exact_mechanisms",
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
+    "docs/explanations/exact_laws",
     "docs/reference/glossary",
     "docs/reference/api/index",
 ]
