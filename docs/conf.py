@@ -58,6 +58,7 @@ translated_pages = [
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
+    "docs/explanations/statistics",
     "docs/reference/glossary",
     "docs/reference/api/index",
 ]
