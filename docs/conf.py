@@ -55,6 +55,7 @@ translated_pages = [
     "docs/how_to/challenges",
     "docs/how_to/solve_a_challenge",
     "docs/how_to/exact_mechanisms",
+    "docs/how_to/pytest",
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
