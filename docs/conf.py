@@ -56,6 +56,7 @@ translated_pages = [
     "docs/how_to/solve_a_challenge",
     "docs/how_to/exact_mechanisms",
     "docs/how_to/pytest",
+    "docs/how_to/replay",
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
