@@ -58,6 +58,7 @@ translated_pages = [
     "docs/how_to/pytest",
     "docs/how_to/replay",
     "docs/how_to/writing_an_attack",
+    "docs/how_to/calibration",
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
