@@ -62,6 +62,7 @@ translated_pages = [
     "docs/how_to/ci",
     "docs/how_to/journeys",
     "docs/how_to/any_language",
+    "docs/how_to/proving_existing_code",
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
