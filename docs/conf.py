@@ -63,6 +63,7 @@ translated_pages = [
     "docs/how_to/journeys",
     "docs/how_to/any_language",
     "docs/how_to/proving_existing_code",
+    "docs/how_to/platforms",
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
