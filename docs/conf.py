@@ -65,6 +65,7 @@ translated_pages = [
     "docs/how_to/proving_existing_code",
     "docs/how_to/platforms",
     "docs/how_to/proof_of_concept",
+    "docs/how_to/real_libraries",
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
