@@ -73,6 +73,7 @@ translated_pages = [
     "docs/explanations/statistics",
     "docs/reference/glossary",
     "docs/reference/api/index",
+    "docs/reference/findings",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
