@@ -74,6 +74,7 @@ translated_pages = [
     "docs/reference/glossary",
     "docs/reference/api/index",
     "docs/reference/findings",
+    "docs/reference/domains",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
