@@ -75,6 +75,7 @@ translated_pages = [
     "docs/reference/api/index",
     "docs/reference/findings",
     "docs/reference/domains",
+    "docs/reference/flaws",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
