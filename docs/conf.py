@@ -76,6 +76,7 @@ translated_pages = [
     "docs/reference/findings",
     "docs/reference/domains",
     "docs/reference/flaws",
+    "docs/reference/stability",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
