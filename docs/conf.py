@@ -71,6 +71,7 @@ translated_pages = [
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
     "docs/explanations/statistics",
+    "docs/explanations/threat_model",
     "docs/reference/glossary",
     "docs/reference/api/index",
     "docs/reference/findings",
