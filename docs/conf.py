@@ -78,6 +78,7 @@ translated_pages = [
     "docs/reference/domains",
     "docs/reference/flaws",
     "docs/reference/stability",
+    "docs/reference/claims",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
