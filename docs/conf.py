@@ -67,6 +67,7 @@ translated_pages = [
     "docs/how_to/proof_of_concept",
     "docs/how_to/real_libraries",
     "docs/how_to/adding_a_library",
+    "docs/how_to/auditing",
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
