@@ -81,6 +81,7 @@ translated_pages = [
     "docs/reference/flaws",
     "docs/reference/stability",
     "docs/reference/claims",
+    "docs/reference/protocol",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
