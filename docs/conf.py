@@ -69,6 +69,7 @@ translated_pages = [
     "docs/how_to/adding_a_library",
     "docs/how_to/auditing",
     "docs/how_to/proving",
+    "docs/how_to/contributing",
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
