@@ -70,6 +70,7 @@ translated_pages = [
     "docs/how_to/auditing",
     "docs/how_to/proving",
     "docs/how_to/contributing",
+    "docs/how_to/releasing",
     "docs/explanations/floating_point",
     "docs/explanations/what_a_proof_means",
     "docs/explanations/exact_laws",
