@@ -84,6 +84,7 @@ translated_pages = [
     "docs/reference/stability",
     "docs/reference/claims",
     "docs/reference/protocol",
+    "docs/reference/nist_sp_800_226",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
