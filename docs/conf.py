@@ -87,6 +87,7 @@ translated_pages = [
     "docs/reference/nist_sp_800_226",
     "docs/reference/vulnerable_primitives",
     "docs/reference/vectors",
+    "vectors/clients/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
