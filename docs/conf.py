@@ -88,6 +88,7 @@ translated_pages = [
     "docs/reference/vulnerable_primitives",
     "docs/reference/vectors",
     "vectors/clients/README",
+    "docs/reference/dossiers/index",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
