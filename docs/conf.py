@@ -89,6 +89,7 @@ translated_pages = [
     "docs/reference/vectors",
     "vectors/clients/README",
     "docs/reference/dossiers/index",
+    "SECURITY",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
