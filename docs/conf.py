@@ -90,6 +90,7 @@ translated_pages = [
     "vectors/clients/README",
     "docs/reference/dossiers/index",
     "SECURITY",
+    "checker/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
