@@ -91,6 +91,7 @@ translated_pages = [
     "docs/reference/dossiers/index",
     "SECURITY",
     "checker/README",
+    "mechanisms/laplace/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
