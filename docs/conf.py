@@ -92,6 +92,7 @@ translated_pages = [
     "SECURITY",
     "checker/README",
     "mechanisms/laplace/README",
+    "mechanisms/exponential/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
