@@ -93,6 +93,7 @@ translated_pages = [
     "checker/README",
     "mechanisms/laplace/README",
     "mechanisms/exponential/README",
+    "mechanisms/noisy_max/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
