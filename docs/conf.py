@@ -94,6 +94,7 @@ translated_pages = [
     "mechanisms/laplace/README",
     "mechanisms/exponential/README",
     "mechanisms/noisy_max/README",
+    "mechanisms/gaussian/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
