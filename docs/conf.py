@@ -95,6 +95,7 @@ translated_pages = [
     "mechanisms/exponential/README",
     "mechanisms/noisy_max/README",
     "mechanisms/gaussian/README",
+    "mechanisms/local_sensitivity/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
