@@ -96,6 +96,7 @@ translated_pages = [
     "mechanisms/noisy_max/README",
     "mechanisms/gaussian/README",
     "mechanisms/local_sensitivity/README",
+    "mechanisms/sparse_vector/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
