@@ -97,6 +97,7 @@ translated_pages = [
     "mechanisms/gaussian/README",
     "mechanisms/local_sensitivity/README",
     "mechanisms/sparse_vector/README",
+    "mechanisms/summation/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
