@@ -98,6 +98,7 @@ translated_pages = [
     "mechanisms/local_sensitivity/README",
     "mechanisms/sparse_vector/README",
     "mechanisms/summation/README",
+    "mechanisms/partition_selection/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
