@@ -99,6 +99,7 @@ translated_pages = [
     "mechanisms/sparse_vector/README",
     "mechanisms/summation/README",
     "mechanisms/partition_selection/README",
+    "mechanisms/quantile/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
