@@ -100,6 +100,7 @@ translated_pages = [
     "mechanisms/summation/README",
     "mechanisms/partition_selection/README",
     "mechanisms/quantile/README",
+    "mechanisms/subsampling/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
