@@ -101,6 +101,7 @@ translated_pages = [
     "mechanisms/partition_selection/README",
     "mechanisms/quantile/README",
     "mechanisms/subsampling/README",
+    "mechanisms/interactive/README",
 ]
 
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
