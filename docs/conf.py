@@ -76,6 +76,7 @@ translated_pages = [
     "docs/explanations/exact_laws",
     "docs/explanations/statistics",
     "docs/explanations/threat_model",
+    "docs/explanations/what_to_sign",
     "docs/reference/glossary",
     "docs/reference/api/index",
     "docs/reference/findings",
