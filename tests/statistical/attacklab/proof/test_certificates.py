@@ -110,7 +110,7 @@ def test_a_term_that_says_it_covers_work_where_no_rule_does_is_refused(tmp_path:
 
 def test_what_makes_a_certificate_of_work_is_callable() -> None:
     with pytest.raises(TypeError, match="certificate must be callable"):
-        noisy().certified(stated, 7)  # type: ignore[arg-type]
+        noisy().certified(stated, 7)
 
 
 TARGETS = {
