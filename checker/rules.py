@@ -743,7 +743,7 @@ def tested(fields: Fields) -> Release:
 
 
 def with_work(fields: Fields) -> Release:
-    """Output and bits are a function of what is released, but with probability τ: both lose no more, but with τ.
+    """Output and bits are a function of what the losses are of, but with probability τ: δ grows by (1 + e^ε)·τ.
 
     Sources: Dwork and Roth 2014, proposition 2.1; Ratliff and Vadhan 2024, for the notion; `claims.but_for`.
     """
@@ -754,7 +754,7 @@ def with_work(fields: Fields) -> Release:
 
 
 def padded(fields: Fields) -> Release:
-    """So many bits are taken always; if they do not suffice, with probability p, a public value is released.
+    """So many bits are always taken; where they do not suffice, with probability p, a public value is released.
 
     Source: Haeberlen, Pierce and Narayan 2011, 'Differential Privacy Under Fire', for time; `claims.but_for`.
     """
@@ -767,7 +767,7 @@ def padded(fields: Fields) -> Release:
 
 
 def delayed(fields: Fields) -> Release:
-    """Bits that move by d, and noise of bits behind them: a shift of d is lost too, but where noise is clamped.
+    """Bits that move by d, then noise of bits: a shift of d is lost as well, but where noise is clamped or takes more.
 
     Source: Ratliff and Vadhan 2024, 'A Framework for Differential Privacy Against Timing Attacks', for time.
     """

@@ -10,8 +10,10 @@ import mpmath
 import pytest
 
 from checker import rules
+from checker.claims import ApproximateDP as Loss
 from checker.claims import but_for
 from checker.forms import Refused
+from checker.laws import law as law_of
 from mechanisms.core.certificate import certificate
 from mechanisms.core.claims import ApproximateDP, OutputAndWork
 from mechanisms.core.compose import Both, Mapped, Size
@@ -95,7 +97,7 @@ def test_without_the_probability_of_other_work_a_claim_is_refused() -> None:
 @pytest.mark.parametrize("law", ALL_LAWS, ids=named)
 def test_the_probability_of_a_second_word_is_bounded_by_the_definition_of_the_law(law: Any) -> None:
     """The K of the rule is the least with P[N ≥ K] ≤ 2^−65, by mpmath; τ counts two words for each tail between."""
-    bound = rules._inverted(rules.laws.law(encoded(law))).otherwise
+    bound = rules._inverted(law_of(encoded(law))).otherwise
     assert bound is not None
     least = int(bound * 2**64 + 2) // 4
     with mpmath.workdps(60):
@@ -163,6 +165,19 @@ def test_other_kinds_of_claim_have_no_room_for_what_happens_rarely() -> None:
     assert but_for(rules.release(whole["term"]).losses, Fraction(0)) == rules.release(whole["term"]).losses
 
 
+@pytest.mark.parametrize("name", TERMS)
+def test_the_checker_and_the_code_derive_the_same_of_every_term(name: str) -> None:
+    """They share no code: a mistake in one of them shows here."""
+    term, release = TERMS[name], rules.release(encoded(TERMS[name]))
+    derived = (
+        None if release.work.otherwise is None else (release.work.bits, release.work.otherwise, release.work.moves)
+    )
+    assert derived == (None if term.work is None else (term.work.bits, term.work.otherwise, term.work.moves))
+    for bits in (1, 2, 3, 40, 63, 64, 127, 128, 129, 256, 512):
+        assert release.work.more_than(bits) == term.beyond(bits)
+    assert release.covers_work == isinstance(term.claim, OutputAndWork)
+
+
 def test_parts_add_up_their_bits_and_their_probabilities_and_counts_of_unknown_number_have_none() -> None:
     answer = Answer(Fraction(1), Grid(0))
     noisy = Noisy(answer, DiscreteLaplace(Fraction(2)))
@@ -179,8 +194,8 @@ def test_parts_add_up_their_bits_and_their_probabilities_and_counts_of_unknown_n
 
 def test_the_delta_of_a_joint_claim_is_that_of_the_theorem() -> None:
     """δ + (1 + e^ε)·τ with ε = 3/2 and δ = 1/8, by Python's own exponential to 15 digits."""
-    (raised,) = but_for((rules.ApproximateDP(Fraction(3, 2), Fraction(1, 8)),), Fraction(1, 2**10))
-    assert isinstance(raised, rules.ApproximateDP)
+    (raised,) = but_for((Loss(Fraction(3, 2), Fraction(1, 8)),), Fraction(1, 2**10))
+    assert isinstance(raised, Loss)
     assert math.isclose(raised.delta, 1 / 8 + (1 + math.exp(1.5)) / 2**10, rel_tol=1e-15)
     term = WithWork(
         Restated(Noisy(Answer(Fraction(1), Grid(0)), DiscreteLaplace(Fraction(1))), ApproximateDP(Fraction(3, 2)))

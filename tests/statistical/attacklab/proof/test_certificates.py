@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from attacklab.model.findings import CERTIFICATE, Finding, Reach, Scope, Verdict
 from attacklab.model.neighbours import Relation
 from attacklab.model.targets import Target
 from mechanisms.core.certificate import certificate
+from mechanisms.core.with_work import WithWork
 from tests.unit.checker.making import ANSWER, MONOTONE, TERMS, UTILITIES
 
 ROOT = Path(__file__).parents[4]
@@ -64,6 +66,51 @@ def test_what_the_checker_accepts_is_proved_for_every_pair(proved: Any, tmp_path
     assert finding.certificate.sha256 == hashlib.sha256(written.read_bytes()).hexdigest()
     assert json.loads(written.read_text("utf-8"))["claim"] == ONE_DP
     assert Finding.from_json(json.loads(json.dumps(finding.to_json()))) == finding
+
+
+def covering(name: str, claim: Claim, *makers: Callable[[], Any]) -> Target:
+    """A target whose claim covers work."""
+    return replace(Target.noise(lambda *_: [], epsilon=1.0, sensitivity=1.25), name=name, claim=claim).certified(
+        *makers
+    )
+
+
+def test_a_claim_on_output_and_work_is_proved_by_a_certificate_of_both_and_by_no_other(tmp_path: Path) -> None:
+    """The kernel takes 3 bits always; noise 64, but with a probability that its claim must have room for."""
+    kernel, noise = TERMS["kernel"], TERMS["discrete_laplace"]
+    claim = OutputAndWork(PrivacyClaim(1.0986122886681100))
+    plain, joint = partial(certificate, "kernel", kernel), partial(certificate, "kernel", WithWork(kernel))
+    settings: dict[str, Any] = {"checker": find_checker(ROOT), "folder": tmp_path}
+    for target in (covering("kernel", claim, joint), covering("kernel", claim, plain, joint)):
+        finding = prove_every_pair(target, **settings)
+        assert finding.verdict is Verdict.PROVED, finding.reason
+        assert "-DP of output and work together for every pair of answers" in finding.reason
+    for alone in (covering("kernel", claim, plain), covering("kernel", claim, joint, plain)):
+        with pytest.raises(UsageError, match="for output and work together; certify what the target claims"):
+            prove_every_pair(alone, **settings)
+    for delta, is_proved in ((0.0, False), (1e-20, False), (1e-16, True)):
+        joint = partial(certificate, "noise", WithWork(noise))
+        target = covering("noise", OutputAndWork(PrivacyClaim(4 / 3 + 1e-9, delta)), joint)
+        if is_proved:
+            assert prove_every_pair(target, **settings).verdict is Verdict.PROVED
+        else:
+            with pytest.raises(UsageError, match="certify what the target claims"):
+                prove_every_pair(target, **settings)
+
+
+def test_a_term_that_says_it_covers_work_where_no_rule_does_is_refused(tmp_path: Path) -> None:
+    made = certificate("response", TERMS["response"])
+    made |= {"term": {"is": "WithWork", "mechanism": made["term"]}, "claim": of_work(made["claim"]), "relation": "bit"}
+    target = Target.dataset(lambda *_: [], epsilon=1.0, name="response").certified(lambda: made)
+    target = replace(target, claim=OutputAndWork(target.claim))
+    finding = prove_every_pair(target, checker=find_checker(ROOT), folder=tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "may tell more than the output" in finding.reason
+
+
+def test_what_makes_a_certificate_of_work_is_callable() -> None:
+    with pytest.raises(TypeError, match="certificate must be callable"):
+        noisy().certified(stated, 7)
 
 
 TARGETS = {
@@ -271,6 +318,10 @@ def rdp(alpha: str, epsilon: str) -> dict[str, Any]:
     return {"is": "RenyiDP", "alpha": {"rational": alpha}, "epsilon": {"rational": epsilon}}
 
 
+def of_work(claim: dict[str, Any]) -> dict[str, Any]:
+    return {"is": "OutputAndWork", "claim": claim}
+
+
 def gdp(mu_squared: str) -> dict[str, Any]:
     return {"is": "GaussianDP", "mu_squared": {"rational": mu_squared}}
 
@@ -287,6 +338,14 @@ def gdp(mu_squared: str) -> dict[str, Any]:
         (approximate("1", "1/10"), ONE, False),
         (profile(("1/2", "1/5"), ("1", "1/20")), TENTH, True),
         (profile(("1/2", "1/5"), ("2", "1/20")), TENTH, False),
+        (of_work(approximate("1")), OutputAndWork(ONE), True),
+        (of_work(approximate("9/10")), ONE, True),
+        (approximate("1/10"), OutputAndWork(ONE), False),
+        (of_work(approximate("11/10")), OutputAndWork(ONE), False),
+        (of_work(approximate("1", "1/100")), OutputAndWork(ONE), False),
+        (of_work(profile(("1", "1/20"))), OutputAndWork(TENTH), True),
+        (of_work(zcdp("1/2")), OutputAndWork(ZeroConcentrated(0.5)), True),
+        (zcdp("1/2"), OutputAndWork(ZeroConcentrated(0.5)), False),
         (zcdp("1/2"), ZeroConcentrated(0.5), True),
         (zcdp("1/2"), ZeroConcentrated(0.25), False),
         (zcdp("1/2"), ONE, False),

@@ -82,7 +82,7 @@ def joint_law(term: Mechanism, data: Any) -> Law:
 
 
 def points_of(claim: Any) -> tuple[ApproximateDP, ...]:
-    inner = claim.claim if isinstance(claim, OutputAndWork) else claim
+    inner: Any = claim.claim if isinstance(claim, OutputAndWork) else claim
     return inner.points if isinstance(inner, ProfileDP) else (inner,)
 
 
@@ -112,10 +112,11 @@ def test_the_bits_are_what_the_term_says_and_the_joint_claim_holds(name: str) ->
 @pytest.mark.parametrize("name", ["response", "shuffled"])
 def test_rejected_rounds_of_public_chances_tell_nothing_more(name: str) -> None:
     term, *data = CASES[name]
-    joint = [joint_law(term, each) for each in data]
-    alone = [law.map(lambda pair: pair[0]) for law in joint]
-    assert len(set(joint[0].map(lambda pair: pair[1]))) > 10
-    assert smallest_epsilon(*joint, Fraction(1, 10**6))[0] <= smallest_epsilon(*alone, Fraction(1, 10**6))[1] + 1e-9
+    first, second = (joint_law(term, each) for each in data)
+    alone = [law.map(lambda pair: pair[0]) for law in (first, second)]
+    assert len(set(first.map(lambda pair: pair[1]))) > 10
+    rarely = Fraction(1, 10**6)
+    assert smallest_epsilon(first, second, rarely)[0] <= smallest_epsilon(alone[0], alone[1], rarely)[1] + 1e-9
 
 
 def words_left_open(law: Any) -> list[int]:
@@ -273,7 +274,7 @@ def test_the_work_of_a_sample_tells_how_many_records_there_are() -> None:
     """Two bits for each record, and a word for the noise: certain, whatever the output is."""
     laws_ = [sampled_law(records) for records in (0, 1)]
     assert SAMPLED.work == Work(None, undecided(LITTLE), 2)
-    assert hockey_stick(*laws_, 9).lower > 1 - Fraction(1, 2**40)
+    assert hockey_stick(laws_[0], laws_[1], 9).lower > 1 - Fraction(1, 2**40)
     for law, records in zip(laws_, (0, 1), strict=True):
         assert 1 - law.map(lambda pair: pair[1]).mass(2 * records + 64) <= undecided(LITTLE)
 
@@ -324,7 +325,7 @@ def test_a_delay_that_spares_some_outputs_breaks_the_claim() -> None:
     (point,) = points_of(DELAYED.claim)
     few = Limits(Fraction(1, 2**40))
     spared = [enumerate_law(sparing, [1] * records, counted="bits", limits=few) for records in (1, 2)]
-    assert smallest_delta(*spared, point.epsilon).lower > 0.1 > point.delta
+    assert smallest_delta(spared[0], spared[1], point.epsilon).lower > 0.1 > point.delta
 
 
 @pytest.mark.parametrize(
@@ -371,3 +372,11 @@ def test_entries_are_public_numbers() -> None:
     assert noisy.work == Work(192, 3 * undecided(LITTLE))
     assert Noisy(Counts(), LITTLE).work is None
     assert WithWork(Mapped(noisy, Within(0.0, 2.0))).work == noisy.work
+
+
+def test_a_sample_takes_a_known_number_of_bits_for_each_record_at_a_dyadic_rate_alone() -> None:
+    counted = Noisy(Count(), LITTLE)
+    moves = {rate: PoissonSample(counted, rate).work for rate in (ONE, ONE / 2, ONE / 3, Fraction(3, 8))}
+    assert moves[ONE / 3] is None
+    assert [moves[rate].moves for rate in (ONE, ONE / 2, Fraction(3, 8))] == [0, 1, 3]
+    assert PoissonSample(PoissonSample(counted, ONE / 2), ONE / 2).work is None
