@@ -320,6 +320,7 @@ def explain(data: dict[str, Any]) -> str:
         sample_bits=seen("sample", "bits"),
         delay=DELAYED.most,
         delayed_bits=seen("delayed", "bits"),
+        delayed_calls=seen("delayed", "calls"),
         targets=len(by_name),
         never=", ".join(sorted(name for name, most in by_name.items() if most == 0)),
         rare=len(rare),
