@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -35,7 +35,7 @@ from attacklab.replay.laws import (
     Sampling,
     near,
 )
-from attacklab.replay.outputs import Leaf, Raised, is_float, leaves, number_of
+from attacklab.replay.outputs import Leaf, Raised, differences, is_float, leaves, number_of
 from attacklab.replay.session import Affine, Call, Ids, Node, Script, Seen, Session, Site, rational
 from attacklab.replay.traced import GEOMETRIC, SIGN
 
@@ -57,6 +57,7 @@ class Difference:
         reason: what was measured.
         site: the line to look at; line 0 where it is to be looked for.
         is_certain: whether it refutes the claim; else it is a note.
+        is_counted: whether runs with fresh noise showed it, whatever the draws were that led to it.
         excess: what is lost and what is claimed, where that can be said.
         call: the draw.
         shift: how far apart the two values are that noise is added to.
@@ -67,6 +68,7 @@ class Difference:
     reason: str
     site: Site
     is_certain: bool = True
+    is_counted: bool = False
     excess: Excess | None = None
     call: str = ""
     shift: Fraction | None = None
@@ -84,6 +86,7 @@ class Outcome:
         unjudged: what could not be judged, and why.
         sites: every line that drew noise, with what it drew.
         has_failed: whether both runs raised, so that nothing was compared.
+        variants: with how many other draws both inputs were run.
     """
 
     differences: list[Difference] = field(default_factory=list)
@@ -92,6 +95,21 @@ class Outcome:
     unjudged: list[str] = field(default_factory=list)
     sites: dict[str, str] = field(default_factory=dict)
     has_failed: bool = False
+    variants: int = 0
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether something refutes the claim."""
+        return any(one.is_certain for one in self.differences)
+
+    def take(self, other: Outcome) -> None:
+        """Add what another outcome measured, and what it could not judge; not its differences."""
+        self.loss = max(self.loss, other.loss, key=near)
+        for place, shift in other.shifts.items():
+            self.shifts[place] = max(self.shifts.get(place, Fraction(0)), shift)
+        self.unjudged += other.unjudged
+        self.sites |= other.sites
+        self.variants += other.variants
 
 
 @dataclass(frozen=True)
@@ -127,18 +145,21 @@ class Runs:
         call: `call(input, rng)`.
         rng: makes the generator of a run.
         unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
+        known: streams of draws that are no noise, as their seed is fixed.
         count: how many there were.
     """
 
     call: Callable[[Any, Any], Any]
     rng: Callable[[int], Any]
     unread: set[str] = field(default_factory=set)
+    known: set[Any] = field(default_factory=set)
     count: int = 0
 
     def run(self, input_: Any, session: Session) -> Session:
         """One run under watch, whose output the session keeps."""
         self.count += 1
         taken, generator = copy.deepcopy(input_), self.rng(session.seed)
+        session.known = self.known
         Session.current = session
         try:
             with np.errstate(all="ignore"):
@@ -172,26 +193,40 @@ class Compared:
         pair: the neighbours.
         claim: what is claimed.
         seed: of the draws.
+        chosen: by the number of a call, what is made of its draw in every run.
     """
 
-    def __init__(self, runs: Runs, pair: NeighbouringPair, claim: Claim, seed: int) -> None:
+    def __init__(
+        self, runs: Runs, pair: NeighbouringPair, claim: Claim, seed: int, chosen: Mapping[int, Any] | None = None
+    ) -> None:
         self.runs, self.pair, self.claim, self.seed = runs, pair, claim, seed
         self.outcome = Outcome()
         self.vague: list[Moved] = []
         self.aligned: dict[tuple[Any, ...], Ids] = {}
-        self.first = runs.run(pair.first, Session(seed))
-        self.chosen: dict[int, Any] = {}
+        self.chosen: dict[int, Any] = dict(chosen or {})
+        self.first = self.again({})
         if self._sampling is not None and self._sampling.rate < 1:  # a record that is not in a sample shows nothing
-            self.chosen = {number: functools.partial(_all_in, seen) for number, seen in _masks(self.first)}
+            self.chosen |= {number: functools.partial(_all_in, seen) for number, seen in _masks(self.first)}
             self.first = self.again({})
         self.second = self.again({}, second=True)
+        if not self._is_parallel():
+            self._align()
 
-    def again(self, changed: dict[int, Any], *, second: bool = False, kept: bool = True) -> Session:
-        """A run with some draws changed: the first again, or the second with or without what noise let out before."""
-        changed = self.chosen | changed
+    def again(
+        self, changed: Mapping[int, Any], *, second: bool = False, kept: bool = True, values: bool = True
+    ) -> Session:
+        """A run with some draws changed: the first again, or the second.
+
+        Args:
+            changed: by the number of a call, what is made of its draw.
+            second: whether the second input is run.
+            kept: whether that run takes what noise let out before.
+            values: whether, of that, it takes noisy values.
+        """
+        changed = {**self.chosen, **changed}
         if not second:
             return self.runs.run(self.pair.first, Session(self.seed, None, changed))
-        script = Script(self.first, self.aligned, kept)
+        script = Script(self.first, self.aligned, kept, values)
         return self.runs.run(self.pair.second, Session(self.seed + 1, script, changed))
 
     def _add(self, **parts: Any) -> None:
@@ -360,6 +395,12 @@ class Compared:
                 if step == step_2 and step in "*/" and not np.array_equal(operand, operand_2):
                     return node.site
         return Site("", 0, "")
+
+
+def differences_between(pair: Compared) -> set[str]:
+    """The parts in which the outputs of a pair differ."""
+    sides = differences(pair.first.output, pair.second.output)
+    return {leaf.path for both in sides for leaf in both if leaf is not None}
 
 
 class _Holdings:

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -32,9 +32,10 @@ from attacklab.replay.judge import Pair
 from attacklab.replay.outputs import differences
 from attacklab.replay.pairs import neighbours_among, pairs_of
 from attacklab.replay.search import searched
-from attacklab.replay.session import Session
+from attacklab.replay.session import Session, Site
 from attacklab.replay.sources import BASE_GENERATOR, watch
 from attacklab.replay.trail import located
+from attacklab.replay.variants import SEEDS, examine_variants
 
 NAME = "replay"
 """What stands for an attack's name in the findings."""
@@ -47,6 +48,9 @@ RESTS_ON = (
 
 MOST_PAIRS = 200
 SECONDS = 20.0
+FULL_PAIRS, FEW_SEEDS = 4, 2
+"""After so many pairs, only so many further seeds are tried of each."""
+
 GENERATORS = ("rng", "generator", "random_state", "prng")
 
 
@@ -190,6 +194,7 @@ class Study:
     shifts: dict[str, Fraction] = field(default_factory=dict)
     unjudged: dict[str, int] = field(default_factory=dict)
     sites: dict[str, str] = field(default_factory=dict)
+    fixed: dict[tuple[str, str], Site] = field(default_factory=dict)
     failed: str = ""
     cut: bool = False
     failures: int = 0
@@ -229,11 +234,15 @@ class Study:
             self.template = pair
         examination = Pair(self.runs, pair, self.target.claim, self.seed)
         outcome = examination.examine()
+        if not outcome.is_refuted and not outcome.has_failed:
+            other = examine_variants(examination, SEEDS if self.count < FULL_PAIRS else FEW_SEEDS)
+            outcome.differences += other.differences
+            outcome.take(other)
         self.count += 1
         self.failures += outcome.has_failed
         for difference in outcome.differences:
-            placed = difference
-            if not difference.site.line:
+            placed = self._blamed(difference, examination) if self.fixed else difference
+            if not placed.site.line:
                 if any(flaw == difference.flaw and kept.is_certain for (flaw, _), (kept, _) in self.worst.items()):
                     continue
                 placed = replace(
@@ -264,6 +273,7 @@ class Study:
             first = first or runs[0]
             if self._hooks.install_libraries():
                 self._hooks.reach(self.target.release)
+        self._note_fixed_seeds(pair, runs[0])
         parts = differences(runs[0].output, runs[1].output)
         if first is not None and first.calls and not runs[1].calls:
             self.failed = "a second run draws nothing: noise is kept between runs, and that of a replay is not its own"
@@ -277,6 +287,35 @@ class Study:
                 f"{unread or 'a source'} that no hook watches"
                 + (f" ({loaded} may draw in ways that none reaches)" if loaded and not unread else "")
             )
+
+    def _note_fixed_seeds(self, pair: NeighbouringPair, first: Session) -> None:
+        """Keep the seeds that follow neither the input, nor other draws, nor the time, nor what the caller gave."""
+        others = [
+            self.runs.run(input_, Session(self.seed + 20_000 + place))
+            for place, input_ in enumerate((pair.first, pair.second))
+            if first.seeds
+        ]
+        given = set(_given(self.target.release, 4))
+        for site, what, value in first.seeds:
+            is_fixed = all((site, what, value) in run.seeds for run in others)
+            if is_fixed and repr(value) not in given:
+                self.fixed[what, repr(value)] = site
+        self.runs.known.update(self.fixed)
+
+    def _blamed(self, difference: Difference, examination: Pair) -> Difference:
+        """A difference at the line that seeds the noise, if it is gone where the noise of a fixed seed is noise."""
+        known, self.runs.known = self.runs.known, set()
+        unseeded = Pair(self.runs, examination.pair, self.target.claim, self.seed).examine()
+        self.runs.known = known
+        if any(one.flaw == difference.flaw for one in unseeded.differences):
+            return difference
+        (what, value), site = next(iter(self.fixed.items()))
+        return replace(
+            difference,
+            flaw="the seed of the noise is fixed, so that everyone knows the noise",
+            reason=f"{what} is seeded with {value}, whatever the input; with that noise, {difference.reason}",
+            site=site,
+        )
 
     def findings(self, is_finite: bool) -> list[Finding]:
         """What is to be told."""
@@ -356,6 +395,24 @@ class Study:
             judged_at=at,
             witness=witness,
         )
+
+
+def _given(function: Any, depth: int) -> Iterator[str]:
+    """Numbers that a caller gave a function: its defaults, what is bound to it, and what its object and closure hold."""
+    if isinstance(function, int | str | bytes | float):
+        yield repr(function)
+    elif depth:
+        parts = [*(getattr(function, "__defaults__", None) or ()), *_given_by_name(function)]
+        parts += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+        parts += [getattr(function, name, None) for name in ("func", "__self__", "__wrapped__")]
+        for part in (*parts, *getattr(function, "args", ())):
+            yield from _given(part, depth - 1)
+
+
+def _given_by_name(function: Any) -> Iterator[Any]:
+    for names in ("__kwdefaults__", "keywords", "__dict__"):
+        held = getattr(function, names, None)
+        yield from held.values() if isinstance(held, dict) else ()
 
 
 def _badness(difference: Difference) -> float:

@@ -229,11 +229,13 @@ class Script:
         record: the run whose outcomes it takes.
         aligned: for calls that were paired up one number at a time: the draws' numbers in the record, −1 for none.
         is_followed: whether also what the code made of the draws is taken; else the draws alone.
+        has_values: whether, of that, noisy values are taken; else only how comparisons and selections came out.
     """
 
     record: Session
     aligned: Mapping[tuple[Any, ...], Ids] = field(default_factory=dict)
     is_followed: bool = True
+    has_values: bool = True
 
 
 class Session:
@@ -245,6 +247,9 @@ class Session:
         changed: by the number of a call, what is made of its draw, to see what an output depends on: a function, or for
             some of its numbers what is added to them (to uniform ones: what they are instead). Noise that was made of
             several draws has numbers below 0.
+
+    Attributes:
+        known: streams of draws that everybody knows, as their seed is fixed: they are no noise.
     """
 
     current: Session | None = None
@@ -259,6 +264,7 @@ class Session:
         self.nodes: list[Node] = []
         self.seen: list[Seen] = []
         self.seeds: list[tuple[Site, str, Any]] = []
+        self.known: set[Any] = set()
         self.unread: list[str] = []
         self.inside = 0
         self.output: Any = None
@@ -394,7 +400,7 @@ class Session:
         key = (*place, self._counts[place])
         self._counts[place] += 1
         result = computed
-        if is_once and key[-1]:
+        if is_once and (key[-1] or (self.script is not None and not self.script.has_values)):
             return computed
         if self.script is not None and self.script.is_followed:
             record = self.script.record

@@ -1,0 +1,121 @@
+"""What an output shows of noise itself, besides the noisy numbers that its laws are judged by.
+
+The noise of the second run is moved by as much as the values move, so that every noisy number is the same in both. Then
+the outputs are the same as well, unless something follows the noise, or the data, in another way.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attacklab.replay.laws import UNIFORM, near
+from attacklab.replay.outputs import leaves, number_of
+from attacklab.replay.session import BEYOND, Affine, Seen, Session, rational
+
+if TYPE_CHECKING:
+    from attacklab.replay.judge import Pair
+
+ROUNDS = 6
+
+Ends = dict[int, tuple[Fraction, Fraction]]
+
+
+def bare_noise(pair: Pair) -> str | None:
+    """In words, where noise is used or shown apart from the number that it makes noisy; None where it is not."""
+    ends = _ends(pair.first), _ends(pair.second)
+    for seen, match in zip(pair.first.seen, pair.second.seen, strict=False):
+        if seen.kind in ("compare", "argmax") and seen.kind == match.kind:
+            sides = [_turning(*side) for side in zip((seen, match), ends, strict=True)]
+            if sides[0] != sides[1] and None not in sides:
+                return f"{seen.site} looks at noise before it is added, so that it has not the law that was drawn"
+    second = _aligned(pair, *ends)
+    if not isinstance(second, Session):
+        return second
+    one, other = leaves(pair.first.output), leaves(second.output)
+    numbers = [[number_of(leaf.value) for leaf in side] for side in (one, other)]
+    if len(one) == len(other):
+        close = np.isclose(*numbers, rtol=1e-6, atol=1e-9 * np.nanmax([0.0, *map(abs, numbers[0])]))
+        far = [a for a, b, same in zip(one, other, close.tolist(), strict=True) if not same and a.value != b.value]
+    else:
+        far = one
+    return f"{far[0].path} follows the noise itself, besides the noisy numbers" if far else None
+
+
+def _ends(run: Session) -> Ends:
+    """The last value and factor of each draw."""
+    return {unit: node.affine.exact(place) for unit, node, place in run.elements()}
+
+
+def _aligned(pair: Pair, first: Ends, second: Ends) -> Session | str | None:
+    """A second run whose noisy numbers are those of the first.
+
+    Returns:
+        None where none move, or noise has no law that a shift keeps; what is wrong in words, where no shifts do it.
+    """
+    changes: dict[int, dict[int, Any]] = defaultdict(dict)
+    apart = {
+        unit: ((value - second[unit][0]) / factor if factor and factor == second[unit][1] else BEYOND)
+        for unit, (value, factor) in first.items()
+        if unit in second and (value, factor) != second[unit]
+    }
+    run, wanted = pair.second, _numbers(pair.first)
+    for _ in range(ROUNDS):
+        if not apart:
+            return run if changes else None
+        made = {unit for call in run.made for unit in call.ids.reshape(-1).tolist()}
+        for unit, by in apart.items():
+            call, at = run.owner(unit)
+            number = run.number_of(call)
+            is_whole = np.asarray(call.raw).dtype.kind in "iu"
+            if number is None or call.family == UNIFORM or abs(by) >= BEYOND or (is_whole and by != round(by)):
+                return None
+            if unit not in made or made.issuperset(apart):  # what is made of others moves with them
+                changes[number][at] = changes[number].get(at, 0) + (int(by) if is_whole else near(by))
+        run = pair.again(changes, second=True, values=False)
+        reached = _numbers(run)
+        apart = {
+            unit: rational((number - reached[unit][0]) / factor)
+            for unit, (number, factor) in wanted.items()
+            if unit in reached and factor and abs(number - reached[unit][0]) > 1e-9 * max(1.0, abs(number))
+        }
+    return f"{pair.first.owner(min(apart))[0].site} draws noise that what it is added to follows" if apart else run
+
+
+def _numbers(run: Session) -> dict[int, tuple[float, float]]:
+    """The last noisy number of each draw, and the factor of the draw in it."""
+    return {
+        unit: (float(np.reshape(node.result, -1)[place]), near(node.affine.exact(place)[1]))
+        for unit, node, place in run.elements()
+    }
+
+
+def _turning(seen: Seen, ends: Ends) -> list[Fraction] | None:
+    """Where comparisons of draws that go on to be added to something turn, in what they make noisy in the end.
+
+    None where all of them are looked at as they are in the end.
+    """
+    rows = [list(_offsets(operand, np.shape(seen.outcome), ends)) for operand in seen.operands]
+    if not any(is_early for row in rows for _, is_early in row):
+        return None
+    if seen.kind == "argmax":
+        return [offset - rows[0][0][0] for offset, _ in rows[0]]
+    return [one - other for (one, _), (other, _) in zip(*rows, strict=True)]
+
+
+def _offsets(operand: Any, shape: tuple[int, ...], ends: Ends) -> Iterator[tuple[Fraction, bool]]:
+    if not isinstance(operand, Affine):
+        yield from ((rational(number), False) for number in np.broadcast_to(operand, shape).reshape(-1))
+        return
+    places = np.arange(operand.ids.size).reshape(operand.ids.shape)
+    if operand.ids.size < np.prod(shape):
+        places = np.broadcast_to(places, shape)
+    units = operand.ids.reshape(-1).tolist()
+    for place in places.reshape(-1).tolist():
+        value, factor = operand.exact(place)
+        end, by = ends.get(units[place], (value, factor))
+        yield (value - factor / by * end if by else value), (end, by) != (value, factor)

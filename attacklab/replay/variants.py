@@ -1,0 +1,107 @@
+"""The same pair under other draws: further seeds, and for a pure claim each draw far out as well.
+
+A path that noise opens rarely shows in none of two runs. So both inputs are run again with other draws, and whatever
+is new there, another way through the code or another part of the output that differs, is examined as the first was.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from attacklab.model.claims import PrivacyClaim
+from attacklab.replay.compare import Outcome, differences_between
+from attacklab.replay.judge import Pair, further
+from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM
+from attacklab.replay.outputs import skeleton
+from attacklab.replay.session import Session
+
+SEEDS = 40
+"""Further seeds of a pair."""
+
+FAR = 12.0
+"""How far out, in scales, a draw is put: integrals over noise are right up to there."""
+
+NEAR_THE_END = 2.0**-20
+"""How near to the ends of its interval a uniform draw is put."""
+
+MOST_MOVED = 8
+"""Of further calls, the draws are not put far out."""
+
+MOST_EXAMINED = 6
+
+Changes = Mapping[int, Any]
+
+
+def examine_variants(base: Pair, seeds: int) -> Outcome:
+    """What other draws show on a pair that was examined, and by which nothing was refuted.
+
+    Args:
+        base: the pair.
+        seeds: how many further seeds there are.
+
+    Returns:
+        An outcome of its own. A loss by a path that the output does not tell from others is named, not held against the
+        claim: how probable the path is is not known.
+    """
+    outcome = Outcome()
+    known = defaultdict(set, {_path(base.first): differences_between(base)})
+    ways: dict[str, set[Any]] = defaultdict(set)
+    new: list[tuple[bool, int, Changes]] = []
+    for seed, changes in _variants(base, seeds):
+        variant = Pair(base.runs, base.pair, base.claim, seed, changes)
+        outcome.variants += 1
+        path, parts = _path(variant.first), differences_between(variant)
+        for run in (variant.first, variant.second):
+            ways[repr(skeleton(run.output))].add(_path(run))
+        if path not in known or not parts <= known[path]:
+            new.append((bool(parts), seed, changes))
+        known[path] |= parts
+    is_pure = isinstance(base.claim, PrivacyClaim) and not base.claim.delta
+    new.sort(key=lambda entry: not entry[0])
+    for _, seed, changes in new[:MOST_EXAMINED]:
+        variant = Pair(base.runs, base.pair, base.claim, seed, changes)
+        is_told = is_pure and len(ways[repr(skeleton(variant.first.output))]) == 1
+        found = variant.examine()
+        for one in found.differences:
+            if one.is_counted or (is_told and one.is_certain):
+                outcome.differences.append(one)
+            else:
+                outcome.unjudged.append(f"with other draws, {one.reason}")
+        outcome.take(found)
+    if any(differs for differs, *_ in new[MOST_EXAMINED:]):
+        outcome.unjudged.append("with other draws, outputs differ in more ways than are examined")
+    return outcome
+
+
+def _variants(base: Pair, seeds: int) -> Iterator[tuple[int, Changes]]:
+    """Seeds, and what is made of draws."""
+    for number in range(seeds):
+        yield base.seed + 10_000 + 2 * number, {}
+    if not isinstance(base.claim, PrivacyClaim) or base.claim.delta:
+        return  # what is so rare may be what δ allows
+    moved = [(number, call) for number, call in enumerate(base.first.calls) if call.family in SHIFT_LAWS and call.size]
+    for number, call in moved[:MOST_MOVED]:
+        for sign in (1, -1):
+            if call.family == UNIFORM:
+                share = NEAR_THE_END if sign < 0 else 1 - NEAR_THE_END
+                raw = call.raw * 0 + share * np.asarray(call.scale)
+            elif call.family == EXPONENTIAL and sign < 0:
+                raw = call.raw * NEAR_THE_END
+            else:
+                raw = further(call, sign * FAR)(call.raw)
+            yield base.seed, {number: functools.partial(_instead, raw)}
+
+
+def _instead(new: Any, raw: Any) -> Any:
+    return new if np.shape(new) == np.shape(raw) else raw
+
+
+def _path(run: Session) -> int:
+    """The way that a run took: what it drew where, and where it computed with it."""
+    drawn = tuple((call.key, call.shape, repr(call.scale)) for call in run.calls)
+    return hash((drawn, tuple((node.site[:3], len(node.affine.steps)) for node in run.nodes)))
