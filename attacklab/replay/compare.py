@@ -7,6 +7,7 @@ import copy
 import difflib
 import functools
 import inspect
+import io
 import itertools
 import math
 import re
@@ -85,7 +86,7 @@ class Outcome:
         shifts: for each line that adds noise, how far its values move together.
         unjudged: what could not be judged, and why.
         sites: every line that drew noise, with what it drew.
-        has_failed: whether both runs raised, so that nothing was compared.
+        raised: what both runs raised, so that nothing was compared.
         variants: with how many other draws both inputs were run.
     """
 
@@ -94,7 +95,7 @@ class Outcome:
     shifts: dict[str, Fraction] = field(default_factory=dict)
     unjudged: list[str] = field(default_factory=list)
     sites: dict[str, str] = field(default_factory=dict)
-    has_failed: bool = False
+    raised: str = ""
     variants: int = 0
 
     @property
@@ -146,6 +147,7 @@ class Runs:
         rng: makes the generator of a run.
         unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
         known: streams of draws that are no noise, as their seed is fixed.
+        is_plain: whether draws are handed over as plain numbers, which are not followed.
         count: how many there were.
     """
 
@@ -153,13 +155,14 @@ class Runs:
     rng: Callable[[int], Any]
     unread: set[str] = field(default_factory=set)
     known: set[Any] = field(default_factory=set)
+    is_plain: bool = False
     count: int = 0
 
     def run(self, input_: Any, session: Session) -> Session:
         """One run under watch, whose output the session keeps."""
         self.count += 1
         taken, generator = copy.deepcopy(input_), self.rng(session.seed)
-        session.known = self.known
+        session.known, session.is_plain = self.known, self.is_plain
         Session.current = session
         try:
             with np.errstate(all="ignore"):
@@ -178,7 +181,7 @@ def _drained(output: Any) -> Any:
     """An output whose parts were all drawn, where it gives them one after another, or only once it is awaited."""
     if inspect.iscoroutine(output):
         output = asyncio.run(output)
-    if isinstance(output, Iterator):
+    if isinstance(output, Iterator) and not isinstance(output, io.IOBase):
         output = list(itertools.islice(output, MOST_GIVEN))
     if type(output) in (list, tuple):
         return type(output)(map(_drained, output))
@@ -343,7 +346,11 @@ class Compared:
             spare = self.runs.run(input_, Session(self.seed + seed))
             if len(spare.calls) != len(base.calls):
                 return True
-            others = {number: functools.partial(_instead, spare.calls[number].raw) for number in drawn}
+            others = {
+                number: functools.partial(_instead, spare.calls[number].raw)
+                for number in drawn
+                if number < len(spare.calls)
+            }
             run = self.runs.run(input_, Session(self.seed, None, others))
             before, after = ([near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run))
             if len(before) != len(after) or not np.allclose(before, after, rtol=1e-9):

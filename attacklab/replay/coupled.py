@@ -6,6 +6,7 @@ the outputs are the same as well, unless something follows the noise, or the dat
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attacklab.replay.laws import UNIFORM, near
-from attacklab.replay.outputs import leaves, number_of
+from attacklab.replay.outputs import Leaf, is_float, leaves, number_of
 from attacklab.replay.session import BEYOND, Affine, Seen, Session, rational
 
 if TYPE_CHECKING:
@@ -37,13 +38,17 @@ def bare_noise(pair: Pair) -> str | None:
     if not isinstance(second, Session):
         return second
     one, other = leaves(pair.first.output), leaves(second.output)
-    numbers = [[number_of(leaf.value) for leaf in side] for side in (one, other)]
-    if len(one) == len(other):
-        close = np.isclose(*numbers, rtol=1e-6, atol=1e-9 * np.nanmax([0.0, *map(abs, numbers[0])]))
-        far = [a for a, b, same in zip(one, other, close.tolist(), strict=True) if not same and a.value != b.value]
-    else:
-        far = one
+    size = max([abs(number) for leaf in one if math.isfinite(number := number_of(leaf.value))], default=0.0)
+    far = [a for a, b in zip(one, other, strict=False) if a != b and not _is_same(a, b, size)]
+    far += one[len(other) :] + other[len(one) :]
     return f"{far[0].path} follows the noise itself, besides the noisy numbers" if far else None
+
+
+def _is_same(leaf: Leaf, other: Leaf, size: float) -> bool:
+    numbers = number_of(leaf.value), number_of(other.value)
+    return leaf.path == other.path and (
+        leaf.value == other.value or (is_float(leaf.value) and _is_close(*numbers, size))
+    )
 
 
 def _ends(run: Session) -> Ends:
@@ -55,11 +60,12 @@ def _aligned(pair: Pair, first: Ends, second: Ends) -> Session | str | None:
     """A second run whose noisy numbers are those of the first.
 
     Returns:
-        None where none move, or noise has no law that a shift keeps; what is wrong in words, where no shifts do it.
+        None where none move, or where noise was mixed or has no law that a shift keeps; what is wrong in words, where
+        no shifts do it.
     """
     changes: dict[int, dict[int, Any]] = defaultdict(dict)
     apart = {
-        unit: ((value - second[unit][0]) / factor if factor and factor == second[unit][1] else BEYOND)
+        unit: (value - second[unit][0]) / factor if factor and factor == second[unit][1] else BEYOND
         for unit, (value, factor) in first.items()
         if unit in second and (value, factor) != second[unit]
     }
@@ -67,21 +73,19 @@ def _aligned(pair: Pair, first: Ends, second: Ends) -> Session | str | None:
     for _ in range(ROUNDS):
         if not apart:
             return run if changes else None
-        made = {unit for call in run.made for unit in call.ids.reshape(-1).tolist()}
         for unit, by in apart.items():
             call, at = run.owner(unit)
-            number = run.number_of(call)
-            is_whole = np.asarray(call.raw).dtype.kind in "iu"
-            if number is None or call.family == UNIFORM or abs(by) >= BEYOND or (is_whole and by != round(by)):
+            number, is_whole = run.number_of(call), np.asarray(call.raw).dtype.kind in "iu"
+            is_kept = unit not in run.merged and call.family != UNIFORM and abs(by) < BEYOND
+            if number is None or not is_kept or (is_whole and by.denominator != 1):
                 return None
-            if unit not in made or made.issuperset(apart):  # what is made of others moves with them
-                changes[number][at] = changes[number].get(at, 0) + (int(by) if is_whole else near(by))
+            changes[number][at] = changes[number].get(at, 0) + (int(by) if is_whole else near(by))
         run = pair.again(changes, second=True, values=False)
         reached = _numbers(run)
         apart = {
             unit: rational((number - reached[unit][0]) / factor)
             for unit, (number, factor) in wanted.items()
-            if unit in reached and factor and abs(number - reached[unit][0]) > 1e-9 * max(1.0, abs(number))
+            if unit in reached and factor and not _is_close(number, reached[unit][0])
         }
     return f"{pair.first.owner(min(apart))[0].site} draws noise that what it is added to follows" if apart else run
 
@@ -92,6 +96,12 @@ def _numbers(run: Session) -> dict[int, tuple[float, float]]:
         unit: (float(np.reshape(node.result, -1)[place]), near(node.affine.exact(place)[1]))
         for unit, node, place in run.elements()
     }
+
+
+def _is_close(one: float, other: float, size: float = 0.0) -> bool:
+    """Whether two numbers of an arithmetic, double or single, are the same but for rounding."""
+    error = 1e-5 if np.float32(one) == one else 1e-11
+    return one == other or abs(one - other) <= error * max(abs(one), abs(other), size) or one != one
 
 
 def _turning(seen: Seen, ends: Ends) -> list[Fraction] | None:

@@ -56,7 +56,7 @@ class Pair(Compared):
     def examine(self) -> Outcome:
         """Compare the two runs."""
         if isinstance(self.first.output, Raised) and isinstance(self.second.output, Raised):
-            self.outcome.has_failed = True
+            self.outcome.raised = f"{self.first.output.kind}: {self.first.output.message[:160]}"
             return self.outcome
         for call in (*self._noise(self.first), *self._noise(self.second)):
             self.outcome.sites.setdefault(str(call.site), described(call))
@@ -360,14 +360,17 @@ class Pair(Compared):
         run = self.again({}, second=second, kept=False)
         base = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
         rows: dict[str, tuple[Law, Call]] = {}
-        for number, call in enumerate(run.calls):
+        drawn = [(number, call) for number, call in enumerate(run.calls) if run.merged.isdisjoint(call.ids.flat)]
+        for number, call in (*drawn, *((-place, call) for place, call in enumerate(run.made, 1))):
             if call.family not in SHIFT_LAWS:
                 continue
             at = DEPTHS if call.family == UNIFORM else multiples_of(call)
             sides = []
             for factor in at:
-                changed = {number: functools.partial(filled if call.family == UNIFORM else _times, factor)}
-                output = self.again(changed, second=second, kept=False).output
+                changed: Any = functools.partial(filled if call.family == UNIFORM else _times, factor)
+                if number < 0:  # what is added to noise that was made of several draws
+                    changed = dict(enumerate(((factor - 1) * np.ravel(call.raw)).tolist()))
+                output = self.again({number: changed}, second=second, kept=False).output
                 sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(output)})
             moved = [path for path in base if len({base[path], *(side.get(path) for side in sides)}) > 1]
             raws = np.ravel(call.raw)

@@ -29,7 +29,7 @@ from attacklab.replay import laws
 from attacklab.replay.compare import Difference, Outcome, Runs
 from attacklab.replay.hooks import Hooks
 from attacklab.replay.judge import Pair
-from attacklab.replay.outputs import differences
+from attacklab.replay.outputs import Raised, differences
 from attacklab.replay.pairs import neighbours_among, pairs_of
 from attacklab.replay.search import searched
 from attacklab.replay.session import Session, Site
@@ -41,7 +41,7 @@ NAME = "replay"
 """What stands for an attack's name in the findings."""
 
 RESTS_ON = (
-    "this rests on two runs of each pair, with one outcome of every draw, and on samplers that have the laws they are "
+    "this rests on runs of each pair with a few outcomes of every draw, and on samplers that have the laws they are "
     "named for, which is to be proved of each apart"
 )
 """What the verdict on all pairs of a finite domain does not show itself."""
@@ -182,6 +182,9 @@ class Study:
         until: when to stop, by the monotonic clock.
         worst: of each flaw at each line, the difference that loses the most, with its pair.
         count: how many pairs were run.
+        outcomes: under how many outcomes of their noise.
+        fixed: the seeds that are the same whatever the input, and where they are given.
+        failures: what was raised on both inputs of a pair.
     """
 
     target: Target
@@ -190,6 +193,7 @@ class Study:
     until: float
     worst: dict[tuple[str, str], tuple[Difference, NeighbouringPair]] = field(default_factory=dict)
     count: int = 0
+    outcomes: int = 0
     loss: Fraction | float = Fraction(0)
     shifts: dict[str, Fraction] = field(default_factory=dict)
     unjudged: dict[str, int] = field(default_factory=dict)
@@ -197,7 +201,7 @@ class Study:
     fixed: dict[tuple[str, str], Site] = field(default_factory=dict)
     failed: str = ""
     cut: bool = False
-    failures: int = 0
+    failures: list[str] = field(default_factory=list)
     template: NeighbouringPair | None = None
     started: float = field(default_factory=time.monotonic)
 
@@ -234,12 +238,14 @@ class Study:
             self.template = pair
         examination = Pair(self.runs, pair, self.target.claim, self.seed)
         outcome = examination.examine()
-        if not outcome.is_refuted and not outcome.has_failed:
+        if not outcome.is_refuted and not outcome.raised:
             other = examine_variants(examination, SEEDS if self.count < FULL_PAIRS else FEW_SEEDS)
             outcome.differences += other.differences
             outcome.take(other)
         self.count += 1
-        self.failures += outcome.has_failed
+        self.outcomes += 1 + outcome.variants
+        if outcome.raised:
+            self.failures.append(outcome.raised)
         for difference in outcome.differences:
             placed = self._blamed(difference, examination) if self.fixed else difference
             if not placed.site.line:
@@ -267,6 +273,9 @@ class Study:
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
         imported, first = 0, None
+        if isinstance(self.runs.run(pair.first, Session(self.seed)).output, Raised):
+            plain = Runs(self.runs.call, self.runs.rng, is_plain=True).run(pair.first, Session(self.seed))
+            self.runs.is_plain = not isinstance(plain.output, Raised)  # it takes no numbers of other types
         while len(sys.modules) != imported:  # what is imported may draw, and may need hooks
             imported = len(sys.modules)
             runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
@@ -327,12 +336,20 @@ class Study:
         if worst:
             return [self._violated(difference, pair) for difference, pair in worst]
         told = self._watched(is_finite)
-        if self.failures == self.count:
-            return [self._finding(Verdict.ERROR, f"{self.target.name} raised on both inputs of every pair; {told}")]
+        if len(self.failures) == self.count:
+            raised = f"{self.target.name} raised {self.failures[0]} on both inputs of every pair"
+            if self._runs_unwatched():
+                return [self._finding(Verdict.INCONCLUSIVE, f"{raised}, but not where nothing is watched; {told}")]
+            return [self._finding(Verdict.ERROR, f"{raised}; {told}")]
         if self.unjudged:
             why = "; ".join(self.unjudged)
             return [self._finding(Verdict.INCONCLUSIVE, f"{told}; not judged: {why}", scope=self._scope(is_finite))]
         return [self._finding(Verdict.NOT_DETECTED, told, scope=self._scope(is_finite))]
+
+    def _runs_unwatched(self) -> bool:
+        """Whether the first input is no failure now that the hooks are gone."""
+        first = self.template.first if self.template else None
+        return not isinstance(Runs(self.runs.call, _generator).run(first, Session(self.seed)).output, Raised)
 
     def _scope(self, is_finite: bool) -> Scope | None:
         return Scope(Reach.INPUTS, pairs=self.count) if is_finite else None
@@ -341,6 +358,7 @@ class Study:
         pairs = "1 pair" if self.count == 1 else f"{self.count:,} pairs"
         if is_finite:
             pairs = f"every pair of neighbours among the inputs ({pairs})"
+        pairs += f", under {self.outcomes:,} outcomes of the noise" if self.outcomes else ""
         shifts = "; ".join(f"{place} moves by at most {laws.text_of(by)}" for place, by in self.shifts.items())
         draws = ", ".join(f"{place} {what}" for place, what in self.sites.items()) or "no draw was seen"
         loss = f"the outputs lose at most ε = {laws.text_of(self.loss)}" if self.loss else "no noisy value moves"

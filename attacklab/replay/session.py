@@ -250,6 +250,7 @@ class Session:
 
     Attributes:
         known: streams of draws that everybody knows, as their seed is fixed: they are no noise.
+        is_plain: whether draws are handed over as plain numbers, which are not followed.
     """
 
     current: Session | None = None
@@ -265,6 +266,7 @@ class Session:
         self.seen: list[Seen] = []
         self.seeds: list[tuple[Site, str, Any]] = []
         self.known: set[Any] = set()
+        self.is_plain = False
         self.unread: list[str] = []
         self.inside = 0
         self.output: Any = None

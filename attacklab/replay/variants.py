@@ -7,6 +7,7 @@ is new there, another way through the code or another part of the output that di
 from __future__ import annotations
 
 import functools
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,6 +23,9 @@ from attacklab.replay.session import Session
 
 SEEDS = 40
 """Further seeds of a pair."""
+
+LEAST_VARIANTS, SECONDS = 4, 1.0
+"""After so long no more draws are tried, but for so many."""
 
 FAR = 12.0
 """How far out, in scales, a draw is put: integrals over noise are right up to there."""
@@ -48,11 +52,13 @@ def examine_variants(base: Pair, seeds: int) -> Outcome:
         An outcome of its own. A loss by a path that the output does not tell from others is named, not held against the
         claim: how probable the path is is not known.
     """
-    outcome = Outcome()
+    outcome, until = Outcome(), time.monotonic() + SECONDS
     known = defaultdict(set, {_path(base.first): differences_between(base)})
     ways: dict[str, set[Any]] = defaultdict(set)
     new: list[tuple[bool, int, Changes]] = []
     for seed, changes in _variants(base, seeds):
+        if outcome.variants >= LEAST_VARIANTS and time.monotonic() > until:
+            break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
         outcome.variants += 1
         path, parts = _path(variant.first), differences_between(variant)
@@ -63,7 +69,9 @@ def examine_variants(base: Pair, seeds: int) -> Outcome:
         known[path] |= parts
     is_pure = isinstance(base.claim, PrivacyClaim) and not base.claim.delta
     new.sort(key=lambda entry: not entry[0])
-    for _, seed, changes in new[:MOST_EXAMINED]:
+    for differs, seed, changes in new[:MOST_EXAMINED]:
+        if not differs and time.monotonic() > until:
+            break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
         is_told = is_pure and len(ways[repr(skeleton(variant.first.output))]) == 1
         found = variant.examine()
