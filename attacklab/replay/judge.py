@@ -15,8 +15,8 @@ import numpy as np
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws
 from attacklab.replay.choices import Choice, Choices, Coins, units
-from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, draws_of
-from attacklab.replay.coupled import bare_noise
+from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, draws_of, further
+from attacklab.replay.coupled import bare_noise, moved_by_shifts
 from attacklab.replay.events import telling_event
 from attacklab.replay.laws import (
     BITS,
@@ -168,7 +168,7 @@ class Pair(Compared):
             return laws.excess_over(self.claim, pairs, self._sampling)
         if laws.excess_over(self.claim, pairs) is None:
             return None
-        excess = laws.excess_of_shuffled(self.claim, pairs, self._parts)
+        excess = None if self._coins else laws.excess_of_shuffled(self.claim, pairs, self._parts)
         if excess is None:
             self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
         return excess
@@ -284,7 +284,7 @@ class Pair(Compared):
             unread = ", ".join(sorted(self.runs.unread))
             self.outcome.unjudged.append(f"{unread} draws in a way that cannot be read, which may hide what differs")
             return
-        if not parts or self._by_coins() or self._by_zero(parts):
+        if not parts or self._by_coins() or self._by_measure(parts):
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
@@ -329,25 +329,21 @@ class Pair(Compared):
             event=f"values of {path}",
         )
 
-    def _by_zero(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
+    def _by_measure(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
         """Judge numbers by the laws that runs with the draws at 0 and at twice their size show, where they show one."""
         wanted = {(one or other).path for one, other in parts}  # type: ignore[union-attr]
-        rows = [self._laws_by_zero(second, wanted) for second in (False, True)]
-        if not rows[0] or not rows[1] or list(rows[0]) != list(rows[1]):
+        moved = self._moved_by_zero(wanted)
+        how = " (measured with the draw at 0)"
+        if moved is None:
+            moved, how = moved_by_shifts(self, wanted), " (measured by moving the noise)"
+        if moved is None:
             return False
-        moved = []
-        for path, (one, call) in rows[0].items():
-            other = rows[1][path][0]
-            if abs(one.scale - other.scale) <= one.scale * LEAST_SCALE:
-                other = replace(other, scale=one.scale)
-            moved.append(Moved(int(call.ids.reshape(-1)[0]), one, other, Node(call.site, Affine(call.ids), None)))
         self._note_shifts(moved)
         pairs = [one.pair for one in moved]
         self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
         excess = self.excess(pairs)
         if excess is not None:
             worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
-            how = " (measured with the draw at 0)"
             parts_ = self._of_number(worst, f"{how}: {excess.loss}, and the claim allows {excess.claimed}", excess)
             diverging = self._diverging_site()
             if worst.is_rescaled and diverging.line:
@@ -355,13 +351,25 @@ class Pair(Compared):
             self._add(**parts_, event="outputs in the tail of the noise, beyond both")
         return True
 
+    def _moved_by_zero(self, wanted: set[str]) -> list[Moved] | None:
+        """Numbers with the laws that runs with the draws at multiples show; None where they show none."""
+        rows = [self._laws_by_zero(second, wanted) for second in (False, True)]
+        if not rows[0] or not rows[1] or list(rows[0]) != list(rows[1]):
+            return None
+        moved = []
+        for path, (one, call) in rows[0].items():
+            other = rows[1][path][0]
+            if abs(one.scale - other.scale) <= one.scale * LEAST_SCALE:
+                other = replace(other, scale=one.scale)
+            moved.append(Moved(int(call.ids.reshape(-1)[0]), one, other, Node(call.site, Affine(call.ids), None)))
+        return moved
+
     def _laws_by_zero(self, second: bool, wanted: set[str]) -> dict[str, tuple[Law, Call]] | None:
         """The laws of some parts of an output, each a value and noise times a factor; None where they are no such."""
         run = self.again({}, second=second, kept=False)
         base = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
         rows: dict[str, tuple[Law, Call]] = {}
-        drawn = [(number, call) for number, call in enumerate(run.calls) if run.merged.isdisjoint(call.ids.flat)]
-        for number, call in (*drawn, *((-place, call) for place, call in enumerate(run.made, 1))):
+        for number, call in run.movable():
             if call.family not in SHIFT_LAWS:
                 continue
             at = DEPTHS if call.family == UNIFORM else multiples_of(call)
@@ -434,13 +442,6 @@ class Pair(Compared):
         for leaf in (*leaves(self.first.output), *leaves(self.second.output)):
             if isinstance(leaf.value, tuple) and leaf.value[:1] == (OPAQUE,):
                 self.outcome.unjudged.append(f"{leaf.path} is a {leaf.value[1]}, which cannot be looked into")
-
-
-def further(call: Call, step: float) -> Callable[[Any], Any]:
-    """A change of a draw by so many scales, in whole numbers where it is an integer."""
-    by = step * np.asarray(call.scale, dtype=float)
-    by = np.ceil(by).astype(int) if np.asarray(call.raw).dtype.kind in "iu" else by
-    return lambda raw: raw + by if isinstance(raw, np.ndarray) else type(raw)(raw + by)
 
 
 def multiples_of(call: Call) -> tuple[int, ...]:

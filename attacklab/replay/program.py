@@ -272,19 +272,18 @@ class Study:
 
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
-        imported, first = 0, None
-        if isinstance(self.runs.run(pair.first, Session(self.seed)).output, Raised):
+        imported, first = 0, self.runs.run(pair.first, Session(self.seed))
+        if isinstance(first.output, Raised):  # perhaps for it takes no numbers of other types than numpy's
             plain = Runs(self.runs.call, self.runs.rng, is_plain=True).run(pair.first, Session(self.seed))
-            self.runs.is_plain = not isinstance(plain.output, Raised)  # it takes no numbers of other types
+            self.runs.is_plain = not isinstance(plain.output, Raised)
         while len(sys.modules) != imported:  # what is imported may draw, and may need hooks
             imported = len(sys.modules)
             runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
-            first = first or runs[0]
             if self._hooks.install_libraries():
                 self._hooks.reach(self.target.release)
         self._note_fixed_seeds(pair, runs[0])
         parts = differences(runs[0].output, runs[1].output)
-        if first is not None and first.calls and not runs[1].calls:
+        if first.calls and not runs[1].calls:
             self.failed = "a second run draws nothing: noise is kept between runs, and that of a replay is not its own"
         elif parts:
             one, other = parts[0]

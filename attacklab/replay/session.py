@@ -31,6 +31,7 @@ BEYOND = Fraction(2) ** 1018
 """What NaN and the infinities stand for is larger."""
 
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_PACKAGES = ("site-packages", "dist-packages")
 _HERE = str(Path(__file__).parent)
 _LAB = str(Path(__file__).parent.parent)
 _SAMPLERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "pandas", "opendp")
@@ -60,7 +61,8 @@ def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a ca
             kind = _SKIPPED
         else:
             places = [file[len(folder) + 1 :] for folder in _LIBRARY if file.startswith(folder)]
-            part = min(places, key=len).replace("site-packages/", "").split("/", 1)[0] if places else ""
+            places += [place.split(f"{folder}/")[-1] for place in (file, *places) for folder in _PACKAGES if folder in place]
+            part = min(places, key=len).split("/", 1)[0] if places else ""
             sampler = part in (*_SAMPLERS, "random.py", "secrets.py")
             kind = (_SKIPPED if sampler else _PART) if places else _USER
         known[file] = kind
@@ -377,6 +379,11 @@ class Session:
         self.made.append(Call(site, key, sampler, family, (), scale, shape, made, first, ids))
         self._calls_by_key[key] = self._owner[first] = self.made[-1]
         return ids, _changed(np.zeros(ids.shape), self.changed.get(-len(self.made), {}), False)
+
+    def movable(self) -> list[tuple[int, Call]]:
+        """The draws that may be changed one by one, with their numbers: not those of which others were made."""
+        drawn = [(number, call) for number, call in enumerate(self.calls) if self.merged.isdisjoint(call.ids.flat)]
+        return drawn + [(-place, call) for place, call in enumerate(self.made, 1)]
 
     def number_of(self, call: Call) -> int | None:
         """By which number `changed` has a call; None for one of another run."""

@@ -295,6 +295,8 @@ def method_of(name: str, label: str, original: Callable[..., Any], specs: Mappin
             known = _of_noise(specs[name], args, kwargs)
         elif name == "uniform":
             known = _of_uniform(args, kwargs)
+        elif name in _SPECIAL and (special := _SPECIAL[name](args, kwargs)):
+            known = special
         elif name in CHOOSING:
             known = _of_choice(name, args, kwargs)
         else:
@@ -351,6 +353,45 @@ def _of_uniform(args: Any, kwargs: Any) -> dict[str, Any]:
     low, high, size = _bound(args, kwargs, low=0.0, high=1.0, size=None)
     low, high = kwargs.get("a", low), kwargs.get("b", high)
     return {"law": laws.UNIFORM, "value": low, "scale": plain(high) - plain(low), "shape": size}
+
+
+def _of_binomial(args: Any, kwargs: Any) -> dict[str, Any] | None:
+    """Coins, as uniform numbers that are compared; None of more than one coin at once."""
+    tossed, p, size = _bound(args, kwargs, n=None, p=None, size=None)
+    if not np.array_equal(plain(tossed), 1):
+        return None
+    shape = size if size is not None else np.shape(p) or None
+    return {"law": laws.UNIFORM, "shape": shape, "then": lambda drawn: (drawn < p) * 1}
+
+
+def _of_negative_binomial(args: Any, kwargs: Any) -> dict[str, Any] | None:
+    """Failures before the first success: a geometric number less 1."""
+    successes, p, size = _bound(args, kwargs, n=None, p=None, size=None)
+    if not np.array_equal(plain(successes), 1):
+        return None
+    return {"law": GEOMETRIC, "value": -1, "scale": _geometric_scale(plain(p)), "shape": size}
+
+
+def _of_normals(args: Any, kwargs: Any) -> dict[str, Any] | None:
+    """Gaussian noise for each coordinate apart; None where some depend on others."""
+    mean, covariance, size = _bound(args, kwargs, mean=None, cov=None, size=None)
+    variances = np.diagonal(plain(covariance))
+    if not np.array_equal(np.diag(variances), plain(covariance)):
+        return None
+    return {
+        "law": laws.GAUSSIAN,
+        "value": np.asarray(mean) if isinstance(mean, list | tuple) else mean,
+        "scale": np.sqrt(variances),
+        "shape": (*np.atleast_1d([] if size is None else size).astype(int).tolist(), len(variances)),
+    }
+
+
+_SPECIAL = {
+    "binomial": _of_binomial,
+    "negative_binomial": _of_negative_binomial,
+    "multivariate_normal": _of_normals,
+}
+"""Distributions that in some calls are noise of a law that is judged."""
 
 
 def _of_choice(name: str, args: Any, kwargs: Any) -> dict[str, Any]:

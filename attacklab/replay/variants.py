@@ -7,6 +7,7 @@ is new there, another way through the code or another part of the output that di
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -15,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
-from attacklab.replay.compare import Outcome, differences_between
-from attacklab.replay.judge import Pair, further
-from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM
+from attacklab.replay.compare import ENDS, Outcome, differences_between, further, made_alike
+from attacklab.replay.judge import Pair
+from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.outputs import skeleton
 from attacklab.replay.session import Session
 
@@ -30,13 +31,13 @@ LEAST_VARIANTS, SECONDS = 4, 1.0
 FAR = 12.0
 """How far out, in scales, a draw is put: integrals over noise are right up to there."""
 
-NEAR_THE_END = 2.0**-20
-"""How near to the ends of its interval a uniform draw is put."""
-
 MOST_MOVED = 8
 """Of further calls, the draws are not put far out."""
 
 MOST_EXAMINED = 6
+
+MOST_PLACES = 64
+"""Of further numbers in an array, it is not looked at how far they move."""
 
 Changes = Mapping[int, Any]
 
@@ -53,27 +54,29 @@ def examine_variants(base: Pair, seeds: int) -> Outcome:
         claim: how probable the path is is not known.
     """
     outcome, until = Outcome(), time.monotonic() + SECONDS
-    known = defaultdict(set, {_path(base.first): differences_between(base)})
+    known = {_path(base.first): _sizes(base)}
     ways: dict[str, set[Any]] = defaultdict(set)
-    new: list[tuple[bool, int, Changes]] = []
+    new: list[tuple[float, bool, int, Changes]] = []
     for seed, changes in _variants(base, seeds):
         if outcome.variants >= LEAST_VARIANTS and time.monotonic() > until:
             break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
         outcome.variants += 1
-        path, parts = _path(variant.first), differences_between(variant)
+        path, sizes = _path(variant.first), _sizes(variant)
+        is_new, before = path not in known, known.setdefault(path, {})
+        larger = [size for part, size in sizes.items() if size > 1.01 * before.get(part, 0.0)]
         for run in (variant.first, variant.second):
             ways[repr(skeleton(run.output))].add(_path(run))
-        if path not in known or not parts <= known[path]:
-            new.append((bool(parts), seed, changes))
-        known[path] |= parts
+        if larger or is_new:
+            new.append((max(larger, default=0.0), is_new, seed, changes))
+        known[path] = before | {part: max(size, before.get(part, 0.0)) for part, size in sizes.items()}
     is_pure = isinstance(base.claim, PrivacyClaim) and not base.claim.delta
-    new.sort(key=lambda entry: not entry[0])
-    for differs, seed, changes in new[:MOST_EXAMINED]:
-        if not differs and time.monotonic() > until:
+    new.sort(key=lambda entry: -entry[0])
+    for size, is_new, seed, changes in new[:MOST_EXAMINED]:
+        if not size and time.monotonic() > until:
             break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
-        is_told = is_pure and len(ways[repr(skeleton(variant.first.output))]) == 1
+        is_told = is_pure and is_new and len(ways[repr(skeleton(variant.first.output))]) == 1
         found = variant.examine()
         for one in found.differences:
             if one.is_counted or (is_told and one.is_certain):
@@ -81,7 +84,7 @@ def examine_variants(base: Pair, seeds: int) -> Outcome:
             else:
                 outcome.unjudged.append(f"with other draws, {one.reason}")
         outcome.take(found)
-    if any(differs for differs, *_ in new[MOST_EXAMINED:]):
+    if any(size == math.inf for size, *_ in new[MOST_EXAMINED:]):
         outcome.unjudged.append("with other draws, outputs differ in more ways than are examined")
     return outcome
 
@@ -94,15 +97,27 @@ def _variants(base: Pair, seeds: int) -> Iterator[tuple[int, Changes]]:
         return  # what is so rare may be what δ allows
     moved = [(number, call) for number, call in enumerate(base.first.calls) if call.family in SHIFT_LAWS and call.size]
     for number, call in moved[:MOST_MOVED]:
-        for sign in (1, -1):
+        for sign, end in zip((-1, 1), ENDS, strict=True):
             if call.family == UNIFORM:
-                share = NEAR_THE_END if sign < 0 else 1 - NEAR_THE_END
-                raw = call.raw * 0 + share * np.asarray(call.scale)
+                raw = call.raw * 0 + end * np.asarray(call.scale)
             elif call.family == EXPONENTIAL and sign < 0:
-                raw = call.raw * NEAR_THE_END
+                raw = call.raw * end
             else:
                 raw = further(call, sign * FAR)(call.raw)
             yield base.seed, {number: functools.partial(_instead, raw)}
+
+
+def _sizes(pair: Pair) -> dict[str, float]:
+    """What differs between the two runs: lines whose noisy values move, and by how many scales; parts of the output."""
+    sizes = dict.fromkeys(differences_between(pair), math.inf)
+    for one, other in zip(pair.first.nodes, pair.second.nodes, strict=False):
+        if one.affine.ids.shape != other.affine.ids.shape or made_alike(one, other, pair.first, pair.second):
+            continue
+        for place in range(min(one.affine.ids.size, MOST_PLACES)):
+            law, law_2 = pair.first.law(one, place), pair.second.law(other, place)
+            apart = near(abs(law.centre - law_2.centre)) / (near(law.scale) or 1.0)
+            sizes[str(one.site)] = max(apart, sizes.get(str(one.site), 0.0))
+    return sizes
 
 
 def _instead(new: Any, raw: Any) -> Any:
