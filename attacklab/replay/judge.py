@@ -68,7 +68,7 @@ class Pair(Compared):
         if not self.outcome.is_refuted:
             self._note_asked_otherwise()
             self._note_bare_noise()
-            self._note_opaque()
+            self._note_unseen()
         return self.outcome
 
     def _is_mixed(self, moved: Moved) -> bool:
@@ -437,8 +437,10 @@ class Pair(Compared):
         if not self.outcome.unjudged and not differences_between(self):
             self.outcome.unjudged += filter(None, [bare_noise(self)])
 
-    def _note_opaque(self) -> None:
-        """Name parts of the output that cannot be looked into."""
+    def _note_unseen(self) -> None:
+        """Name what draws unseen, and parts of the output that cannot be looked into."""
+        if self.runs.unread and not self.outcome.unjudged:
+            self.outcome.unjudged.append(f"{', '.join(sorted(self.runs.unread))} draws in a way that cannot be read")
         for leaf in (*leaves(self.first.output), *leaves(self.second.output)):
             if isinstance(leaf.value, tuple) and leaf.value[:1] == (OPAQUE,):
                 self.outcome.unjudged.append(f"{leaf.path} is a {leaf.value[1]}, which cannot be looked into")
