@@ -376,7 +376,7 @@ class Compared:
                 changes = {number: functools.partial(_instead, raw) for number, raw in raws.items()}
                 run = self.runs.run(input_, Session(self.seed, None, changes))
                 sides = [[near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run)]
-                if len(sides[0]) != len(sides[1]) or not np.allclose(*sides, rtol=1e-9):
+                if len(sides[0]) != len(sides[1]) or not np.allclose(sides[0], sides[1], rtol=1e-9):
                     return True
         return False
 
@@ -461,16 +461,15 @@ class _Holdings:
 def _adds_apart(before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> bool:
     """Whether two noisy values that move with the data were made apart, not the second of the first."""
     rows = [[_steps_at(*side) for side in sides] for sides in (before, after)]
-    shared = [list(itertools.takewhile(lambda both: both[0] == both[1], zip(*side, strict=False))) for side in zip(*rows)]
+    sides = [zip(*side, strict=False) for side in zip(*rows, strict=True)]
+    shared = [list(itertools.takewhile(lambda both: both[0] == both[1], side)) for side in sides]
     return shared[0] == shared[1] and all(row[0] != row[1] for row in rows)
 
 
-def _steps_at(node: Node, place: int) -> list[tuple[str, Fraction]]:
-    size = node.affine.ids.size
+def _steps_at(node: Node, place: int) -> list[tuple[str, Any]]:
     return [
-        (step, rational(operand if np.ndim(operand) == 0 else np.broadcast_to(operand, node.affine.ids.shape).flat[place]))
+        (step, operand if np.ndim(operand) == 0 else np.broadcast_to(operand, node.affine.ids.shape).flat[place])
         for step, operand in node.affine.steps
-        if size
     ]
 
 

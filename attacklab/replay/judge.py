@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,7 @@ from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws
 from attacklab.replay.choices import Choice, Choices, Coins, units
 from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, draws_of, further
-from attacklab.replay.coupled import bare_noise, moved_by_shifts
+from attacklab.replay.coupled import bare_noise
 from attacklab.replay.events import telling_event
 from attacklab.replay.laws import (
     BITS,
@@ -29,7 +29,7 @@ from attacklab.replay.laws import (
     near,
 )
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
-from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Session, filled, rational
+from attacklab.replay.session import BEYOND, Affine, Call, Node, Session, filled, rational
 
 FEW_SEEDS = 6
 """How many further runs look for a scale of noise that follows other noise."""
@@ -284,7 +284,7 @@ class Pair(Compared):
             unread = ", ".join(sorted(self.runs.unread))
             self.outcome.unjudged.append(f"{unread} draws in a way that cannot be read, which may hide what differs")
             return
-        if not parts or self._by_coins() or self._by_measure(parts):
+        if not parts or self._by_coins() or self._by_zero(parts):
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
@@ -329,40 +329,31 @@ class Pair(Compared):
             event=f"values of {path}",
         )
 
-    def _by_measure(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
+    def _by_zero(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
         """Judge numbers by the laws that runs with the draws at 0 and at twice their size show, where they show one."""
         wanted = {(one or other).path for one, other in parts}  # type: ignore[union-attr]
-        moved = self._moved_by_zero(wanted)
-        how = " (measured with the draw at 0)"
-        if moved is None:
-            moved, how = moved_by_shifts(self, wanted), " (measured by moving the noise)"
-        if moved is None:
-            return False
-        self._note_shifts(moved)
-        pairs = [one.pair for one in moved]
-        self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
-        excess = self.excess(pairs)
-        if excess is not None:
-            worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
-            parts_ = self._of_number(worst, f"{how}: {excess.loss}, and the claim allows {excess.claimed}", excess)
-            diverging = self._diverging_site()
-            if worst.is_rescaled and diverging.line:
-                parts_["site"] = diverging
-            self._add(**parts_, event="outputs in the tail of the noise, beyond both")
-        return True
-
-    def _moved_by_zero(self, wanted: set[str]) -> list[Moved] | None:
-        """Numbers with the laws that runs with the draws at multiples show; None where they show none."""
         rows = [self._laws_by_zero(second, wanted) for second in (False, True)]
         if not rows[0] or not rows[1] or list(rows[0]) != list(rows[1]):
-            return None
+            return False
         moved = []
         for path, (one, call) in rows[0].items():
             other = rows[1][path][0]
             if abs(one.scale - other.scale) <= one.scale * LEAST_SCALE:
                 other = replace(other, scale=one.scale)
             moved.append(Moved(int(call.ids.reshape(-1)[0]), one, other, Node(call.site, Affine(call.ids), None)))
-        return moved
+        self._note_shifts(moved)
+        pairs = [one.pair for one in moved]
+        self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
+        excess = self.excess(pairs)
+        if excess is not None:
+            worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
+            how = " (measured with the draw at 0)"
+            parts_ = self._of_number(worst, f"{how}: {excess.loss}, and the claim allows {excess.claimed}", excess)
+            diverging = self._diverging_site()
+            if worst.is_rescaled and diverging.line:
+                parts_["site"] = diverging
+            self._add(**parts_, event="outputs in the tail of the noise, beyond both")
+        return True
 
     def _laws_by_zero(self, second: bool, wanted: set[str]) -> dict[str, tuple[Law, Call]] | None:
         """The laws of some parts of an output, each a value and noise times a factor; None where they are no such."""

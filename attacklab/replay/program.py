@@ -109,7 +109,7 @@ def replay(
         if not study.count:
             raise UsageError(f"there is no pair to replay {known.name} on; give pairs, a domain or inputs")
         if inputs is None and pairs is None and not study.refuted:
-            study.search(most_pairs)
+            searched(study, most_pairs)
     return study.findings(is_finite)
 
 
@@ -266,10 +266,6 @@ class Study:
         self.sites |= outcome.sites
         return outcome
 
-    def search(self, most: int) -> None:
-        """Look for pairs that lose more, near those that were tried."""
-        searched(self, most)
-
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
         imported, first = 0, self.runs.run(pair.first, Session(self.seed))
@@ -415,7 +411,7 @@ class Study:
 
 
 def _given(function: Any, depth: int) -> Iterator[str]:
-    """Numbers that a caller gave a function: its defaults, what is bound to it, and what its object and closure hold."""
+    """What a caller gave a function: its defaults, what is bound to it, and what its object and closure hold."""
     if isinstance(function, int | str | bytes | float):
         yield repr(function)
     elif depth:

@@ -61,7 +61,9 @@ def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a ca
             kind = _SKIPPED
         else:
             places = [file[len(folder) + 1 :] for folder in _LIBRARY if file.startswith(folder)]
-            places += [place.split(f"{folder}/")[-1] for place in (file, *places) for folder in _PACKAGES if folder in place]
+            places += [
+                place.split(f"{folder}/")[-1] for place in (file, *places) for folder in _PACKAGES if folder in place
+            ]
             part = min(places, key=len).split("/", 1)[0] if places else ""
             sampler = part in (*_SAMPLERS, "random.py", "secrets.py")
             kind = (_SKIPPED if sampler else _PART) if places else _USER

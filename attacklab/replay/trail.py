@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections import Counter
 from typing import Any
 
 from attacklab.model.neighbours import NeighbouringPair
@@ -13,6 +14,8 @@ from attacklab.replay.session import Script, Session, Site, is_users
 MOST_STEPS = 200_000
 MOST_LOCALS = 200
 MOST_PARTS = 4096
+MOST_LOOKED_INTO = 500
+"""After so many lines, a variable is looked into only where it is another object."""
 
 
 class _Trail:
@@ -24,14 +27,14 @@ class _Trail:
     def __init__(self, values: set[Any]) -> None:
         self.lines: list[Site] = []
         self.returned: Site | None = None
-        self.held: dict[tuple[Site, str], set[Any]] = {}
+        self.held: dict[tuple[Site, str], Counter[Any]] = {}
         self._values = values
-        self._known: dict[int, dict[str, int]] = {}
+        self._known: dict[int, dict[str, tuple[int, bool]]] = {}
 
     def __call__(self, frame: Any, event: str, argument: Any) -> Any:
         if not is_users(frame.f_code.co_filename):
             return None
-        self._known[id(frame)] = {name: id(value) for name, value in frame.f_locals.items()}
+        self._known[id(frame)] = {name: (id(value), False) for name, value in frame.f_locals.items()}
         return self._traced(frame, event, argument)
 
     def _traced(self, frame: Any, event: str, argument: Any) -> Any:
@@ -42,10 +45,12 @@ class _Trail:
         if event in ("line", "return") and last is not None and last.function == code.co_name and self._values:
             known = self._known.setdefault(id(frame), {})
             for name, value in list(frame.f_locals.items())[:MOST_LOCALS]:
-                if known.get(name) != id(value):
-                    known[name] = id(value)
-                    parts = itertools.islice(leaves(value), MOST_PARTS)
-                    self.held.setdefault((last, name), set()).update(self._values & {_told(leaf.value) for leaf in parts})
+                before, is_made = known.get(name, (0, True))
+                if before != id(value) or (is_made and len(self.lines) < MOST_LOOKED_INTO):  # it may be written to
+                    known[name] = id(value), True
+                    parts = [_told(leaf.value) for leaf in itertools.islice(leaves(value), MOST_PARTS)]
+                    held = Counter(part for part in parts if part in self._values)
+                    self.held[last, name] = held | self.held.get((last, name), Counter())
         if event == "return":
             self.returned = Site(code.co_filename, frame.f_lineno, code.co_name)
         else:
@@ -75,9 +80,9 @@ def located(runs: Any, pair: NeighbouringPair, seed: int, first: Session, second
         trails.append(trail)
     held = [
         site
-        for own, other, values in ((*trails, sides[0]), (*trails[::-1], sides[1]))
+        for own, other, values in ((trails[0], trails[1], sides[0]), (trails[1], trails[0], sides[1]))
         for (site, name), found in own.held.items()
-        if values & found - other.held.get((site, name), set())
+        if any(found[value] > other.held.get((site, name), Counter())[value] for value in values)
     ]
     if held:
         order = trails[0].lines + trails[1].lines

@@ -130,7 +130,7 @@ def one_draw_for_all_keys(counts, rng):
 def reseeded_for_each_key(counts):
     noisy = []
     for count in counts:
-        own = np.random.default_rng(42)
+        own = np.random.default_rng(42)  # flaw
         noisy.append(count + own.laplace(0, 1))  # flaw
     return noisy
 

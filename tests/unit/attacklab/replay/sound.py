@@ -485,7 +485,7 @@ def noisy_size_below_a_threshold(x, rng):
     return bool(np.abs(np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < 8), abs(rng.laplace(0, 1)) < 9
 
 
-@sound(LONG, OTHER)
+@sound(LONG, OTHER, epsilon=2.0)  # how often it is rejected tells as much again
 def rejected_by_what_is_public(x, rng):
     while (noisy := np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < -1:
         pass
