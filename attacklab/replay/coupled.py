@@ -35,7 +35,7 @@ def bare_noise(pair: Pair) -> str | None:
             sides = [_turning(*side, pair.shown) for side in zip((seen, match), ends, strict=True)]
             if sides[0] != sides[1] and None not in sides:
                 return (
-                    f"{seen.site} compares noise with what follows the data, so that it has not the law it was drawn by"
+                    f"{seen.site} compares more than the noisy number, so that its noise has not the law that was drawn"
                 )
     second = _aligned(pair, *ends)
     if not isinstance(second, Session):

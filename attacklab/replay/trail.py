@@ -49,8 +49,8 @@ class _Trail:
                 if before != id(value) or (is_made and len(self.lines) < MOST_LOOKED_INTO):  # it may be written to
                     known[name] = id(value), True
                     parts = [_told(leaf.value) for leaf in itertools.islice(leaves(value), MOST_PARTS)]
-                    held = Counter(part for part in parts if part in self._values)
-                    self.held[last, name] = held | self.held.get((last, name), Counter())
+                    if held := Counter(part for part in parts if part in self._values):
+                        self.held[last, name] = held | self.held.get((last, name), Counter())
         if event == "return":
             self.returned = Site(code.co_filename, frame.f_lineno, code.co_name)
         else:
@@ -85,8 +85,7 @@ def located(runs: Any, pair: NeighbouringPair, seed: int, first: Session, second
         if any(found[value] > other.held.get((site, name), Counter())[value] for value in values)
     ]
     if held:
-        order = trails[0].lines + trails[1].lines
-        return min(held, key=order.index)
+        return held[0]
     last = None
     for one, other in zip(trails[0].lines, trails[1].lines, strict=False):
         if one != other and last is not None:
