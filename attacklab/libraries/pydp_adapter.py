@@ -84,6 +84,10 @@ def _added(law: str, scale_of: Callable[[Any], float]) -> Callable[[Any, Any], d
     return read
 
 
+def _unreadable(*_: Any) -> None:
+    """What reads a call that gives an object of C++, which draws unseen."""
+
+
 SAMPLERS = {
     "pydp.algorithms.numerical_mechanisms:LaplaceMechanism.add_noise": _added(
         "Laplace", lambda mechanism: mechanism.sensitivity / mechanism.epsilon
@@ -91,4 +95,8 @@ SAMPLERS = {
     "pydp.algorithms.numerical_mechanisms:GaussianMechanism.add_noise": _added(
         "Gaussian", lambda mechanism: mechanism.std
     ),
+    **{
+        f"pydp.algorithms.partition_selection:create_{kind}_partition_strategy": _unreadable
+        for kind in ("truncated_geometric", "laplace", "gaussian", "pre_thresholding")
+    },
 }

@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from attacklab.replay import laws, paths
 from attacklab.replay.intervals import placed
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
-from attacklab.replay.outputs import leaves, number_of, skeleton
+from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
 from attacklab.replay.session import Script, Session, Site
 
@@ -89,7 +87,6 @@ class Choices:
         if sides[0] is None or sides[1] is None:
             self.unjudged.append("noise is compared in a way that has no law here")
             return
-        self._compare_shown()
         groups = [
             {
                 frozenset(units(group)): group
@@ -147,26 +144,6 @@ class Choices:
             else:
                 self._keep(Choice(seen.site, (law, law_2), f"{seen.kind} at {seen.site}", selection=place))
         return chosen
-
-    def _compare_shown(self) -> None:
-        """Numbers of the output that were compared before with what follows the data, as a draw that is repeated is."""
-        pair = self.pair
-        sides = [list(paths.thresholds_of(run, pair.shown)) for run in (pair.first, pair.second)]
-        for (unit, site, at, centre, by), (unit_2, _, at_2, centre_2, by_2) in zip(*sides, strict=False):
-            call, place = pair.first.owner(unit)
-            number = pair.first.number_of(call)
-            if number is None or unit != unit_2 or abs(at - at_2) <= max(abs(at), abs(at_2)) * laws.ROUNDING_SLACK:
-                continue
-            middle, drawn = (at + at_2) / 2, (pair.shown[unit] - centre) / by
-            moves = [near((middle - value) / factor - drawn) for value, factor in ((centre, by), (centre_2, by_2))]
-            first = pair.again({number: {place: moves[0]}})
-            second = pair.again({number: {place: moves[1]}}, second=True, kept=False)
-            rows = [[number_of(leaf.value) for leaf in leaves(run.output)] for run in (first, second)]
-            if skeleton(first.output) != skeleton(second.output) or not np.allclose(
-                rows[0], rows[1], rtol=1e-9, equal_nan=True
-            ):
-                self.unjudged.append(f"what the output shows is compared at {site} with what follows the data")
-                return
 
     def _keep(self, choice: Choice) -> None:
         loss = near(laws.largest_loss(*choice.pair))

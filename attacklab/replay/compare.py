@@ -7,12 +7,13 @@ import copy
 import difflib
 import functools
 import inspect
+import io
 import itertools
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,8 @@ from attacklab.replay.laws import (
     Sampling,
     near,
 )
-from attacklab.replay.outputs import Leaf, Raised, is_float, leaves, number_of
-from attacklab.replay.session import Affine, Call, Ids, Node, Script, Seen, Session, Site, rational
+from attacklab.replay.outputs import Leaf, Raised, differences, is_float, leaves, number_of
+from attacklab.replay.session import Affine, Call, Ids, Node, Script, Seen, Session, Site, filled, rational
 from attacklab.replay.traced import GEOMETRIC, SIGN
 
 MOST_GIVEN = 1 << 16
@@ -44,6 +45,9 @@ MOST_GIVEN = 1 << 16
 
 MOST_ALIGNED = 4096
 """Draws of one line beyond these are not paired up."""
+
+ENDS = (2.0**-20, 1 - 2.0**-20)
+"""Uniform numbers near the ends of their interval, which rare paths need."""
 
 NOISES = (*SHIFT_LAWS, GEOMETRIC, SIGN, UNKNOWN, CATEGORICAL, OTHER)
 
@@ -57,6 +61,7 @@ class Difference:
         reason: what was measured.
         site: the line to look at; line 0 where it is to be looked for.
         is_certain: whether it refutes the claim; else it is a note.
+        is_counted: whether runs with fresh noise showed it, whatever the draws were that led to it.
         excess: what is lost and what is claimed, where that can be said.
         call: the draw.
         shift: how far apart the two values are that noise is added to.
@@ -67,6 +72,7 @@ class Difference:
     reason: str
     site: Site
     is_certain: bool = True
+    is_counted: bool = False
     excess: Excess | None = None
     call: str = ""
     shift: Fraction | None = None
@@ -83,7 +89,8 @@ class Outcome:
         shifts: for each line that adds noise, how far its values move together.
         unjudged: what could not be judged, and why.
         sites: every line that drew noise, with what it drew.
-        has_failed: whether both runs raised, so that nothing was compared.
+        raised: what both runs raised, so that nothing was compared.
+        variants: with how many other draws both inputs were run.
     """
 
     differences: list[Difference] = field(default_factory=list)
@@ -91,7 +98,22 @@ class Outcome:
     shifts: dict[str, Fraction] = field(default_factory=dict)
     unjudged: list[str] = field(default_factory=list)
     sites: dict[str, str] = field(default_factory=dict)
-    has_failed: bool = False
+    raised: str = ""
+    variants: int = 0
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether something refutes the claim."""
+        return any(one.is_certain for one in self.differences)
+
+    def take(self, other: Outcome) -> None:
+        """Add what another outcome measured, and what it could not judge; not its differences."""
+        self.loss = max(self.loss, other.loss, key=near)
+        for place, shift in other.shifts.items():
+            self.shifts[place] = max(self.shifts.get(place, Fraction(0)), shift)
+        self.unjudged += other.unjudged
+        self.sites |= other.sites
+        self.variants += other.variants
 
 
 @dataclass(frozen=True)
@@ -127,18 +149,23 @@ class Runs:
         call: `call(input, rng)`.
         rng: makes the generator of a run.
         unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
+        known: streams of draws that are no noise, as their seed is fixed.
+        is_plain: whether draws are handed over as plain numbers, which are not followed.
         count: how many there were.
     """
 
     call: Callable[[Any, Any], Any]
     rng: Callable[[int], Any]
     unread: set[str] = field(default_factory=set)
+    known: set[Any] = field(default_factory=set)
+    is_plain: bool = False
     count: int = 0
 
     def run(self, input_: Any, session: Session) -> Session:
         """One run under watch, whose output the session keeps."""
         self.count += 1
         taken, generator = copy.deepcopy(input_), self.rng(session.seed)
+        session.known, session.is_plain = self.known, self.is_plain
         Session.current = session
         try:
             with np.errstate(all="ignore"):
@@ -157,7 +184,7 @@ def _drained(output: Any) -> Any:
     """An output whose parts were all drawn, where it gives them one after another, or only once it is awaited."""
     if inspect.iscoroutine(output):
         output = asyncio.run(output)
-    if isinstance(output, Iterator):
+    if isinstance(output, Iterator) and not isinstance(output, io.IOBase):
         output = list(itertools.islice(output, MOST_GIVEN))
     if type(output) in (list, tuple):
         return type(output)(map(_drained, output))
@@ -172,26 +199,40 @@ class Compared:
         pair: the neighbours.
         claim: what is claimed.
         seed: of the draws.
+        chosen: by the number of a call, what is made of its draw in every run.
     """
 
-    def __init__(self, runs: Runs, pair: NeighbouringPair, claim: Claim, seed: int) -> None:
+    def __init__(
+        self, runs: Runs, pair: NeighbouringPair, claim: Claim, seed: int, chosen: Mapping[int, Any] | None = None
+    ) -> None:
         self.runs, self.pair, self.claim, self.seed = runs, pair, claim, seed
         self.outcome = Outcome()
         self.vague: list[Moved] = []
         self.aligned: dict[tuple[Any, ...], Ids] = {}
-        self.first = runs.run(pair.first, Session(seed))
-        self.chosen: dict[int, Any] = {}
+        self.chosen: dict[int, Any] = dict(chosen or {})
+        self.first = self.again({})
         if self._sampling is not None and self._sampling.rate < 1:  # a record that is not in a sample shows nothing
-            self.chosen = {number: functools.partial(_all_in, seen) for number, seen in _masks(self.first)}
+            self.chosen |= {number: functools.partial(_all_in, seen) for number, seen in _masks(self.first)}
             self.first = self.again({})
         self.second = self.again({}, second=True)
+        if not self._is_parallel():
+            self._align()
 
-    def again(self, changed: dict[int, Any], *, second: bool = False, kept: bool = True) -> Session:
-        """A run with some draws changed: the first again, or the second with or without what noise let out before."""
-        changed = self.chosen | changed
+    def again(
+        self, changed: Mapping[int, Any], *, second: bool = False, kept: bool = True, values: bool = True
+    ) -> Session:
+        """A run with some draws changed: the first again, or the second.
+
+        Args:
+            changed: by the number of a call, what is made of its draw.
+            second: whether the second input is run.
+            kept: whether that run takes what noise let out before.
+            values: whether, of that, it takes noisy values.
+        """
+        changed = {**self.chosen, **changed}
         if not second:
             return self.runs.run(self.pair.first, Session(self.seed, None, changed))
-        script = Script(self.first, self.aligned, kept)
+        script = Script(self.first, self.aligned, kept, values)
         return self.runs.run(self.pair.second, Session(self.seed + 1, script, changed))
 
     def _add(self, **parts: Any) -> None:
@@ -245,11 +286,14 @@ class Compared:
         used = [{unit for unit, *_ in run.elements()} for run in (self.first, self.second)]
         self.shown: dict[int, Fraction] = {}
         before: dict[tuple[int, int], list[tuple[Node, int]]] = {}
+        bare: dict[int, list[tuple[Node, int]]] = {}
         parts, moved = {leaf.path: leaf for leaf in sides[1].leaves}, []
         for leaf in sides[0].leaves:
             other = parts.get(leaf.path)
             found = sides[0].holding(leaf), None if other is None else sides[1].holding(other)
             if found[0] is None or found[1] is None:
+                if leaf.tag is not None and not leaf.tag.steps and leaf.tag.ids.size == 1:
+                    bare[int(leaf.tag.ids)] = [(Node(Site("", 0, ""), leaf.tag, None), 0)] * 2
                 continue
             self.held.add(leaf.path)
             nodes = [found[0], found[1]]
@@ -264,6 +308,9 @@ class Compared:
             pair = [run.law(*node) for run, node in zip((self.first, self.second), nodes, strict=True)]
             if pair[0] != pair[1]:
                 moved.append(Moved(drawn[0], pair[0], pair[1], nodes[0][0]))
+        for (unit, unit_2), nodes in before.items():
+            if unit == unit_2 and unit in bare:
+                self._compare_reused([(replace(node, site=nodes[0][0].site), at) for node, at in bare[unit]], nodes)
         return moved
 
     def _compare_reused(self, before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> None:
@@ -272,18 +319,20 @@ class Compared:
         for (one, where), (other, there) in zip(before, after, strict=True):
             (value, factor), (value_2, factor_2) = one.affine.exact(where), other.affine.exact(there)
             bare.append(value_2 - value * factor_2 / factor)
-        if not alike(*bare):
+        is_bare = not alike(*bare)
+        if is_bare or (_adds_apart(before, after) and bare[0]):
             call = self.first.owner(int(after[0][0].affine.ids.reshape(-1)[after[0][1]]))[0]
             self._add(
                 flaw="the same noise is added to two answers, and their difference shows the data",
                 reason=f"one draw of {call.sampler} is added at {before[0][0].site} and again at {after[0][0].site}; "
                 f"the difference of the two is {laws.text_of(bare[0])} on the first input and {laws.text_of(bare[1])} "
-                "on the second, without noise: probability 1 against 0",
+                "on the second, without noise" + (": probability 1 against 0" if is_bare else ""),
                 site=after[0][0].site,
+                is_certain=is_bare,
                 event="the difference of the two answers",
                 call=described(call),
                 shift=abs(bare[0] - bare[1]),
-                excess=Excess("probability 1 against 0", str(self.claim)),
+                excess=Excess("probability 1 against 0", str(self.claim)) if is_bare else None,
             )
 
     def _second_scale(self, call: Call) -> Fraction | None:
@@ -295,24 +344,40 @@ class Compared:
         """The samples that are drawn; None where their law is not known."""
         orders = [number for number, call in enumerate(self.first.calls) if call.family == SAMPLING]
         masks = list(_masks(self.first))
-        if orders and self._follows(orders):
+        if (orders and self._follows(orders)) or (self._coins and self._follows(self._coins)):
             return None
         if not masks or not self._follows([number for number, _ in masks]):
             return Sampling()
         return Sampling(min(float(np.clip(_threshold(seen), 1e-9, 1)) for _, seen in masks), len(masks))
 
+    @functools.cached_property
+    def _coins(self) -> list[int]:
+        """The calls of uniform numbers that are compared one by one: they may draw a sample too."""
+        coins = {one.ids.item() for seen in self.first.seen for one in seen.operands if _is_one_draw(one)}
+        calls = {id(call): number for number, call in enumerate(self.first.calls) if call.family == UNIFORM}
+        owners = [id(self.first.owner(unit)[0]) for unit in sorted(coins)]
+        return [calls[owner] for owner in owners if owner in calls]
+
     def _follows(self, drawn: Sequence[int]) -> bool:
         """Whether values that noise is added to depend on some draws: on which records are drawn, or their order."""
-        for input_, seed in itertools.product((self.pair.first, self.pair.second), range(77, 80)):
+        for input_ in (self.pair.first, self.pair.second):
             base = self.runs.run(input_, Session(self.seed))
-            spare = self.runs.run(input_, Session(self.seed + seed))
-            if len(spare.calls) != len(base.calls):
+            spares = [self.runs.run(input_, Session(self.seed + seed)) for seed in range(77, 80)]
+            if any(len(spare.calls) != len(base.calls) for spare in spares):
                 return True
-            others = {number: functools.partial(_instead, spare.calls[number].raw) for number in drawn}
-            run = self.runs.run(input_, Session(self.seed, None, others))
-            before, after = ([near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run))
-            if len(before) != len(after) or not np.allclose(before, after, rtol=1e-9):
-                return True
+            numbers = [number for number in drawn if number < len(base.calls)]
+            others: list[dict[int, Any]] = [{number: spare.calls[number].raw for number in numbers} for spare in spares]
+            uniform = [number for number in numbers if base.calls[number].family == UNIFORM]
+            others += [
+                {number: filled(share * base.calls[number].scale, base.calls[number].raw) for number in uniform}
+                for share in ENDS
+            ]
+            for raws in others:
+                changes = {number: functools.partial(_instead, raw) for number, raw in raws.items()}
+                run = self.runs.run(input_, Session(self.seed, None, changes))
+                sides = [[near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run)]
+                if len(sides[0]) != len(sides[1]) or not np.allclose(sides[0], sides[1], rtol=1e-9):
+                    return True
         return False
 
     @property
@@ -330,7 +395,7 @@ class Compared:
         gone = {*self.shown, *self.first.merged}
         hidden: list[Moved] = []
         for unit, (node, place) in last[0].items():
-            if unit in gone or unit not in last[1] or _made_alike(node, last[1][unit][0], self.first, self.second):
+            if unit in gone or unit not in last[1] or made_alike(node, last[1][unit][0], self.first, self.second):
                 continue
             pair = self.first.law(node, place), self.second.law(*last[1][unit])
             if pair[0] != pair[1]:
@@ -362,6 +427,12 @@ class Compared:
         return Site("", 0, "")
 
 
+def differences_between(pair: Compared) -> set[str]:
+    """The parts in which the outputs of a pair differ."""
+    sides = differences(pair.first.output, pair.second.output)
+    return {leaf.path for both in sides for leaf in both if leaf is not None}
+
+
 class _Holdings:
     """Which parts of an output are noisy numbers as they were made."""
 
@@ -387,6 +458,21 @@ class _Holdings:
         return self._found.get(leaf.value) if is_float(leaf.value) else None
 
 
+def _adds_apart(before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> bool:
+    """Whether two noisy values that move with the data were made apart, not the second of the first."""
+    rows = [[_steps_at(*side) for side in sides] for sides in (before, after)]
+    sides = [zip(*side, strict=False) for side in zip(*rows, strict=True)]
+    shared = [list(itertools.takewhile(lambda both: both[0] == both[1], side)) for side in sides]
+    return shared[0] == shared[1] and all(row[0] != row[1] for row in rows)
+
+
+def _steps_at(node: Node, place: int) -> list[tuple[str, Any]]:
+    return [
+        (step, operand if np.ndim(operand) == 0 else np.broadcast_to(operand, node.affine.ids.shape).flat[place])
+        for step, operand in node.affine.steps
+    ]
+
+
 def _values(run: Session, units: Sequence[int]) -> list[Any]:
     """The values that noise of these draws is added to first; None where there is none."""
     wanted, values = set(units), dict[int, Fraction]()
@@ -404,6 +490,10 @@ def _matched(one: Sequence[Any], other: Sequence[Any], units: Sequence[int]) -> 
         size = min(high - low, high_2 - low_2) if kind in ("equal", "replace") else 0
         taken[low_2 : low_2 + size] = units[low : low + size]
     return taken
+
+
+def _is_one_draw(operand: Any) -> bool:
+    return isinstance(operand, Affine) and operand.ids.size == 1
 
 
 def _masks(run: Session) -> Iterator[tuple[Any, Seen]]:
@@ -433,7 +523,7 @@ def _instead(new: Any, _raw: Any) -> Any:
     return new
 
 
-def _made_alike(node: Node, other: Node, first: Session, second: Session) -> bool:
+def made_alike(node: Node, other: Node, first: Session, second: Session) -> bool:
     """Whether two noisy values were made of the same numbers, which is found quickly."""
     if len(node.affine.steps) != len(other.affine.steps):
         return False
@@ -453,6 +543,13 @@ def draws_of(seen: Seen) -> Iterator[int]:
 def alike(one: Fraction, other: Fraction) -> bool:
     """Whether two numbers are the same but for what rounding does."""
     return abs(one - other) <= max(abs(one), abs(other)) * Fraction(1, 1 << 40)
+
+
+def further(call: Call, step: float) -> Callable[[Any], Any]:
+    """A change of a draw by so many scales, in whole numbers where it is an integer."""
+    by = step * np.asarray(call.scale, dtype=float)
+    by = np.ceil(by).astype(int) if np.asarray(call.raw).dtype.kind in "iu" else by
+    return lambda raw: raw + by if isinstance(raw, np.ndarray) else type(raw)(raw + by)
 
 
 def described(call: Call) -> str:

@@ -104,6 +104,8 @@ class Hooks:
         """Put the hooks in place."""
         state = np.random.mtrand._rand
         legacy = watch(state)
+        self._undo.append(functools.partial(state.set_state, state.get_state()))
+        self._undo.append(functools.partial(random.setstate, random.getstate()))
         for name in dir(np.random):
             if getattr(getattr(np.random, name), "__self__", None) is state and hasattr(WatchedState, name):
                 self._set(np.random, name, getattr(legacy, name))
@@ -111,6 +113,7 @@ class Hooks:
 
         def seed(value: Any = None) -> None:
             legacy.stream, legacy.drawn = seeded("numpy.random.seed", value), 0
+            state.seed(plain(value))
 
         self._set(np.random, "seed", seed)
         for name, made in (("default_rng", _made_rng), ("Generator", _MadeGenerator), ("RandomState", _MadeState)):

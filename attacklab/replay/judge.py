@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,22 +15,21 @@ import numpy as np
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws
 from attacklab.replay.choices import Choice, Choices, Coins, units
-from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, draws_of
+from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, draws_of, further
+from attacklab.replay.coupled import bare_noise
 from attacklab.replay.events import telling_event
 from attacklab.replay.laws import (
     BITS,
     CATEGORICAL,
+    EXPONENTIAL,
     SHIFT_LAWS,
     UNIFORM,
     Excess,
     Law,
     near,
 )
-from attacklab.replay.outputs import Leaf, Raised, differences, leaves, number_of, shown, skeleton
-from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Session, filled, rational
-
-OTHER_SEEDS = 24
-"""How many further pairs of runs look for what noise that is not followed tells apart."""
+from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
+from attacklab.replay.session import BEYOND, Affine, Call, Node, Session, filled, rational
 
 FEW_SEEDS = 6
 """How many further runs look for a scale of noise that follows other noise."""
@@ -38,8 +37,11 @@ FEW_SEEDS = 6
 DEPTHS = (0.03, 0.11, 0.27, 0.46, 0.62, 0.81, 0.94)
 """Uniform numbers that show by which formula they become noise."""
 
-MULTIPLES = (0, 2, 3, 11)
-"""Multiples of a draw that show its part in a number; if they are rounded afterwards, they are not in proportion."""
+MULTIPLES = (0, 2, 3, 11, 37)
+"""Multiples of a draw that show its part in a number; if it is rounded or clipped, they are not in proportion."""
+
+OPPOSITE = (-1, -7, -31)
+"""And of a draw of either sign, which show whether the sign is kept."""
 
 LEAST_SCALE = Fraction(1, 1 << 16)
 """Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
@@ -54,20 +56,19 @@ class Pair(Compared):
     def examine(self) -> Outcome:
         """Compare the two runs."""
         if isinstance(self.first.output, Raised) and isinstance(self.second.output, Raised):
-            self.outcome.has_failed = True
+            self.outcome.raised = f"{self.first.output.kind}: {self.first.output.message[:160]}"
             return self.outcome
-        if not self._is_parallel():
-            self._align()
         for call in (*self._noise(self.first), *self._noise(self.second)):
             self.outcome.sites.setdefault(str(call.site), described(call))
         self._compare_seeds()
         known = self._released()
         self._judge(known)
-        if not self._is_refuted():
+        if not self.outcome.is_refuted:
             self._compare_outputs()
-        if not self._is_refuted():
+        if not self.outcome.is_refuted:
             self._note_asked_otherwise()
-            self._note_unfollowed()
+            self._note_bare_noise()
+            self._note_unseen()
         return self.outcome
 
     def _is_mixed(self, moved: Moved) -> bool:
@@ -80,9 +81,6 @@ class Pair(Compared):
             if found and (found[-1].family, found[-1].scale) != (moved.first.family, moved.first.scale):
                 return True
         return False
-
-    def _is_refuted(self) -> bool:
-        return any(one.is_certain for one in self.outcome.differences)
 
     def _judge(self, moved: Sequence[Moved]) -> None:
         """Add up what released numbers and choices lose; then look where hidden numbers go."""
@@ -113,7 +111,7 @@ class Pair(Compared):
                 self.outcome.unjudged += [f"{one.what} moves numbers of the output; they may show it" for one in kept]
         for difference in choices.thresholds():
             self._add(**difference)
-        if not self._is_refuted():
+        if not self.outcome.is_refuted:
             self._judge_hidden(hidden, known, choices.found)
             self._judge_vague(known, [one for one in moved if one not in known])
 
@@ -170,7 +168,7 @@ class Pair(Compared):
             return laws.excess_over(self.claim, pairs, self._sampling)
         if laws.excess_over(self.claim, pairs) is None:
             return None
-        excess = laws.excess_of_shuffled(self.claim, pairs, self._parts)
+        excess = None if self._coins else laws.excess_of_shuffled(self.claim, pairs, self._parts)
         if excess is None:
             self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
         return excess
@@ -310,6 +308,7 @@ class Pair(Compared):
                 reason=event.reason + (f" ({raised.kind}: {raised.message[:120]})" if raised else ""),
                 site=self._diverging_site(),
                 event=event.words,
+                is_counted=True,
                 excess=Excess(event.odds, str(self.claim)),
             )
             return
@@ -361,14 +360,16 @@ class Pair(Compared):
         run = self.again({}, second=second, kept=False)
         base = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
         rows: dict[str, tuple[Law, Call]] = {}
-        for number, call in enumerate(run.calls):
+        for number, call in run.movable():
             if call.family not in SHIFT_LAWS:
                 continue
-            at = DEPTHS if call.family == UNIFORM else MULTIPLES
+            at = DEPTHS if call.family == UNIFORM else multiples_of(call)
             sides = []
             for factor in at:
-                changed = {number: functools.partial(filled if call.family == UNIFORM else _times, factor)}
-                output = self.again(changed, second=second, kept=False).output
+                changed: Any = functools.partial(filled if call.family == UNIFORM else _times, factor)
+                if number < 0:  # what is added to noise that was made of several draws
+                    changed = dict(enumerate(((factor - 1) * np.ravel(call.raw)).tolist()))
+                output = self.again({number: changed}, second=second, kept=False).output
                 sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(output)})
             moved = [path for path in base if len({base[path], *(side.get(path) for side in sides)}) > 1]
             raws = np.ravel(call.raw)
@@ -422,25 +423,23 @@ class Pair(Compared):
                 asked = f"{described(call)} on one input and {described(match)} on the other"
                 self.outcome.unjudged.append(f"{call.site} draws {asked}")
 
-    def _note_unfollowed(self) -> None:
-        """Name noise of which nothing is seen but that other outcomes of it tell the inputs apart."""
-        calls = self._unfollowed()
-        if not calls or self.outcome.unjudged:
-            return
-        for seed in range(self.seed + 200, self.seed + 200 + OTHER_SEEDS):
-            first = self.runs.run(self.pair.first, Session(seed))
-            second = self.runs.run(self.pair.second, Session(seed + 1, Script(first)))
-            if differences(first.output, second.output):
-                what = ", ".join(dict.fromkeys(f"{call.site} ({call.sampler})" for call in calls))
-                self.outcome.unjudged.append(f"what is drawn at {what} is not followed, and may show the data")
-                return
+    def _note_bare_noise(self) -> None:
+        """Name noise that is used or shown apart from what it makes noisy."""
+        if not self.outcome.unjudged and not differences_between(self):
+            self.outcome.unjudged += filter(None, [bare_noise(self)])
+
+    def _note_unseen(self) -> None:
+        """Name what draws unseen, and parts of the output that cannot be looked into."""
+        if self.runs.unread and not self.outcome.unjudged:
+            self.outcome.unjudged.append(f"{', '.join(sorted(self.runs.unread))} draws in a way that cannot be read")
+        for leaf in (*leaves(self.first.output), *leaves(self.second.output)):
+            if isinstance(leaf.value, tuple) and leaf.value[:1] == (OPAQUE,):
+                self.outcome.unjudged.append(f"{leaf.path} is a {leaf.value[1]}, which cannot be looked into")
 
 
-def further(call: Call, step: float) -> Callable[[Any], Any]:
-    """A change of a draw by so many scales, in whole numbers where it is an integer."""
-    by = step * np.asarray(call.scale, dtype=float)
-    by = np.ceil(by).astype(int) if np.asarray(call.raw).dtype.kind in "iu" else by
-    return lambda raw: raw + by if isinstance(raw, np.ndarray) else type(raw)(raw + by)
+def multiples_of(call: Call) -> tuple[int, ...]:
+    """By what a draw is multiplied to see how a number follows it."""
+    return MULTIPLES + (() if call.family == EXPONENTIAL else OPPOSITE)
 
 
 def _looked_at(run: Session) -> Iterator[int]:
@@ -465,7 +464,7 @@ def _is_even(at: Sequence[float], numbers: Sequence[float], share: float = 0.05)
 def _fitted(call: Call, place: int, numbers: Sequence[float]) -> Law | None:
     """The law of a number by its values with a draw as it was, and at multiples of its size; None where it is none."""
     raw = float(np.ravel(call.raw)[place])
-    if not raw or not _is_even([1, *MULTIPLES], numbers, float(LEAST_SCALE)):
+    if not raw or not _is_even([1, *multiples_of(call)], numbers, float(LEAST_SCALE)):
         return None
     slope = (numbers[0] - numbers[1]) / raw
     factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope)) * (1 + 8 * LEAST_SCALE)

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import io
+import logging
 import math
+import random
 import re
+import sys
+import threading
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +24,14 @@ LARGEST_ARRAY = 1 << 16
 DEEPEST = 8
 NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
 """A number in a text that is an output, with a fraction."""
+
+OPAQUE = "opaque"
+"""Begins the value of a part that cannot be looked into."""
+
+HOLDS_NO_DATA = (
+    *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
+    *(logging.Logger, type(threading.Lock()), type(threading.RLock())),
+)
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -80,14 +95,17 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
                 yield from _parts(inner, where, depth + 1)
             else:
                 yield Leaf(where, _comparable(inner), None if tag is None else tag.at(index))
+    elif isinstance(value, memoryview | bytearray):
+        yield Leaf(path, bytes(value))
     elif depth >= DEEPEST or isinstance(value, np.ndarray):
-        yield Leaf(path, _comparable(value))
+        is_told = isinstance(value, np.ndarray) or not ADDRESS.search(repr(value))
+        yield Leaf(path, _comparable(value) if is_told else (OPAQUE, type(value).__name__))
     elif isinstance(value, Mapping):
         yield Leaf(f"{path}.keys", tuple(map(_comparable, value)))
         for key, inner in value.items():
             yield from _parts(inner, f"{path}[{key!r}]", depth + 1)
-    elif isinstance(value, list | tuple):
-        yield Leaf(f"{path}.type", "list" if isinstance(value, list) else "tuple")
+    elif isinstance(value, list | tuple | deque):
+        yield Leaf(f"{path}.type", "tuple" if isinstance(value, tuple) else type(value).__name__)
         yield Leaf(f"{path}.length", len(value))
         for place, inner in enumerate(value):
             yield from _parts(inner, f"{path}[{place}]", depth + 1)
@@ -108,17 +126,47 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
         yield Leaf(path, ("raised", value.kind))
     elif hasattr(value, "__array__") and not isinstance(value, np.generic | np.ndarray):
         yield from _parts(np.asarray(value)[()], path, depth)
-    elif dataclasses.is_dataclass(value) or (getattr(value, "__dict__", None) and not callable(value)):
+    elif isinstance(value, io.BytesIO | io.StringIO):
+        yield from _parts(value.getvalue(), path, depth)
+    elif isinstance(value, functools.partial):
+        yield from _parts((value.func, value.args, value.keywords), path, depth)
+    elif is_opaque(value):
+        yield Leaf(path, (OPAQUE, type(value).__name__))
+    elif not callable(value) and (names := _attributes(value)):
         yield Leaf(f"{path}.type", type(value).__name__)
-        for name, inner in vars(value).items() if hasattr(value, "__dict__") else ():
-            if not callable(inner):
-                yield from _parts(inner, f"{path}.{name}", depth + 1)
+        for name in names:
+            yield from _parts(getattr(value, name), f"{path}.{name}", depth + 1)
     elif isinstance(value, str) and NUMBER.search(value):
         yield Leaf(path, NUMBER.sub("#", value))
         for place, number in enumerate(NUMBER.findall(value)):
             yield Leaf(f"{path} number {place}", _comparable(float(number)))
     else:
         yield Leaf(path, _comparable(value))
+
+
+def is_opaque(value: Any) -> bool:
+    """Whether a part of an output holds what nobody can read off it: a closure, a generator, a handle."""
+    if isinstance(value, HOLDS_NO_DATA):
+        return False
+    if isinstance(value, type) or callable(value):
+        return not _is_found_by_name(value)
+    return isinstance(value, Iterator | io.IOBase) or (not _attributes(value) and bool(ADDRESS.search(repr(value))))
+
+
+def _is_found_by_name(value: Any) -> bool:
+    """Whether a function or a class is the one of its module, and so the same in every run."""
+    found: Any = sys.modules.get(getattr(value, "__module__", None) or "builtins")
+    for name in getattr(value, "__qualname__", "").split("."):
+        found = getattr(found, name, None)
+    return found is value
+
+
+def _attributes(value: Any) -> list[str]:
+    """The names of what an object holds, where its text does not tell that."""
+    slots = [name for of in type(value).__mro__ for name in np.atleast_1d(vars(of).get("__slots__", ())).tolist()]
+    held = getattr(value, "__dict__", None)
+    is_told = not dataclasses.is_dataclass(value) and not ADDRESS.search(repr(value))
+    return [*(held or ()), *([] if is_told else [name for name in slots if hasattr(value, name)])]
 
 
 def _comparable(value: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -110,27 +110,6 @@ def _numbers_of(
     return [
         shown.get(units[place]) or (units[place], run.law(node, place), operand.exact(place)[1]) for place in places
     ]
-
-
-def thresholds_of(
-    run: Session, shown: Mapping[int, Fraction]
-) -> Iterator[tuple[int, Site, Fraction, Fraction, Fraction]]:
-    """Comparisons of draws that the output shows with plain numbers: where, and at which shown number they turn.
-
-    With the value and the factor of the draw in the number that is shown.
-    """
-    last = {unit: node.affine.exact(place) for unit, node, place in run.elements() if unit in shown}
-    for seen in run.seen:
-        side = next((one for one in seen.operands if isinstance(one, Affine)), None)
-        other = next((one for one in seen.operands if not isinstance(one, Affine)), None)
-        if seen.kind != "compare" or side is None or other is None:
-            continue
-        numbers = np.broadcast_to(other, np.shape(seen.outcome)).reshape(-1)
-        for place, unit in enumerate(side.ids.reshape(-1).tolist()):
-            (value, factor), (centre, by) = side.exact(place), last.get(unit, (Fraction(0), Fraction(0)))
-            if by and factor and len(numbers) == side.ids.size:
-                for sign in (1, -1) if side.is_size else (1,):
-                    yield unit, seen.site, centre + by * (sign * rational(numbers[place]) - value) / factor, centre, by
 
 
 def grouped(bounds: Sequence[Bound]) -> list[list[Bound]]:

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -29,24 +29,28 @@ from attacklab.replay import laws
 from attacklab.replay.compare import Difference, Outcome, Runs
 from attacklab.replay.hooks import Hooks
 from attacklab.replay.judge import Pair
-from attacklab.replay.outputs import differences
+from attacklab.replay.outputs import Raised, differences
 from attacklab.replay.pairs import neighbours_among, pairs_of
 from attacklab.replay.search import searched
-from attacklab.replay.session import Session
+from attacklab.replay.session import Session, Site
 from attacklab.replay.sources import BASE_GENERATOR, watch
 from attacklab.replay.trail import located
+from attacklab.replay.variants import SEEDS, examine_variants
 
 NAME = "replay"
 """What stands for an attack's name in the findings."""
 
 RESTS_ON = (
-    "this rests on two runs of each pair, with one outcome of every draw, and on samplers that have the laws they are "
+    "this rests on runs of each pair with a few outcomes of every draw, and on samplers that have the laws they are "
     "named for, which is to be proved of each apart"
 )
 """What the verdict on all pairs of a finite domain does not show itself."""
 
 MOST_PAIRS = 200
 SECONDS = 20.0
+FULL_PAIRS, FEW_SEEDS = 4, 2
+"""After so many pairs, only so many further seeds are tried of each."""
+
 GENERATORS = ("rng", "generator", "random_state", "prng")
 
 
@@ -106,7 +110,7 @@ def replay(
         if not study.count:
             raise UsageError(f"there is no pair to replay {known.name} on; give pairs, a domain or inputs")
         if inputs is None and pairs is None and not study.refuted:
-            study.search(most_pairs)
+            searched(study, most_pairs)
     return study.findings(is_finite)
 
 
@@ -179,6 +183,9 @@ class Study:
         until: when to stop, by the monotonic clock.
         worst: of each flaw at each line, the difference that loses the most, with its pair.
         count: how many pairs were run.
+        outcomes: under how many outcomes of their noise.
+        fixed: the seeds that are the same whatever the input, and where they are given.
+        failures: what was raised on both inputs of a pair.
     """
 
     target: Target
@@ -187,13 +194,15 @@ class Study:
     until: float
     worst: dict[tuple[str, str], tuple[Difference, NeighbouringPair]] = field(default_factory=dict)
     count: int = 0
+    outcomes: int = 0
     loss: Fraction | float = Fraction(0)
     shifts: dict[str, Fraction] = field(default_factory=dict)
     unjudged: dict[str, int] = field(default_factory=dict)
     sites: dict[str, str] = field(default_factory=dict)
+    fixed: dict[tuple[str, str], Site] = field(default_factory=dict)
     failed: str = ""
     cut: bool = False
-    failures: int = 0
+    failures: list[str] = field(default_factory=list)
     template: NeighbouringPair | None = None
     started: float = field(default_factory=time.monotonic)
 
@@ -230,11 +239,17 @@ class Study:
             self.template = pair
         examination = Pair(self.runs, pair, self.target.claim, self.seed)
         outcome = examination.examine()
+        if not outcome.is_refuted and not outcome.raised:
+            other = examine_variants(examination, SEEDS if self.count < FULL_PAIRS else FEW_SEEDS)
+            outcome.differences += other.differences
+            outcome.take(other)
         self.count += 1
-        self.failures += outcome.has_failed
+        self.outcomes += 1 + outcome.variants
+        if outcome.raised:
+            self.failures.append(outcome.raised)
         for difference in outcome.differences:
-            placed = difference
-            if not difference.site.line:
+            placed = self._blamed(difference, examination) if self.fixed else difference
+            if not placed.site.line:
                 if any(flaw == difference.flaw and kept.is_certain for (flaw, _), (kept, _) in self.worst.items()):
                     continue
                 placed = replace(
@@ -252,21 +267,20 @@ class Study:
         self.sites |= outcome.sites
         return outcome
 
-    def search(self, most: int) -> None:
-        """Look for pairs that lose more, near those that were tried."""
-        searched(self, most)
-
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
-        imported, first = 0, None
+        imported, first = 0, self.runs.run(pair.first, Session(self.seed))
+        if isinstance(first.output, Raised):  # perhaps for it takes no numbers of other types than numpy's
+            plain = Runs(self.runs.call, self.runs.rng, is_plain=True).run(pair.first, Session(self.seed))
+            self.runs.is_plain = not isinstance(plain.output, Raised)
         while len(sys.modules) != imported:  # what is imported may draw, and may need hooks
             imported = len(sys.modules)
             runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
-            first = first or runs[0]
             if self._hooks.install_libraries():
                 self._hooks.reach(self.target.release)
+        self._note_fixed_seeds(pair, runs[0])
         parts = differences(runs[0].output, runs[1].output)
-        if first is not None and first.calls and not runs[1].calls:
+        if first.calls and not runs[1].calls:
             self.failed = "a second run draws nothing: noise is kept between runs, and that of a replay is not its own"
         elif parts:
             one, other = parts[0]
@@ -279,6 +293,35 @@ class Study:
                 + (f" ({loaded} may draw in ways that none reaches)" if loaded and not unread else "")
             )
 
+    def _note_fixed_seeds(self, pair: NeighbouringPair, first: Session) -> None:
+        """Keep the seeds that follow neither the input, nor other draws, nor the time, nor what the caller gave."""
+        others = [
+            self.runs.run(input_, Session(self.seed + 20_000 + place))
+            for place, input_ in enumerate((pair.first, pair.second))
+            if first.seeds
+        ]
+        given = set(_given(self.target.release, 4))
+        for site, what, value in first.seeds:
+            is_fixed = all((site, what, value) in run.seeds for run in others)
+            if is_fixed and repr(value) not in given:
+                self.fixed[what, repr(value)] = site
+        self.runs.known.update(self.fixed)
+
+    def _blamed(self, difference: Difference, examination: Pair) -> Difference:
+        """A difference at the line that seeds the noise, if it is gone where the noise of a fixed seed is noise."""
+        known, self.runs.known = self.runs.known, set()
+        unseeded = Pair(self.runs, examination.pair, self.target.claim, self.seed).examine()
+        self.runs.known = known
+        if any(one.flaw == difference.flaw for one in unseeded.differences):
+            return difference
+        (what, value), site = next(iter(self.fixed.items()))
+        return replace(
+            difference,
+            flaw="the seed of the noise is fixed, so that everyone knows the noise",
+            reason=f"{what} is seeded with {value}, whatever the input; with that noise, {difference.reason}",
+            site=site,
+        )
+
     def findings(self, is_finite: bool) -> list[Finding]:
         """What is to be told."""
         worst = sorted(self.worst.values(), key=lambda entry: (not entry[0].is_certain, -_badness(entry[0])))
@@ -289,12 +332,20 @@ class Study:
         if worst:
             return [self._violated(difference, pair) for difference, pair in worst]
         told = self._watched(is_finite)
-        if self.failures == self.count:
-            return [self._finding(Verdict.ERROR, f"{self.target.name} raised on both inputs of every pair; {told}")]
+        if len(self.failures) == self.count:
+            raised = f"{self.target.name} raised {self.failures[0]} on both inputs of every pair"
+            if self._runs_unwatched():
+                return [self._finding(Verdict.INCONCLUSIVE, f"{raised}, but not where nothing is watched; {told}")]
+            return [self._finding(Verdict.ERROR, f"{raised}; {told}")]
         if self.unjudged:
             why = "; ".join(self.unjudged)
             return [self._finding(Verdict.INCONCLUSIVE, f"{told}; not judged: {why}", scope=self._scope(is_finite))]
         return [self._finding(Verdict.NOT_DETECTED, told, scope=self._scope(is_finite))]
+
+    def _runs_unwatched(self) -> bool:
+        """Whether the first input is no failure now that the hooks are gone."""
+        first = self.template.first if self.template else None
+        return not isinstance(Runs(self.runs.call, _generator).run(first, Session(self.seed)).output, Raised)
 
     def _scope(self, is_finite: bool) -> Scope | None:
         return Scope(Reach.INPUTS, pairs=self.count) if is_finite else None
@@ -303,6 +354,7 @@ class Study:
         pairs = "1 pair" if self.count == 1 else f"{self.count:,} pairs"
         if is_finite:
             pairs = f"every pair of neighbours among the inputs ({pairs})"
+        pairs += f", under {self.outcomes:,} outcomes of the noise" if self.outcomes else ""
         shifts = "; ".join(f"{place} moves by at most {laws.text_of(by)}" for place, by in self.shifts.items())
         draws = ", ".join(f"{place} {what}" for place, what in self.sites.items()) or "no draw was seen"
         loss = f"the outputs lose at most ε = {laws.text_of(self.loss)}" if self.loss else "no noisy value moves"
@@ -357,6 +409,24 @@ class Study:
             judged_at=at,
             witness=witness,
         )
+
+
+def _given(function: Any, depth: int) -> Iterator[str]:
+    """What a caller gave a function: its defaults, what is bound to it, and what its object and closure hold."""
+    if isinstance(function, int | str | bytes | float):
+        yield repr(function)
+    elif depth:
+        parts = [*(getattr(function, "__defaults__", None) or ()), *_given_by_name(function)]
+        parts += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+        parts += [getattr(function, name, None) for name in ("func", "__self__", "__wrapped__")]
+        for part in (*parts, *getattr(function, "args", ())):
+            yield from _given(part, depth - 1)
+
+
+def _given_by_name(function: Any) -> Iterator[Any]:
+    for names in ("__kwdefaults__", "keywords", "__dict__"):
+        held = getattr(function, names, None)
+        yield from held.values() if isinstance(held, dict) else ()
 
 
 def _badness(difference: Difference) -> float:

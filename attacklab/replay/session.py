@@ -31,6 +31,7 @@ BEYOND = Fraction(2) ** 1018
 """What NaN and the infinities stand for is larger."""
 
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_PACKAGES = ("site-packages", "dist-packages")
 _HERE = str(Path(__file__).parent)
 _LAB = str(Path(__file__).parent.parent)
 _SAMPLERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "pandas", "opendp")
@@ -60,7 +61,10 @@ def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a ca
             kind = _SKIPPED
         else:
             places = [file[len(folder) + 1 :] for folder in _LIBRARY if file.startswith(folder)]
-            part = min(places, key=len).replace("site-packages/", "").split("/", 1)[0] if places else ""
+            places += [
+                place.split(f"{folder}/")[-1] for place in (file, *places) for folder in _PACKAGES if folder in place
+            ]
+            part = min(places, key=len).split("/", 1)[0] if places else ""
             sampler = part in (*_SAMPLERS, "random.py", "secrets.py")
             kind = (_SKIPPED if sampler else _PART) if places else _USER
         known[file] = kind
@@ -229,11 +233,13 @@ class Script:
         record: the run whose outcomes it takes.
         aligned: for calls that were paired up one number at a time: the draws' numbers in the record, −1 for none.
         is_followed: whether also what the code made of the draws is taken; else the draws alone.
+        has_values: whether, of that, noisy values are taken; else only how comparisons and selections came out.
     """
 
     record: Session
     aligned: Mapping[tuple[Any, ...], Ids] = field(default_factory=dict)
     is_followed: bool = True
+    has_values: bool = True
 
 
 class Session:
@@ -245,6 +251,10 @@ class Session:
         changed: by the number of a call, what is made of its draw, to see what an output depends on: a function, or for
             some of its numbers what is added to them (to uniform ones: what they are instead). Noise that was made of
             several draws has numbers below 0.
+
+    Attributes:
+        known: streams of draws that everybody knows, as their seed is fixed: they are no noise.
+        is_plain: whether draws are handed over as plain numbers, which are not followed.
     """
 
     current: Session | None = None
@@ -259,6 +269,8 @@ class Session:
         self.nodes: list[Node] = []
         self.seen: list[Seen] = []
         self.seeds: list[tuple[Site, str, Any]] = []
+        self.known: set[Any] = set()
+        self.is_plain = False
         self.unread: list[str] = []
         self.inside = 0
         self.output: Any = None
@@ -370,6 +382,11 @@ class Session:
         self._calls_by_key[key] = self._owner[first] = self.made[-1]
         return ids, _changed(np.zeros(ids.shape), self.changed.get(-len(self.made), {}), False)
 
+    def movable(self) -> list[tuple[int, Call]]:
+        """The draws that may be changed one by one, with their numbers: not those of which others were made."""
+        drawn = [(number, call) for number, call in enumerate(self.calls) if self.merged.isdisjoint(call.ids.flat)]
+        return drawn + [(-place, call) for place, call in enumerate(self.made, 1)]
+
     def number_of(self, call: Call) -> int | None:
         """By which number `changed` has a call; None for one of another run."""
         if not self._numbers:
@@ -394,7 +411,7 @@ class Session:
         key = (*place, self._counts[place])
         self._counts[place] += 1
         result = computed
-        if is_once and key[-1]:
+        if is_once and (key[-1] or (self.script is not None and not self.script.has_values)):
             return computed
         if self.script is not None and self.script.is_followed:
             record = self.script.record

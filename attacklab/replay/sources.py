@@ -13,6 +13,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,6 +188,9 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
             session.unread.append(label)
             return original(*args, **kwargs)
         reading = Reading(**known)
+        if session.known and _seed_of(reading.source, label) in session.known:
+            with inside(session):
+                return original(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
         value = _noisy(session, label, reading) if reading.real is None else _plainly(session, label, reading)
         return value if reading.then is None else reading.then(value)
 
@@ -233,14 +237,21 @@ def _plainly(session: Session, label: str, reading: Reading) -> Any:
     return value if reading.into is None else tensors().tensor_of(value, reading.into)
 
 
+def _seed_of(source: Any, name: str) -> Any:
+    """What a generator was seeded with, as `seeded` gives it."""
+    is_global = source is None and name.startswith("torch")
+    return getattr(tensors().GLOBAL if is_global else source, "stream", None)
+
+
 def _stream(source: Any, name: str) -> Any:
     """What tells a draw of a seeded generator from every other."""
-    if source is None and name.startswith("torch"):
-        source = tensors().GLOBAL
-    if getattr(source, "stream", None) is None:
+    seed = _seed_of(source, name)
+    if seed is None:
         return None
+    if source is None:
+        source = tensors().GLOBAL
     source.drawn += 1
-    return (source.stream, source.drawn, name)
+    return (seed, source.drawn, name)
 
 
 def tensors() -> Any:
@@ -284,6 +295,8 @@ def method_of(name: str, label: str, original: Callable[..., Any], specs: Mappin
             known = _of_noise(specs[name], args, kwargs)
         elif name == "uniform":
             known = _of_uniform(args, kwargs)
+        elif name in _SPECIAL and (special := _SPECIAL[name](args, kwargs)):
+            known = special
         elif name in CHOOSING:
             known = _of_choice(name, args, kwargs)
         else:
@@ -342,6 +355,45 @@ def _of_uniform(args: Any, kwargs: Any) -> dict[str, Any]:
     return {"law": laws.UNIFORM, "value": low, "scale": plain(high) - plain(low), "shape": size}
 
 
+def _of_binomial(args: Any, kwargs: Any) -> dict[str, Any] | None:
+    """Coins, as uniform numbers that are compared; None of more than one coin at once."""
+    tossed, p, size = _bound(args, kwargs, n=None, p=None, size=None)
+    if not np.array_equal(plain(tossed), 1):
+        return None
+    shape = size if size is not None else np.shape(p) or None
+    return {"law": laws.UNIFORM, "shape": shape, "then": lambda drawn: (drawn < p) * 1}
+
+
+def _of_negative_binomial(args: Any, kwargs: Any) -> dict[str, Any] | None:
+    """Failures before the first success: a geometric number less 1."""
+    successes, p, size = _bound(args, kwargs, n=None, p=None, size=None)
+    if not np.array_equal(plain(successes), 1):
+        return None
+    return {"law": GEOMETRIC, "value": -1, "scale": _geometric_scale(plain(p)), "shape": size}
+
+
+def _of_normals(args: Any, kwargs: Any) -> dict[str, Any] | None:
+    """Gaussian noise for each coordinate apart; None where some depend on others."""
+    mean, covariance, size = _bound(args, kwargs, mean=None, cov=None, size=None)
+    variances = np.diagonal(plain(covariance))
+    if not np.array_equal(np.diag(variances), plain(covariance)):
+        return None
+    return {
+        "law": laws.GAUSSIAN,
+        "value": np.asarray(mean) if isinstance(mean, list | tuple) else mean,
+        "scale": np.sqrt(variances),
+        "shape": (*np.atleast_1d([] if size is None else size).astype(int).tolist(), len(variances)),
+    }
+
+
+_SPECIAL = {
+    "binomial": _of_binomial,
+    "negative_binomial": _of_negative_binomial,
+    "multivariate_normal": _of_normals,
+}
+"""Distributions that in some calls are noise of a law that is judged."""
+
+
 def _of_choice(name: str, args: Any, kwargs: Any) -> dict[str, Any]:
     """A choice, an order or a sample: places are drawn, so that a record of other items still has them."""
     among = args[0] if args else next(kwargs[key] for key in ("a", "x", "population") if key in kwargs)
@@ -393,16 +445,24 @@ def rvs_of(original: Callable[..., Any]) -> Callable[..., Any]:
     """`rvs` of SciPy's distributions, watched."""
 
     def rvs(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return sampler_of(f"scipy.stats.{self.name}.rvs", original, _of_scipy)(self, *args, **kwargs)
+        label, source = f"scipy.stats.{self.name}.rvs", kwargs.get("random_state")
+        if isinstance(source, int | np.integer):
+            source = SimpleNamespace(stream=seeded(label, source), drawn=0)
 
-    def _of_scipy(self: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        def read(self: Any, *args: Any, random_state: Any = None, **kwargs: Any) -> dict[str, Any]:
+            del random_state
+            return {**_law_of(self, args, kwargs), "source": source}
+
+        return sampler_of(label, original, read)(self, *args, **kwargs)
+
+    def _law_of(self: Any, args: Any, kwargs: Any) -> dict[str, Any]:
         loc, scale, size = _bound(args, kwargs, loc=0.0, scale=1.0, size=None)
         if self.name == "dlaplace":
             rate, loc, size = _bound(args, kwargs, a=1.0, loc=0, size=None)
             return {"law": laws.DISCRETE_LAPLACE, "value": loc, "scale": 1 / plain(rate), "shape": size}
         if self.name in SCIPY:
             return {"law": SCIPY[self.name], "value": loc, "scale": scale, "shape": size}
-        given = {name: plain(value) for name, value in kwargs.items() if name != "random_state"}
+        given = {name: plain(value) for name, value in kwargs.items()}
         plainly = functools.partial(original, self, *map(plain, args), **given)
         return {"law": OTHER, "real": lambda rng: plainly(random_state=rng), "asked": args}
 

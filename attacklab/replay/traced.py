@@ -242,7 +242,9 @@ def plain(value: Any) -> Any:
 
 
 def wrapped(value: Any, tag: Affine, session: Session) -> Any:
-    """A value that remembers its draws."""
+    """A value that remembers its draws, unless the run hands over plain ones."""
+    if session.is_plain:
+        return value
     if isinstance(value, np.ndarray) and value.ndim:
         traced = value.view(TracedArray)
         traced.tag, traced.session = tag, session

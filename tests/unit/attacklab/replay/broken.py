@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 import random
 from collections import Counter
@@ -130,7 +131,7 @@ def one_draw_for_all_keys(counts, rng):
 def reseeded_for_each_key(counts):
     noisy = []
     for count in counts:
-        own = np.random.default_rng(42)
+        own = np.random.default_rng(42)  # flaw
         noisy.append(count + own.laplace(0, 1))  # flaw
     return noisy
 
@@ -547,3 +548,124 @@ def size_below_a_threshold(x, rng):
 def empty_groups_are_masked(x, rng):
     groups = np.ma.masked_less(np.histogram(x, 4, (0, 1))[0], 1)
     return groups + rng.laplace(0, 1, 4)  # flaw
+
+
+COUNTS, MORE_COUNTS = np.array([5, 3, 7]), np.array([5, 3, 8])
+
+
+@broken(COUNTS, MORE_COUNTS)
+def count_that_noise_chose(counts, rng):
+    return counts[np.argmax(counts + rng.laplace(0, 1, 3))]  # flaw
+
+
+@broken(COUNTS, MORE_COUNTS)
+def largest_by_a_noisy_key(counts, rng):
+    return max(counts.tolist(), key=lambda count: count + rng.laplace(0, 2))  # flaw
+
+
+@broken(LONG, OTHER)
+def larger_of_the_sum_and_the_noisy_sum(x, rng):
+    total = x.sum()  # flaw
+    return max(total, total + rng.laplace(0, 1))  # flaw
+
+
+@broken(LONG, SHORT)
+def repeated_as_often_as_noise_says(x, rng):
+    times = int(np.clip(5 + rng.laplace(0, 1), 0, 10))
+    return [x.sum()] * times  # flaw
+
+
+@broken(LONG, SHORT)
+def noise_shown_beside(x, rng):
+    noise = rng.laplace(0, 1)
+    return x.sum() + noise, noise  # flaw
+
+
+@broken(LONG, SHORT)
+def noise_shown_first_and_doubled(x, rng):
+    noise = rng.laplace(0, 1)
+    return 2 * noise, x.sum() + noise  # flaw
+
+
+@broken(LONG, SHORT)
+def negative_noise_set_to_zero(x, rng):
+    noise = rng.laplace(0, 1, 4)
+    noise[noise < 0] = 0
+    return np.histogram(x, 4, (0, 1))[0] + noise  # flaw
+
+
+class Slotted:
+    """Holds its value in a slot."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+@broken(LONG, SHORT)
+def total_in_a_slot(x, rng):
+    return x.sum() + rng.laplace(0, 1), Slotted(x.sum())  # flaw
+
+
+@broken(LONG, SHORT)
+def total_in_a_buffer(x, rng):
+    buffer = io.StringIO()
+    buffer.write(str(x.sum()))  # flaw
+    return x.sum() + rng.laplace(0, 1), buffer  # flaw
+
+
+@broken(LONG, SHORT)
+def records_in_a_view(x, rng):
+    return len(x) + rng.laplace(0, 1), memoryview(x.tobytes())  # flaw
+
+
+@broken(LONG, SHORT)
+def fixed_seed(x):
+    return x.sum() + np.random.default_rng(42).laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def fixed_seed_of_the_module(x):
+    np.random.seed(0)  # flaw
+    return x.sum() + np.random.laplace(0, 1)
+
+
+@broken(LONG, SHORT)
+def fixed_seed_of_python(x):
+    random.seed(1)  # flaw
+    return len(x) + random.expovariate(1) - random.expovariate(1)
+
+
+@broken(LONG, SHORT)
+def fixed_state(x):
+    return round(len(x) + np.random.RandomState(3).laplace(0, 1))  # flaw
+
+
+@broken(LONG, SHORT)
+def fixed_state_of_scipy(x):
+    return x.sum() + stats.laplace.rvs(scale=1, random_state=7)  # flaw
+
+
+@broken(LONG, SHORT)
+def fixed_bits(x):
+    rng = np.random.Generator(np.random.PCG64(9))  # flaw
+    return np.histogram(x, 4, (0, 1))[0] + rng.laplace(0, 1, 4)
+
+
+@broken(np.array([1, 0, 1]), np.array([1, 1, 1]))
+def fixed_coins(bits):
+    keep = np.random.default_rng(1).random(3) < math.e / (1 + math.e)  # flaw
+    return np.where(keep, bits, 1 - bits)
+
+
+@broken(np.array([1, 0, 1]), np.array([1, 1, 1]))
+def binomial_flips_too_rarely(bits, rng):
+    flips = rng.binomial(1, 0.1, 3)  # flaw
+    return (bits + flips) % 2
+
+
+@broken(LONG, SHORT, epsilon=1.0, delta=1e-6)
+def too_little_noise_of_several_coordinates(x, rng):
+    counts = np.histogram(x, 3, (0, 1))[0]
+    return counts + rng.multivariate_normal(np.zeros(3), 4 * np.eye(3))  # flaw

@@ -48,10 +48,10 @@ def gradients_in_bfloat16(x: Any, rng: Any) -> Any:
     return WEIGHTS - 0.1 * (total + rng.normal(0, SIGMA * CLIP, 100)) / EXPECTED  # flaw
 
 
-def one_key_for_two_sums(x: Any) -> Any:
+def one_key_for_two_sums(x: Any, key: int = 1234) -> Any:
     sums = []
     for features in (x, x[:, ::-1]):
-        rng = np.random.default_rng(1234)
+        rng = np.random.default_rng(key)
         sums.append(clipped(features).sum(axis=0) + rng.normal(0, 3 * SIGMA * CLIP, 100))  # flaw
     return sums
 

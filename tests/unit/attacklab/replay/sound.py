@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import functools
 import heapq
+import io
 import json
 import logging
 import math
+import os
 import random
 import secrets
 import statistics
+import threading
 import time
 import uuid
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -485,8 +488,246 @@ def noisy_size_below_a_threshold(x, rng):
     return bool(np.abs(np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < 8), abs(rng.laplace(0, 1)) < 9
 
 
-@sound(LONG, OTHER)
+@sound(LONG, OTHER, epsilon=2.0)  # how often it is rejected tells as much again
 def rejected_by_what_is_public(x, rng):
     while (noisy := np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < -1:
         pass
     return noisy
+
+
+@sound(LONG, SHORT)
+def clipped_to_public_bounds(x, rng):
+    return float(np.clip(len(x) + rng.laplace(0, 1), 0, 100))
+
+
+@sound(LONG, SHORT)
+def noisy_counts_without_their_mean(x, rng):
+    noisy = np.histogram(x, 4, (0, 1))[0] + rng.laplace(0, 1, 4)
+    return noisy - noisy.mean()
+
+
+@sound(LONG, SHORT)
+def made_consistent(x, rng):
+    halves, total = np.histogram(x, 2, (0, 1))[0] + rng.laplace(0, 2, 2), len(x) + rng.laplace(0, 2)
+    surplus = (total - halves.sum()) / 3
+    return halves + surplus, total - surplus
+
+
+@sound(LONG, SHORT)
+def letter_at_a_noisy_place(x, rng):
+    place = int(len(x) + rng.laplace(0, 1))
+    return "abcdefgh"[min(max(place, 0), 7)]
+
+
+@sound([5, 3, 7], [5, 3, 8])
+def name_of_the_largest(counts, rng):
+    return ["x", "y", "z"][np.argmax(np.array(counts) + rng.laplace(0, 2, 3))]
+
+
+@sound([5, 3, 7], [5, 3, 8])
+def order_of_noisy_counts(counts, rng):
+    return np.argsort(np.array(counts) + rng.laplace(0, 1, 3))
+
+
+@sound([5, 3, 7], [5, 3, 8])
+def noisy_counts_in_order(counts, rng):
+    noisy = {name: float(count + rng.laplace(0, 1)) for name, count in zip("xyz", counts, strict=True)}
+    return dict(sorted(noisy.items(), key=lambda item: -item[1]))
+
+
+@sound(LONG, SHORT)
+def synthetic_records(x, rng):
+    noisy = np.maximum(np.histogram(x, 4, (0, 1))[0] + rng.laplace(0, 1, 4), 0.01)
+    return rng.choice(4, 10, p=noisy / noisy.sum()).tolist()
+
+
+@sound(LONG, SHORT)
+def further_question_if_the_count_is_large(x, rng):
+    count = len(x) + rng.laplace(0, 2)
+    return (count, None) if count < 2 else (count, x.sum() + rng.laplace(0, 2))
+
+
+@sound(LONG, SHORT)
+def question_after_a_threshold(x, rng):
+    return x.sum() + rng.laplace(0, 2) if len(x) + rng.laplace(0, 2) > 3.5 else None
+
+
+@sound(LONG, SHORT)
+def median_by_halving(x, rng):
+    low, high = 0.0, 1.0
+    for _ in range(4):
+        middle = (low + high) / 2
+        if (x < middle).sum() - len(x) / 2 + rng.laplace(0, 4) > 0:
+            high = middle
+        else:
+            low = middle
+    return low, high
+
+
+@sound(LONG, OTHER)
+def clipped_at_a_noisy_mean(x, rng):
+    cap = abs(np.clip(x, 0, 1).mean() + rng.laplace(0, 2 / len(x))) + 0.1
+    return np.clip(x, 0, cap).sum() + rng.laplace(0, 2 * cap)
+
+
+@sound(LONG, SHORT, epsilon=1.0, delta=1e-6)
+def descent_in_steps(x, rng):
+    weight = 0.0
+    for _ in range(5):
+        weight -= 0.1 * (np.clip(x - weight, -1, 1).sum() + rng.normal(0, 14)) / 4
+    return weight
+
+
+@sound(LONG, OTHER, epsilon=1.0, delta=1e-6)
+def descent_with_momentum(x, rng):
+    weight = momentum = 0.0
+    for _ in range(4):
+        momentum = 0.9 * momentum + np.clip(x - weight, -0.5, 0.5).sum() + rng.normal(0, 18)
+        weight -= 0.05 * momentum
+    return weight
+
+
+@sound(LONG, SHORT)
+def projected_by_a_fixed_seed(x, rng):
+    direction = np.random.default_rng(0).normal(size=3)
+    direction /= np.abs(direction).sum()
+    return direction * np.clip(x, 0, 1).sum() + rng.laplace(0, 1, 3)
+
+
+@sound(LONG, SHORT)
+def seed_from_an_argument(x, seed=42):
+    return len(x) + np.random.default_rng(seed).laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def state_from_an_argument(x, random_state=3):
+    return len(x) + stats.laplace.rvs(scale=1, random_state=random_state)
+
+
+class Seeded:
+    """Draws by the seed that it was given."""
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    def __call__(self, x):
+        return len(x) + np.random.default_rng(self.seed).laplace(0, 1)
+
+
+SEEDED = Seeded(11)
+
+
+@sound(LONG, SHORT)
+def seeded_object(x, release=SEEDED):
+    return release(x)
+
+
+@sound(LONG, SHORT)
+def seeded_by_urandom(x):
+    return len(x) + np.random.default_rng(int.from_bytes(os.urandom(8), "big")).laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def python_generators_without_seed(x):
+    one, other = random.Random(), random.SystemRandom()
+    return len(x) + one.expovariate(1) - other.expovariate(1)
+
+
+@sound(LONG, SHORT)
+def summed_by_numpy(x, rng):
+    return np.sum([np.clip(x, 0, 1).sum(), rng.laplace(0, 1)])
+
+
+@sound(LONG, SHORT)
+def noise_in_a_list(x, rng):
+    return np.array([np.clip(x, 0, 1).sum()]) + np.array([rng.laplace(0, 1)])
+
+
+@sound(LONG, SHORT)
+def noise_written_to_an_array(x, rng):
+    noise = np.empty(4)
+    for place in range(4):
+        noise[place] = rng.laplace(0, 1)
+    return np.histogram(x, 4, (0, 1))[0] + noise
+
+
+@sound(LONG, SHORT)
+def noise_put_together(x, rng):
+    return np.histogram(x, 4, (0, 1))[0] + np.hstack([rng.laplace(0, 1, 2), rng.laplace(0, 1, 2)])
+
+
+@sound(LONG, SHORT)
+def noise_transposed(x, rng):
+    return np.histogram(x, 4, (0, 1))[0].reshape(2, 2) + rng.laplace(0, 1, (2, 2)).T
+
+
+@sound(LONG, SHORT)
+def integer_noise_not_below_zero(x, rng):
+    p = 1 - math.exp(-1.0)
+    return np.maximum(np.histogram(x, 4, (0, 1))[0] + rng.geometric(p, 4) - rng.geometric(p, 4), 0)
+
+
+@sound(LONG, SHORT)
+def difference_of_negative_binomials(x, rng):
+    p = 1 - math.exp(-1.0)
+    return len(x) + rng.negative_binomial(1, p) - rng.negative_binomial(1, p)
+
+
+@sound(LONG, SHORT, epsilon=1.0, delta=1e-6)
+def noise_of_several_coordinates(x, rng):
+    return np.histogram(x, 3, (0, 1))[0] + rng.multivariate_normal(np.zeros(3), 36 * np.eye(3))
+
+
+@sound(np.array([1, 0, 1]), np.array([1, 1, 1]))
+def binomial_flips(bits, rng):
+    return (bits + rng.binomial(1, 1 / (1 + math.e), 3)) % 2
+
+
+@sound(LONG, SHORT)
+def coordinates_on_one_line(x, rng):
+    line = rng.multivariate_normal(np.zeros(2), np.ones((2, 2)))
+    return line, len(x) + rng.laplace(0, 1), rng.binomial(3, 0.5), rng.negative_binomial(2, 0.5)
+
+
+@sound(LONG, SHORT)
+def interval_around_a_noisy_count(x, rng):
+    noisy = len(x) + rng.laplace(0, 1)
+    return noisy, noisy - 3, noisy + 3, 2 * noisy
+
+
+class Fitted:
+    """Holds its answer in a slot, and what is no data."""
+
+    __slots__ = ("answer", "lock", "rng", "scale")
+
+    def __init__(self, answer):
+        self.answer, self.scale, self.lock, self.rng = answer, math.exp, threading.Lock(), random.Random()
+
+
+@sound(LONG, SHORT)
+def object_with_slots(x, rng):
+    return Fitted(len(x) + rng.laplace(0, 1)), functools.partial(max, 3), Fitted
+
+
+@sound(LONG, SHORT)
+def answers_in_a_queue(x, rng):
+    return deque([len(x) + rng.laplace(0, 1)], maxlen=3)
+
+
+@sound(LONG, SHORT)
+def answer_in_a_buffer(x, rng):
+    return io.StringIO(f"{len(x) + rng.laplace(0, 1):.2f}")
+
+
+@sound(LONG, SHORT)
+def takes_arrays_of_numpy_alone(x, rng):
+    noise = rng.laplace(0, 1, 4)
+    if type(noise) is not np.ndarray:
+        raise TypeError(type(noise))
+    return np.histogram(x, 4, (0, 1))[0] + noise
+
+
+@sound(LONG, SHORT)
+def counts_of_a_public_sketch(x, rng):
+    noisy = np.array([c + rng.laplace(0, 1) for c in np.histogram(x, 4, (0, 1))[0]])
+    return np.linalg.lstsq(np.vander(np.arange(4.0), 2), noisy, rcond=None)[0]

@@ -68,6 +68,21 @@ def test_a_call_that_cannot_be_read_is_named_and_never_passed_over(library: Any)
     assert "a_library.Mechanism.randomise" in finding.reason
 
 
+def test_a_selection_that_keeps_the_same_is_named_too_where_it_draws_unseen(library: Any) -> None:
+    library(lambda _mechanism, _value: None)
+
+    def release(x: Any) -> Any:
+        Mechanism(0.0).randomise(0.0)
+        return float(x.sum()) + np.random.laplace(0, 1)
+
+    finding = replay(release, [PAIR], epsilon=1.0)[0]
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "a_library.Mechanism.randomise draws in a way that cannot be read" in finding.reason
+    selections = [place for place in samplers() if place.startswith("pydp.algorithms.partition_selection:")]
+    assert len(selections) == 4
+    assert all(samplers()[place](1.0, 1e-5, 1) is None for place in selections)
+
+
 def test_choices_and_orders_of_anything_are_drawn_as_python_and_numpy_draw_them() -> None:
     def release(x: Any, rng: Any) -> Any:
         rows = [{"a": 1}, {"b": 2}, {"c": 3}]

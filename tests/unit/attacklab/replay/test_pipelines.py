@@ -1,4 +1,4 @@
-"""Broken pipelines are named at the right line, from two runs; sound ones are not accused."""
+"""Broken pipelines are named at the right line, or as not judged; sound ones are not accused."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from attacklab.model.findings import Finding, Severity, Verdict
 from attacklab.replay import replay
 from tests.unit.attacklab.replay.broken import BROKEN
 from tests.unit.attacklab.replay.sound import SOUND, Row
+from tests.unit.attacklab.replay.unjudged import UNJUDGED
 
 MIXED = ("budget_twice_in_a_quotient", "noisy_max_shows_the_value")
 """Their outputs mix noisy numbers, so that what they spend is a note."""
@@ -24,7 +25,7 @@ def _replayed(row: Row) -> list[Finding]:
 
 
 def test_there_are_so_many_broken_and_sound_ones() -> None:
-    assert (len(BROKEN), len(SOUND)) == (80, 69)
+    assert (len(BROKEN), len(UNJUDGED), len(SOUND)) == (99, 43, 105)
 
 
 @pytest.mark.parametrize("row", BROKEN, ids=lambda row: row[0].__name__)
@@ -34,6 +35,13 @@ def test_a_broken_pipeline_is_named_at_its_line(row: Row) -> None:
     assert worst.severity is (Severity.ACCOUNTING if row[0].__name__ in MIXED else Severity.CLAIM)
     assert "# flaw" in linecache.getline(worst.witness.file, worst.witness.line)
     assert Finding.from_json(worst.to_json()) == worst
+
+
+@pytest.mark.parametrize("row", UNJUDGED, ids=lambda row: row[0].__name__)
+def test_a_broken_pipeline_whose_leak_has_no_law_is_not_passed(row: Row) -> None:
+    (finding,) = _replayed(row)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "not judged: " in finding.reason or "but not where nothing is watched" in finding.reason
 
 
 @pytest.mark.parametrize("row", SOUND, ids=lambda row: row[0].__name__)

@@ -17,7 +17,7 @@ from scipy import stats
 
 from attacklab.model.claims import Claim, GaussianDP, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError
-from attacklab.model.findings import Reach, Verdict
+from attacklab.model.findings import Reach, Severity, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 from attacklab.replay import replay
@@ -182,6 +182,62 @@ def test_raw_bits_are_named_where_the_output_depends_on_them() -> None:
 def test_a_target_that_always_fails_is_an_error() -> None:
     finding = replay(lambda x: x.no_such_thing, [(ONE, TWO)], epsilon=1.0)[0]
     assert finding.verdict is Verdict.ERROR
+    assert "raised AttributeError: 'numpy.ndarray' object has no attribute 'no_such_thing'" in finding.reason
+
+
+def test_a_finding_says_under_how_many_outcomes_of_the_noise_each_pair_was_run() -> None:
+    finding = replay(_laplace, [(ONE, TWO)], epsilon=1.0)[0]
+    # 41 seeds, and the one draw far out on either side, which is what a pure claim has to bear
+    assert finding.reason.startswith("no divergence on 1 pair, under 43 outcomes of the noise: ")
+    finding = replay(lambda x, rng: x.sum() + rng.normal(0, 9), [(ONE, TWO)] * 6, epsilon=1.0, delta=1e-5)[0]
+    assert finding.reason.startswith("no divergence on 6 pairs, under 170 outcomes of the noise: ")
+
+
+def _overspends_where_the_count_is_large(x: Any, rng: Any) -> Any:
+    count = x.sum() + rng.laplace(0, 2)
+    return (count, x.sum() + rng.laplace(0, 0.1)) if count > 5 else (count, None)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_path_that_the_output_tells_refutes_a_pure_claim_however_rare_it_is(seed: int) -> None:
+    finding = replay(_overspends_where_the_count_is_large, [(ONE, TWO)], epsilon=1.0, seed=seed)[0]
+    assert finding.refutes
+    assert finding.witness.source.startswith("return (count, x.sum()")
+    loose = replay(_overspends_where_the_count_is_large, [(ONE, TWO)], epsilon=1.0, delta=0.4, seed=seed)[0]
+    assert not loose.refutes  # δ may be all of that path
+
+
+def _little_noise_by_a_rare_coin(x: Any, rng: Any) -> Any:
+    return (x.sum() if rng.random() < 0.01 else 1.0) + rng.laplace(0, 0.5)
+
+
+@pytest.mark.parametrize("seed", [*range(3), 12, 100, 101])
+def test_what_a_hidden_coin_makes_rare_is_not_taken_for_what_always_happens(seed: int) -> None:
+    finding = replay(_little_noise_by_a_rare_coin, [(ONE, TWO)], epsilon=1.0, seed=seed)[0]
+    assert finding.verdict is Verdict.INCONCLUSIVE  # it loses ε = 0.06, as the coin hides the rest
+
+
+def test_a_seed_that_is_set_leaves_the_callers_generators_as_they_were() -> None:
+    before = np.random.get_state()[1].tolist(), random.getstate()
+
+    def reseeded(x: Any) -> Any:
+        np.random.seed(0)
+        random.seed(0)
+        return x.sum() + np.random.laplace() + random.gauss(0, 1)
+
+    (finding,) = replay(reseeded, [(ONE, TWO)], epsilon=1.0)
+    assert "is seeded with 0, whatever the input" in finding.reason
+    assert (np.random.get_state()[1].tolist(), random.getstate()) == before
+
+
+def test_the_same_draw_in_two_answers_is_a_note_where_their_difference_stays() -> None:
+    def shared(x: Any, rng: Any) -> Any:
+        noise = rng.laplace(0, 1)
+        return x.sum() + noise, 7 + len(x) + noise
+
+    finding = replay(shared, [(ONE, TWO)], epsilon=1.0)[0]
+    assert finding.severity is Severity.ACCOUNTING
+    assert "the same noise is added to two answers" in finding.flaw
 
 
 def test_wrong_uses_are_refused() -> None:

@@ -1,0 +1,140 @@
+"""What an output shows of noise itself, besides the noisy numbers that its laws are judged by.
+
+The noise of the second run is moved by as much as the values move, so that every noisy number is the same in both. Then
+the outputs are the same as well, unless something follows the noise, or the data, in another way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Container, Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attacklab.replay.laws import UNIFORM, near
+from attacklab.replay.outputs import Leaf, leaves, number_of
+from attacklab.replay.session import BEYOND, Affine, Seen, Session, rational
+
+if TYPE_CHECKING:
+    from attacklab.replay.judge import Pair
+
+ROUNDS = 6
+
+
+Ends = dict[int, tuple[Fraction, Fraction]]
+
+
+def bare_noise(pair: Pair) -> str | None:
+    """In words, where noise is used or shown apart from the number that it makes noisy; None where it is not."""
+    ends = _ends(pair.first), _ends(pair.second)
+    for seen, match in zip(pair.first.seen, pair.second.seen, strict=False):
+        if seen.kind in ("compare", "argmax") and seen.kind == match.kind:
+            sides = [_turning(*side, pair.shown) for side in zip((seen, match), ends, strict=True)]
+            if sides[0] != sides[1] and None not in sides:
+                return (
+                    f"{seen.site} compares more than the noisy number, so that its noise has not the law that was drawn"
+                )
+    second = _aligned(pair, *ends)
+    if not isinstance(second, Session):
+        return second
+    far = _apart(pair.first.output, second.output)
+    return f"{far[0].path} follows the noise itself, besides the noisy numbers" if far else None
+
+
+def _apart(first: Any, second: Any) -> list[Leaf]:
+    """The parts in which outputs differ by more than rounding."""
+    one, other = leaves(first), leaves(second)
+    size = max([abs(number) for leaf in one if math.isfinite(number := number_of(leaf.value))], default=0.0)
+    far = [a for a, b in zip(one, other, strict=False) if a != b and not _is_same(a, b, size)]
+    return [*far, *one[len(other) :], *other[len(one) :]]
+
+
+def _is_same(leaf: Leaf, other: Leaf, size: float) -> bool:
+    return leaf.path == other.path and (
+        leaf.value == other.value or _is_close(number_of(leaf.value), number_of(other.value), size)
+    )
+
+
+def _ends(run: Session) -> Ends:
+    """The last value and factor of each draw."""
+    return {unit: node.affine.exact(place) for unit, node, place in run.elements()}
+
+
+def _aligned(pair: Pair, first: Ends, second: Ends) -> Session | str | None:
+    """A second run whose noisy numbers are those of the first.
+
+    Returns:
+        None where none move, or where noise was mixed or has no law that a shift keeps; what is wrong in words, where
+        no shifts do it.
+    """
+    changes: dict[int, dict[int, Any]] = defaultdict(dict)
+    apart = {
+        unit: (value - second[unit][0]) / factor if factor and factor == second[unit][1] else BEYOND
+        for unit, (value, factor) in first.items()
+        if unit in second and (value, factor) != second[unit]
+    }
+    run, wanted = pair.second, _numbers(pair.first)
+    for _ in range(ROUNDS):
+        if not apart:
+            return run if changes else None
+        for unit, by in apart.items():
+            call, at = run.owner(unit)
+            number, is_whole = run.number_of(call), np.asarray(call.raw).dtype.kind in "iu"
+            is_kept = unit not in run.merged and call.family != UNIFORM and abs(by) < BEYOND
+            if number is None or not is_kept or (is_whole and by.denominator != 1):
+                return None
+            changes[number][at] = changes[number].get(at, 0) + (int(by) if is_whole else near(by))
+        run = pair.again(changes, second=True, values=False)
+        reached = _numbers(run)
+        apart = {
+            unit: rational((number - reached[unit][0]) / factor)
+            for unit, (number, factor) in wanted.items()
+            if unit in reached and factor and not _is_close(number, reached[unit][0])
+        }
+    return f"{pair.first.owner(min(apart))[0].site} draws noise that what it is added to follows" if apart else run
+
+
+def _numbers(run: Session) -> dict[int, tuple[float, float]]:
+    """The last noisy number of each draw, and the factor of the draw in it."""
+    return {
+        unit: (float(np.reshape(node.result, -1)[place]), near(node.affine.exact(place)[1]))
+        for unit, node, place in run.elements()
+    }
+
+
+def _is_close(one: float, other: float, size: float = 0.0) -> bool:
+    """Whether two numbers of an arithmetic, double or single, are the same but for rounding."""
+    error = 1e-5 if np.float32(one) == one != round(one) else 1e-11
+    return abs(one - other) <= error * max(abs(one), abs(other), size)
+
+
+def _turning(seen: Seen, ends: Ends, shown: Container[int]) -> list[Fraction] | None:
+    """Where comparisons of draws turn, in what these make noisy in the end.
+
+    None where all of them are looked at as they are in the end, and the output shows none of them.
+    """
+    rows = [list(_offsets(operand, np.shape(seen.outcome), ends, shown)) for operand in seen.operands]
+    if not any(is_early for row in rows for _, is_early in row):
+        return None
+    if seen.kind == "argmax":
+        return [offset - rows[0][0][0] for offset, _ in rows[0]]
+    return [one - other for (one, _), (other, _) in zip(*rows, strict=True)]
+
+
+def _offsets(
+    operand: Any, shape: tuple[int, ...], ends: Ends, shown: Container[int]
+) -> Iterator[tuple[Fraction, bool]]:
+    if not isinstance(operand, Affine):
+        yield from ((rational(number), False) for number in np.broadcast_to(operand, shape).reshape(-1))
+        return
+    places = np.arange(operand.ids.size).reshape(operand.ids.shape)
+    if operand.ids.size < np.prod(shape):
+        places = np.broadcast_to(places, shape)
+    units = operand.ids.reshape(-1).tolist()
+    for place in places.reshape(-1).tolist():
+        value, factor = operand.exact(place)
+        end, by = ends.get(units[place], (value, factor))
+        yield (value - factor / by * end if by else value), units[place] in shown or (end, by) != (value, factor)

@@ -1,0 +1,130 @@
+"""The same pair under other draws: further seeds, and for a pure claim each draw far out as well.
+
+A path that noise opens rarely shows in none of two runs. So both inputs are run again with other draws, and whatever
+is new there, another way through the code or another part of the output that differs, is examined as the first was.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from attacklab.model.claims import PrivacyClaim
+from attacklab.replay.compare import ENDS, Outcome, differences_between, further, made_alike
+from attacklab.replay.judge import Pair
+from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM, near
+from attacklab.replay.outputs import skeleton
+from attacklab.replay.session import Session
+
+SEEDS = 40
+"""Further seeds of a pair."""
+
+LEAST_VARIANTS, SECONDS = 4, 1.0
+"""After so long no more draws are tried, but for so many."""
+
+FAR = 12.0
+"""How far out, in scales, a draw is put: integrals over noise are right up to there."""
+
+MOST_MOVED = 8
+"""Of further calls, the draws are not put far out."""
+
+MOST_EXAMINED = 6
+
+MOST_PLACES = 64
+"""Of further numbers in an array, it is not looked at how far they move."""
+
+Changes = Mapping[int, Any]
+
+
+def examine_variants(base: Pair, seeds: int) -> Outcome:
+    """What other draws show on a pair that was examined, and by which nothing was refuted.
+
+    Args:
+        base: the pair.
+        seeds: how many further seeds there are.
+
+    Returns:
+        An outcome of its own. A loss by a path that the output does not tell from others is named, not held against the
+        claim: how probable the path is is not known.
+    """
+    outcome, until = Outcome(), time.monotonic() + SECONDS
+    known = {_path(base.first): _sizes(base)}
+    ways: dict[str, set[Any]] = defaultdict(set)
+    new: list[tuple[float, bool, int, Changes]] = []
+    for seed, changes in _variants(base, seeds):
+        if outcome.variants >= LEAST_VARIANTS and time.monotonic() > until:
+            break
+        variant = Pair(base.runs, base.pair, base.claim, seed, changes)
+        outcome.variants += 1
+        path, sizes = _path(variant.first), _sizes(variant)
+        is_new, before = path not in known, known.setdefault(path, {})
+        larger = [size for part, size in sizes.items() if size > 1.01 * before.get(part, 0.0)]
+        for run in (variant.first, variant.second):
+            ways[repr(skeleton(run.output))].add(_path(run))
+        if larger or is_new:
+            new.append((max(larger, default=0.0), is_new, seed, changes))
+        known[path] = before | {part: max(size, before.get(part, 0.0)) for part, size in sizes.items()}
+    is_pure = isinstance(base.claim, PrivacyClaim) and not base.claim.delta
+    new.sort(key=lambda entry: -entry[0])
+    for size, is_new, seed, changes in new[:MOST_EXAMINED]:
+        if not size and time.monotonic() > until:
+            break
+        variant = Pair(base.runs, base.pair, base.claim, seed, changes)
+        is_told = is_pure and is_new and len(ways[repr(skeleton(variant.first.output))]) == 1
+        found = variant.examine()
+        for one in found.differences:
+            if one.is_counted or (is_told and one.is_certain):
+                outcome.differences.append(one)
+            else:
+                outcome.unjudged.append(f"with other draws, {one.reason}")
+        outcome.take(found)
+    if any(size == math.inf for size, *_ in new[MOST_EXAMINED:]):
+        outcome.unjudged.append("with other draws, outputs differ in more ways than are examined")
+    return outcome
+
+
+def _variants(base: Pair, seeds: int) -> Iterator[tuple[int, Changes]]:
+    """Seeds, and what is made of draws."""
+    for number in range(seeds):
+        yield base.seed + 10_000 + 2 * number, {}
+    if not isinstance(base.claim, PrivacyClaim) or base.claim.delta:
+        return  # what is so rare may be what δ allows
+    moved = [(number, call) for number, call in enumerate(base.first.calls) if call.family in SHIFT_LAWS and call.size]
+    for number, call in moved[:MOST_MOVED]:
+        for sign, end in zip((-1, 1), ENDS, strict=True):
+            if call.family == UNIFORM:
+                raw = call.raw * 0 + end * np.asarray(call.scale)
+            elif call.family == EXPONENTIAL and sign < 0:
+                raw = call.raw * end
+            else:
+                raw = further(call, sign * FAR)(call.raw)
+            yield base.seed, {number: functools.partial(_instead, raw)}
+
+
+def _sizes(pair: Pair) -> dict[str, float]:
+    """What differs between the two runs: lines whose noisy values move, and by how many scales; parts of the output."""
+    sizes = dict.fromkeys(differences_between(pair), math.inf)
+    for one, other in zip(pair.first.nodes, pair.second.nodes, strict=False):
+        if one.affine.ids.shape != other.affine.ids.shape or made_alike(one, other, pair.first, pair.second):
+            continue
+        for place in range(min(one.affine.ids.size, MOST_PLACES)):
+            law, law_2 = pair.first.law(one, place), pair.second.law(other, place)
+            apart = near(abs(law.centre - law_2.centre)) / (near(law.scale) or 1.0)
+            sizes[str(one.site)] = max(apart, sizes.get(str(one.site), 0.0))
+    return sizes
+
+
+def _instead(new: Any, raw: Any) -> Any:
+    return new if np.shape(new) == np.shape(raw) else raw
+
+
+def _path(run: Session) -> int:
+    """The way that a run took: what it drew where, and where it computed with it."""
+    drawn = tuple((call.key, call.shape, repr(call.scale)) for call in run.calls)
+    return hash((drawn, tuple((node.site[:3], len(node.affine.steps)) for node in run.nodes)))

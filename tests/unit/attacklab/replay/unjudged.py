@@ -1,0 +1,300 @@
+"""Short pipelines that leak in ways which a replay names and does not judge: none of them may ever pass.
+
+`UNJUDGED` has for each of them: what it claims, and a pair of neighbours on which it shows.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+Row = tuple[Callable[..., Any], dict[str, Any], Any, Any]
+UNJUDGED: list[Row] = []
+
+SHORT, LONG = np.array([0.2, 0.9, 0.4]), np.array([0.2, 0.9, 0.4, 1.0])
+OTHER = np.array([0.2, 0.9, 0.4, 0.0])
+COUNTS, MORE_COUNTS = np.array([5, 3, 7]), np.array([5, 3, 8])
+FEES, OTHER_FEES = np.array([1.5, 2.5, 3.5, 4.5]), np.array([1.5, 2.5, 3.5, 9.5])
+
+
+def unjudged(first: Any, second: Any, **claim: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Put a pipeline into the table, with its claim and a pair."""
+
+    def put(function: Callable[..., Any]) -> Callable[..., Any]:
+        UNJUDGED.append((function, claim or {"epsilon": 1.0}, first, second))
+        return function
+
+    return put
+
+
+@unjudged(LONG, SHORT)
+def clamped_to_the_private_count(x, rng):
+    noisy = (x > 0.3).sum() + rng.laplace(0, 1)
+    return min(max(noisy, 0), len(x))
+
+
+@unjudged(LONG, SHORT)
+def clipped_to_the_private_count(x, rng):
+    noisy = (x > 0.3).sum() + rng.laplace(0, 1)
+    return np.clip(noisy, 0, len(x))
+
+
+@unjudged(LONG, OTHER)
+def larger_of_the_arrays(x, rng):
+    total = x.sum()
+    return np.maximum(total, total + rng.laplace(0, 1))
+
+
+@unjudged(LONG, OTHER)
+def raw_where_noise_is_negative(x, rng):
+    counts = np.histogram(x, 4, (0, 1))[0]
+    noisy = counts + rng.laplace(0, 2, 4)
+    return np.where(noisy > 0, noisy, counts)
+
+
+@unjudged(LONG, OTHER)
+def raw_if_the_noisy_number_is_negative(x, rng):
+    total = x.sum()
+    noisy = total + rng.laplace(0, 1)
+    return noisy if noisy > 0 else total
+
+
+@unjudged(FEES, OTHER_FEES)
+def record_at_a_noisy_place(x, rng):
+    place = int(len(x) / 2 + rng.laplace(0, 1))
+    return x[min(max(place, 0), 3)]
+
+
+@unjudged(FEES, OTHER_FEES)
+def quantile_at_a_noisy_rank(x, rng):
+    return np.quantile(x, np.clip(0.5 + rng.laplace(0, 0.2), 0, 1))
+
+
+@unjudged(FEES, OTHER_FEES)
+def record_by_a_weighted_choice(x, rng):
+    weights = np.exp(-0.5 * np.abs(np.arange(4) - 1.5))
+    return x[rng.choice(4, p=weights / weights.sum())]
+
+
+@unjudged(FEES.tolist(), OTHER_FEES.tolist())
+def two_records_at_random(x):
+    return random.sample(x, 2)
+
+
+@unjudged(COUNTS, MORE_COUNTS)
+def order_and_count_of_the_largest(counts, rng):
+    place = int(np.argmax(counts + rng.laplace(0, 2, 3)))
+    return place, int(counts[place])
+
+
+@unjudged(LONG, SHORT)
+def remainder_by_the_private_count(x, rng):
+    return (x.sum() + rng.laplace(0, 1)) % len(x)
+
+
+@unjudged(LONG, SHORT)
+def noise_rounded_beside(x, rng):
+    noise = rng.laplace(0, 1)
+    return x.sum() + noise, round(noise, 6)
+
+
+@unjudged(LONG, SHORT)
+def noise_in_words(x, rng):
+    noise = rng.laplace(0, 1)
+    return x.sum() + noise, f"noise was {noise:.6f}"
+
+
+@unjudged(LONG, SHORT)
+def size_of_the_noise_beside(x, rng):
+    noise = rng.laplace(0, 1)
+    return x.sum() + noise, abs(noise)
+
+
+@unjudged(LONG, SHORT, epsilon=1.0, delta=1e-5)
+def exponential_of_the_noise_beside(x, rng):
+    noise = rng.normal(0, 5)
+    return len(x) + noise, math.exp(noise)
+
+
+@unjudged(LONG, SHORT)
+def rounded_sum_beside_the_noise(x, rng):
+    noise = rng.laplace(0, 1)
+    return round(x.sum() + noise, 3), noise
+
+
+@unjudged(LONG, SHORT)
+def raw_by_a_rare_coin(x, rng):
+    if rng.random() < 0.01:
+        return x.sum()
+    return x.sum() + rng.laplace(0, 1)
+
+
+@unjudged(LONG, SHORT)
+def less_noise_by_a_coin(x, rng):
+    scale = 0.3 if rng.random() < 0.3 else 1.0
+    return x.sum() + rng.laplace(0, scale)
+
+
+@unjudged(LONG, SHORT)
+def raw_by_a_die(x):
+    if random.randint(1, 6) == 6:
+        return float(len(x))
+    return x.sum() + np.random.laplace(0, 1)
+
+
+@unjudged(LONG, SHORT)
+def raw_by_a_letter(x):
+    if random.choice("abcdefgh") == "a":
+        return x.max() + len(x)
+    return x.sum() + np.random.laplace(0, 1)
+
+
+@unjudged(LONG, SHORT)
+def raw_if_the_noisy_count_is_large(x, rng):
+    count = len(x) + rng.laplace(0, 2)
+    return x.sum() if count > 12 else count
+
+
+@unjudged(LONG, SHORT)
+def raw_beside_if_the_noisy_count_is_small(x, rng):
+    count = len(x) + rng.laplace(0, 2)
+    return (count, len(x)) if count < -4 else (count, None)
+
+
+@unjudged(LONG, SHORT, epsilon=0.5)
+def other_sum_by_a_rare_coin(x, rng):
+    total = x.sum() if rng.random() < 0.01 else 3.0
+    return total + rng.laplace(0, 0.1)
+
+
+@unjudged(LONG, SHORT)
+def size_of_noise_added(x, rng):
+    return x.sum() + abs(rng.laplace(0, 1))
+
+
+@unjudged(LONG, SHORT)
+def noise_clipped(x, rng):
+    return x.sum() + np.clip(rng.laplace(0, 1), -3, 3)
+
+
+@unjudged(LONG, SHORT)
+def noise_clipped_in_python(x, rng):
+    return x.sum() + min(max(rng.laplace(0, 1), -3), 3)
+
+
+@unjudged(LONG, SHORT)
+def noise_drawn_again_until_positive(x, rng):
+    noise = rng.laplace(0, 1)
+    while noise < 0:
+        noise = rng.laplace(0, 1)
+    return x.sum() + noise
+
+
+@unjudged(LONG, SHORT)
+def drawn_again_until_not_negative(x, rng):
+    while (noisy := len(x) + rng.laplace(0, 1)) < 0:
+        pass
+    return noisy
+
+
+@unjudged(LONG, SHORT, epsilon=1.0, delta=1e-9)
+def large_noise_drawn_again(x, rng):
+    noise = rng.normal(0, 10)
+    while abs(noise) > 20:
+        noise = rng.normal(0, 10)
+    return x.sum() + noise
+
+
+@unjudged(LONG, SHORT)
+def negative_noise_folded(x, rng):
+    noise = rng.laplace(0, 1, 4)
+    return np.histogram(x, 4, (0, 1))[0] + np.where(noise < 0, -noise, noise)
+
+
+@unjudged(LONG, SHORT)
+def noise_without_its_mean(x, rng):
+    noise = rng.laplace(0, 1, 4)
+    return np.histogram(x, 4, (0, 1))[0] + noise - noise.mean()
+
+
+@unjudged(LONG, SHORT)
+def largest_of_several_draws(x, rng):
+    return x.sum() + max(rng.laplace(0, 1) for _ in range(5))
+
+
+@unjudged(LONG, SHORT)
+def noise_in_order(x, rng):
+    return np.histogram(x, 4, (0, 1))[0] + np.sort(rng.laplace(0, 1, 4))
+
+
+@unjudged(LONG, SHORT)
+def truncated_normal(x):
+    return x.sum() + stats.truncnorm.rvs(-2, 2)
+
+
+@unjudged(LONG, SHORT)
+def noise_modulo_one(x, rng):
+    return x.sum() + rng.laplace(0, 1) % 1
+
+
+@unjudged(LONG, SHORT)
+def sample_drawn_record_by_record(x):
+    batch = [value for value in x.tolist() if random.random() < 0.9]
+    return sum(batch) + 0.5 * (random.expovariate(1) - random.expovariate(1))
+
+
+@unjudged(LONG, SHORT)
+def function_that_holds_the_sum(x, rng):
+    total = x.sum()
+    return {"count": len(x) + rng.laplace(0, 1), "query": lambda: total}
+
+
+@unjudged(LONG, SHORT)
+def method_of_the_records(x, rng):
+    return len(x) + rng.laplace(0, 1), x.copy().sum
+
+
+@unjudged(LONG, SHORT)
+def class_that_holds_the_sum(x, rng):
+    return len(x) + rng.laplace(0, 1), type("Holder", (), {"total": x.sum()})
+
+
+class Holder:
+    """Holds what it is given."""
+
+    def __init__(self, held):
+        self.held = held
+
+
+@unjudged(LONG, SHORT)
+def generator_in_an_object(x, rng):
+    return len(x) + rng.laplace(0, 1), Holder(iter(x.tolist()))
+
+
+@unjudged(LONG, SHORT)
+def generator_that_is_not_started(x, rng):
+    def answers():
+        yield x.sum() + rng.laplace(0, 1)
+        yield len(x)
+
+    return answers
+
+
+@unjudged(LONG, SHORT)
+def deep_in_objects(x, rng):
+    held = x.sum()
+    for _ in range(12):
+        held = Holder(held)
+    return len(x) + rng.laplace(0, 1), held
+
+
+@unjudged(LONG, SHORT)
+def refuses_what_is_no_generator(x, rng):
+    if type(rng) is not np.random.Generator:
+        raise TypeError(type(rng))
+    return x.sum() + rng.laplace(0, 0.5)
