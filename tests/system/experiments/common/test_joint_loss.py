@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from gmpy2 import mpq
 
 from attacklab.laws import Limits, enumerate_law, exp_bounds
 from attacklab.laws.sampling_check import CountingBits
+from attacklab.model.targets import Sampler
 from experiments import targets
 from experiments.common.exact_losses import BY_BOUND, BY_WORDS, COARSER, EXACT, INPUTS, entry
 from experiments.common.joint_loss import _positive_part, added, loss, table_loss, words_law
@@ -72,15 +73,15 @@ def test_the_table_s_loss_is_a_sum_over_steps(law: Law, shift: int) -> None:
     assert shift % width == 0
     capacity = 2.0 ** (64 - evidence["slot_bits"])
     one: dict[int, float] = {}
-    for number, (threshold, upper, lower) in enumerate(evidence["slots"]):
+    for number, (share, upper, lower) in enumerate(evidence["slots"]):
         start, limit = number * capacity, float(evidence["limit"])
         end = min(start + capacity, limit)
         if end <= start:
             continue
-        below = min(max(float(threshold) - start, 0.0), end - start)
-        for place, words in ((lower, below), (upper, end - start - below)):
+        below = min(float(share * width), end - start)
+        for place, words in ((lower * width, below), (upper * width, end - start - below)):
             one[place] = one.get(place, 0.0) + words
-    three = {start: (even, ramp) for start, even, ramp in evidence["open"]}
+    three = {cell * width: (even, ramp) for cell, even, ramp in evidence["open"]}
     step, rising = np.arange(width), {True: np.arange(width), False: np.arange(width)[::-1]}
 
     def given(start: int) -> tuple[Any, Any]:
@@ -102,13 +103,18 @@ def test_the_table_s_loss_is_a_sum_over_steps(law: Law, shift: int) -> None:
     assert float(found.opened) == pytest.approx(1 - evidence["limit"] / 2.0**64, rel=1e-6)
 
 
+def _output(moved: int, outcome: int) -> float:
+    return 256.0 * (outcome + moved)
+
+
 def test_words_of_a_target_are_those_of_its_noise() -> None:
     """The target as it is released, on both inputs, against its noise counted by words and moved by its answer."""
     target = targets.exact_rounded_laplace_wide()
+    law, sampler = cast(Any, target.release).term.law, cast(Sampler, target.sampler)
     limits = Limits(unresolved=Fraction(1, 1 << 30))
     for answer, moved in zip(INPUTS[target.name], (0, 1), strict=True):
-        counted = words_law(target.release.term.law, lambda outcome, moved=moved: 256.0 * (outcome + moved))  # type: ignore[attr-defined]
-        found = enumerate_law(partial(target.sampler, answer), limits=limits, counted="bits")  # type: ignore[arg-type]
+        counted = words_law(law, partial(_output, moved))
+        found = enumerate_law(partial(sampler, answer), limits=limits, counted="bits")
         assert len(found) > 30
         for pair, mass in found.masses.items():
             assert mass <= counted.mass(pair) <= mass + found.unresolved
