@@ -107,10 +107,10 @@ class Outcome:
         return any(one.is_certain for one in self.differences)
 
     def take(self, other: Outcome) -> None:
-        """Add what another outcome measured, and what it could not judge; not its differences."""
+        """Add what an outcome of other draws measured and could not judge; not its differences."""
         self.loss = max(self.loss, other.loss, key=near)
         for place, shift in other.shifts.items():
-            self.shifts[place] = max(self.shifts.get(place, Fraction(0)), shift)
+            self.shifts.setdefault(place, shift)
         self.unjudged += other.unjudged
         self.sites |= other.sites
         self.variants += other.variants

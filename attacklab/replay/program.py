@@ -416,17 +416,12 @@ def _given(function: Any, depth: int) -> Iterator[str]:
     if isinstance(function, int | str | bytes | float):
         yield repr(function)
     elif depth:
-        parts = [*(getattr(function, "__defaults__", None) or ()), *_given_by_name(function)]
+        held = [getattr(function, name, None) or {} for name in ("__kwdefaults__", "keywords", "__dict__")]
+        parts = [part for of in held if isinstance(of, dict) for part in of.values()]
         parts += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-        parts += [getattr(function, name, None) for name in ("func", "__self__", "__wrapped__")]
-        for part in (*parts, *getattr(function, "args", ())):
+        parts += [getattr(function, name, None) for name in ("func", "__self__")]
+        for part in (*parts, *(getattr(function, "__defaults__", None) or ()), *getattr(function, "args", ())):
             yield from _given(part, depth - 1)
-
-
-def _given_by_name(function: Any) -> Iterator[Any]:
-    for names in ("__kwdefaults__", "keywords", "__dict__"):
-        held = getattr(function, names, None)
-        yield from held.values() if isinstance(held, dict) else ()
 
 
 def _badness(difference: Difference) -> float:

@@ -80,16 +80,18 @@ def test_the_real_batch_size_and_a_generator_seeded_twice_are_named() -> None:
     def real_size(x: Any) -> Any:
         return (_sum(x) + 6.0 * torch.randn(1)) / len(x)
 
-    def twice(x: Any) -> Any:
+    def twice(x: Any, seed: int = 7) -> Any:
         out = []
         for value in (_sum(x), 3 * _sum(x)):
             generator = torch.Generator()
-            generator.manual_seed(7)
+            generator.manual_seed(seed)
             out.append(value + 40 * torch.randn(1, generator=generator))
         return out
 
     assert replay(real_size, [PAIR], **GAUSS)[0].flaw == "the scale of the noise follows the data"
     assert replay(twice, [PAIR], **GAUSS)[0].flaw.startswith("the same noise is added to two answers")
+    fixed = replay(lambda x: twice(x)[0], [PAIR], **GAUSS)[0]
+    assert fixed.flaw.startswith("the seed of the noise is fixed")
 
 
 def test_hooks_leave_nothing_behind() -> None:
