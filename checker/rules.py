@@ -38,6 +38,9 @@ MOST_STEPS = 1 << 12
 LEAST_TAIL = Fraction(1, 1 << 65)
 """Tails that are no more leave the first word open alone."""
 
+MOST_BITS = 1 << 20
+"""Of a padded release, or of a delay on average."""
+
 MOST_PEOPLE = 64
 """Answers of which the law of a shuffle is found."""
 
@@ -760,7 +763,7 @@ def padded(fields: Fields) -> Release:
     """
     inner, bits = release(fields.take("mechanism")), fields.at_least("bits", 1)
     fields.take("fallback")
-    failing = inner.work.more_than(bits)
+    failing = inner.work.more_than(bits) if bits <= MOST_BITS else Fraction(1)
     if inner.covers_work or failing >= 1:
         raise Refused("nothing is known of how often what is padded takes more bits, or its claim covers work already")
     return Release(inner.neighbours, claims.but_for(inner.losses, failing), inner.tabled, Work(bits=bits))
@@ -773,8 +776,8 @@ def delayed(fields: Fields) -> Release:
     """
     inner, law, most = release(fields.take("mechanism")), _noise(fields.take("law")), fields.at_least("most", 1)
     work = _added((inner.work, _inverted(law)))
-    if work.otherwise is None or not work.moves or inner.covers_work:
-        raise Refused("the bits of what is delayed do not move by a known number")
+    if work.otherwise is None or not work.moves or inner.covers_work or most > MOST_BITS:
+        raise Refused("the bits of what is delayed do not move by a known number, or the delay is too long")
     rarely = work.otherwise + law.tail(most + 1).upper * 2
     losses = claims.but_for((*inner.losses, *_cost(law, (work.moves,))), rarely)
     return Release(inner.neighbours, losses, inner.tabled, covers_work=True)

@@ -20,6 +20,9 @@ from mechanisms.core.term import Mechanism, OneByOne, Prepared, Relation
 from mechanisms.core.work import Work, but_for
 from mechanisms.randomness import RandomBits
 
+MOST_BITS = 1 << 20
+"""Of a padded release, or of a delay on average: 128 KiB."""
+
 _CLAIM_BITS = 128
 
 
@@ -74,6 +77,13 @@ class WithWork(_Around):
         return self.mechanism.prepared(data)
 
 
+def _few_bits(name: str, value: Any) -> int:
+    bits = count(name, value)
+    if bits > MOST_BITS:
+        raise ValueError(f"{name} must be at most {MOST_BITS}, not {bits}")
+    return bits
+
+
 class _Spent(Exception):
     """No bit is left."""
 
@@ -107,8 +117,8 @@ class Padded(_Around):
 
     Raises:
         TypeError: `bits` is not an integer.
-        ValueError: there is no bound below 1 on how often they do not suffice; or it is above 0, and the mechanism's
-            claim has no δ.
+        ValueError: they are more than `MOST_BITS`, or there is no bound below 1 on how often they do not suffice, or
+            it is above 0, and the mechanism's claim has no δ.
     """
 
     mechanism: Mechanism
@@ -116,7 +126,7 @@ class Padded(_Around):
     fallback: bool | int | float | None
 
     def __post_init__(self) -> None:
-        convert(self, count, "bits")
+        convert(self, _few_bits, "bits")
         if not isinstance(self.fallback, bool | int | float | None):
             raise TypeError(f"fallback must be a plain number or None, not {type(self.fallback).__name__}")
         if self.mechanism.beyond(self.bits) >= 1:
@@ -168,8 +178,8 @@ class Delayed(_Around):
 
     Raises:
         TypeError: `most` is not an integer.
-        ValueError: the mechanism's work does not move by a known number, no rule adds up the claims, or the noise is
-            too wide.
+        ValueError: the mechanism's work does not move by a known number, no rule adds up the claims, the noise is too
+            wide, or `most` is more than `MOST_BITS`.
     """
 
     mechanism: Mechanism
@@ -177,7 +187,7 @@ class Delayed(_Around):
     most: int
 
     def __post_init__(self) -> None:
-        convert(self, count, "most")
+        convert(self, _few_bits, "most")
         work = self.mechanism.work
         if work is None or not work.moves:
             raise ValueError(

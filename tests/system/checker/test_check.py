@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import shutil
 import subprocess
@@ -183,6 +184,56 @@ def test_random_edits_are_refused_or_leave_the_claim_true() -> None:
         assert _claimed(whole) >= PURE[name](whole["term"]), whole
         for table in whole["tables"]:
             assert not has_excess(table, Fraction(table["law"]["scale"]["rational"]))
+    assert kept > 50
+
+
+def _words_left_open(scale: Fraction) -> float:
+    """(4K − 2)/2^64 for the least K with e^(−K/s)/(1 + e^(−1/s)) ≤ 2^−65, in doubles."""
+    least = math.ceil((65 * math.log(2) - math.log1p(math.exp(-1 / scale))) * scale - Fraction(1, 10**9))
+    return (4 * max(least, 1) - 2) / 2**64
+
+
+def _noise_with_work(term: Json) -> tuple[float, float]:
+    inner = term["mechanism"]
+    return float(PURE["discrete_laplace"](inner)), _words_left_open(_number(inner, "law", "scale"))
+
+
+def _padded(term: Json) -> tuple[float, float]:
+    return float(_number(term["mechanism"], "epsilon")), 2.0 ** (1 - term["bits"])
+
+
+def _delayed(term: Json) -> tuple[float, float]:
+    sampled, law, most = term["mechanism"], _number(term, "law", "scale"), term["most"]
+    rate, scale = _number(sampled, "rate"), _number(sampled["mechanism"], "law", "scale")
+    moves = rate.denominator.bit_length() - 1
+    assert moves
+    assert rate.denominator == 1 << moves
+    clamped = 2 * math.exp(-(most + 1) / law) / (1 + math.exp(-1 / law))
+    epsilon = math.log1p(rate * math.expm1(1 / scale)) + moves / law
+    return epsilon, _words_left_open(scale) + _words_left_open(law) + clamped
+
+
+RARELY = {"with_work": _noise_with_work, "padded": _padded, "delayed": _delayed}
+"""What a term loses, and with what probability that does not hold, written down once more in doubles."""
+
+
+def test_random_edits_of_what_happens_rarely_are_refused_or_leave_the_claim_true() -> None:
+    source, kept = random.Random(20261127), 0
+    for _ in range(1500):
+        name = source.choice(sorted(RARELY))
+        whole = written(name)
+        for _ in range(source.choice([1, 2, 2, 3])):
+            part = source.choice([("term",), ("term",), ("claim",)])
+            place, value = source.choice(list(leaves(at(whole, part), part)))
+            whole = edited(whole, place, _changed(value, source))
+        if refusal(whole):
+            continue
+        kept += 1
+        epsilon, rarely = RARELY[name](whole["term"])
+        claim = whole["claim"].get("claim", whole["claim"])
+        assert float(_number(claim, "epsilon")) >= epsilon * (1 - 1e-12), whole
+        least = (1 + math.exp(epsilon)) * rarely * (1 - 1e-9)
+        assert float(_number(claim, "delta")) >= least, whole
     assert kept > 50
 
 

@@ -128,11 +128,20 @@ def test_a_term_that_loses_more_by_its_work_is_refused(name: str) -> None:
 
 
 WRONG: dict[str, list[tuple[Any, ...]]] = {
-    "padded": [("bits", 0), ("bits", 1), ("bits", True), ("mechanism", {"is": "Size"}), ("mechanism", "is", "Counts")],
+    "padded": [
+        ("bits", 0),
+        ("bits", 1),
+        ("bits", True),
+        ("bits", 2**20 + 1),
+        ("bits", 2**70),
+        ("mechanism", {"is": "Size"}),
+        ("mechanism", "is", "Counts"),
+    ],
     "with_work": [("mechanism", "query", {"is": "Counts"}), ("mechanism", None)],
     "delayed": [
         ("most", 0),
         ("most", -200),
+        ("most", 2**20 + 1),
         ("mechanism", "rate", rational(Fraction(1, 3))),
         ("mechanism", "rate", 1),
         ("law", "scale", rational(Fraction(2**46 + 1))),

@@ -333,6 +333,8 @@ def test_a_delay_that_spares_some_outputs_breaks_the_claim() -> None:
     [
         (lambda: Delayed(SAMPLED, DELAY, 0), ValueError, "most must be at least 1"),
         (lambda: Delayed(SAMPLED, DELAY, -5), ValueError, "most must be at least 1"),
+        (lambda: Delayed(SAMPLED, DELAY, 2**20 + 1), ValueError, "most must be at most 1048576"),
+        (lambda: Padded(KERNEL, 2**40, 0), ValueError, "bits must be at most 1048576"),
         (lambda: Delayed(SAMPLED, DELAY, 1.5), TypeError, "most must be an integer"),
         (lambda: Delayed(NOISY, DELAY, 5), ValueError, "does not move by a known number"),
         (lambda: Delayed(PermuteAndFlip(RANGE, ONE), DELAY, 5), ValueError, "does not move by a known number"),
