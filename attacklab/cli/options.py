@@ -178,7 +178,21 @@ ReplayTarget: TypeAlias = Annotated[
 MostPairs: TypeAlias = Annotated[int, Option("--most-pairs", min=1, help="After so many pairs no more are tried")]
 ReplaySeconds: TypeAlias = Annotated[float, Option("--seconds", help="After so many seconds no further pair is tried")]
 
+
+class Coverage(enum.StrEnum):
+    """What a claim covers besides the output."""
+
+    TIME = "time"
+
+
 # How it is judged
+Covers: TypeAlias = Annotated[
+    Coverage | None,
+    Option(
+        help="What else must tell nothing of the input [default: nothing]; time: how long a release takes on this "
+        "machine, timed in turns on one pair, --trials times each [default: 20000]"
+    ),
+]
 Trials: TypeAlias = Annotated[
     int | None,
     Option(
