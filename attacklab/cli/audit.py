@@ -46,13 +46,13 @@ def command(
     rho: options.Rho = None,
     mu: options.Mu = None,
     rdp: options.Rdp = None,
+    covers: options.Covers = None,
     sensitivity: options.Sensitivity = None,
     lower: options.Lower = None,
     upper: options.Upper = None,
     relation: options.Relation = None,
     domain: options.Domain = None,
     pairs: options.Pairs = None,
-    covers: options.Covers = None,
     trials: options.Trials = None,
     alpha: options.Alpha = DEFAULT_ALPHA,
     seed: options.Seed = 0,
@@ -68,7 +68,7 @@ def command(
     """Run every attack that applies against a target."""
     asked = TargetOptions.of_parameters(locals())
     chosen, files = _attacks(attack), Files(json, sarif, html)
-    if covers is options.Coverage.TIME:
+    if covers is options.Covered.TIME:
         others: dict[str, Any] = {"--attack": attack, "--maximise-epsilon": maximise_epsilon, "--spend-all": spend_all}
         others |= {"--workers": workers, "--scheduler": scheduler, "--resume": resume}
         unused = [name for name, value in others.items() if value not in (None, False)]
@@ -114,7 +114,7 @@ def command(
 def _time(asked: TargetOptions, files: Files, trials: int | None, alpha: float, seed: int) -> NoReturn:
     """Say whether neighbours are told apart by time, and end."""
     turns = DEFAULT_TURNS if trials is None else trials
-    again = f"attacklab audit {asked.spec()} --covers time --trials {turns} --alpha {alpha!r} --seed {seed}"
+    again = f"attacklab audit {asked.spec()} --trials {turns} --alpha {alpha!r} --seed {seed}"
     with only_findings_on_output(), status_line(error_console()) as progress:
         target = asked.load()
         pair = default_pair(target)

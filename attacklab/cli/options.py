@@ -142,6 +142,22 @@ Rdp: TypeAlias = Annotated[
     list[str] | None,
     Option(metavar="ALPHA,EPSILON", help="Claimed (α, ε)-RDP, instead of ε and δ; repeatable, once for each order"),
 ]
+
+
+class Covered(enum.StrEnum):
+    """What a claim covers beside outputs."""
+
+    TIME = "time"
+
+
+Covers: TypeAlias = Annotated[
+    Covered | None,
+    Option(
+        "--covers",
+        help="time: how long a release takes on this machine tells nothing of the input; nothing else is judged, on one "
+        "pair, by --trials turns of both inputs [default: 20000]",
+    ),
+]
 Sensitivity: TypeAlias = Annotated[
     float | None, Option(help="Sensitivity of the answer or of the utilities [default: 1]")
 ]
@@ -178,21 +194,7 @@ ReplayTarget: TypeAlias = Annotated[
 MostPairs: TypeAlias = Annotated[int, Option("--most-pairs", min=1, help="After so many pairs no more are tried")]
 ReplaySeconds: TypeAlias = Annotated[float, Option("--seconds", help="After so many seconds no further pair is tried")]
 
-
-class Coverage(enum.StrEnum):
-    """What a claim covers besides the output."""
-
-    TIME = "time"
-
-
 # How it is judged
-Covers: TypeAlias = Annotated[
-    Coverage | None,
-    Option(
-        help="What else must tell nothing of the input [default: nothing]; time: how long a release takes on this "
-        "machine, timed in turns on one pair, --trials times each [default: 20000]"
-    ),
-]
 Trials: TypeAlias = Annotated[
     int | None,
     Option(

@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from attacklab.cli.messages import words_of
+from attacklab.cli.options import Covered
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
 from attacklab.model.domains import domain_from_text, read_pairs
@@ -60,6 +61,7 @@ class TargetOptions:
     rho: float | None = None
     mu: float | None = None
     rdp: tuple[str, ...] = ()
+    covers: Covered | None = None
     sensitivity: float | None = None
     lower: float | None = None
     upper: float | None = None
@@ -224,6 +226,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     **dict.fromkeys(("program", "in_env", "domain"), str),
     "memory": int,
     "kind": Kind,
+    "covers": Covered,
     "relation": Relation,
     "pairs": Path,
 }
