@@ -154,8 +154,8 @@ Covers: TypeAlias = Annotated[
     Covered | None,
     Option(
         "--covers",
-        help="time: how long a release takes on this machine tells nothing of the input; nothing else is judged, on one "
-        "pair, by --trials turns of both inputs [default: 20000]",
+        help="time: judge only whether the time of a release tells its input apart from a neighbour on this machine, by "
+        "--trials turns of both [default: 20000]",
     ),
 ]
 Sensitivity: TypeAlias = Annotated[
