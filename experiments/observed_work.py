@@ -92,7 +92,7 @@ def _timed(target: Target, settings: Settings, alpha: float) -> dict[str, Any]:
     return {
         "microseconds": [_microseconds(sides, noise) for noise in range(GREATEST_NOISE + 1)],
         "nanoseconds_apart": abs(float(np.median(equal[0]) - np.median(equal[1]))),
-        "test": {**asdict(test), "p_value": test.p_value, "turns_needed": asdict(test.turns_needed)},
+        "test": {"right": test.right, "wrong": test.wrong, "p_value": test.p_value},
         "advantage": asdict(assess(target.claim.nominal, counts, alpha).advantage),
     }
 
