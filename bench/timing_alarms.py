@@ -1,7 +1,7 @@
 """Equal inputs under the clock of a loaded machine: how often they are told apart, and how p-values are spread.
 
-One input takes turns with itself, in runs of few turns, while a process that only computes keeps each processor busy.
-See `attacklab.auditing.statistics.timing`: were its p-values exact, they would be spread evenly, but for being numbers
+One input takes turns with itself, in runs of few turns, while more processes run than there are processors: others on the
+machine, or else some that only compute. See `attacklab.auditing.statistics.timing`: were its p-values exact, they would be spread evenly, but for being numbers
 of a binomial tail, of which some are 1.
 """
 
@@ -49,7 +49,7 @@ def in_its_process() -> Target:
 CASES = (
     ("loop, here", naive_geometric, 600, 1000, Role.NAIVE),
     ("numpy's Laplace noise, here", laplace, 200, 1000, Role.IDEAL),
-    ("loop, in a process of its own", in_its_process, 600, 100, Role.EXACT),
+    ("loop, in a process of its own", in_its_process, 300, 100, Role.EXACT),
 )
 """What is timed: its name, what makes it, the turns of one run, and how many runs."""
 
@@ -74,9 +74,10 @@ def collect(settings: Settings) -> Collected:
 
 @contextmanager
 def _busy() -> Iterator[None]:
-    """Keep each processor busy."""
+    """Have a process for each processor run that only computes, less what keeps them busy already."""
     command = [sys.executable, "-c", "while True: pass"]
-    running = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]  # noqa: S603 - our own interpreter
+    idle = max(0, (os.cpu_count() or 1) - int(os.getloadavg()[0]))
+    running = [subprocess.Popen(command) for _ in range(idle)]  # noqa: S603 - our own interpreter
     try:
         yield
     finally:
