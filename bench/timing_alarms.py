@@ -1,8 +1,8 @@
 """Equal inputs under the clock of a loaded machine: how often they are told apart, and how p-values are spread.
 
-One input takes turns with itself, in runs of few turns, while more processes run than there are processors: others on the
-machine, or else some that only compute. See `attacklab.auditing.statistics.timing`: were its p-values exact, they would be spread evenly, but for being numbers
-of a binomial tail, of which some are 1.
+One input takes turns with itself, in runs of few turns, while more processes run than there are processors: others on
+the machine, or else some that only compute. See `attacklab.auditing.statistics.timing`: were its p-values exact, they
+would be spread evenly, but for being tails of a binomial law, of which some are 1.
 """
 
 from __future__ import annotations
