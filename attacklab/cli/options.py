@@ -154,7 +154,7 @@ Covers: TypeAlias = Annotated[
     Covered | None,
     Option(
         "--covers",
-        help="time: judge only whether the time of a release tells its input apart from a neighbour on this machine, by "
+        help="time: judge only whether the time of a release tells its input from a neighbour on this machine, by "
         "--trials turns of both [default: 20000]",
     ),
 ]

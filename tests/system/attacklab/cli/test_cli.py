@@ -145,7 +145,8 @@ def test_neighbours_that_are_told_apart_by_time_end_in_status_one_and_words_of_t
     attacklab: Any, folder: Path
 ) -> None:
     """The one that sleeps is slower by a thousand times what a clock is unsure of; equal times
-    raise an alarm with probability 1e-9."""
+    raise an alarm with probability 1e-9.
+    """
     asked = "--kind noise --epsilon 1 --covers time --trials 200"
     (folder / "sleeping.py").write_text(
         "import time\n"
