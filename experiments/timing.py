@@ -31,7 +31,7 @@ from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 from attacklab.processes.targets import ProcessRelease, isolated
 from attacklab.reporting.experiment import Collected, Data, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Role, Series
 from experiments.common import curves
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.observed_work import exact_fixed_work, naive_geometric
@@ -170,40 +170,30 @@ def timing_figures(data: Data) -> list[Figure]:
     """Answers that tell neighbours apart, and how surely time tells the noise, by sampler."""
     rows = data["timings"]["rows"]
     names = [row["name"] for row in rows]
-    told = [(place, row["role"], row["needed"]) for place, row in enumerate(rows) if row["is_told_apart"]]
-    needed = _by_role(told, lambda bounds: (bounds["estimate"], bounds["lower"], bounds["upper"]))
-    noise = _by_role([(place, row["role"], row["noise"]) for place, row in enumerate(rows)], tuple)
-    evens = curves.line("a guess", Role.CEILING, [-0.5, len(rows) - 0.5], [0.5, 0.5])
+    needed = [
+        (place, row["role"], tuple(row["needed"][end] for end in ("estimate", "lower", "upper")))
+        for place, row in enumerate(rows)
+        if row["is_told_apart"]
+    ]
+    noise = [(place, row["role"], tuple(row["noise"])) for place, row in enumerate(rows)]
+    evens = curves.line("a guess", Role.CEILING, [0.5, 0.5], [-0.5, len(rows) - 0.5])
+    answers = "answers of each neighbour that tell them apart"
+    told = "which of two answers has more noise, by time"
     panels = [
-        Panel(
-            title="answers of each neighbour that tell them apart in 95 %",
-            x_label="",
-            y_label="answers (none: not told apart)",
-            series=needed,
-            y_scale="log",
-            x_names=names,
-        ),
-        Panel(
-            title="does time tell which of two answers has more noise?",
-            x_label="",
-            y_label="share of right bets, where one is made",
-            series=[*noise, evens],
-            x_names=names,
-        ),
+        curves.panel(answers, "answers (no mark: not told apart)", "", _marks(needed), y_names=names),
+        curves.panel(told, "share of right bets, where one is made", "", [*_marks(noise), evens], y_names=names),
     ]
     caption = "Integer noise at ε = 1 under the clock of one machine, with 95 % bounds."
     return [curves.figure("timing", caption, [panel for panel in panels if panel.series])]
 
 
-def _by_role(points: Sequence[tuple[int, str, Any]], bounds_of: Callable[[Any], tuple[float, ...]]) -> list[Series]:
+def _marks(points: Sequence[tuple[int, str, tuple[float, ...]]]) -> list[Series]:
+    """A mark for each sampler, by its role, and a line between its bounds, which ends at a NaN."""
     labels = {Role.NAIVE: "naive", Role.EXACT: "exact", Role.OTHER: "library"}
-    series = []
-    for role, label in labels.items():
-        of_role = [(place, *bounds_of(value)) for place, named, value in points if named == role]
-        if of_role:
-            x, y, lower, upper = map(list, zip(*of_role, strict=True))
-            series.append(Series(label=label, role=role, x=x, y=y, lower=lower, upper=upper, marks_only=True))
-    return series
+    of_roles = {role: [(figures[0], place) for place, named, figures in points if named == role] for role in labels}
+    series = [curves.marks(labels[role], role, *zip(*at, strict=True)) for role, at in of_roles.items() if at]
+    bounds = [(bound, place) for place, _, (_, lower, upper) in points for bound in (lower, upper, math.nan)]
+    return [*series, curves.line("bounds", Role.IDEAL, *zip(*bounds, strict=True))] if bounds else series
 
 
 def timing_table(data: Data) -> list[list[str]]:
