@@ -188,12 +188,12 @@ def timing_figures(data: Data) -> list[Figure]:
 
 
 def _marks(points: Sequence[tuple[int, str, tuple[float, ...]]]) -> list[Series]:
-    """A mark for each sampler, by its role, and a line between its bounds, which ends at a NaN."""
+    """A mark for each sampler, by its role, and one for each of its bounds."""
     labels = {Role.NAIVE: "naive", Role.EXACT: "exact", Role.OTHER: "library"}
     of_roles = {role: [(figures[0], place) for place, named, figures in points if named == role] for role in labels}
     series = [curves.marks(labels[role], role, *zip(*at, strict=True)) for role, at in of_roles.items() if at]
-    bounds = [(bound, place) for place, _, (_, lower, upper) in points for bound in (lower, upper, math.nan)]
-    return [*series, curves.line("bounds", Role.IDEAL, *zip(*bounds, strict=True))] if bounds else series
+    bounds = [(bound, place) for place, _, (_, *ends) in points for bound in ends]
+    return [*series, curves.marks("bounds", Role.OTHER, *zip(*bounds, strict=True))] if bounds else series
 
 
 def timing_table(data: Data) -> list[list[str]]:
