@@ -1,5 +1,6 @@
 /* The textbook's Laplace mechanism in Java, for `attacklab audit --exec`. Its outputs are those of exec_laplace.py, but
- * for the last bit of a logarithm; docs/protocol.md describes the protocol. It runs from source, or compiled:
+ * for the last bit of a logarithm; docs/reference/protocol.md describes the protocol. It says how long each output took
+ * if the request asks for that. It runs from source, or compiled:
  *
  *     attacklab audit --exec "java ExecLaplace.java" --kind noise --epsilon 1
  *
@@ -55,10 +56,18 @@ public class ExecLaplace {
         ExecLaplace mechanism = new ExecLaplace(Long.parseLong(request.group(3)));
         int trials = Integer.parseInt(request.group(2));
         StringBuilder outputs = new StringBuilder("{\"outputs\": [");
+        StringBuilder times = new StringBuilder(", \"ns\": [");
         for (int trial = 0; trial < trials; trial++) {
-            outputs.append(trial == 0 ? "\"" : ", \"").append(hex(mechanism.laplace(answer))).append('"');
+            long started = System.nanoTime();
+            double output = mechanism.laplace(answer);
+            times.append(trial == 0 ? "" : ", ").append(System.nanoTime() - started);
+            outputs.append(trial == 0 ? "\"" : ", \"").append(hex(output)).append('"');
         }
-        return outputs.append("]}").toString();
+        outputs.append(']');
+        if (line.contains("\"ns\": true")) {
+            outputs.append(times).append(']');
+        }
+        return outputs.append('}').toString();
     }
 
     public static void main(String[] arguments) throws IOException {

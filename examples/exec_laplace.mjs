@@ -1,5 +1,6 @@
 // The textbook's Laplace mechanism in JavaScript, for `attacklab audit --exec`. Its outputs are those of
-// exec_laplace.py, but for the last bit of a logarithm; docs/protocol.md describes the protocol.
+// exec_laplace.py, but for the last bit of a logarithm; docs/reference/protocol.md describes the protocol. It says how
+// long each output took if the request asks for that.
 //
 //     attacklab audit --exec "node exec_laplace.mjs" --kind noise --epsilon 1
 
@@ -47,12 +48,18 @@ function number(text) {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { kind, input, trials } = JSON.parse(line);
+  const { kind, input, trials, ns: timed } = JSON.parse(line);
   if (kind !== "noise") {
     console.log(JSON.stringify({ error: `the Laplace mechanism adds noise; it does not answer ${kind} requests` }));
     continue;
   }
   const next = words(BigInt(/"seed": (\d+)/.exec(line)[1])); // JSON.parse rounds it
-  const outputs = Array.from({ length: trials }, () => hex(laplace(number(input), next)));
-  console.log(JSON.stringify({ outputs }));
+  const answer = number(input), ns = [];
+  const outputs = Array.from({ length: trials }, () => {
+    const started = process.hrtime.bigint();
+    const output = laplace(answer, next);
+    ns.push(Number(process.hrtime.bigint() - started));
+    return hex(output);
+  });
+  console.log(JSON.stringify(timed ? { outputs, ns } : { outputs }));
 }

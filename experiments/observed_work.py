@@ -85,11 +85,14 @@ def _timed(target: Target, settings: Settings, alpha: float) -> dict[str, Any]:
     *_, bet, _ = work_events(*(side[:half] for side in sides))
     hits = [int(bet.contains(side[half:]).sum()) for side in sides]
     counts = Counts(hits[0], hits[1], trials - half)
+    first, second = sides
+    same = [str(one) if one == other else None for one, other in zip(first["output"], second["output"], strict=True)]
+    test = timing_test(first["work"], second["work"], same)
     equal = [side["work"][side["output"] == ANSWERS[0]] for side in sides]
     return {
         "microseconds": [_microseconds(sides, noise) for noise in range(GREATEST_NOISE + 1)],
         "nanoseconds_apart": abs(float(np.median(equal[0]) - np.median(equal[1]))),
-        "test": asdict(timing_test(*equal)),
+        "test": {"right": test.right, "wrong": test.wrong, "p_value": test.p_value},
         "advantage": asdict(assess(target.claim.nominal, counts, alpha).advantage),
     }
 
@@ -176,5 +179,6 @@ def explain_timings(data: dict[str, Any]) -> str:
         fixed=fixed,
         longest=naive["microseconds"][-1],
         greatest=GREATEST_NOISE,
+        output=ANSWERS[0],
         fixed_longest=fixed["microseconds"][-1],
     )

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -16,6 +16,7 @@ from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_SECONDS, audit
 from attacklab.auditing.replayed import with_replay
+from attacklab.auditing.timed import DEFAULT_TURNS, told_apart_by_time
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
@@ -23,11 +24,12 @@ from attacklab.cli.scripts import script_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
+from attacklab.laws.proof.pairs import default_pair
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Kind
-from attacklab.reporting.progress import progress
+from attacklab.reporting.progress import progress, status_line
 from attacklab.reporting.summary import UNDECIDED
 
 
@@ -67,6 +69,14 @@ def command(
     """Run every attack that applies against a target."""
     asked = TargetOptions.of_parameters(locals())
     chosen, files = _attacks(attack), Files(json, sarif, html)
+    if covers is options.Covered.TIME:
+        others: dict[str, Any] = {"--attack": attack, "--maximise-epsilon": maximise_epsilon, "--spend-all": spend_all}
+        others |= {"--workers": workers, "--scheduler": scheduler, "--resume": resume}
+        unused = [name for name, value in others.items() if value not in (None, False)]
+        if unused:
+            raise UsageError(f"--covers time does not go with {' and '.join(unused)}; leave that out")
+        files.require_writable()
+        _time(asked, files, trials, alpha, seed)
     if maximise_epsilon and (workers, scheduler, resume) != (None, None, None):
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")
     if asked.library is not None and trials is None and resume is not None:
@@ -100,6 +110,19 @@ def command(
     if status is Status.REFUTED:
         _say_errors(findings)
     raise typer.Exit(status)
+
+
+def _time(asked: TargetOptions, files: Files, trials: int | None, alpha: float, seed: int) -> NoReturn:
+    """Say whether neighbours are told apart by time, and end."""
+    turns = DEFAULT_TURNS if trials is None else trials
+    again = f"attacklab audit {asked.spec()} --trials {turns} --alpha {alpha!r} --seed {seed}"
+    with only_findings_on_output(), status_line(error_console()) as progress:
+        target = asked.load()
+        pair = default_pair(target)
+        progress(f"timing {target.name}, {turns:,} turns on equal inputs and as many on a pair")
+        finding = told_apart_by_time(target, pair, turns=turns, alpha=alpha, seed=seed, again=again)
+    files.write([finding], asked.place)
+    raise typer.Exit(status_of([finding]))
 
 
 def _attacks(names: Sequence[str] | None) -> list[Attack] | None:

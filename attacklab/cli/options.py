@@ -148,11 +148,17 @@ class Covered(enum.StrEnum):
     """What a claim covers beside outputs."""
 
     WORK = "work"
+    TIME = "time"
 
 
 Covers: TypeAlias = Annotated[
     Covered | None,
-    Option("--covers", help="work: the claim holds for an output and its work together [default: what TARGET claims]"),
+    Option(
+        "--covers",
+        help="work: the claim holds for an output and its work together [default: what TARGET claims]; time: judge "
+        "only whether the time of a release tells its input from a neighbour on this machine, by --trials turns of "
+        "both [default: 20000]",
+    ),
 ]
 Sensitivity: TypeAlias = Annotated[
     float | None, Option(help="Sensitivity of the answer or of the utilities [default: 1]")

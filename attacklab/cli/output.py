@@ -33,6 +33,7 @@ from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pai
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
+    Verdict.TOLD_APART_BY_TIME: "bold red",
     Verdict.PROVED: "bold blue",
     Verdict.PROVED_WITH_SLACK: "blue",
     Verdict.ERROR: "bold yellow",
@@ -202,10 +203,11 @@ def only_findings_on_output() -> Iterator[None]:
 def status_of(findings: Sequence[Finding]) -> Status:
     """The exit status that findings end in.
 
-    A refuted claim comes before an error, and an error before all else. A proof that was not found is not a pass.
+    A refuted claim, or neighbours told apart by time where that was asked, comes before an error, and an error before
+    all else. A proof that was not found is not a pass.
     """
     verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
-    if any(finding.refutes for finding in findings):
+    if any(finding.refutes for finding in findings) or Verdict.TOLD_APART_BY_TIME in verdicts:
         return Status.REFUTED
     is_open = any(finding.is_proof and finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
     return Status.FAILED if is_open or Verdict.ERROR in verdicts or verdicts <= set(UNDECIDED) else Status.OK
@@ -221,7 +223,8 @@ def show(findings: Sequence[Finding]) -> None:
     others = dict.fromkeys(finding.attack for finding in findings if finding not in applied)
     if others:
         print_wrapped(out, f"do not apply to this target: {', '.join(others)}", "")
-    for replay in dict.fromkeys(finding.replay for finding in findings if finding.verdict is Verdict.VIOLATED):
+    again = (Verdict.VIOLATED, Verdict.TOLD_APART_BY_TIME)
+    for replay in dict.fromkeys(finding.replay for finding in findings if finding.verdict in again):
         if replay:
             out.print(plain(f"replay: {replay}"), soft_wrap=True)
 

@@ -99,7 +99,7 @@ class TargetOptions:
             os.chdir(self.folder)
         declared = self._declared()
         loaded = replace(self._loaded(), **declared) if declared else self._loaded()
-        return loaded if self.covers is None else loaded.covering_work()
+        return loaded.covering_work() if self.covers is Covered.WORK else loaded
 
     def _loaded(self) -> Target:
         if (self.target is None) == (self.program is None):

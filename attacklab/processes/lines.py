@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from attacklab.model.errors import UsageError
 from attacklab.processes.failures import ChildError, ChildFailure
 from attacklab.processes.group import ProcessGroup, require_process_groups, signal_name
-from attacklab.processes.wire import LONGEST_LINE, Frame, read_answer, read_object
+from attacklab.processes.wire import LONGEST_LINE, Frame, read_answer, read_nanoseconds, read_object
 
 CHUNK = 1 << 16
 """Bytes read at a time: as many as a pipe usually holds."""
@@ -75,7 +75,10 @@ class ChildProcess:
     Attributes:
         pid: the id of the process, and of its process group.
         owner: the id of the process that started it; a fork of that process must not use it.
+        nanoseconds: how long each output of the last timed request took, if the process said so; None if it did not.
     """
+
+    nanoseconds: list[int] | None = None
 
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
         self._group = ProcessGroup(
@@ -121,12 +124,13 @@ class ChildProcess:
         more, self._answer = self._answer[:end], self._answer[end:]
         return b"%s\n%s" % (first, more)
 
-    def ask(self, request: bytes, trials: int) -> NDArray[Any] | list[Any]:
+    def ask(self, request: bytes, trials: int, *, timed: bool = False) -> NDArray[Any] | list[Any]:
         """Send one request and read the whole of its answer.
 
         Args:
             request: one line.
             trials: how many outputs it asks for.
+            timed: whether it asks how long each takes.
 
         Raises:
             ChildError: the process did not answer as the protocol says; the message says how.
@@ -134,7 +138,9 @@ class ChildProcess:
         """
         seconds = self._limits.seconds
         deadline = time.monotonic() + seconds
-        answer = read_answer(self._answered(request, seconds, deadline), trials)
+        line = self._answered(request, seconds, deadline)
+        answer = read_answer(line, trials)
+        self.nanoseconds = read_nanoseconds(line, trials) if timed else None
         if isinstance(answer, Frame):
             size = answer.size
             self._wait(lambda: len(self._answer) >= size, seconds, deadline)

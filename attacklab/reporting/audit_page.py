@@ -20,8 +20,11 @@ from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.power import POWER
 from attacklab.model.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.reporting.rendering import render
-from attacklab.reporting.summary import UNDECIDED, detectable, summary
+from attacklab.reporting.summary import BY_TIME, UNDECIDED, detectable, summary
 from attacklab.reporting.wording import claim_text, judged_text, pair_text, shown_by
+
+SHOWN = (Verdict.VIOLATED, Verdict.TOLD_APART_BY_TIME, Verdict.ERROR)
+"""The verdicts of findings that have a section of their own."""
 
 
 def audit_page(
@@ -51,7 +54,7 @@ def audit_page(
         (finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE),
         key=lambda finding: (finding is not strongest, not finding.refutes, WORST_FIRST.index(finding.verdict)),
     )
-    shown = [finding for finding in tested if finding.verdict in (Verdict.VIOLATED, Verdict.ERROR)]
+    shown = [finding for finding in tested if finding.verdict in SHOWN]
     return render(
         "audit_page.html",
         FILTERS,
@@ -90,6 +93,12 @@ def meaning(findings: Sequence[Finding]) -> str:
         return (
             "The refutation rests on outputs that were drawn after the event had been chosen. Were the claim true, an "
             f"audit like this would refute it with a probability of {_odds(_alpha(findings))}."
+        )
+    if any(finding.verdict in BY_TIME for finding in findings):
+        return (
+            "This rests on a clock: how long a release took on one machine, in trials that took turns. It says whether "
+            "time tells anything of the input, not whether it tells more than a claim allows, and another machine may "
+            "say otherwise."
         )
     shown = detectable(findings)
     if shown:

@@ -3,10 +3,11 @@
 A refuted claim is a result of level error, a failure beyond the claim one of level note. A rule is an attack; where the
 flaw is not the one that the attack looks for (the target fails on one input, say), a rule of its own below that of the
 attack. A claim left undecided (by an error, by too few trials, or because no sample can refute it) is a notification of
-the tool, and so is one that is proved with slack only; a run with an error is recorded as unsuccessful, so that its log
-does not read as a clean one. Where a flaw is one of the catalogue, its rule names the weakness of the Common Weakness
-Enumeration (CWE) that it belongs to. Proved claims are left out: nobody has to act on them. So are NOT_DETECTED
-findings: SARIF's word for them would be 'pass', and no claim passes on samples alone.
+the tool, and so is one that is proved with slack only, or neighbours that are told apart by time; a run with an error
+is recorded as unsuccessful, so that its log does not read as a clean one. Where a flaw is one of the catalogue, its
+rule names the weakness of the Common Weakness Enumeration (CWE) that it belongs to. Proved claims are left out: nobody
+has to act on them. So are NOT_DETECTED findings: SARIF's word for them would be 'pass', and no claim passes on samples
+alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
 """
@@ -33,6 +34,7 @@ VERSION = "2.1.0"
 
 LEVELS = {
     Verdict.ERROR: "error",
+    Verdict.TOLD_APART_BY_TIME: "error",
     Verdict.INCONCLUSIVE: "warning",
     Verdict.UNTESTABLE: "warning",
     Verdict.PROVED_WITH_SLACK: "note",

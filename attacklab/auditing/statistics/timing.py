@@ -1,74 +1,194 @@
-"""Whether measured times of two classes differ: Welch's t-test at many percentile crops.
+"""Whether two classes can be told apart by their times, from trials that take turns.
 
-Times have long tails, from interrupts and other processes, which hide a small difference of means. So times above a
-percentile of both classes together are left out, at many percentiles, and each crop is tested. The p-value is the
-smallest of all, times their number.
+In each turn both classes are timed once, and a coin says which goes first. Were the time to tell nothing of the class,
+the coin could fall the other way and every time would stay where it is. So, given all times, each turn is a fair coin:
+of the turns that a bet is decided in, the number that it wins is binomial with probability 1/2. That is exact whatever
+the clock does: drift, lag, interrupts, times that depend on earlier ones.
 
-A small p-value says that the time depends on the class; it says nothing about ε. A large one says that the means differ
-by no more than the noise of this machine in so many trials. The classes must be drawn in turns
-(`observed_work.interleaved`), or the test finds whatever slowed the machine down in between.
+The bet is chosen on every other turn and judged on those between. It says which class takes longer, by comparing the
+two times of the turn, or both with a percentile of all times, which a tail of slow calls does not hide. Turns come in
+groups (by the output that both classes gave, for example), and which class takes longer is learned for each of them.
 
-Source: Reparaz, Balasch and Verbauwhede 2017, 'Dude, is my code constant time?', section II (percentile cropping,
-Welch's test). They compare t with 4.5 at each crop; here the p-value pays for all crops.
+A small p-value says that the time depends on the class; it says nothing about ε. A large one says that it depends on
+it by no more than `smallest_shift`.
+
+Sources: Reparaz, Balasch and Verbauwhede 2017, 'Dude, is my code constant time?', section II, for classes that are
+measured in random order, and percentiles. They compare means by Welch's test, which takes times to be independent; here
+they are compared within a turn by the sign test.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-CROPS = tuple(1 - 0.5 ** (step / 4) for step in range(1, 41))
-"""The percentiles above which times are left out, up to 0.999 and closer together towards the top."""
+from attacklab.auditing.statistics.inference import clopper_pearson
+from attacklab.auditing.statistics.power import POWER
+from attacklab.model.findings import Estimate
 
-FEWEST = 30
-"""How many times of each class must be left for means to be nearly normal."""
+PERCENTILES = tuple(1 - 0.5 ** (step / 4) for step in range(1, 41))
+"""The percentiles that times are compared with, up to 0.999 and closer together towards the top."""
+
+CONFIDENCE = 0.95
+"""That of the bounds on how many turns tell the classes apart, and how surely so many do."""
+
+MOST_TURNS = 10**12
+"""Beyond so many, nobody tells the classes apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """How to say which class of a turn took longer.
+
+    Attributes:
+        threshold: the time that both are compared with; None where they are compared with each other.
+        slower: for each group, 1 where the first class takes longer, −1 where the second does.
+    """
+
+    threshold: float | None
+    slower: dict[str, int]
+
+    def votes(
+        self, first: NDArray[np.float64], second: NDArray[np.float64], groups: Sequence[str | None]
+    ) -> NDArray[np.float64]:
+        """1 for each turn in which the bet names the classes rightly, −1 where wrongly, 0 where it says nothing."""
+        signs = np.array([0 if group is None else self.slower.get(group, 0) for group in groups], dtype=np.float64)
+        return signs * _longer(first, second, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
 class TimingTest:
-    """What the test found.
+    """What the test found on the turns that judge.
 
     Attributes:
-        t: Welch's statistic at the most significant crop; greater than 0 if the first class takes longer.
-        crop: the share of both classes' times that was kept there.
-        p_value: two-sided, corrected for the number of crops.
+        bet: what was bet; None where the turns to choose on showed no difference at all.
+        right: the turns in which it named the classes rightly.
+        wrong: the turns in which it named them wrongly; in all others it said nothing.
+        turns: how many judged it.
     """
 
-    t: float
-    crop: float
-    p_value: float
+    bet: Bet | None
+    right: int
+    wrong: int
+    turns: int
+
+    @property
+    def p_value(self) -> float:
+        """The probability of so many right ones or more, were the time to tell nothing."""
+        return float(scipy.stats.binom.sf(self.right - 1, self.right + self.wrong, 0.5))
+
+    @property
+    def advantage(self) -> float:
+        """How much more often the bet is right than wrong, over all turns."""
+        return (self.right - self.wrong) / self.turns if self.turns else 0.0
+
+    @property
+    def turns_needed(self) -> Estimate:
+        """How many turns tell the classes apart in 95 % of cases, by a majority of bets; bounds of 95 % confidence.
+
+        A turn is one time of each class, in an order that the adversary does not know.
+        """
+        decided = self.right + self.wrong
+        if not decided:
+            return Estimate(math.inf, 1.0, math.inf)
+        share, speaks = (
+            [part / whole, *(float(bound) for bound in clopper_pearson(part, whole, (1 - CONFIDENCE) / 2))]
+            for part, whole in ((self.right, decided), (decided, self.turns))
+        )
+        estimate, at_most, at_least = (_majority(*rates) for rates in zip(share, speaks, strict=True))
+        return Estimate(estimate, at_least, at_most)
 
 
-def timing_test(first: ArrayLike, second: ArrayLike) -> TimingTest:
+def timing_test(first: ArrayLike, second: ArrayLike, groups: Sequence[str | None] | None = None) -> TimingTest:
     """Compare the times of two classes.
 
     Args:
-        first: times of one class, shape (n,), in any unit.
-        second: times of the other class, shape (m,), in the same unit.
+        first: times of one class, one a turn, in any unit.
+        second: times of the other class in the same turns.
+        groups: what else is known of each turn, whichever class went first; None for a turn that no bet is made on.
 
     Raises:
-        ValueError: a class has fewer than 30 times.
+        ValueError: the classes differ in their number of times.
     """
     left, right = (np.asarray(times, dtype=np.float64) for times in (first, second))
-    if min(left.size, right.size) < FEWEST:
-        raise ValueError(f"each class needs at least {FEWEST} times, not {left.size} and {right.size}")
-    thresholds = np.quantile(np.concatenate([left, right]), (*CROPS, 1.0))
-    tests = []
-    for crop, threshold in zip((*CROPS, 1.0), thresholds, strict=True):
-        kept, others = left[left <= threshold], right[right <= threshold]
-        if min(kept.size, others.size) >= FEWEST:
-            tests.append(TimingTest(*_welch(kept, others, crop)))
-    best = min(tests, key=lambda test: (test.p_value, -abs(test.t)))
-    return TimingTest(best.t, best.crop, min(1.0, len(tests) * best.p_value))
+    if left.shape != right.shape or left.ndim != 1:
+        raise ValueError(f"each turn needs a time of both classes, not {left.shape} and {right.shape} times")
+    groups = [""] * left.size if groups is None else groups
+    bet = _chosen(left[::2], right[::2], groups[::2])
+    left, right = left[1::2], right[1::2]
+    if bet is None:
+        return TimingTest(None, 0, 0, left.size)
+    votes = bet.votes(left, right, groups[1::2])
+    return TimingTest(bet, int((votes > 0).sum()), int((votes < 0).sum()), left.size)
 
 
-def _welch(first: np.ndarray, second: np.ndarray, crop: float) -> tuple[float, float, float]:
-    """t, the crop and the p-value of one test; constant times differ with certainty or not at all."""
-    if first.var() == 0 and second.var() == 0:
-        differs = bool(first[0] != second[0])
-        return float(np.sign(first[0] - second[0])) * (np.inf if differs else 0.0), crop, 0.0 if differs else 1.0
-    test = scipy.stats.ttest_ind(first, second, equal_var=False)
-    return float(test.statistic), crop, float(test.pvalue)
+def smallest_shift(first: ArrayLike, second: ArrayLike, turns: int, alpha: float) -> float:
+    """The smallest constant difference of times that so many turns show with probability 95 %.
+
+    Args:
+        first: times of one class in turns with the same class: how far times differ by themselves.
+        second: those that took turns with them.
+        turns: how many turns judge.
+        alpha: the p-value that is small enough.
+
+    Returns:
+        A difference in the same unit; infinite if no difference is large enough.
+    """
+    right = int(scipy.stats.binom.isf(alpha, turns, 0.5)) + 1
+    if right > turns:
+        return math.inf
+    share = scipy.special.betaincinv(right, turns - right + 1, POWER)
+    apart = np.subtract(first, second, dtype=np.float64)
+    return float(np.quantile(np.concatenate([apart, -apart]), share, method="higher"))
+
+
+def _longer(first: NDArray[np.float64], second: NDArray[np.float64], threshold: float | None) -> NDArray[np.float64]:
+    """1 for each turn in which the first class took longer, −1 where the second did, 0 where neither."""
+    if threshold is None:
+        return np.sign(first - second)
+    return np.subtract(first > threshold, second > threshold, dtype=np.float64)
+
+
+def _chosen(first: NDArray[np.float64], second: NDArray[np.float64], groups: Sequence[str | None]) -> Bet | None:
+    """The bet that is the most significant on these turns."""
+    kept = np.array([group is not None for group in groups], dtype=bool)
+    if not kept.any():
+        return None
+    first, second = first[kept], second[kept]
+    numbers: dict[str, int] = {}
+    places = [numbers.setdefault(group, len(numbers)) for group in groups if group is not None]
+    bets: list[tuple[float, float | None, NDArray[np.float64]]] = []
+    for threshold in (None, *np.unique(np.quantile(np.concatenate([first, second]), PERCENTILES))):
+        longer = _longer(first, second, threshold)
+        balance = np.bincount(places, longer).astype(np.float64)
+        decided = np.abs(longer).sum()
+        if balance.any():
+            bets.append((float(np.abs(balance).sum() / math.sqrt(decided)), threshold, balance))
+    if not bets:
+        return None
+    _, best, balance = max(bets, key=lambda bet: bet[0])
+    return Bet(
+        None if best is None else float(best), dict(zip(numbers, np.sign(balance).astype(int).tolist(), strict=True))
+    )
+
+
+def _majority(share: float, speaks: float) -> float:
+    """How many turns a majority needs to be right in 95 % of cases.
+
+    Args:
+        share: the probability that a bet that says something is right.
+        speaks: the probability that it says something.
+    """
+    low, high = -1, MOST_TURNS  # 2k + 1 decided turns are too few at k = low, and enough at k = high
+    if share <= 0.5 or scipy.stats.binom.sf(high, 2 * high + 1, share) < CONFIDENCE:
+        return math.inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = scipy.stats.binom.sf(middle, 2 * middle + 1, share) >= CONFIDENCE
+        low, high = (low, middle) if enough else (middle, high)
+    return float(math.ceil((2 * high + 1) / speaks))

@@ -153,6 +153,41 @@ def test_exit_status_tells_refuted_from_not_refuted_from_failed(attacklab: Any) 
     assert attacklab(f"audit some_targets.py:few {NOISE}")[0] == 2
 
 
+def test_neighbours_that_are_told_apart_by_time_end_in_status_one_and_words_of_their_own(
+    attacklab: Any, folder: Path
+) -> None:
+    """The one that sleeps is slower by a thousand times what a clock is unsure of; equal times
+    raise an alarm with probability 1e-9.
+    """
+    asked = "--kind noise --epsilon 1 --covers time --trials 200"
+    (folder / "sleeping.py").write_text(
+        "import time\n"
+        "def sleeping(answer, trials, rng):\n"
+        "    time.sleep(0.001 * abs(answer))\n"
+        "    return answer + rng.laplace(size=trials)\n"
+    )
+    status, out, _ = attacklab(
+        f"audit sleeping.py:sleeping {asked} --json found.json --html found.html --sarif f.sarif"
+    )
+    assert status == 1
+    assert out.startswith(
+        "Neighbours of sleeping are told apart by time on this machine, which says nothing of its outputs"
+    )
+    again = "audit sleeping.py:sleeping --kind noise --epsilon 1.0 --covers time --trials 200 --alpha 1e-06 --seed 0"
+    assert f"replay: attacklab {again}" in out
+    assert attacklab(again)[0] == 1
+    (finding,) = read_record(folder / "found.json")["findings"]
+    assert finding.verdict is Verdict.TOLD_APART_BY_TIME
+    assert "This rests on a clock" in (folder / "found.html").read_text()
+    (told,) = json.loads((folder / "f.sarif").read_text())["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert told["level"] == "error"
+    (folder / "equal.py").write_text("def equal(answer, trials, rng):\n    return answer + rng.laplace(size=trials)\n")
+    status, out, _ = attacklab(f"audit equal.py:equal {asked} --isolate --alpha 1e-9")
+    assert status == 0
+    assert "not told apart by time on this machine" in out
+    assert "timed by its own process" in out
+
+
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
@@ -577,6 +612,18 @@ MISTAKES = [
     ("audit --exec true --kind noise --epsilon 1 --isolate", "leave --isolate out"),
     ("audit --exec true --kind mean --epsilon 1", "a mean target needs bounds"),
     ("run", "no experiments/ in this folder; run it from a checkout of the lab"),
+    (
+        f"audit some_targets.py:sound {NOISE} --covers time --attack precision",
+        "does not go with --attack; leave that out",
+    ),
+    (
+        f"audit some_targets.py:sound {NOISE} --covers time --spend-all --resume f",
+        "--spend-all and --resume; leave that",
+    ),
+    (
+        "audit some_targets.py:sound --kind noise --epsilon 1 --covers time --trials 9",
+        "by 100 to 10000000 trials, not 9",
+    ),
     (
         "audit some_targets.py:leaking --kind noise --epsilon 1 --trials 100000000000000000000000",
         "trials must be at most 1000000000000",
