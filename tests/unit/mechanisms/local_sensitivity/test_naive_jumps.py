@@ -29,11 +29,10 @@ def test_the_medians_noise_is_scaled_to_what_one_record_more_fewer_or_elsewhere_
         fewer = [records[:place] + records[place + 1 :] for place in range(len(records))]
         near = [*fewer, *((*rest, value) for rest in (records, *fewer) for value in (0, 1, 2, 3))]
         moves = max(abs(median(changed) - median(records)) for changed in near)
-        release = partial(naive_median, epsilon=epsilon, **AGES)
-        assert noise_scales(release, np.array(records, dtype=float), 1) == [moves / epsilon]
-        assert (
-            release(np.array(records, dtype=float), 2, ScriptedLaplace(0.25)).tolist() == [median(records) + 0.25] * 2
-        )
+        release: Release = partial(naive_median, epsilon=epsilon, **AGES)
+        ages = np.array(records, dtype=float)
+        assert noise_scales(release, ages, 1) == [moves / epsilon]
+        assert release(ages, 2, ScriptedLaplace(0.25)).tolist() == [median(records) + 0.25] * 2
 
 
 def test_records_beyond_the_bounds_count_as_the_bounds() -> None:
