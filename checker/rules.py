@@ -337,6 +337,34 @@ def mean(fields: Fields) -> Query:
     return Query(Neighbours("add-remove", RECORDS["add-remove"]), (_width(fields, lower_is_on_grid=True),))
 
 
+def median(fields: Fields) -> Query:
+    """The median of records between two bounds, W steps apart, moves by W at most, and where records crowd by less.
+
+    A_k is the widest span of k + 1 gaps between ordered records, the bounds beyond them, with the median in it. One
+    record more, fewer or elsewhere opens such a span by a gap at most (Nissim, Raskhodnikova and Smith 2007).
+    """
+    neighbours = Neighbours("add-remove or substitute", RECORDS["add-remove or substitute"])
+    return Query(neighbours, (_width(fields, lower_is_on_grid=True),))
+
+
+def triangles(fields: Fields) -> Query:
+    """An edge between two of n nodes is in n − 2 triangles at most, and in as many as they have common neighbours.
+
+    A_k is the most common neighbours that k changed edges make (Nissim, Raskhodnikova and Smith 2007).
+    """
+    return Query(Neighbours("edge", "graphs, one edge added or removed"), (fields.at_least("nodes", 3) - 2,))
+
+
+def tree_cost(fields: Fields) -> Query:
+    """A minimum spanning tree's cost moves by W at most, the steps between the bounds of the one weight that changes.
+
+    A_k is the largest (k + 2)-th lightest weight of a cut, less the lower bound: so much a weight matters once k others
+    have changed, and one more change moves ordered weights by a place (Nissim, Raskhodnikova and Smith 2007).
+    """
+    fields.at_least("nodes", 3)
+    return Query(Neighbours("substitute", RECORDS["substitute"]), (_width(fields, lower_is_on_grid=True),))
+
+
 def _width(fields: Fields, *, lower_is_on_grid: bool) -> int:
     """Return the whole number of steps between two bounds."""
     lower, upper, step = fields.rational("lower"), fields.rational("upper"), fields.step()
@@ -811,7 +839,7 @@ SCORES: dict[str, Callable[[Fields], Scores]] = {
     "Distances": distances,
 }
 
-LOCAL = {"Mean"}
+LOCAL = {"Mean", "Median", "Triangles", "TreeCost"}
 """Queries that bound their local sensitivity at each distance."""
 
 QUERIES: dict[str, Callable[[Fields], Query]] = {
@@ -825,6 +853,9 @@ QUERIES: dict[str, Callable[[Fields], Query]] = {
     "ChunkTotal": chunk_total,
     "Numbered": numbered,
     "Mean": mean,
+    "Median": median,
+    "Triangles": triangles,
+    "TreeCost": tree_cost,
 }
 
 MECHANISMS: dict[str, Callable[[Fields], Release]] = {

@@ -1,9 +1,14 @@
-"""Local-sensitivity leakage on the ages of the Adult table (see attacklab.auditing.attacks.local_sensitivity)."""
+"""Local-sensitivity leakage: on the ages of the Adult table, and where the local sensitivity jumps.
+
+See attacklab.auditing.attacks.local_sensitivity.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,17 +19,32 @@ from attacklab.auditing.attacks.base import bounds_of
 from attacklab.auditing.attacks.local_sensitivity import estimated_scale, size_of_scale
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import assess, share_of_alpha
-from attacklab.model.findings import Counts, Verdict
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.findings import Counts, Finding, Verdict
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role
 from experiments import targets
 from experiments.common.adult import ages
-from experiments.common.curves import estimate_series, figure, line, panel
+from experiments.common.curves import (
+    advantage_of,
+    advantage_panel,
+    advantage_series,
+    claimed_epsilon,
+    estimate_series,
+    figure,
+    findings_of,
+    line,
+    marks,
+    panel,
+)
+from experiments.common.jumps import largest_advantage, pair_at_jump, smoothed
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import audits
+from experiments.targets import means
+from mechanisms.local_sensitivity.naive import sensitivity_at_distance
 
-QUESTION = "How many answers does it take to read the number of people off the noise?"
+QUESTION = "How many answers does it take to read the database off noise that is scaled to it?"
 
 EPSILON = 1.0
 ENOUGH_TRIALS = 50_000
@@ -56,17 +76,56 @@ AUDITED = (
     targets.exact_smooth_mean,
     targets.exact_sample_aggregate,
 )
+ONE_ANSWER = LocalSensitivity(sizes=(1,), answers=(1,))
+EPSILONS = (0.1, 0.2, 0.5, 1.5, 3.0, 6.0)
+JUMPING = (
+    (targets.naive_median, targets.exact_median_smooth, "median"),
+    (targets.naive_triangle_count, targets.exact_triangle_count, "triangles"),
+    (targets.naive_spanning_tree_cost, targets.exact_spanning_tree_cost, "spanning tree"),
+)
+"""What has a local sensitivity of 0 on one database and not on its neighbour: naive, exact, and what it is."""
+SIZES = (220, 400, means.PEOPLE)
+DISTANCES = 600
+TEXTBOOKS_DISTANCES = 200
+"""Up to where the textbook looks for the maximum."""
 
 
 def collect(settings: Settings) -> Collected:
-    """Read n off many answers, bet on neighbours from few, and audit every mean on the worst pair."""
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(AUDITED) + len(BET_ON) * len(FEW_ANSWERS))
+    """Read n off many answers, bet on neighbours from few, audit every mean, and compare what jumps from one answer."""
+    makers = (NAIVE, *(naive for naive, _, _ in JUMPING))
+    epsilons = EPSILONS[:: settings.budget(1, 3)]
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(AUDITED) + len(BET_ON) * len(FEW_ANSWERS) + len(makers) * len(EPSILONS))
     findings = [
         finding
         for make in AUDITED
         for finding in audits([(LocalSensitivity(), make, EPSILON)], alpha, settings, trials=_trials(make, settings))
     ]
-    return Collected(findings, {"everybody": _reading(settings), "small_group": _betting(settings, alpha)})
+    of_one = [(ONE_ANSWER, make, epsilon) for make in makers for epsilon in epsilons]
+    findings += audits(of_one, alpha, settings, trials=settings.budget(ENOUGH_TRIALS, 4_000))
+    measured = {"everybody": _reading(settings), "small_group": _betting(settings, alpha)}
+    return Collected(findings, measured | {"jumps": _exact_jumps(settings, epsilons), "smooth": _smooth()})
+
+
+def _exact_jumps(settings: Settings, epsilons: Sequence[float]) -> dict[str, Any]:
+    """The largest advantage over each exact twin on the pair that gives the naive one away."""
+    exact = {}
+    for row, (naive, repaired, _) in enumerate(JUMPING):
+        pair = pair_at_jump(naive(EPSILON), settings.generator(2, row))
+        terms = [repaired(epsilon).release.term for epsilon in epsilons]  # type: ignore[attr-defined] # of a term
+        exact[repaired.__name__] = [largest_advantage(term, pair) for term in terms]
+    return {"epsilons": epsilons, "exact": exact}
+
+
+def _smooth() -> dict[str, Any]:
+    """e^(−βk)·A(k) of the mean at each distance k for databases of some sizes, with the textbook's A and β."""
+    beta = EPSILON / (2 * math.log(2 / means.DELTA))
+    rows = {}
+    for size in SIZES:
+        distances = list(range(min(size, DISTANCES) + 1))
+        curve = smoothed(partial(sensitivity_at_distance, size, means.UPPER), distances, beta)
+        at = max(distances, key=curve.__getitem__)
+        rows[str(size)] = {"curve": curve, "at": at, "most": curve[at], "within": max(curve[:TEXTBOOKS_DISTANCES])}
+    return {"beta": beta, "rows": rows}
 
 
 def _trials(make: Callable[..., Target], settings: Settings) -> int:
@@ -132,7 +191,7 @@ def _bet(
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """The error of the reading, and the advantage of the bet, against the number of answers."""
+    """The error of the reading and the advantage of the bet by the number of answers, and what one answer tells."""
     everybody, small = data["measured"]["everybody"], data["measured"]["small_group"]
     reading = panel(
         f"reading n = {everybody['people']:,} off the noise, ε = {EPSILON:g} an answer",
@@ -163,7 +222,46 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         y_scale="symlog",
     )
     caption = "Left: how well n is read off the scale of the noise. Right: how well that tells neighbours apart."
-    return [figure("local_sensitivity", caption, [reading, betting])]
+    return [figure("local_sensitivity", caption, [reading, betting]), _figure_of_jumps(data)]
+
+
+def _figure_of_jumps(data: dict[str, Any]) -> Figure:
+    """The advantage from one answer where the local sensitivity jumps, and the maximum of a smooth bound."""
+    jumping, rows = data["measured"]["jumps"], data["measured"]["smooth"]["rows"]
+    epsilons = jumping["epsilons"]
+    naive = [
+        advantage_series(_of_one_answer(data, make), claimed_epsilon, f"naive, {label}", Role.NAIVE)
+        for make, label in ((NAIVE, "mean by n"), *((make, label) for make, _, label in JUMPING))
+    ]
+    exact = [
+        line(f"exact, {label}, smooth sensitivity", Role.EXACT, epsilons, jumping["exact"][repaired.__name__])
+        for _, repaired, label in JUMPING
+    ]
+    curves = [
+        line(f"n = {int(size):,}", Role.EXACT, range(len(row["curve"])), row["curve"]) for size, row in rows.items()
+    ]
+    one_answer = advantage_panel("one answer, at a jump of the local sensitivity", [*naive, *exact], epsilons)
+    maxima = panel(
+        f"mean: what a smooth bound is the maximum of, ε = {EPSILON:g}",
+        "distance k, in people",
+        "e^(−βk)·A(k), in years",
+        [
+            *curves,
+            marks("maximum", Role.EXACT, [row["at"] for row in rows.values()], [row["most"] for row in rows.values()]),
+            line("where the textbook stops", Role.NAIVE, [TEXTBOOKS_DISTANCES] * 2, [1e-6, 1.0]),
+        ],
+        y_scale="log",
+    )
+    caption = (
+        "Left: the advantage of one answer; the naive median, triangles and spanning tree lie together at 1. "
+        "Right: the maximum over all distances is S; it may lie beyond the distances that a textbook looks at."
+    )
+    return figure("local_sensitivity_jumps", caption, [one_answer, maxima])
+
+
+def _of_one_answer(data: dict[str, Any], make: Callable[..., Target]) -> list[Finding]:
+    """The findings of the audits at each ε of `EPSILONS`."""
+    return [finding for finding in findings_of(data, make.__name__) if claimed_epsilon(finding) in EPSILONS]
 
 
 def _column(small: dict[str, Any], target: str, name: str) -> list[float]:
@@ -177,8 +275,8 @@ def explain(data: dict[str, Any]) -> str:
     above = [row for row in rows if row["lower"] > row["ceiling"]]
     most = above[-1] if above else rows[-1]
     is_refuted = any(
-        finding["verdict"] == Verdict.VIOLATED and finding["answers"] == 1 and finding["target"] == NAIVE.__name__
-        for finding in data["findings"]
+        finding.verdict is Verdict.VIOLATED and finding.answers == 1 and claimed_epsilon(finding) == EPSILON
+        for finding in findings_of(data, NAIVE.__name__)
     )
     return PARAGRAPHS["local_sensitivity"].format(
         rows=rows,
@@ -193,4 +291,26 @@ def explain(data: dict[str, Any]) -> str:
         repaired=min(errors[-1] for name, errors in everybody["errors"].items() if name != NAIVE.__name__),
         refuted="refute" if is_refuted else "were too few to refute",
         audited=EPSILON,
+    ) + _explain_jumps(data)
+
+
+def _explain_jumps(data: dict[str, Any]) -> str:
+    """Say what one answer tells where the local sensitivity jumps, and where the smooth bound has its maximum."""
+    jumping, smooth = data["measured"]["jumps"], data["measured"]["smooth"]
+    naive = [advantage_of(finding).estimate for make, _, _ in JUMPING for finding in _of_one_answer(data, make)]
+    ceilings = [PrivacyClaim(epsilon).ceiling for epsilon in jumping["epsilons"]]
+    shares = [most / ceiling for row in jumping["exact"].values() for most, ceiling in zip(row, ceilings, strict=True)]
+    few, everybody = smooth["rows"][str(SIZES[0])], smooth["rows"][str(SIZES[-1])]
+    return "\n" + PARAGRAPHS["local_sensitivity_jumps"].format(
+        least=min(naive),
+        first=jumping["epsilons"][0],
+        last=jumping["epsilons"][-1],
+        mean=max(advantage_of(finding).estimate for finding in _of_one_answer(data, NAIVE)),
+        share=max(shares),
+        few=few,
+        size=SIZES[0],
+        everybody=everybody,
+        people=SIZES[-1],
+        twice=2 * everybody["most"],
+        textbook=TEXTBOOKS_DISTANCES,
     )

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from experiments.targets.gaussians import *
 from experiments.targets.generators import *
+from experiments.targets.jumps import *
 from experiments.targets.laplaces import *
 from experiments.targets.means import *
 from experiments.targets.partitions import *  # type: ignore[assignment] # a DELTA of its own, which nobody asks for here
@@ -36,6 +37,7 @@ MECHANISMS = (
     "histogram",
     "laplace",
     "laplace_noisy_max",
+    "median",
     "numeric_sparse",
     "partition_selection",
     "poisson_count",
@@ -47,7 +49,9 @@ MECHANISMS = (
     "sampled_count",
     "shuffled_response",
     "smooth_mean",
+    "spanning_tree_cost",
     "sum_over_count",
+    "triangle_count",
     "two_sided_geometric",
 )
 """The mechanisms that have naive and exact targets."""

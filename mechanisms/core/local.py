@@ -10,10 +10,12 @@ Source: Nissim, Raskhodnikova and Smith 2007, 'Smooth Sensitivity and Sampling i
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
+
+import numpy as np
 
 from mechanisms.core.grid import Grid
 from mechanisms.core.numbers import convert, rational
@@ -38,20 +40,13 @@ class LocalQuery(Query[int]):
 
 
 @dataclass(frozen=True)
-class Mean(LocalQuery):
-    """The mean of records, each clamped to public bounds and rounded to a grid by itself; rounded, half a step upward.
-
-    Neighbours differ by one record, added or removed. With W steps between the bounds and n records, the larger of two
-    neighbours, the mean moves by at most W/n: for n ≥ 2 it is (v − mean of the others)/n for the record v that goes.
-    The mean of nobody is the middle, so that W bounds it for n = 1. Rounding is monotone and commutes with adding an
-    integer, so the rounded mean moves by L(n) = ⌈W/n⌉ at most, and L(n) ≤ L(n − 1). At x of n records the worse
-    neighbour has one less and A_0(x) = L(n), with L(0) = W; k records less lead to L(n − k), so that A_k(x) = L(max(n −
-    k, 0)) ≤ L(max(n′ − k − 1, 0)) = A_{k+1}(x′) for n′ ≤ n + 1.
+class OfBounded(LocalQuery):
+    """A query of records, each clamped to public bounds and rounded to a grid by itself, half a step upward.
 
     Args:
         lower: the least value of a record, a point of the grid; a NaN counts as it.
         upper: the largest one, a point of the grid above `lower`.
-        grid: the public grid that records and the mean are rounded to.
+        grid: the public grid that records and the value are rounded to.
 
     Raises:
         TypeError: a bound is not a number.
@@ -62,31 +57,91 @@ class Mean(LocalQuery):
     upper: Fraction
     grid: Grid
 
-    relation: ClassVar[Relation] = "add-remove"
-
     def __post_init__(self) -> None:
         convert(self, rational, "lower", "upper")
-        self._total  # noqa: B018 # checks the bounds
+        self.records  # noqa: B018 # checks the bounds
 
     @property
-    def _total(self) -> Total:
+    def records(self) -> Total:
+        """What turns records into steps, and adds them up."""
         return Total(self.lower, self.upper, self.grid)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The bounds, in steps from 0."""
+        return self.grid.steps_of("lower", self.lower), self.grid.steps_of("upper", self.upper)
 
     @property
     def stability(self) -> int:
         """W, the steps between the bounds."""
-        return int((self.upper - self.lower) / self.grid.step)
+        return self.ends[1] - self.ends[0]
+
+
+@dataclass(frozen=True)
+class Mean(OfBounded):
+    """The mean of bounded records, rounded, half a step upward.
+
+    Neighbours differ by one record, added or removed. With W steps between the bounds and n records, the larger of two
+    neighbours, the mean moves by at most W/n: for n ≥ 2 it is (v − mean of the others)/n for the record v that goes.
+    The mean of nobody is the middle, so that W bounds it for n = 1. Rounding is monotone and commutes with adding an
+    integer, so the rounded mean moves by L(n) = ⌈W/n⌉ at most, and L(n) ≤ L(n − 1). At x of n records the worse
+    neighbour has one less and A_0(x) = L(n), with L(0) = W; k records less lead to L(n − k), so that A_k(x) = L(max(n −
+    k, 0)) ≤ L(max(n′ − k − 1, 0)) = A_{k+1}(x′) for n′ ≤ n + 1.
+    """
+
+    relation: ClassVar[Relation] = "add-remove"
 
     def of(self, data: Any) -> int:
         """Return the rounded mean, in steps from 0."""
-        total, size = self._total.of(data), len(data)
+        total, size = self.records.of(data), len(data)
         if size == 0:
-            return self.grid.steps_of("lower", self.lower) + self.stability // 2
+            return self.ends[0] + self.stability // 2
         return (2 * total + size) // (2 * size)
 
     def sensitivities(self, data: Any) -> Iterable[int]:
         """Return ⌈W/(n − k)⌉ for each distance k below n."""
         return (-(-self.stability // size) for size in range(len(data), 0, -1))
+
+
+@dataclass(frozen=True)
+class Median(OfBounded):
+    """The median of bounded records, the lower one of two in the middle.
+
+    Neighbours differ by one record, added, removed or replaced. Let z_1 ≤ … ≤ z_n be the records in steps, z_i the
+    lower bound for i < 1 and the upper one for i > n, and m = ⌈n/2⌉: the median is z_m, and of nobody the lower bound.
+    A_k(x) is the most that a window of k + 1 gaps with m in it spans: z_j − z_i with j = i + k + 1 and i ≤ m ≤ j. From
+    k = n on it is the whole range.
+
+    For a neighbour x′, with z′ and m′: a record more gives z′_i ≤ z_i ≤ z′_{i+1} and m′ − m of 0 or 1; a record less,
+    z′_{i−1} ≤ z_i ≤ z′_i and m′ − m of −1 or 0; a larger one in a record's place, the latter with m′ = m; a smaller
+    one, the former with m′ = m. *The median moves by A_0(x) at most*: in each case z′_{m′} lies between z_{m−1} and
+    z_{m+1}. *A_k(x) ≤ A_{k+1}(x′)*: of a window from i to j, that from i to j + 1 in the former cases, and from i − 1
+    to j in the latter, spans as much in x′, and has m′ in it.
+
+    Source: Nissim, Raskhodnikova and Smith 2007, section 3.1, for records that are replaced.
+    """
+
+    relation: ClassVar[Relation] = "add-remove or substitute"
+
+    def of(self, data: Any) -> int:
+        """Return the median, in steps from 0."""
+        ordered = np.sort(self.records.each(data))
+        if not len(ordered):
+            return self.ends[0]
+        return int(ordered[(len(ordered) - 1) // 2])
+
+    def sensitivities(self, data: Any) -> Iterator[int]:
+        """Return the widest span of each distance below n, or until one is the whole range: n²/2 differences."""
+        ordered = np.sort(self.records.each(data))
+        size, (low, high) = len(ordered), self.ends
+        padded = np.concatenate([np.full(size + 1, low), ordered, np.full(size + 1, high)])
+        middle = size + (size + 1) // 2  # where z_m lies, as z_1 lies at n + 1
+        for distance in range(size):
+            starts = padded[middle - distance - 1 : middle + 1]
+            ends = padded[middle : middle + distance + 2]
+            yield (widest := int((ends - starts).max()))
+            if widest == self.stability:
+                return
 
 
 def require_local(query: object) -> None:

@@ -117,15 +117,19 @@ class Total(Query[int]):
         moves = {"add-remove": max(abs(low), abs(high)), "substitute": high - low}
         return max(move for relation, move in moves.items() if relation in self.relation)
 
-    def of(self, data: Any) -> int:
-        """Return the sum in steps.
+    def each(self, data: Any) -> NDArray[np.int64]:
+        """Return what each record adds, in steps, shape (n,).
 
         Raises:
             TypeError: a record is not a number, by its type.
             ValueError: the records do not have one dimension.
         """
         origin = self.lower if self.above_lower else Fraction(0)
-        steps = self.grid.nearest_each(_within(vector("records", data), self.lower, self.upper, origin))
+        return self.grid.nearest_each(_within(vector("records", data), self.lower, self.upper, origin))
+
+    def of(self, data: Any) -> int:
+        """Return the sum in steps; see `each` for what is raised."""
+        steps = self.each(data)
         high = steps >> _LOW_BITS
         low = steps & (1 << _LOW_BITS) - 1
         return (int(high.sum()) << _LOW_BITS) + int(low.sum())

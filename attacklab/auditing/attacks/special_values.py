@@ -53,6 +53,7 @@ from attacklab.auditing.attacks.base import (
     of_present,
     origin,
 )
+from attacklab.auditing.attacks.common.exact_answers import exact_answer
 from attacklab.auditing.attacks.common.failures import probed, scenario_on
 from attacklab.model.floats import BINARY64, Format, format_of, power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -137,14 +138,8 @@ def _bets_on_values(sides: Sequence[Outputs | None]) -> Iterator[Event]:
         patterns, seen = np.unique(numbers.view(np.int64), return_counts=True)
         if seen.size and seen.max() > 1:
             atoms[int(patterns[seen.argmax()])] = float(patterns[seen.argmax()].view(np.float64))
-    for pattern, value in atoms.items():
-        exactly = of_present(f"float(output).hex() == {value.hex()!r}")
-        yield Event(f"the answer is {value!r}, bit for bit", partial(_is_exactly, pattern=pattern), exactly)
+    yield from map(exact_answer, atoms.values())
 
 
 def _at_least(outputs: Outputs, *, threshold: float) -> NDArray[np.bool_]:
     return np.asarray(as_floats(outputs) >= threshold)
-
-
-def _is_exactly(outputs: Outputs, *, pattern: int) -> NDArray[np.bool_]:
-    return np.asarray(as_floats(outputs).view(np.int64) == pattern)

@@ -21,6 +21,7 @@ from mechanisms.interactive.exact import exact_query_session
 from mechanisms.laplace import exact as laplace
 from mechanisms.laplace import naive as naive_laplace
 from mechanisms.local_sensitivity import exact as means
+from mechanisms.local_sensitivity import exact_jumps as jumps
 from mechanisms.local_sensitivity import naive as naive_means
 from mechanisms.noisy_max import exact as noisy_max
 from mechanisms.partition_selection.exact import exact_partition_selection
@@ -146,10 +147,22 @@ CASES: list[tuple[Sequence[Callable[..., Any]], Mapping[str, Any], Wrong, Mappin
         {"grid": "grid|multiple|bound"},
     ),
     (
-        [means.exact_smooth_mean, partial(means.exact_ptr_mean, bound=0.005)],
+        [
+            means.exact_smooth_mean,
+            partial(means.exact_ptr_mean, bound=0.005),
+            jumps.exact_median_smooth,
+            partial(jumps.exact_median_ptr, bound=0.005),
+            partial(jumps.exact_spanning_tree_cost, nodes=5),
+        ],
         {**AGES, "delta": CENSUS_DELTA},
         {**ENDS, "delta": (0, 0.6, math.nan)},
         {"grid": "grid|multiple|bound"},
+    ),
+    (
+        [jumps.exact_triangle_count],
+        {"epsilon": 1, "delta": CENSUS_DELTA, "nodes": 5},
+        {"epsilon": (0, math.nan), "delta": (0, 0.6, math.nan), "nodes": (2, 0)},
+        {},
     ),
     (
         [

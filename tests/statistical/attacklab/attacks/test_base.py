@@ -33,7 +33,8 @@ APPLIES: dict[str, set[Kind]] = {
     **dict.fromkeys(("low_bit_laplace", "low_bit_gaussian", "precision"), set(Kind) - {SELECTION}),
     **{key: {NOISE} for key in ("lattice_bias", "integer_cast", "generator_seed")},
     **{key: {SUM, MEAN} for key in ("sum_sensitivity", "missing_clip", "failing_size")},
-    **{key: {MEAN} for key in ("local_sensitivity", "position_chunks", "double_budget")},
+    **{key: {MEAN} for key in ("position_chunks", "double_budget")},
+    "local_sensitivity": {SUM, MEAN, DATASET},
     "generator_state": {DATASET},
     "work": set(),  # only where the claim covers work
     "special_values": set(Kind) - {DATASET},

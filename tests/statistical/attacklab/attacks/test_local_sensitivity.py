@@ -1,19 +1,31 @@
-"""Local sensitivity: n is read off the noise, noise scaled to the data is caught, noise scaled to the bounds is not."""
+"""Local sensitivity: n is read off the noise, noise scaled to the data is caught, noise scaled to the worst is not."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.local_sensitivity import TAIL_FACTORS, LocalSensitivity, estimated_scale, size_of_scale
+from attacklab.auditing.attacks.base import Probe
+from attacklab.auditing.attacks.local_sensitivity import (
+    MOST_PAIRS,
+    TAIL_FACTORS,
+    LocalSensitivity,
+    estimated_scale,
+    jumps,
+    size_of_scale,
+)
 from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain, Records
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
+from experiments import targets
 from mechanisms.local_sensitivity.naive import naive_local_sensitivity_mean
 
 Release = Callable[..., NDArray[np.float64]]
@@ -123,3 +135,151 @@ def test_a_claim_that_promises_nothing_of_eight_answers_is_untestable_there_and_
     others = [finding for finding in findings if finding.counts is None]
     assert {finding.verdict for finding in others} == {Verdict.UNTESTABLE}
     assert {finding.reason for finding in others} == {"the claim promises nothing of 8 answers together"}
+
+
+def to_all_or_nothing(statistic: Callable[[NDArray[np.float64]], float], floor: float = 0.0) -> Release:
+    """Noise scaled to how far one record at a bound, more or instead of another, or one fewer, moves a statistic."""
+
+    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        records = np.clip(records, LOWER, UPPER)
+        fewer = [np.delete(records, place) for place in range(len(records)) if len(records) > 1]
+        near = [*fewer, *(np.append(rest, bound) for rest in (records, *fewer) for bound in (LOWER, UPPER))]
+        moves = max(abs(statistic(changed) - statistic(records)) for changed in near)
+        return float(statistic(records)) + rng.laplace(0.0, max(moves, floor), trials)
+
+    return release
+
+
+def middle(records: NDArray[np.float64]) -> float:
+    return float(np.sort(records)[(len(records) - 1) // 2])
+
+
+STATISTICS: dict[str, Callable[[NDArray[np.float64]], float]] = {
+    "lower median": middle,
+    "upper median": lambda records: float(np.sort(records)[len(records) // 2]),
+    "mean of two medians": lambda records: float(np.median(records)),
+    "upper quartile": lambda records: float(np.quantile(records, 0.75, method="lower")),
+    "second largest": lambda records: float(np.sort(records)[-min(2, len(records))]),
+    "range of the middle half": lambda records: float(np.ptp(np.quantile(records, (0.25, 0.75)))),
+}
+AS_DATASET: dict[str, Any] = {"epsilon": 1.0, "domain": Domain(shape=Records(), bounds=(LOWER, UPPER))}
+
+
+@pytest.mark.parametrize("relation", [None, "add-remove", "substitute"])
+@pytest.mark.parametrize("name", STATISTICS)
+def test_one_answer_tells_on_which_side_of_a_jump_a_dataset_is(name: str, relation: str | None) -> None:
+    target = Target.dataset(to_all_or_nothing(STATISTICS[name]), relation=relation, **AS_DATASET)
+    (finding,) = audit(target, [LocalSensitivity()], trials=2_000)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.answers == 1
+    assert finding.advantage.estimate == 1
+    assert "bit for bit" in finding.event
+
+
+def test_noise_that_never_vanishes_is_caught_by_its_tails() -> None:
+    target = Target.dataset(to_all_or_nothing(middle, floor=0.25), **AS_DATASET)
+    (finding,) = audit(target, [LocalSensitivity()], trials=20_000)
+    assert finding.verdict is Verdict.VIOLATED
+    assert "exceeds" in finding.event
+    assert finding.epsilon_lower > 1
+
+
+def test_a_sum_with_noise_scaled_to_its_largest_record_is_caught() -> None:
+    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        kept = np.clip(records, 0, 5)
+        return float(kept.sum()) + rng.laplace(0.0, kept.max(initial=0.0), trials)
+
+    target = Target.sum(release, epsilon=1.0, bounds=(0.0, 5.0), relation="add-remove")
+    assert [finding.verdict for finding in audit(target, [LocalSensitivity()], trials=2_000)] == [Verdict.VIOLATED]
+
+
+def test_records_are_as_many_as_the_domain_has_and_of_its_type() -> None:
+    seen: list[Any] = []
+
+    def release(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        seen.append(records)
+        return middle(records) + rng.laplace(0.0, 1.0, trials)
+
+    for least, most in ((0, 64), (2, 4), (15, 15), (1000, 1000)):
+        seen.clear()
+        domain = Domain(shape=Records(least=least, most=most), bounds=(-3, 9), integers=True)
+        assert list(jumps(Target.dataset(release, epsilon=1.0, domain=domain), probe_of(release))) == []
+        assert seen
+        assert all(least <= len(records) <= most and records.dtype == np.int64 for records in seen)
+        assert {-3, 9} == {value for records in seen for value in records.tolist()}
+        assert len(seen) < MOST_PAIRS
+
+
+def probe_of(release: Release) -> Probe:
+    return lambda records, trials: release(records, trials, np.random.default_rng(1))
+
+
+def test_graphs_are_told_apart_by_pairs_that_are_declared() -> None:
+    (finding,) = audit(targets.naive_triangle_count(), [LocalSensitivity()], trials=2_000)
+    assert (finding.verdict, finding.advantage.estimate) == (Verdict.VIOLATED, 1)
+    unaware = replace(targets.naive_triangle_count(), pairs=())
+    (finding,) = audit(unaware, [LocalSensitivity()], trials=2_000)
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("make", [targets.naive_median, targets.naive_spanning_tree_cost])
+@pytest.mark.parametrize("epsilon", [0.1, 5.0])
+def test_medians_and_trees_are_told_apart_by_pairs_that_the_attack_finds(
+    make: Callable[[float], Target], epsilon: float
+) -> None:
+    (finding,) = audit(make(epsilon), [LocalSensitivity()], trials=20_000)
+    assert (finding.verdict, finding.advantage.estimate) == (Verdict.VIOLATED, 1)
+
+
+SOUND = (
+    targets.exact_median_smooth,
+    targets.exact_median_ptr,
+    targets.exact_triangle_count,
+    targets.exact_spanning_tree_cost,
+    targets.exact_quantile,
+    targets.exact_age_sum,
+    targets.exact_bounded_mean,
+    targets.exact_sum_over_count,
+)
+
+
+@pytest.mark.parametrize("make", SOUND)
+def test_exact_twins_are_not_accused(make: Callable[[float], Target]) -> None:
+    """A false alarm has probability at most 1e-12 a target and seed, of which there are 80."""
+    for seed in range(10):
+        findings = audit(make(0.5), [LocalSensitivity()], trials=1_000, alpha=1e-12, seed=seed)
+        assert not {Verdict.VIOLATED, Verdict.ERROR} & {finding.verdict for finding in findings}
+
+
+def test_noise_whose_scale_may_differ_by_as_much_as_is_claimed_is_not_accused() -> None:
+    """Uniform noise in [0, 1) and in [0, 4) is (ln 4, 3/4)-close; a false alarm has probability 1e-12 a seed."""
+
+    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return rng.random(trials) * (4.0 if len(records) % 2 else 1.0)
+
+    domain = Domain(shape=Records(), bounds=(LOWER, UPPER))
+    target = Target.dataset(release, domain=domain, relation="add-remove", epsilon=math.log(4) + 1e-9, delta=0.75)
+    for seed in range(20):
+        (finding,) = audit(target, [LocalSensitivity()], trials=2_000, alpha=1e-12, seed=seed)
+        assert finding.verdict not in (Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_APPLICABLE)
+
+
+@pytest.mark.parametrize("outputs", [["a"] * 99, [(1.0, 2.0)] * 99, [None] * 99, [7.0] * 99, [math.inf] * 99])
+def test_outputs_without_a_spread_are_nothing_to_try(outputs: list[Any]) -> None:
+    def release(_: object, trials: int, __: np.random.Generator) -> list[Any]:
+        return outputs[:trials]
+
+    (finding,) = audit(Target.dataset(release, **AS_DATASET), [LocalSensitivity()], trials=1_000)
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_datasets_on_which_a_target_fails_are_left_out() -> None:
+    sound = to_all_or_nothing(middle)
+
+    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        if records.mean() > 3:
+            raise ZeroDivisionError
+        return sound(records, trials, rng)
+
+    (finding,) = audit(Target.dataset(release, **AS_DATASET), [LocalSensitivity()], trials=1_000)
+    assert (finding.verdict, finding.advantage.estimate) == (Verdict.VIOLATED, 1)

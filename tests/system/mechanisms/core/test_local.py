@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable
+import statistics
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -12,20 +15,23 @@ import numpy as np
 import pytest
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.local import LocalQuery, Mean
+from mechanisms.core.local import LocalQuery, Mean, Median
 from tests.unit.mechanisms.core.databases import databases, one_more, one_replaced
-from tests.unit.mechanisms.core.medians import Median
 
 SIZES = [size + more for size in (2**8, 2**15, 2**16, 2**20) for more in (-1, 0, 1)]
 
 
 def hold(query: LocalQuery, pairs: Iterable[tuple[Any, Any]]) -> bool:
     """Whether the three inequalities of `LocalQuery` hold for each pair."""
+
+    @cache
+    def said(z: Any) -> tuple[int, list[int]]:
+        return query.of(z), [*query.sensitivities(z)] + [query.stability] * 9
+
     for pair in pairs:
         for x, y in (pair, pair[::-1]):
-            here, there = ([*query.sensitivities(z)] + [query.stability] * 9 for z in (x, y))
-            move = abs(query.of(x) - query.of(y))
-            if move > min(here[0], query.stability):
+            (value, here), (other, there) = said(x), said(y)
+            if abs(value - other) > min(here[0], query.stability):
                 return False
             if any(a > b for a, b in zip(here, there[1:], strict=False)):
                 return False
@@ -42,9 +48,86 @@ def test_records_off_the_grid_and_beyond_the_bounds_move_the_mean_no_further() -
     assert hold(Mean(Fraction(0), Fraction(3, 2), Grid(-1)), one_more(records, 4))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
-def test_what_the_median_says_of_its_sensitivities_holds_for_all_small_databases(size: int) -> None:
-    assert hold(Median(4), one_replaced(range(5), size))
+def changed(x: tuple[int, ...], values: range) -> set[tuple[int, ...]]:
+    """The databases that adding, removing or replacing one record of `x` makes of it."""
+    fewer = [x[:place] + x[place + 1 :] for place in range(len(x))]
+    return {*fewer, *(tuple(sorted((*y, value))) for y in (x, *fewer) for value in values)}
+
+
+@cache
+def median_moves(x: tuple[int, ...], distance: int) -> int:
+    """By definition, the most that one change moves the lower median of integers from 0 to 3, `distance` changes on."""
+    around = changed(x, range(4))
+    if distance:
+        return max(median_moves(y, distance - 1) for y in {x, *around})
+    medians = [sorted(y)[(len(y) - 1) // 2] if y else 0 for y in (x, *around)]
+    return max(abs(median - medians[0]) for median in medians)
+
+
+def test_the_medians_sensitivities_are_the_textbooks_at_every_distance_of_all_small_databases() -> None:
+    query = Median(Fraction(0), Fraction(3), Grid(0))
+    for x in databases(range(4), 5):
+        said = [*query.sensitivities(x)] + [3] * 4
+        assert said[:4] == [median_moves(x, distance) for distance in range(4)], x
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_what_the_median_says_of_its_sensitivities_holds_for_all_small_databases(width: int) -> None:
+    query = Median(Fraction(-1), Fraction(width - 1), Grid(0))
+    assert hold(query, one_more(range(-1, width), 5))
+    assert hold(query, one_replaced(range(-1, width), 4))
+
+
+def test_records_off_the_grid_and_beyond_the_bounds_move_the_median_no_further() -> None:
+    records = [-math.inf, 0, 5e-324, 0.25, 0.75, Fraction(5, 4), 1.5, 2**70]
+    assert hold(Median(Fraction(0), Fraction(3, 2), Grid(-1)), one_more(records, 4))
+
+
+class Narrow(Median):
+    """Windows of one gap too few."""
+
+    def sensitivities(self, data: Any) -> Iterator[int]:
+        return itertools.chain([0], super().sensitivities(data))
+
+
+class Shifted(Median):
+    """Windows around the record after the middle."""
+
+    def sensitivities(self, data: Any) -> Iterator[int]:
+        return super().sensitivities([*data, self.upper, self.upper])
+
+
+class Crossed(Median):
+    """The window that has the middle in its middle, and no other."""
+
+    def sensitivities(self, data: Any) -> Iterator[int]:
+        ordered = np.sort(self.records.each(data))
+        padded = [*[self.ends[0]] * 99, *ordered.tolist(), *[self.ends[1]] * 99]
+        middle = 98 + (len(ordered) + 1) // 2
+        return (padded[middle + (k + 2) // 2] - padded[middle - (k + 1) // 2] for k in range(len(ordered)))
+
+
+@pytest.mark.parametrize("broken", [Narrow, Shifted, Crossed])
+def test_a_median_whose_windows_are_off_by_one_is_found_out(broken: type[Median]) -> None:
+    query = broken(Fraction(0), Fraction(3), Grid(0))
+    assert not (hold(query, one_more(range(4), 5)) and hold(query, one_replaced(range(4), 5)))
+
+
+def test_the_median_is_the_lower_one_and_that_of_nobody_the_lower_bound() -> None:
+    query = Median(Fraction(-3), Fraction(2), Grid(0))
+    assert query.of([]) == -3
+    for x in databases(range(-3, 3), 4)[1:]:
+        assert query.of(x) == query.of(x[::-1]) == statistics.median_low(x)
+    assert query.of([math.nan, 1.4, math.inf]) == 1
+
+
+@pytest.mark.parametrize("size", [255, 256, 257])
+def test_a_median_of_equal_records_is_moved_when_half_of_them_have_changed(size: int) -> None:
+    sensitivities = [*Median(Fraction(0), Fraction(8), Grid(-3)).sensitivities(np.full(size, 3.0))]
+    first = next(k for k, sensitivity in enumerate(sensitivities) if sensitivity)
+    assert first == (size - 1) // 2
+    assert sensitivities[first - 1 : first + 2] == [0, 40 if size % 2 else 24, 40]
+    assert sensitivities[-1] == 64 or len(sensitivities) == size
 
 
 def test_a_sensitivity_that_is_too_small_is_found_out() -> None:

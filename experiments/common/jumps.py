@@ -1,0 +1,48 @@
+"""What one answer tells of two databases between which a local sensitivity jumps, and a smooth bound's maximum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import starmap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.auditing.attacks.local_sensitivity import jumps
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
+from mechanisms.core.smooth import Smooth
+
+FAR = 60
+"""Scales beyond which discrete Laplace noise has less than 1e-25 of its probability."""
+
+
+def pair_at_jump(target: Target, rng: np.random.Generator) -> NeighbouringPair:
+    """The pair on which the attack finds that the spread of a target's outputs differs most."""
+
+    def probe(side: Any, trials: int) -> NDArray[Any]:
+        return target.outputs(side, trials, rng)
+
+    return next(jumps(target, probe)).pair
+
+
+def largest_advantage(term: Smooth, pair: NeighbouringPair) -> float:
+    """The largest advantage that any bet on one answer has, by the laws of discrete Laplace noise, in doubles."""
+    answers = [term.query.of(side) for side in (pair.first, pair.second)]
+    scales = [float(2 * term.bound(side) / term.epsilon) for side in (pair.first, pair.second)]
+    reach = math.ceil(FAR * max(scales))
+    steps = np.arange(min(answers) - reach, max(answers) + reach + 1)
+
+    def law(answer: int, scale: float) -> NDArray[np.float64]:
+        probabilities: NDArray[np.float64] = math.tanh(1 / (2 * scale)) * np.exp(-np.abs(steps - answer) / scale)
+        return probabilities
+
+    first, second = starmap(law, zip(answers, scales, strict=True))
+    return float(np.abs(first - second).sum() / 2)
+
+
+def smoothed(sensitivity: Callable[[int], float], distances: Sequence[int], beta: float) -> list[float]:
+    """e^(−βk)·A(k) at each distance k; a smooth bound is the maximum."""
+    return [math.exp(-beta * distance) * sensitivity(distance) for distance in distances]
