@@ -14,6 +14,7 @@ Privacy Libraries', which leaves time to whoever runs them.
 from __future__ import annotations
 
 import math
+import os
 import secrets
 import warnings
 from collections.abc import Callable, Sequence
@@ -118,7 +119,8 @@ def collect(settings: Settings) -> Collected:
             rows.append(row)
         else:
             warnings.warn("NEW FAILURE, withheld: a library's times are told apart; tell its maintainers", stacklevel=2)
-    return Collected(timings={"rows": rows, "absent": absent, "turns": turns, "processor": processor()})
+    load = os.getloadavg()[0]
+    return Collected(timings={"rows": rows, "absent": absent, "turns": turns, "processor": processor(), "load": load})
 
 
 def _python(case: Case, pythons: dict[str, Path]) -> str | None:
@@ -232,6 +234,7 @@ def explain_timings(data: Data) -> str:
     return PARAGRAPHS["timing"].format(
         turns=measured["turns"],
         processor=measured["processor"],
+        load=measured["load"],
         told="; ".join(f"{row['name']}, {_answers(row)}" for row in told) or "none",
         others="; ".join(others) or "none",
         alpha=ALPHA,
