@@ -35,7 +35,7 @@ from attacklab.replay.search import searched
 from attacklab.replay.session import Session, Site
 from attacklab.replay.sources import BASE_GENERATOR, watch
 from attacklab.replay.trail import located
-from attacklab.replay.variants import SEEDS, examine_variants
+from attacklab.replay.variants import examine_variants
 
 NAME = "replay"
 """What stands for an attack's name in the findings."""
@@ -48,8 +48,8 @@ RESTS_ON = (
 
 MOST_PAIRS = 200
 SECONDS = 20.0
-FULL_PAIRS, FEW_SEEDS = 4, 2
-"""After so many pairs, only so many further seeds are tried of each."""
+FULL_PAIRS = 2
+"""After so many pairs, one further seed is tried of each, another one for each pair."""
 
 GENERATORS = ("rng", "generator", "random_state", "prng")
 
@@ -240,7 +240,7 @@ class Study:
         examination = Pair(self.runs, pair, self.target.claim, self.seed)
         outcome = examination.examine()
         if not outcome.is_refuted and not outcome.raised:
-            other = examine_variants(examination, SEEDS if self.count < FULL_PAIRS else FEW_SEEDS)
+            other = examine_variants(examination, None if self.count < FULL_PAIRS else self.count)
             outcome.differences += other.differences
             outcome.take(other)
         self.count += 1

@@ -25,14 +25,17 @@ from attacklab.replay.session import Session
 SEEDS = 40
 """Further seeds of a pair."""
 
-LEAST_VARIANTS, SECONDS = 4, 1.0
-"""After so long no more draws are tried, but for so many."""
+LEAST_VARIANTS, SECONDS, MOST_SECONDS = 4, 0.7, 7.0
+"""After so long of the processor's time, or of the clock's, no more draws are tried, but for so many."""
 
 FAR = 12.0
 """How far out, in scales, a draw is put: integrals over noise are right up to there."""
 
 MOST_MOVED = 8
 """Of further calls, the draws are not put far out."""
+
+LEAST_SEEDS = 12
+"""With so many seeds, an output that is to tell its path is always from that one."""
 
 MOST_EXAMINED = 6
 
@@ -42,23 +45,23 @@ MOST_PLACES = 64
 Changes = Mapping[int, Any]
 
 
-def examine_variants(base: Pair, seeds: int) -> Outcome:
+def examine_variants(base: Pair, only: int | None = None) -> Outcome:
     """What other draws show on a pair that was examined, and by which nothing was refuted.
 
     Args:
         base: the pair.
-        seeds: how many further seeds there are.
+        only: the number of the one seed that is tried; None for all, and the draws far out.
 
     Returns:
         An outcome of its own. A loss by a path that the output does not tell from others is named, not held against the
         claim: how probable the path is is not known.
     """
-    outcome, until = Outcome(), time.monotonic() + SECONDS
+    outcome, ends = Outcome(), (time.process_time() + SECONDS, time.monotonic() + MOST_SECONDS)
     known = {_path(base.first): _sizes(base)}
     ways: dict[str, set[Any]] = defaultdict(set)
     new: list[tuple[float, bool, int, Changes]] = []
-    for seed, changes in _variants(base, seeds):
-        if outcome.variants >= LEAST_VARIANTS and time.monotonic() > until:
+    for seed, changes in _variants(base, only):
+        if outcome.variants >= LEAST_VARIANTS and _is_over(ends):
             break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
         outcome.variants += 1
@@ -70,14 +73,19 @@ def examine_variants(base: Pair, seeds: int) -> Outcome:
         if larger or is_new:
             new.append((max(larger, default=0.0), is_new, seed, changes))
         known[path] = before | {part: max(size, before.get(part, 0.0)) for part, size in sizes.items()}
-    is_pure = isinstance(base.claim, PrivacyClaim) and not base.claim.delta
+    is_pure = only is None and isinstance(base.claim, PrivacyClaim) and not base.claim.delta
     new.sort(key=lambda entry: -entry[0])
     for size, is_new, seed, changes in new[:MOST_EXAMINED]:
-        if not size and time.monotonic() > until:
+        if not size and _is_over(ends):
             break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
-        is_told = is_pure and is_new and len(ways[repr(skeleton(variant.first.output))]) == 1
         found = variant.examine()
+        is_told = is_pure and is_new and found.is_refuted
+        if is_told:
+            for again in range(seed + 30_000, seed + 30_000 + LEAST_SEEDS):
+                run = base.runs.run(base.pair.first, Session(again, None, changes))
+                ways[repr(skeleton(run.output))].add(_path(run))
+            is_told = len(ways[repr(skeleton(variant.first.output))]) == 1
         for one in found.differences:
             if one.is_counted or (is_told and one.is_certain):
                 outcome.differences.append(one)
@@ -89,11 +97,15 @@ def examine_variants(base: Pair, seeds: int) -> Outcome:
     return outcome
 
 
-def _variants(base: Pair, seeds: int) -> Iterator[tuple[int, Changes]]:
+def _is_over(ends: tuple[float, float]) -> bool:
+    return time.process_time() > ends[0] or time.monotonic() > ends[1]
+
+
+def _variants(base: Pair, only: int | None) -> Iterator[tuple[int, Changes]]:
     """Seeds, and what is made of draws."""
-    for number in range(seeds):
+    for number in range(SEEDS) if only is None else [only]:
         yield base.seed + 10_000 + 2 * number, {}
-    if not isinstance(base.claim, PrivacyClaim) or base.claim.delta:
+    if only is not None or not isinstance(base.claim, PrivacyClaim) or base.claim.delta:
         return  # what is so rare may be what δ allows
     moved = [(number, call) for number, call in enumerate(base.first.calls) if call.family in SHIFT_LAWS and call.size]
     for number, call in moved[:MOST_MOVED]:

@@ -190,7 +190,7 @@ def test_a_finding_says_under_how_many_outcomes_of_the_noise_each_pair_was_run()
     # 41 seeds, and the one draw far out on either side, which is what a pure claim has to bear
     assert finding.reason.startswith("no divergence on 1 pair, under 43 outcomes of the noise: ")
     finding = replay(lambda x, rng: x.sum() + rng.normal(0, 9), [(ONE, TWO)] * 6, epsilon=1.0, delta=1e-5)[0]
-    assert finding.reason.startswith("no divergence on 6 pairs, under 170 outcomes of the noise: ")
+    assert finding.reason.startswith("no divergence on 6 pairs, under 90 outcomes of the noise: ")
 
 
 def _overspends_where_the_count_is_large(x: Any, rng: Any) -> Any:
@@ -205,6 +205,20 @@ def test_a_path_that_the_output_tells_refutes_a_pure_claim_however_rare_it_is(se
     assert finding.witness.source.startswith("return (count, x.sum()")
     loose = replay(_overspends_where_the_count_is_large, [(ONE, TWO)], epsilon=1.0, delta=0.4, seed=seed)[0]
     assert not loose.refutes  # δ may be all of that path
+
+
+def _two_scales_where_the_count_is_large(x: Any, rng: Any) -> Any:
+    scale = 0.5 if rng.random() < 0.5 else 5.0
+    count = x.sum() + rng.laplace(0, 2)
+    if count < 5:
+        return count, None
+    return count, x.sum() + (rng.laplace(0, 1) * scale if scale < 1 else rng.laplace(0, 5))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rare_path_that_a_coin_mixes_with_another_is_not_taken_for_the_output(seed: int) -> None:
+    finding = replay(_two_scales_where_the_count_is_large, [(ONE, TWO)], epsilon=2.0, seed=seed)[0]
+    assert finding.verdict is Verdict.INCONCLUSIVE  # the tails are those of the larger scale
 
 
 def _little_noise_by_a_rare_coin(x: Any, rng: Any) -> Any:
