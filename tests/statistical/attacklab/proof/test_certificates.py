@@ -370,7 +370,6 @@ def gdp(mu_squared: str) -> dict[str, Any]:
         (approximate("0", "1/4"), TWO, True),
         (approximate("1/2", "1/4"), TWO, False),
         (approximate("1/2"), OutputAndWork(ONE), False),
-        (zcdp("1/2"), OutputAndWork(ZeroConcentrated(0.5)), False),
         (gdp("1"), OutputAndWork(GaussianDP(1.0)), False),
         (rdp("3", "1"), OutputAndWork(Renyi((2.0,), (1.0,))), False),
         (profile(("0", "1/4")), OutputAndWork(TWO), False),
