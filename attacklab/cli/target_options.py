@@ -99,7 +99,7 @@ class TargetOptions:
         if self.folder is not None and self.folder.is_dir():  # on another machine there may be none of that name
             os.chdir(self.folder)
         loaded, declared = self._loaded(), self._declared()
-        if self.covers is Covered.WORK and not isinstance(loaded.claim, OutputAndWork):
+        if self.covers is not None and not isinstance(loaded.claim, OutputAndWork):
             declared["claim"] = OutputAndWork(loaded.claim)
         return replace(loaded, **declared) if declared else loaded
 

@@ -102,17 +102,13 @@ def test_the_table_s_loss_is_a_sum_over_steps(law: Law, shift: int) -> None:
     assert float(found.opened) == pytest.approx(1 - evidence["limit"] / 2.0**64, rel=1e-6)
 
 
-def point_above(step: int, outcome: int) -> float:
-    return 256.0 * (step + outcome)
-
-
 def test_words_of_a_target_are_those_of_its_noise() -> None:
     """The target as it is released, on both inputs, against its noise counted by words and moved by its answer."""
-    target: Any = targets.exact_rounded_laplace_wide()
+    target = targets.exact_rounded_laplace_wide()
     limits = Limits(unresolved=Fraction(1, 1 << 30))
-    for answer, step in zip(INPUTS[target.name], (0, 1), strict=True):
-        counted = words_law(target.release.term.law, partial(point_above, step))
-        found = enumerate_law(partial(target.sampler, answer), limits=limits, counted="bits")
+    for answer, moved in zip(INPUTS[target.name], (0, 1), strict=True):
+        counted = words_law(target.release.term.law, lambda outcome, moved=moved: 256.0 * (outcome + moved))  # type: ignore[attr-defined]
+        found = enumerate_law(partial(target.sampler, answer), limits=limits, counted="bits")  # type: ignore[arg-type]
         assert len(found) > 30
         for pair, mass in found.masses.items():
             assert mass <= counted.mass(pair) <= mass + found.unresolved
