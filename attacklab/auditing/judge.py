@@ -66,6 +66,9 @@ EARLY = 4
 NEARLY = 0.9
 """A bet on the output alone is chosen before one on output and work that promises hardly more evidence."""
 
+SUSPICIOUS = 20.0
+"""Odds against the claim that fresh trials reach in one of so many cases at most where it is true; see `betting`."""
+
 CHOOSING_ALPHA = 0.05
 """The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
 
@@ -484,7 +487,7 @@ def _ruling(
     advice: str,
 ) -> tuple[Verdict, str]:
     """The verdict and its reason, with the advice where more trials could decide."""
-    judged_at, needed, counts = decision.judged_at, decision.needed, decision.counts
+    judged_at, counts = decision.judged_at, decision.counts
     if decision.assessment.violated:
         return Verdict.VIOLATED, refuted_reason(judged_at, counts, alpha, fails=fails)
     if detectable is not None:
@@ -492,8 +495,9 @@ def _ruling(
             f"not refuted; an advantage of {detectable:.3g} on this event would have been detected "
             f"(power {POWER:.0%}); the claim allows {claim.ceiling:.3g}"
         )
-        if needed is not None and needed > trials:
-            reason += f"; at the rates seen so far, about {_about(needed)} trials would refute the claim; {advice}"
+        more = _would_refute(judged_at, counts, alpha)
+        if more is not None and more > trials:
+            reason += f"; at the rates of these trials, about {_about(more)} would refute the claim; {advice}"
         return Verdict.NOT_DETECTED, reason
     fewest = trials_needed(judged_at, 1.0, _base_rate(counts), alpha)
     if fewest is not None and fewest <= max(trials, LARGEST_BUDGET):
@@ -503,6 +507,13 @@ def _ruling(
         )
     takes = "no number of trials" if fewest is None else f"no fewer than {_about(fewest)} trials"
     return Verdict.UNTESTABLE, f"{takes} of this event could refute the claim; prove it instead (attacklab prove)"
+
+
+def _would_refute(judged_at: PrivacyClaim, counts: Counts, alpha: float) -> int | None:
+    """How many trials refute the claim at the rates of fresh ones; None where these may well be chance."""
+    if evidence(judged_at, counts) < math.log(SUSPICIOUS):
+        return None
+    return trials_needed(judged_at, counts.first / counts.trials, counts.second / counts.trials, alpha)
 
 
 def _untestable(claim: Claim, alpha: float) -> str:

@@ -248,9 +248,19 @@ def test_too_few_trials_for_what_was_seen_are_told_with_the_number_that_would_do
     target = target_of(randomized_response(math.exp(1.1)), epsilon=1.0)
     (finding,) = audit(target, [Bets((Scenario(PAIR, (ZERO,)),))], trials=5_000, seed=1)
     assert finding.verdict is Verdict.NOT_DETECTED
-    assert finding.trials_needed is not None
-    (said,) = re.findall(r"about ([\d,]+) trials would refute the claim; raise --trials", finding.reason)
-    assert float(said.replace(",", "")) == float(f"{finding.trials_needed:.2g}")
+    rates = [hits / finding.counts.trials for hits in (finding.counts.first, finding.counts.second)]
+    needed = trials_needed(PrivacyClaim(1.0), *rates, DEFAULT_ALPHA)
+    (said,) = re.findall(r"about ([\d,]+) would refute the claim; raise --trials", finding.reason)
+    assert float(said.replace(",", "")) == float(f"{needed:.2g}")
+
+
+def test_a_sound_target_is_seldom_told_that_more_trials_would_refute_it() -> None:
+    """A finding is told so with probability 1/20 at most, so that 15 of these or more are with one below 1e-9."""
+    sound = Target.noise(lambda answer, trials, rng: answer + rng.laplace(0.0, 1.0, trials), epsilon=1.0)
+    findings = [finding for seed in range(40) for finding in audit(sound, [BlackBox(kept=1)], trials=2_000, seed=seed)]
+    assert len(findings) == 40
+    assert sum("would refute" in finding.reason for finding in findings) < 15
+    assert sum(finding.trials_needed is not None for finding in findings) >= 15  # by the rates that chose the event
 
 
 def test_counts_are_those_of_the_outputs() -> None:
