@@ -248,8 +248,9 @@ def test_too_few_trials_for_what_was_seen_are_told_with_the_number_that_would_do
     target = target_of(randomized_response(math.exp(1.1)), epsilon=1.0)
     (finding,) = audit(target, [Bets((Scenario(PAIR, (ZERO,)),))], trials=5_000, seed=1)
     assert finding.verdict is Verdict.NOT_DETECTED
-    rates = [hits / finding.counts.trials for hits in (finding.counts.first, finding.counts.second)]
-    needed = trials_needed(PrivacyClaim(1.0), *rates, DEFAULT_ALPHA)
+    counts = finding.counts
+    p, q = counts.first / counts.trials, counts.second / counts.trials
+    needed = trials_needed(PrivacyClaim(1.0), p, q, DEFAULT_ALPHA)
     (said,) = re.findall(r"about ([\d,]+) would refute the claim; raise --trials", finding.reason)
     assert float(said.replace(",", "")) == float(f"{needed:.2g}")
 
