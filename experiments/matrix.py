@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -27,7 +27,6 @@ from attacklab.auditing.attacks import (
     ZeroRounding,
 )
 from attacklab.auditing.attacks.work import Work
-from attacklab.auditing.observed_work import with_bits_drawn, with_bits_taken
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
@@ -71,13 +70,13 @@ NAMES = tuple(sorted(targets.__all__, key=lambda name: (name.startswith("exact")
 WORK = Work(NeighbouringPair(1, 0, None))
 """An attack that also sees how many random bits an output took; on integers, which `answers` would make doubles."""
 WORK_OF_SELECTION = Work(NeighbouringPair.utilities([0.0] * 5, [0.0, -1.0, -1.0, -1.0, -1.0], sensitivity=1.0))
-COUNTED: Mapping[str, Callable[[Target], Target]] = {
-    "naive_two_sided_geometric": with_bits_drawn,
-    "exact_fixed_work_gaussian": with_bits_taken,
-    "exact_two_sided_geometric": with_bits_taken,
-    "exact_exponential_fixed_work": with_bits_taken,
-}
-"""The targets that promise the same work for every output, a naive twin of theirs, and how their work is counted."""
+COUNTED = (
+    "naive_two_sided_geometric",
+    "exact_fixed_work_gaussian",
+    "exact_two_sided_geometric",
+    "exact_exponential_fixed_work",
+)
+"""The targets that promise the same work for every output, and a naive twin of theirs."""
 
 HEADINGS = {CERTIFICATE: "proved"}
 """What columns are called where their name says too little."""
@@ -206,9 +205,8 @@ def findings_of(name: str, trials: int, alpha: float, seed: int) -> list[Finding
     attacks = SMALLER_ATTACKS if costly else OF_OUTPUTS
     findings = audit(target, attacks, trials=trials, alpha=alpha, seed=seed, spec=None if costly else _spec(name))
     if name in COUNTED:
-        observed = replace(COUNTED[name](target), name=name)
         work = WORK_OF_SELECTION if target.kind is Kind.SELECTION else WORK
-        findings += audit(observed, [work], trials=trials, alpha=alpha, seed=seed)
+        findings += audit(target.covering_work(), [work], trials=trials, alpha=alpha, seed=seed)
     return findings
 
 

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from attacklab.auditing.attacks.work import Work, work_events
-from attacklab.auditing.observed_work import interleaved, with_bits_drawn, with_bits_taken, with_time
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import assess, share_of_alpha
-from attacklab.auditing.statistics.timing import timing_test
+from attacklab.auditing.timed import in_turns
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Counts
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Outputs, Target
+from attacklab.model.work import records
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common import curves
@@ -53,8 +53,8 @@ def exact_fixed_work(epsilon: float = 1.0) -> Target:
 
 
 OBSERVED = (
-    (naive_geometric, with_bits_drawn, "naive, output and bits drawn", Role.NAIVE),
-    (exact_fixed_work, with_bits_taken, "exact, output and bits taken", Role.EXACT),
+    (naive_geometric, "naive, output and bits drawn", Role.NAIVE),
+    (exact_fixed_work, "exact, output and bits taken", Role.EXACT),
 )
 TARGETS = ((naive_geometric, "naive, counted in a loop", Role.NAIVE), (exact_fixed_work, "fixed work", Role.EXACT))
 
@@ -65,13 +65,13 @@ def collect(settings: Settings) -> Collected:
     alpha = share_of_alpha(DEFAULT_ALPHA, len(OBSERVED) * len(EPSILONS) + len(TARGETS))
     findings = [
         finding
-        for make, observe, _, _ in OBSERVED
+        for make, _, _ in OBSERVED
         for epsilon in EPSILONS
         for finding in audit(
-            observe(make(epsilon)), [Work(PAIR)], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True
+            make(epsilon).covering_work(), [Work(PAIR)], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True
         )
     ]
-    bits = with_bits_taken(exact_fixed_work(TIMED)).outputs(ANSWERS[0], 1, np.random.default_rng(settings.seed))
+    bits = exact_fixed_work(TIMED).covering_work().outputs(ANSWERS[0], 1, np.random.default_rng(settings.seed))
     timed = {make.__name__: _timed(make(TIMED), settings, alpha) for make, _, _ in TARGETS}
     return Collected(findings, {"bits": int(bits["work"][0])}, timed)
 
@@ -80,14 +80,13 @@ def _timed(target: Target, settings: Settings, alpha: float) -> dict[str, Any]:
     """Times by noise, the test of times among equal outputs, and the best bet on output and time."""
     trials = settings.budget(60_000, 6_000)
     rng = np.random.default_rng(settings.seed)
-    sides = interleaved(with_time(target), PAIR, trials, rng)
+    turns = in_turns(target, PAIR, trials, rng)
+    sides = [records(map(int, outputs), times) for outputs, times in zip(turns.outputs, turns.times, strict=True)]
     half = trials // 2
     *_, bet, _ = work_events(*(side[:half] for side in sides))
     hits = [int(bet.contains(side[half:]).sum()) for side in sides]
     counts = Counts(hits[0], hits[1], trials - half)
-    first, second = sides
-    same = [str(one) if one == other else None for one, other in zip(first["output"], second["output"], strict=True)]
-    test = timing_test(first["work"], second["work"], same)
+    test = turns.test()
     equal = [side["work"][side["output"] == ANSWERS[0]] for side in sides]
     return {
         "microseconds": [_microseconds(sides, noise) for noise in range(GREATEST_NOISE + 1)],
@@ -119,8 +118,8 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
 
 def _advantages(data: dict[str, Any]) -> Panel:
     counted = [
-        curves.advantage_series(curves.findings_of(data, observe(make()).name), curves.claimed_epsilon, label, role)
-        for make, observe, label, role in OBSERVED
+        curves.advantage_series(curves.findings_of(data, make().name), curves.claimed_epsilon, label, role)
+        for make, label, role in OBSERVED
     ]
     return curves.panel(
         "Advantage of an adversary who counts the work",
@@ -163,8 +162,8 @@ def explain(data: dict[str, Any]) -> str:
     """Say what the counted work gives away."""
 
     def counted(place: int) -> float:
-        make, observe, _, _ = OBSERVED[place]
-        return curves.advantage_of(curves.finding_at(curves.findings_of(data, observe(make()).name), TIMED)).estimate
+        make, _, _ = OBSERVED[place]
+        return curves.advantage_of(curves.finding_at(curves.findings_of(data, make().name), TIMED)).estimate
 
     return PARAGRAPHS["observed_work"].format(
         naive=counted(0), ceiling=PrivacyClaim(TIMED).ceiling, bits=data["measured"]["bits"], fixed=counted(1)

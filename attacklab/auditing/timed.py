@@ -12,7 +12,8 @@ and nothing is said of the target.
 A clock proves nothing, and refutes no claim about outputs. So the verdicts are words of their own, and stricter than a
 claim that covers time: a release that spends a part of ε on its delays is told apart as well.
 
-Sources: those of `observed_work`; Ratliff and Vadhan, 'A Framework for Differential Privacy Against Timing Attacks'
+Sources: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
+Differential Privacy Systems'; Ratliff and Vadhan, 'A Framework for Differential Privacy Against Timing Attacks'
 (arXiv 2409.05623).
 """
 

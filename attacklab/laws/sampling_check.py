@@ -34,7 +34,7 @@ from attacklab.laws.errors import Contradicted, LawError, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
 from attacklab.model.errors import passes_through
-from attacklab.model.random_bits import SeededBits
+from attacklab.model.work import CountedBits
 
 RUNS = 20_000
 SECONDS = 30.0
@@ -67,22 +67,6 @@ class Runs:
     shown: list[str]
 
 
-class CountingBits(SeededBits):
-    """Seeded bits that count the bits taken; see `SeededBits`."""
-
-    taken = 0
-
-    def take(self, count: int) -> int:
-        """Draw bits; see `RandomBits.take`."""
-        self.taken += int(count)
-        return super().take(count)
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Draw words; see `RandomBits.words`."""
-        self.taken += 64 * int(count)
-        return super().words(count)
-
-
 def plain_runs(
     sampler: Callable[..., Any],
     arguments: tuple[Any, ...],
@@ -106,7 +90,7 @@ def plain_runs(
         SamplerFailed: a run raised.
         OpaqueOutcome: an outcome cannot be hashed.
     """
-    bits, numbers = CountingBits(seed), array("I")
+    bits, numbers = CountedBits(np.random.default_rng(seed)), array("I")
     known: dict[Hashable, int] = {}
     shown: list[str] = []
     end = time.monotonic() + seconds

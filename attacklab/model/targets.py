@@ -350,13 +350,7 @@ class Target:
         if self.covers_work:
             return self
         in_program = getattr(self.sampler, "asks_for_bits", False)  # then only what the program reports is its work
-        return self._counted(None if in_program else self.sampler)
-
-    def counting_bits_drawn(self) -> Target:
-        """As `covering_work`, by the release even if there is a sampler."""
-        return self._counted(None)
-
-    def _counted(self, sampler: Sampler | None) -> Target:
+        sampler = None if in_program else self.sampler
         release = Counted(self.release, sampler, takes_pairs=self.kind is not Kind.DATASET)
         return replace(self, claim=OutputAndWork(self.claim), release=release)
 

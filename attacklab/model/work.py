@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.model.errors import TargetError, UsageError
-from attacklab.model.random_bits import RandomBits, SeededBits
+from attacklab.model.random_bits import SeededBits
 from attacklab.model.releases import as_outputs, gathered
 
 Records: TypeAlias = NDArray[Any]
@@ -37,11 +37,7 @@ _WORD: Final = 64
 class CountedBits(SeededBits):
     """Reproducible bits that count the bits taken; see `SeededBits`."""
 
-    words = RandomBits.words  # by `take`
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        super().__init__(rng)
-        self.taken = 0
+    taken = 0
 
     def take(self, count: int) -> int:
         """Draw an integer of `count` bits; see `SeededBits.take`."""
@@ -49,6 +45,11 @@ class CountedBits(SeededBits):
         drawn = super().take(count)
         self.taken += count
         return drawn
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Draw words; see `SeededBits.words`."""
+        self.taken += 64 * index(count)
+        return super().words(count)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.has_law import HasLaw
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.proof.words import figures_of, finding_of, otherwise, reason_of, verdict_of
-from attacklab.model.claims import Claim, OutputAndWork, PrivacyClaim, Profile
+from attacklab.model.claims import Claim, PrivacyClaim, Profile
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.findings import Finding, Scope, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -70,17 +70,12 @@ def sampler_of(target: Target) -> Sampler:
             f"{target.name} has no sampler, so its law cannot be found; "
             "write a sampler(input, bits) that draws from bits alone (docs/how_to/proving.md), or audit it instead"
         )
-    if covers_work(target) and isinstance(target.sampler, HasLaw):
+    if target.covers_work and isinstance(target.sampler, HasLaw):
         raise UsageError(
             f"the bits that {target.name} takes are not counted, since it is a program of its own, so a claim on "
             "output and work cannot be proved; prove a sampler(input, bits) in Python, or let it claim outputs alone"
         )
     return target.sampler
-
-
-def covers_work(target: Target) -> bool:
-    """Whether the claim covers work, so that laws are those of pairs of an output and the bits taken for it."""
-    return isinstance(target.claim, OutputAndWork)
 
 
 def law_of(
@@ -94,7 +89,7 @@ def law_of(
     if isinstance(sampler_of_inputs, HasLaw):
         return sampler_of_inputs.law(input_, limits=limits, progress=progress)
     sampler = partial(sampler_of_inputs, input_)
-    counted: Counted | None = "bits" if covers_work(target) else None
+    counted: Counted | None = "bits" if target.covers_work else None
     few = replace(limits, runs=min(limits.runs, CLOSING_RUNS))
     law = closed_law(sampler, limits=few, counted=counted, progress=progress)
     if law is None:
@@ -209,7 +204,7 @@ class Search:
                 "open, so the second law was not sought"
             )
         of_all = f"the worst of {counts.total():,} pairs: " if counts.total() > 1 else ""
-        of_pairs = "output and bits taken together, " if covers_work(self.target) else ""
+        of_pairs = "output and bits taken together, " if self.target.covers_work else ""
         return f"{of_all}{of_pairs}{reason_of(worst.ruling, first, second)}"
 
     def _conclusion(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:
@@ -240,7 +235,7 @@ class Search:
                     input_,
                     runs=runs,
                     seconds=seconds,
-                    with_bits=covers_work(self.target),
+                    with_bits=self.target.covers_work,
                 )
             )
         return " and ".join(f"{count:,}" for count in (counts if self.is_one_pair else [sum(counts)]))

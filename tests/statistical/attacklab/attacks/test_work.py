@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from attacklab.auditing.attacks.work import Work, work_events
-from attacklab.auditing.observed_work import with_bits_drawn, with_bits_taken
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair
@@ -22,12 +21,12 @@ ANSWERS = NeighbouringPair(4, 3, None)  # Integers; `NeighbouringPair.answers` w
 
 
 def naive(epsilon: float) -> Target:
-    return with_bits_drawn(Target.noise(partial(naive_two_sided_geometric, epsilon=epsilon), epsilon=epsilon))
+    return Target.noise(partial(naive_two_sided_geometric, epsilon=epsilon), epsilon=epsilon).covering_work()
 
 
 def fixed(epsilon: float) -> Target:
     term = exact_two_sided_geometric(epsilon=epsilon, lower=0, upper=RANGE)
-    return with_bits_taken(Target.noise(naive_two_sided_geometric, epsilon=epsilon).exact(term.release))
+    return Target.noise(naive_two_sided_geometric, epsilon=epsilon).exact(term.release).covering_work()
 
 
 def judged(target: Target, trials: int = 5_000) -> Finding:
@@ -68,7 +67,7 @@ def test_work_that_depends_on_the_dataset_alone_is_caught_by_a_half_line() -> No
         return np.array([len(rng.random(int(rng.integers(1, 8)) + 4 * answer)) * 0.0 for _ in range(trials)])
 
     pair = NeighbouringPair(1, 0, None)
-    target = with_bits_drawn(Target.noise(slow, epsilon=0.1))
+    target = Target.noise(slow, epsilon=0.1).covering_work()
     (finding,) = audit(target, [Work(pair)], trials=2_000, seed=4)
     assert finding.verdict is Verdict.VIOLATED
     assert finding.event.startswith(("the work is at least", "output and work"))

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from attacklab.auditing.attacks.work import Work
-from attacklab.auditing.observed_work import with_bits_taken
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Finding, Verdict
@@ -24,7 +23,7 @@ ALL_BEST = NeighbouringPair.utilities([1.0] * 9, [0.0] * 9, sensitivity=1.0)
 
 def audited(sampler: Callable[..., int], trials: int) -> Finding:
     target = Target.selection(partial(naive_exponential, epsilon=EPSILON), epsilon=EPSILON).exact(sampler)
-    (finding,) = audit(with_bits_taken(target), [Work(ALL_BEST)], trials=trials, seed=5)
+    (finding,) = audit(target.covering_work(), [Work(ALL_BEST)], trials=trials, seed=5)
     return finding
 
 

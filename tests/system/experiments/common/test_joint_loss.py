@@ -12,8 +12,8 @@ import pytest
 from gmpy2 import mpq
 
 from attacklab.laws import Limits, enumerate_law, exp_bounds
-from attacklab.laws.sampling_check import CountingBits
 from attacklab.model.targets import Sampler
+from attacklab.model.work import CountedBits
 from experiments import targets
 from experiments.common.exact_losses import BY_BOUND, BY_WORDS, COARSER, EXACT, INPUTS, entry
 from experiments.common.joint_loss import _positive_part, added, loss, table_loss, words_law
@@ -126,7 +126,7 @@ def test_the_bits_of_a_sparse_vector_are_a_function_of_what_it_releases(name: st
     target = getattr(targets, name)()
     seen = set()
     for input_ in (target.pairs[0].first, target.pairs[0].second):
-        bits = CountingBits(1)
+        bits = CountedBits(np.random.default_rng(1))
         for _ in range(1_000):
             bits.taken = 0
             output = target.sampler(input_, bits)
