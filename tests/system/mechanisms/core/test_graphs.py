@@ -256,3 +256,11 @@ def test_the_mechanisms_answer_with_points_of_their_grids(seed: int) -> None:
     assert float(smooth(Triangles(6), 1, 0.01).release(np.ones((6, 6)), bits)).is_integer()
     cost = smooth(TreeCost(Fraction(0), Fraction(4), Grid(-1), 4), 1, 0.01).release([1.25] * 6, bits)
     assert float(2 * cost).is_integer()
+
+
+def test_a_graph_is_the_same_however_it_is_written() -> None:
+    matrix = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    ways = [matrix, matrix.tolist(), *(matrix.astype(kind) for kind in (bool, np.uint8, np.float64, object))]
+    term = smooth(Triangles(3), 1, 0.01)
+    assert len({repr(term.many(way, 5, SeededBits(1))) for way in ways}) == 1
+    assert Triangles(3).of([[0, 10**400, -1], [0, 0, math.inf], [0, 0, 0]]) == 1
