@@ -437,9 +437,11 @@ class Pair(Compared):
                 self.outcome.unjudged.append(f"{leaf.path} is a {leaf.value[1]}, which cannot be looked into")
 
 
-def multiples_of(call: Call) -> tuple[int, ...]:
-    """By what a draw is multiplied to see how a number follows it."""
-    return MULTIPLES + (() if call.family == EXPONENTIAL else OPPOSITE)
+def multiples_of(call: Call) -> list[int]:
+    """By what a draw is multiplied to see how a number follows it: of a small one, by so much that it is large."""
+    sizes = [float(np.max(np.abs(of), initial=0.0)) for of in (call.scale, call.raw)]
+    by = math.ceil(min(1e6, max(1.0, sizes[0] / (sizes[1] or math.inf))))
+    return [one * by for one in MULTIPLES + (() if call.family == EXPONENTIAL else OPPOSITE)]
 
 
 def _looked_at(run: Session) -> Iterator[int]:
