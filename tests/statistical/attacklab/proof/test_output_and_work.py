@@ -34,6 +34,7 @@ from tests.statistical.attacklab.proof.bit_trees import OfAnswer, Tree
 LN_2 = math.nextafter(math.log(2), 1)
 """A double above ln 2."""
 
+HALF, HAIR = 0.5, 2.0**-20
 DEPTH = 4
 PAIR = NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0)
 
@@ -70,23 +71,28 @@ def by_every_string(sampler: OfAnswer, answer: float) -> Counter[Any]:
     return counts
 
 
+def lost(first: Counter[Any], second: Counter[Any]) -> float:
+    """δ at the ε of the claim, in one direction."""
+    return sum(max(first[pair] - math.exp(HALF) * second[pair], 0.0) for pair in first) / 2**DEPTH
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.tuples(trees(DEPTH), trees(DEPTH)).map(OfAnswer))
 def test_the_verdict_is_that_of_counting_every_string_of_bits(sampler: OfAnswer) -> None:
     first, second = (by_every_string(sampler, answer) for answer in (0.0, 1.0))
-    target = noise(sampler, OutputAndWork(PrivacyClaim(0.0)))
+    target = noise(sampler, OutputAndWork(PrivacyClaim(HALF)))
     for law, counts in zip(laws_of(target, PAIR), (first, second), strict=True):
         assert law == Law({pair: Fraction(count, 2**DEPTH) for pair, count in counts.items()})
-    delta = sum(max(first[pair] - second[pair], 0) for pair in first) / 2**DEPTH
+    delta = max(lost(first, second), lost(second, first))
     if delta < 1:
-        kept = proved(sampler, PrivacyClaim(0.0, delta), joint=True)
-        assert kept.verdict is Verdict.PROVED
+        assert proved(sampler, PrivacyClaim(HALF, delta + HAIR), joint=True).verdict is Verdict.PROVED
     if delta:
-        refuted = proved(sampler, PrivacyClaim(0.0, delta - 2.0**-20), joint=True)
+        refuted = proved(sampler, PrivacyClaim(HALF, delta - HAIR), joint=True)
         assert refuted.verdict is Verdict.VIOLATED
         assert refuted.first is not None
         assert refuted.second is not None
-        assert abs(refuted.first.estimate - refuted.second.estimate) == delta
+        p, q = refuted.first.estimate, refuted.second.estimate
+        assert max(p - math.exp(HALF) * q, q - math.exp(HALF) * p) == pytest.approx(delta)
 
 
 def third(bits: RandomBits) -> int | None:
