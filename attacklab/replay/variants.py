@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
-from attacklab.replay.compare import ENDS, Outcome, differences_between, further, made_alike
+from attacklab.replay.compare import ENDS, Outcome, differences_between, draws_of, further, made_alike
 from attacklab.replay.judge import Pair
 from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.outputs import skeleton
@@ -57,7 +57,7 @@ def examine_variants(base: Pair, only: int | None = None) -> Outcome:
         claim: how probable the path is is not known.
     """
     outcome, ends = Outcome(), (time.process_time() + SECONDS, time.monotonic() + MOST_SECONDS)
-    known = {_path(base.first): _sizes(base)}
+    known, seen = {_path(base.first): _sizes(base)}, {_way(base.first)}
     ways: dict[str, set[Any]] = defaultdict(set)
     new: list[tuple[float, bool, int, Changes]] = []
     for seed, changes in _variants(base, only):
@@ -66,10 +66,11 @@ def examine_variants(base: Pair, only: int | None = None) -> Outcome:
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
         outcome.variants += 1
         path, sizes = _path(variant.first), _sizes(variant)
-        is_new, before = path not in known, known.setdefault(path, {})
+        is_new, before = _way(variant.first) not in seen, known.get(path, {})
+        seen.add(_way(variant.first))
         larger = [size for part, size in sizes.items() if size > 1.01 * before.get(part, 0.0)]
         for run in (variant.first, variant.second):
-            ways[repr(skeleton(run.output))].add(_path(run))
+            ways[repr(skeleton(run.output))].add(_way(run))
         if larger or is_new:
             new.append((max(larger, default=0.0), is_new, seed, changes))
         known[path] = before | {part: max(size, before.get(part, 0.0)) for part, size in sizes.items()}
@@ -79,19 +80,21 @@ def examine_variants(base: Pair, only: int | None = None) -> Outcome:
         if not size and _is_over(ends):
             break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
+        is_same_path = not size and _path(variant.first) == _path(base.first)
         found = variant.examine()
         is_told = is_pure and is_new and found.is_refuted
         if is_told:
             for again in range(seed + 30_000, seed + 30_000 + LEAST_SEEDS):
                 run = base.runs.run(base.pair.first, Session(again, None, changes))
-                ways[repr(skeleton(run.output))].add(_path(run))
+                ways[repr(skeleton(run.output))].add(_way(run))
             is_told = len(ways[repr(skeleton(variant.first.output))]) == 1
         for one in found.differences:
             if one.is_counted or (is_told and one.is_certain):
                 outcome.differences.append(one)
-            else:
+            elif not is_same_path:
                 outcome.unjudged.append(f"with other draws, {one.reason}")
-        outcome.take(found)
+        if not is_same_path:  # else the pair was judged as it was run first
+            outcome.take(found)
     if any(size == math.inf for size, *_ in new[MOST_EXAMINED:]):
         outcome.unjudged.append("with other draws, outputs differ in more ways than are examined")
     return outcome
@@ -136,7 +139,17 @@ def _instead(new: Any, raw: Any) -> Any:
     return new if np.shape(new) == np.shape(raw) else raw
 
 
+def _way(run: Session) -> tuple[int, int]:
+    """The path of a run, and how its comparisons of noise came out; not those of uniform numbers, which are coins."""
+    outcomes = tuple(
+        (seen.site[:3], np.asarray(seen.outcome).tobytes())
+        for seen in run.seen
+        if seen.kind == "compare" and any(run.owner(unit)[0].family != UNIFORM for unit in [*draws_of(seen)][:1])
+    )
+    return _path(run), hash(outcomes)
+
+
 def _path(run: Session) -> int:
-    """The way that a run took: what it drew where, and where it computed with it."""
+    """What a run drew where, and where it computed with it."""
     drawn = tuple((call.key, call.shape, repr(call.scale)) for call in run.calls)
     return hash((drawn, tuple((node.site[:3], len(node.affine.steps)) for node in run.nodes)))
