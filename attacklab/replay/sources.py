@@ -188,7 +188,7 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
             session.unread.append(label)
             return original(*args, **kwargs)
         reading = Reading(**known)
-        if session.known and _seed_of(reading.source, label) in session.known:
+        if session.known and (_seed_of(reading.source, label) or ())[:2] in session.known:
             with inside(session):
                 return original(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
         value = _noisy(session, label, reading) if reading.real is None else _plainly(session, label, reading)
@@ -502,11 +502,13 @@ def seeded(what: str, seed: Any) -> Any:
     value = plain(getattr(bits, "entropy", bits))
     if session is None or value is None or isinstance(value, np.random.BitGenerator | BASE_GENERATOR | BASE_STATE):
         return None
-    if isinstance(value, int) and bits is not seed and 1 << 96 <= value < 1 << 128:
-        return None  # what the system gave
+    is_systems = isinstance(value, int) and hasattr(bits, "entropy") and 1 << 96 <= value < 1 << 128
+    if is_systems and bits is not seed:
+        return None  # two generators share these bits
     value = tuple(np.ravel(value).tolist()) if isinstance(value, list | tuple | np.ndarray) else value
-    session.seeds.append((here(), what, value))
-    return (what, repr(value))
+    if not is_systems:
+        session.seeds.append((here(), what, value))
+    return (what, repr(value), *getattr(bits, "spawn_key", ()))  # children of one seed draw differently
 
 
 for _base, _class in ((BASE_GENERATOR, WatchedGenerator), (BASE_STATE, WatchedState)):

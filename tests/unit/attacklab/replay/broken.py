@@ -669,3 +669,14 @@ def binomial_flips_too_rarely(bits, rng):
 def too_little_noise_of_several_coordinates(x, rng):
     counts = np.histogram(x, 3, (0, 1))[0]
     return counts + rng.multivariate_normal(np.zeros(3), 4 * np.eye(3))  # flaw
+
+
+@broken(LONG, SHORT)
+def children_of_a_fixed_seed(x):
+    children = np.random.SeedSequence(5).spawn(2)
+    return x.sum() + np.random.default_rng(children[1]).laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def settings_that_make_little_noise(x, scale=0.1, clip=1.0):
+    return np.clip(x, 0, clip).sum() + np.random.laplace(0, scale)  # flaw

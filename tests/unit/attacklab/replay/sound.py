@@ -731,3 +731,39 @@ def takes_arrays_of_numpy_alone(x, rng):
 def counts_of_a_public_sketch(x, rng):
     noisy = np.array([c + rng.laplace(0, 1) for c in np.histogram(x, 4, (0, 1))[0]])
     return np.linalg.lstsq(np.vander(np.arange(4.0), 2), noisy, rcond=None)[0]
+
+
+@sound(LONG, SHORT)
+def settings_that_have_defaults(x, scale=1.0, clip=1.0):
+    return np.clip(x, 0, clip).sum() + np.random.laplace(0, scale)
+
+
+@sound(LONG, SHORT)
+def seeded_by_64_bits(x):
+    return len(x) + np.random.default_rng(secrets.randbits(64)).laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def python_seeded_by_64_bits(x):
+    one, other = random.Random(secrets.randbits(64)), random.Random(secrets.randbelow(2**64))
+    return len(x) + one.expovariate(1) - other.expovariate(1)
+
+
+@sound(LONG, SHORT)
+def seeded_by_65_bits(x):
+    return len(x) + np.random.default_rng(secrets.randbits(65)).laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def children_of_one_seed(x, seed=None):
+    one, other = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
+    return np.clip(x, 0, 1).sum() + one.laplace(0, 2), len(x) + other.laplace(0, 2)
+
+
+ROOT = np.random.SeedSequence()
+
+
+@sound(LONG, SHORT)
+def children_by_their_keys(x):
+    one, other = (np.random.default_rng(np.random.SeedSequence(ROOT.entropy, spawn_key=(place,))) for place in range(2))
+    return np.clip(x, 0, 1).sum() + one.laplace(0, 2), len(x) + other.laplace(0, 2)

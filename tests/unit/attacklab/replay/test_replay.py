@@ -430,3 +430,30 @@ def test_a_finding_says_where_the_time_ran_out() -> None:
     target = Target.sum(release, epsilon=1.0, bounds=(0.0, 1.0), relation="add-remove")
     assert "the time was up" in replay(target, seconds=0.0)[0].reason
     assert "the time was up" not in replay(target, most_pairs=3)[0].reason
+
+
+class _Table:
+    """Made in two steps, as tables of libraries are."""
+
+    values: Any
+
+    @classmethod
+    def of(cls, values: Any) -> Any:
+        made = object.__new__(cls)
+        made.values = values
+        return made
+
+    def to_array(self) -> Any:
+        return self.values
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return _Table.of(self.values.copy())
+
+
+def test_an_object_that_is_still_being_made_is_not_looked_into() -> None:
+    def shows_its_total(table: Any, rng: Any) -> Any:
+        values = table.to_array()
+        return len(values) + rng.laplace(0, 1), values.sum()
+
+    (finding,) = replay(shows_its_total, [(_Table.of(ONE), _Table.of(TWO))], epsilon=1.0)
+    assert finding.witness.source.startswith("return len(values)")
