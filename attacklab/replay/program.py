@@ -303,7 +303,7 @@ class Study:
         given = set(_given(self.target.release, 4))
         for site, what, value in first.seeds:
             is_fixed = all((site, what, value) in run.seeds for run in others)
-            if is_fixed and repr(value) not in given:
+            if is_fixed and (what.endswith(" of the code") or repr(value) not in given):
                 self.fixed[what, repr(value)] = site
         self.runs.known.update(self.fixed)
 

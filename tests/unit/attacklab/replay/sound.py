@@ -28,7 +28,7 @@ from scipy import stats
 
 Row = tuple[Callable[..., Any], dict[str, Any], Any, Any]
 SOUND: list[Row] = []
-RNG = np.random.default_rng(7)
+RNG = np.random.default_rng()
 KEYS = ("a", "b", "c")
 
 
@@ -767,3 +767,56 @@ ROOT = np.random.SeedSequence()
 def children_by_their_keys(x):
     one, other = (np.random.default_rng(np.random.SeedSequence(ROOT.entropy, spawn_key=(place,))) for place in range(2))
     return np.clip(x, 0, 1).sum() + one.laplace(0, 2), len(x) + other.laplace(0, 2)
+
+
+class Drawing:
+    """Draws from the generator that it was given."""
+
+    def __init__(self, scale, rng=None):
+        self.scale, self.rng = scale, np.random.default_rng() if rng is None else rng
+
+    def count(self, x):
+        return len(x) + self.rng.laplace(0, self.scale)
+
+
+PUBLIC = np.random.default_rng(12)
+HELD, GIVEN = Drawing(1.0), Drawing(1.0, np.random.default_rng(5))
+HELD_IN_A_TABLE, HELD_IN_A_LIST = {"rng": np.random.default_rng()}, [Drawing(1.0)]
+HELD_METHOD, OF_THE_SYSTEM = np.random.default_rng().laplace, np.random.RandomState()
+
+
+@sound(LONG, SHORT)
+def held_by_an_object(x):
+    return HELD.count(x)
+
+
+@sound(LONG, SHORT)
+def held_by_an_object_that_was_given_it(x):
+    return GIVEN.count(x)
+
+
+@sound(LONG, SHORT)
+def held_in_a_table(x):
+    return len(x) + HELD_IN_A_TABLE["rng"].laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def held_in_a_list(x):
+    return HELD_IN_A_LIST[0].count(x)
+
+
+@sound(LONG, SHORT)
+def held_as_a_method(x):
+    return len(x) + HELD_METHOD(0, 1)
+
+
+@sound(LONG, SHORT)
+def state_of_the_system(x):
+    return len(x) + OF_THE_SYSTEM.laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def projected_by_a_generator_of_a_fixed_seed(x, rng):
+    direction = PUBLIC.normal(size=3)
+    direction /= np.abs(direction).sum()
+    return direction * np.clip(x, 0, 1).sum() + rng.laplace(0, 1, 3)

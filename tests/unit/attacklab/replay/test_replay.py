@@ -457,3 +457,23 @@ def test_an_object_that_is_still_being_made_is_not_looked_into() -> None:
 
     (finding,) = replay(shows_its_total, [(_Table.of(ONE), _Table.of(TWO))], epsilon=1.0)
     assert finding.witness.source.startswith("return len(values)")
+
+
+SEEDED = np.random.default_rng(3)
+
+
+def test_a_generator_that_the_code_seeded_draws_the_same_in_every_run_and_is_left_as_it_was() -> None:
+    def twice(x: Any) -> Any:
+        return x.sum() + SEEDED.laplace(), SEEDED.laplace()
+
+    before = SEEDED.bit_generator.state
+    (finding,) = replay(twice, [(ONE, TWO)], epsilon=1.0)
+    assert "the Generator of the code is seeded with 3, whatever the input" in finding.reason
+    assert SEEDED.bit_generator.state == before
+    assert type(SEEDED) is np.random.Generator
+
+
+def test_a_seeded_generator_that_a_closure_was_given_is_its_callers() -> None:
+    given = np.random.default_rng(3)
+    finding = replay(lambda x: x.sum() + given.laplace(), [(ONE, TWO)], epsilon=1.0)[0]
+    assert finding.verdict is Verdict.NOT_DETECTED
