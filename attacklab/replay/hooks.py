@@ -203,7 +203,8 @@ class Hooks:
             self._instead[id(value)] = (made, value)
         if id(value) not in self._instead and isinstance(value, MethodType):
             owner = self._replacement(value.__self__, is_code=is_code)
-            return value if owner is value.__self__ else getattr(owner, value.__name__)
+            is_exchanged = owner is not value.__self__ or isinstance(owner, random.Random)
+            return getattr(owner, value.__name__, value) if is_exchanged else value
         return self._instead.get(id(value), (value,))[0]
 
     def _exchange(self, held: Any, *, is_code: bool = False) -> None:
@@ -214,16 +215,26 @@ class Hooks:
                 held[name] = new
                 self._undo.append(functools.partial(held.__setitem__, name, value))
 
-    def _into(self, value: Any, seen: set[int], depth: int, *, is_code: bool = False) -> None:
+    def _into(self, value: Any, seen: set[int], depth: int, *, is_code: bool = False, is_global: bool = False) -> None:
+        """Exchange what a value holds, and what its parts hold.
+
+        Args:
+            value: a function, an object or a container.
+            seen: what was looked into before, by its identity.
+            depth: how many values hold this one.
+            is_code: whether it is a container of the code, whose generators the code seeded.
+            is_global: whether it was reached from a variable of a module, of which the user's own objects alone matter.
+        """
         if id(value) in seen or depth > DEEPEST or isinstance(value, ModuleType | type):
             return
         seen.add(id(value))
-        if isinstance(value, dict | list):
+        if type(value) in (dict, list):
             held = list(value.values() if isinstance(value, dict) else value[:MOST_ITEMS])
             self._exchange(value, is_code=is_code)
             for part in held:
                 if _is_users_own(part):
-                    self._into(part, seen, depth + 1, is_code=is_code and isinstance(part, dict | list))
+                    is_container = type(part) in (dict, list)
+                    self._into(part, seen, depth + 1, is_code=is_code and is_container, is_global=is_global)
             return
         parts = [getattr(value, "__self__", None), getattr(value, "__func__", None)]
         if isinstance(value, functools.partial):
@@ -241,8 +252,9 @@ class Hooks:
             parts += attributes.values()
             self._exchange(attributes)
         for part in parts:
-            if callable(part) or hasattr(part, "__dict__") or isinstance(part, dict | list):
-                self._into(part, seen, depth + 1)
+            is_own = _is_users_own(part)
+            if is_own or (not is_global and (callable(part) or hasattr(part, "__dict__"))):
+                self._into(part, seen, depth + 1, is_global=is_global)
         if isinstance(value, FunctionType):
             self._into_code(value, seen, depth + 1)
 
@@ -257,7 +269,7 @@ class Hooks:
         if function.__kwdefaults__:
             self._exchange(function.__kwdefaults__, is_code=True)
         if _is_users_own(function):
-            self._into(names, seen, depth, is_code=True)
+            self._into(names, seen, depth, is_code=True, is_global=True)
         elif id(names) not in seen:
             seen.add(id(names))
             self._exchange(names)
@@ -265,10 +277,9 @@ class Hooks:
 
 def _is_users_own(value: Any) -> bool:
     """Whether a value may hold a generator of the user's: a container, or a function or an object of their code."""
-    if isinstance(value, dict | list | MethodType | functools.partial):
-        return True
-    named = value if isinstance(value, FunctionType) else type(value)
-    return _is_users_module(named.__module__)
+    if isinstance(value, FunctionType):
+        return is_users(value.__code__.co_filename)
+    return type(value) in (dict, list, MethodType, functools.partial) or _is_users_module(type(value).__module__)
 
 
 def _is_users_module(name: Any) -> bool:

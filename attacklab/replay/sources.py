@@ -262,9 +262,9 @@ def begun(generator: Any) -> Begun | None:
     bits = bits_behind(generator)
     seeds = getattr(bits, "seed_seq", generator)
     value = "a number" if seeds is None else getattr(seeds, "entropy", None)  # None: by the legacy way, from a number
-    is_small = value == "a number" or (isinstance(value, int | np.integer) and value < 1 << 64)
-    what = f"the {type(generator).__name__} of the code"
-    return Begun(what, value if seeds is None else int(value), bits.state) if is_small else None
+    if seeds is not None and not (isinstance(value, int) and value < 1 << 64):
+        return None
+    return Begun(f"the {type(generator).__name__} of the code", value, bits.state)
 
 
 def _begin(session: Session, source: Any) -> None:

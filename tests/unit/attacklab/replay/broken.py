@@ -714,3 +714,8 @@ def method_of_a_fixed_seed(x):
 @broken(LONG, SHORT)
 def scipy_by_a_fixed_generator(x):
     return x.sum() + stats.laplace.rvs(scale=1, random_state=FIXED)  # flaw
+
+
+@broken(LONG, SHORT)
+def generator_of_a_fixed_seed_as_the_default_of_rng(x, rng=np.random.default_rng(3)):  # noqa: B008 - the flaw
+    return x.sum() + rng.laplace(0, 1)  # flaw

@@ -783,6 +783,7 @@ PUBLIC = np.random.default_rng(12)
 HELD, GIVEN = Drawing(1.0), Drawing(1.0, np.random.default_rng(5))
 HELD_IN_A_TABLE, HELD_IN_A_LIST = {"rng": np.random.default_rng()}, [Drawing(1.0)]
 HELD_METHOD, OF_THE_SYSTEM = np.random.default_rng().laplace, np.random.RandomState()
+HELD_METHOD_OF_PYTHON = random.Random().gauss
 
 
 @sound(LONG, SHORT)
@@ -820,3 +821,8 @@ def projected_by_a_generator_of_a_fixed_seed(x, rng):
     direction = PUBLIC.normal(size=3)
     direction /= np.abs(direction).sum()
     return direction * np.clip(x, 0, 1).sum() + rng.laplace(0, 1, 3)
+
+
+@sound(LONG, SHORT, epsilon=1.0, delta=1e-6)
+def held_as_a_method_of_python(x):
+    return len(x) + HELD_METHOD_OF_PYTHON(0, 6)
