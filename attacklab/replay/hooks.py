@@ -225,6 +225,8 @@ class Hooks:
             is_code: whether it is a container of the code, whose generators the code seeded.
             is_global: whether it was reached from a variable of a module, of which the user's own objects alone matter.
         """
+        if isinstance(value, ModuleType) and _is_users_module(value.__name__):
+            value, is_code, is_global = vars(value), True, True
         if id(value) in seen or depth > DEEPEST or isinstance(value, ModuleType | type):
             return
         seen.add(id(value))
@@ -276,9 +278,11 @@ class Hooks:
 
 
 def _is_users_own(value: Any) -> bool:
-    """Whether a value may hold a generator of the user's: a container, or a function or an object of their code."""
+    """Whether a value may hold a generator of the user's: a container, or a part or an object of their code."""
     if isinstance(value, FunctionType):
         return is_users(value.__code__.co_filename)
+    if isinstance(value, ModuleType):
+        return _is_users_module(value.__name__)
     return type(value) in (dict, list, MethodType, functools.partial) or _is_users_module(type(value).__module__)
 
 

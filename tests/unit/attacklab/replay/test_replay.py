@@ -7,6 +7,8 @@ import multiprocessing
 import random
 import re
 import secrets
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from attacklab.replay.laws import (
     largest_loss,
     renyi_divergence,
 )
+from tests.unit.attacklab.replay import sound
 
 ONE, TWO = np.array([1.0, 1.0]), np.array([1.0])
 
@@ -477,3 +480,13 @@ def test_a_seeded_generator_that_a_closure_was_given_is_its_callers() -> None:
     given = np.random.default_rng(3)
     finding = replay(lambda x: x.sum() + given.laplace(), [(ONE, TWO)], epsilon=1.0)[0]
     assert finding.verdict is Verdict.NOT_DETECTED
+
+
+def test_a_generator_in_an_object_of_another_module_of_the_users_is_watched() -> None:
+    finding = replay(lambda x: sound.HELD.count(x), [(ONE, TWO)], epsilon=1.0)[0]
+    assert finding.verdict is Verdict.NOT_DETECTED
+
+
+def test_the_package_has_replay_without_a_further_import() -> None:
+    code = "import attacklab; print(attacklab.replay.replay.__name__)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "replay\n"  # noqa: S603 - our own
