@@ -78,11 +78,14 @@ def one_by_one(function: Any) -> OneByOne:
 def as_release(function: Any) -> Any:
     """A function that can be called as a release: itself, or one of one value by `one_by_one`.
 
+    One whose second and third parameters have defaults, `f(value, scale=0.1, clip=1.0)`, is a function of one value,
+    unless they are named `trials` and `rng`.
+
     Raises:
         TypeError: it can be called neither way, or is a class.
     """
     require_no_class(function)
-    if _takes(function, 3) is not False:
+    if _takes(function, 3) is not False and not (_has_settings(function) and _takes(function, 1)):
         return function
     if _takes(function, 1):
         return one_by_one(function)
@@ -175,6 +178,16 @@ def _takes(function: Any, count: int) -> Any:
     except TypeError:
         return False
     return True
+
+
+def _has_settings(function: Any) -> bool:
+    """Whether the second or third parameter has a default, and so is none of a release's, by its name."""
+    signature = _signature(function)
+    places = list(signature.parameters.values())[1:3] if signature is not None else []
+    return any(
+        one.default is not one.empty and one.kind is one.POSITIONAL_OR_KEYWORD and one.name != name
+        for one, name in zip(places, ("trials", "rng"), strict=False)
+    )
 
 
 def _signature(function: Any) -> Any:

@@ -14,7 +14,7 @@ import random
 import secrets
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ from attacklab.replay.sources import (
     PYTHON,
     WatchedGenerator,
     WatchedState,
+    begun,
+    bits_behind,
     bits_of,
     inside,
     integer,
@@ -44,6 +46,10 @@ from attacklab.replay.traced import plain
 DEEPEST = 6
 """How far generators are looked for in objects that hold objects."""
 
+MOST_ITEMS = 4096
+"""Of a longer container, the first are looked at."""
+
+_HOOKS = [f"attacklab.replay.{name}" for name in ("hooks", "sources", "tensors")]
 _default_rng = np.random.default_rng
 _seed_python = random.Random.seed
 _PYTHON = [
@@ -166,12 +172,11 @@ class Hooks:
         return sorted({place.partition(":")[0].partition(".")[0] for place in self._watched})
 
     def reach(self, function: Any) -> None:
-        """Exchange what the user's modules, and a function's closures and objects, hold already."""
-        for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
-            if isinstance(module, ModuleType) and file and is_users(file):
-                self._exchange(vars(module))
+        """Exchange what the user's modules hold already, and what a function reaches: closures, objects, containers."""
         self._into(function, set(), 0)
+        for module in list(sys.modules.values()):
+            if isinstance(module, ModuleType) and _is_users_module(module.__name__):
+                self._exchange(vars(module), is_code=True)
 
     def remove(self) -> None:
         """Take the hooks away."""
@@ -187,42 +192,100 @@ class Hooks:
             functools.partial(setattr, place, name, before) if is_own else functools.partial(delattr, place, name)
         )
 
-    def _replacement(self, value: Any) -> Any:
-        if type(value) in (BASE_GENERATOR, BASE_STATE):
-            return watch(value)
+    def _replacement(self, value: Any, *, is_code: bool = False) -> Any:
+        """What stands for a value; of a generator that the code itself holds, its seed is that of the code."""
+        if id(value) not in self._instead and type(value) in (BASE_GENERATOR, BASE_STATE):
+            made = watch(value)
+            if is_code:
+                made.begun = begun(value)
+                bits = bits_behind(value)
+                self._undo.append(functools.partial(setattr, bits, "state", bits.state))
+            self._instead[id(value)] = (made, value)
+        if id(value) not in self._instead and isinstance(value, MethodType):
+            owner = self._replacement(value.__self__, is_code=is_code)
+            is_exchanged = owner is not value.__self__ or isinstance(owner, random.Random)
+            return getattr(owner, value.__name__, value) if is_exchanged else value
         return self._instead.get(id(value), (value,))[0]
 
-    def _exchange(self, names: dict[str, Any]) -> None:
-        for name, value in list(names.items()):
-            new = self._replacement(value)
+    def _exchange(self, held: Any, *, is_code: bool = False) -> None:
+        items = list(held.items()) if isinstance(held, dict) else list(enumerate(held[:MOST_ITEMS]))
+        for name, value in items:
+            new = self._replacement(value, is_code=is_code)
             if new is not value:
-                names[name] = new
-                self._undo.append(functools.partial(names.__setitem__, name, value))
+                held[name] = new
+                self._undo.append(functools.partial(held.__setitem__, name, value))
 
-    def _into(self, value: Any, seen: set[int], depth: int) -> None:
+    def _into(self, value: Any, seen: set[int], depth: int, *, is_code: bool = False, is_global: bool = False) -> None:
+        """Exchange what a value holds, and what its parts hold.
+
+        Args:
+            value: a function, an object or a container.
+            seen: what was looked into before, by its identity.
+            depth: how many values hold this one.
+            is_code: whether it is a container of the code, whose generators the code seeded.
+            is_global: whether it was reached from a variable of a module, of which the user's own objects alone matter.
+        """
+        if isinstance(value, ModuleType) and _is_users_module(value.__name__):
+            value, is_code, is_global = vars(value), True, True
         if id(value) in seen or depth > DEEPEST or isinstance(value, ModuleType | type):
             return
         seen.add(id(value))
-        parts = [getattr(value, "__self__", None)]
+        if type(value) in (dict, list):
+            held = list(value.values() if isinstance(value, dict) else value[:MOST_ITEMS])
+            self._exchange(value, is_code=is_code)
+            for part in held:
+                if _is_users_own(part):
+                    is_container = type(part) in (dict, list)
+                    self._into(part, seen, depth + 1, is_code=is_code and is_container, is_global=is_global)
+            return
+        parts = [getattr(value, "__self__", None), getattr(value, "__func__", None)]
         if isinstance(value, functools.partial):
             parts += [value.func, *value.args, *value.keywords.values()]
             self._exchange(value.keywords)
         for cell in getattr(value, "__closure__", None) or ():
             with contextlib.suppress(ValueError):  # an empty cell
-                held = cell.cell_contents
-                parts.append(held)
-                cell.cell_contents = self._replacement(held)
-                self._undo.append(functools.partial(setattr, cell, "cell_contents", held))
-        defaults = getattr(value, "__defaults__", None)
-        if defaults:
-            value.__defaults__ = tuple(map(self._replacement, defaults))
-            self._undo.append(functools.partial(setattr, value, "__defaults__", defaults))
-        for names in (getattr(value, part, None) for part in ("__kwdefaults__", "__globals__", "__dict__")):
-            if isinstance(names, dict) and id(names) not in seen:
-                seen.add(id(names))
-                self._exchange(names)
-        attributes = getattr(value, "__dict__", {})
-        parts += attributes.values() if isinstance(attributes, dict) else ()
+                content = cell.cell_contents
+                parts.append(content)
+                cell.cell_contents = self._replacement(content)
+                self._undo.append(functools.partial(setattr, cell, "cell_contents", content))
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict):
+            seen.add(id(attributes))
+            parts += attributes.values()
+            self._exchange(attributes)
         for part in parts:
-            if callable(part) or hasattr(part, "__dict__"):
-                self._into(part, seen, depth + 1)
+            is_own = _is_users_own(part)
+            if is_own or (not is_global and (callable(part) or hasattr(part, "__dict__"))):
+                self._into(part, seen, depth + 1, is_global=is_global)
+        if isinstance(value, FunctionType):
+            self._into_code(value, seen, depth + 1)
+
+    def _into_code(self, function: FunctionType, seen: set[int], depth: int) -> None:
+        """Exchange a function's defaults and globals, and what the globals of the user's own functions hold."""
+        defaults, names = function.__defaults__, function.__globals__
+        if names.get("__name__") in _HOOKS:
+            return
+        if defaults:
+            function.__defaults__ = tuple(self._replacement(one, is_code=True) for one in defaults)
+            self._undo.append(functools.partial(setattr, function, "__defaults__", defaults))
+        if function.__kwdefaults__:
+            self._exchange(function.__kwdefaults__, is_code=True)
+        if _is_users_own(function):
+            self._into(names, seen, depth, is_code=True, is_global=True)
+        elif id(names) not in seen:
+            seen.add(id(names))
+            self._exchange(names)
+
+
+def _is_users_own(value: Any) -> bool:
+    """Whether a value may hold a generator of the user's: a container, or a part or an object of their code."""
+    if isinstance(value, FunctionType):
+        return is_users(value.__code__.co_filename)
+    if isinstance(value, ModuleType):
+        return _is_users_module(value.__name__)
+    return type(value) in (dict, list, MethodType, functools.partial) or _is_users_module(type(value).__module__)
+
+
+def _is_users_module(name: Any) -> bool:
+    file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
+    return is_users(file) if file else name == "__main__"

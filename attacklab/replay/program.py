@@ -158,7 +158,7 @@ def _parameters(function: Any) -> list[str]:
         return [
             name
             for name, one in inspect.signature(function).parameters.items()
-            if one.default is one.empty or name in GENERATORS
+            if one.default is one.empty or (one.default is None and name in GENERATORS)
         ]
     except (TypeError, ValueError):
         return []
@@ -211,9 +211,13 @@ class Study:
         self.runs = Runs(lambda input_, rng: self.target.release(input_, 1, rng), lambda seed: watch(_generator(seed)))
 
     def __enter__(self) -> Study:
-        self._hooks.install()
-        self._hooks.install_libraries()
-        self._hooks.reach(self.target.release)
+        try:
+            self._hooks.install()
+            self._hooks.install_libraries()
+            self._hooks.reach(self.target.release)
+        except BaseException:
+            self._hooks.remove()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -303,7 +307,7 @@ class Study:
         given = set(_given(self.target.release, 4))
         for site, what, value in first.seeds:
             is_fixed = all((site, what, value) in run.seeds for run in others)
-            if is_fixed and repr(value) not in given:
+            if is_fixed and (what.endswith(" of the code") or repr(value) not in given):
                 self.fixed[what, repr(value)] = site
         self.runs.known.update(self.fixed)
 

@@ -503,4 +503,5 @@ def _copied(value: Any) -> Any:
 
 
 def _kind(value: Any) -> str:
-    return np.asarray(value).dtype.kind
+    is_integer = type(value) is int  # of any size, which numpy has several types for
+    return "i" if is_integer else np.asarray(value).dtype.kind

@@ -188,7 +188,8 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
             session.unread.append(label)
             return original(*args, **kwargs)
         reading = Reading(**known)
-        if session.known and _seed_of(reading.source, label) in session.known:
+        _begin(session, reading.source)
+        if session.known and (_seed_of(reading.source, label) or ())[:2] in session.known:
             with inside(session):
                 return original(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
         value = _noisy(session, label, reading) if reading.real is None else _plainly(session, label, reading)
@@ -237,6 +238,45 @@ def _plainly(session: Session, label: str, reading: Reading) -> Any:
     return value if reading.into is None else tensors().tensor_of(value, reading.into)
 
 
+def bits_behind(generator: Any) -> Any:
+    """The bit generator of a generator of numpy's."""
+    return generator.bit_generator if isinstance(generator, BASE_GENERATOR) else generator._bit_generator
+
+
+class Begun(NamedTuple):
+    """How a generator began that the code made with a number, before any run.
+
+    Attributes:
+        what: it in words.
+        value: the number, as far as it is known.
+        state: where each run begins.
+    """
+
+    what: str
+    value: Any
+    state: Any
+
+
+def begun(generator: Any) -> Begun | None:
+    """How a generator of numpy's began; None where the system, or somebody's random bits, seeded it."""
+    bits = bits_behind(generator)
+    seeds = getattr(bits, "seed_seq", generator)
+    value = "a number" if seeds is None else getattr(seeds, "entropy", None)  # None: by the legacy way, from a number
+    if seeds is not None and not (isinstance(value, int) and value < 1 << 64):
+        return None
+    return Begun(f"the {type(generator).__name__} of the code", value, bits.state)
+
+
+def _begin(session: Session, source: Any) -> None:
+    """Let a generator that the code made with a number begin anew at its first draw in a run."""
+    known: Begun | None = getattr(source, "begun", None)
+    if known is not None and source.session is not session:
+        source.session, source.drawn = session, 0
+        source.stream = (known.what, repr(known.value), repr(known.state))
+        bits_behind(source).state = known.state
+        session.seeds.append((here(), known.what, known.value))
+
+
 def _seed_of(source: Any, name: str) -> Any:
     """What a generator was seeded with, as `seeded` gives it."""
     is_global = source is None and name.startswith("torch")
@@ -271,6 +311,8 @@ class WatchedGenerator(np.random.Generator, metaclass=_Everywhere):
 
     stream: Any = None
     drawn = 0
+    begun: Begun | None = None
+    session: Session | None = None
 
 
 class WatchedState(np.random.RandomState, metaclass=_Everywhere):
@@ -278,6 +320,8 @@ class WatchedState(np.random.RandomState, metaclass=_Everywhere):
 
     stream: Any = None
     drawn = 0
+    begun: Begun | None = None
+    session: Session | None = None
 
 
 def method_of(name: str, label: str, original: Callable[..., Any], specs: Mapping[str, Spec]) -> Callable[..., Any]:
@@ -502,11 +546,13 @@ def seeded(what: str, seed: Any) -> Any:
     value = plain(getattr(bits, "entropy", bits))
     if session is None or value is None or isinstance(value, np.random.BitGenerator | BASE_GENERATOR | BASE_STATE):
         return None
-    if isinstance(value, int) and bits is not seed and 1 << 96 <= value < 1 << 128:
-        return None  # what the system gave
+    is_systems = isinstance(value, int) and hasattr(bits, "entropy") and 1 << 96 <= value < 1 << 128
+    if is_systems and bits is not seed:
+        return None  # two generators share these bits
     value = tuple(np.ravel(value).tolist()) if isinstance(value, list | tuple | np.ndarray) else value
-    session.seeds.append((here(), what, value))
-    return (what, repr(value))
+    if not is_systems:
+        session.seeds.append((here(), what, value))
+    return (what, repr(value), *getattr(bits, "spawn_key", ()))  # children of one seed draw differently
 
 
 for _base, _class in ((BASE_GENERATOR, WatchedGenerator), (BASE_STATE, WatchedState)):

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.replay.outputs import Raised, differences, leaves, number_of
+from attacklab.replay.outputs import Leaf, Raised, differences, leaves, number_of
 from attacklab.replay.session import Script, Session, Site, is_users
 
 MOST_STEPS = 200_000
@@ -48,7 +48,7 @@ class _Trail:
                 before, is_made = known.get(name, (0, True))
                 if before != id(value) or (is_made and len(self.lines) < MOST_LOOKED_INTO):  # it may be written to
                     known[name] = id(value), True
-                    parts = [_told(leaf.value) for leaf in itertools.islice(leaves(value), MOST_PARTS)]
+                    parts = [_told(leaf.value) for leaf in itertools.islice(_leaves(value), MOST_PARTS)]
                     if held := Counter(part for part in parts if part in self._values):
                         self.held[last, name] = held | self.held.get((last, name), Counter())
         if event == "return":
@@ -94,6 +94,14 @@ def located(runs: Any, pair: NeighbouringPair, seed: int, first: Session, second
     if len(trails[0].lines) != len(trails[1].lines) and last is not None:
         return last
     return trails[0].returned or Site("?", 0, "?")
+
+
+def _leaves(value: Any) -> list[Leaf]:
+    """The parts of a value; none of an object that is still being made, of which any attribute may be missing."""
+    try:
+        return leaves(value)
+    except Exception:
+        return []
 
 
 def _told(value: Any) -> Any:

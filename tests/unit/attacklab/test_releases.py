@@ -141,3 +141,22 @@ def test_a_release_is_left_as_it_is() -> None:
 
     assert as_release(release) is release
     assert isinstance(as_release(Rounding().randomise), OneByOne)
+
+
+@pytest.mark.parametrize(
+    ("function", "is_release"),
+    [
+        (lambda value, scale=0.1, clip=1.0: (value, scale, clip), False),
+        (lambda value, scale=0.1, rng=None: (value, scale, rng), False),
+        (lambda value, trials=1, clip=1.0: (value, trials, clip), False),
+        (lambda value, trials=1, rng=None: (value, trials, rng), True),
+        (lambda value, n, rng=None: (value, n, rng), True),
+        (lambda value, n, generator, clip=1.0: (value, n, generator, clip), True),
+        (lambda *values: values, True),
+        (lambda value, n, generator=None: (value, n, generator), True),
+    ],
+)
+def test_parameters_with_defaults_are_settings_unless_they_are_named_as_those_of_a_release(
+    function: Any, is_release: bool
+) -> None:
+    assert (as_release(function) is function) is is_release

@@ -20,7 +20,7 @@ from scipy import stats
 Row = tuple[Callable[..., Any], dict[str, Any], Any, Any]
 BROKEN: list[Row] = []
 
-RNG = np.random.default_rng(7)
+RNG = np.random.default_rng()
 
 
 def broken(first: Any, second: Any, **claim: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -669,3 +669,53 @@ def binomial_flips_too_rarely(bits, rng):
 def too_little_noise_of_several_coordinates(x, rng):
     counts = np.histogram(x, 3, (0, 1))[0]
     return counts + rng.multivariate_normal(np.zeros(3), 4 * np.eye(3))  # flaw
+
+
+@broken(LONG, SHORT)
+def children_of_a_fixed_seed(x):
+    children = np.random.SeedSequence(5).spawn(2)
+    return x.sum() + np.random.default_rng(children[1]).laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def settings_that_make_little_noise(x, scale=0.1, clip=1.0):
+    return np.clip(x, 0, clip).sum() + np.random.laplace(0, scale)  # flaw
+
+
+FIXED, FIXED_STATE = np.random.default_rng(1234), np.random.RandomState(7)
+IN_A_TABLE, FIXED_METHOD = {"rng": np.random.default_rng(1)}, np.random.default_rng(2).laplace
+
+
+@broken(LONG, SHORT)
+def generator_of_a_fixed_seed(x):
+    return x.sum() + FIXED.laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def state_of_a_fixed_seed(x):
+    return x.sum() + FIXED_STATE.laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def generator_of_a_fixed_seed_as_a_default(x, noise=np.random.default_rng(3)):  # noqa: B008 - the flaw
+    return x.sum() + noise.laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def generator_of_a_fixed_seed_in_a_table(x):
+    return x.sum() + IN_A_TABLE["rng"].laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def method_of_a_fixed_seed(x):
+    return x.sum() + FIXED_METHOD(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def scipy_by_a_fixed_generator(x):
+    return x.sum() + stats.laplace.rvs(scale=1, random_state=FIXED)  # flaw
+
+
+@broken(LONG, SHORT)
+def generator_of_a_fixed_seed_as_the_default_of_rng(x, rng=np.random.default_rng(3)):  # noqa: B008 - the flaw
+    return x.sum() + rng.laplace(0, 1)  # flaw

@@ -28,7 +28,7 @@ from scipy import stats
 
 Row = tuple[Callable[..., Any], dict[str, Any], Any, Any]
 SOUND: list[Row] = []
-RNG = np.random.default_rng(7)
+RNG = np.random.default_rng()
 KEYS = ("a", "b", "c")
 
 
@@ -731,3 +731,98 @@ def takes_arrays_of_numpy_alone(x, rng):
 def counts_of_a_public_sketch(x, rng):
     noisy = np.array([c + rng.laplace(0, 1) for c in np.histogram(x, 4, (0, 1))[0]])
     return np.linalg.lstsq(np.vander(np.arange(4.0), 2), noisy, rcond=None)[0]
+
+
+@sound(LONG, SHORT)
+def settings_that_have_defaults(x, scale=1.0, clip=1.0):
+    return np.clip(x, 0, clip).sum() + np.random.laplace(0, scale)
+
+
+@sound(LONG, SHORT)
+def seeded_by_64_bits(x):
+    return len(x) + np.random.default_rng(secrets.randbits(64)).laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def python_seeded_by_64_bits(x):
+    one, other = random.Random(secrets.randbits(64)), random.Random(secrets.randbelow(2**64))
+    return len(x) + one.expovariate(1) - other.expovariate(1)
+
+
+@sound(LONG, SHORT)
+def seeded_by_65_bits(x):
+    return len(x) + np.random.default_rng(secrets.randbits(65)).laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def children_of_one_seed(x, seed=None):
+    one, other = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
+    return np.clip(x, 0, 1).sum() + one.laplace(0, 2), len(x) + other.laplace(0, 2)
+
+
+ROOT = np.random.SeedSequence()
+
+
+@sound(LONG, SHORT)
+def children_by_their_keys(x):
+    one, other = (np.random.default_rng(np.random.SeedSequence(ROOT.entropy, spawn_key=(place,))) for place in range(2))
+    return np.clip(x, 0, 1).sum() + one.laplace(0, 2), len(x) + other.laplace(0, 2)
+
+
+class Drawing:
+    """Draws from the generator that it was given."""
+
+    def __init__(self, scale, rng=None):
+        self.scale, self.rng = scale, np.random.default_rng() if rng is None else rng
+
+    def count(self, x):
+        return len(x) + self.rng.laplace(0, self.scale)
+
+
+PUBLIC = np.random.default_rng(12)
+HELD, GIVEN = Drawing(1.0), Drawing(1.0, np.random.default_rng(5))
+HELD_IN_A_TABLE, HELD_IN_A_LIST = {"rng": np.random.default_rng()}, [Drawing(1.0)]
+HELD_METHOD, OF_THE_SYSTEM = np.random.default_rng().laplace, np.random.RandomState()
+HELD_METHOD_OF_PYTHON = random.Random().gauss
+
+
+@sound(LONG, SHORT)
+def held_by_an_object(x):
+    return HELD.count(x)
+
+
+@sound(LONG, SHORT)
+def held_by_an_object_that_was_given_it(x):
+    return GIVEN.count(x)
+
+
+@sound(LONG, SHORT)
+def held_in_a_table(x):
+    return len(x) + HELD_IN_A_TABLE["rng"].laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def held_in_a_list(x):
+    return HELD_IN_A_LIST[0].count(x)
+
+
+@sound(LONG, SHORT)
+def held_as_a_method(x):
+    return len(x) + HELD_METHOD(0, 1)
+
+
+@sound(LONG, SHORT)
+def state_of_the_system(x):
+    return len(x) + OF_THE_SYSTEM.laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def projected_by_a_generator_of_a_fixed_seed(x, rng):
+    direction = PUBLIC.normal(size=3)
+    direction /= np.abs(direction).sum()
+    return direction * np.clip(x, 0, 1).sum() + rng.laplace(0, 1, 3)
+
+
+@sound(LONG, SHORT, epsilon=1.0, delta=1e-6)
+def held_as_a_method_of_python(x):
+    return len(x) + HELD_METHOD_OF_PYTHON(0, 6)

@@ -7,6 +7,8 @@ import multiprocessing
 import random
 import re
 import secrets
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from attacklab.replay.laws import (
     largest_loss,
     renyi_divergence,
 )
+from tests.unit.attacklab.replay import sound
 
 ONE, TWO = np.array([1.0, 1.0]), np.array([1.0])
 
@@ -430,3 +433,60 @@ def test_a_finding_says_where_the_time_ran_out() -> None:
     target = Target.sum(release, epsilon=1.0, bounds=(0.0, 1.0), relation="add-remove")
     assert "the time was up" in replay(target, seconds=0.0)[0].reason
     assert "the time was up" not in replay(target, most_pairs=3)[0].reason
+
+
+class _Table:
+    """Made in two steps, as tables of libraries are."""
+
+    values: Any
+
+    @classmethod
+    def of(cls, values: Any) -> Any:
+        made = object.__new__(cls)
+        made.values = values
+        return made
+
+    def to_array(self) -> Any:
+        return self.values
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return _Table.of(self.values.copy())
+
+
+def test_an_object_that_is_still_being_made_is_not_looked_into() -> None:
+    def shows_its_total(table: Any, rng: Any) -> Any:
+        values = table.to_array()
+        return len(values) + rng.laplace(0, 1), values.sum()
+
+    (finding,) = replay(shows_its_total, [(_Table.of(ONE), _Table.of(TWO))], epsilon=1.0)
+    assert finding.witness.source.startswith("return len(values)")
+
+
+SEEDED = np.random.default_rng(3)
+
+
+def test_a_generator_that_the_code_seeded_draws_the_same_in_every_run_and_is_left_as_it_was() -> None:
+    def twice(x: Any) -> Any:
+        return x.sum() + SEEDED.laplace(), SEEDED.laplace()
+
+    before = SEEDED.bit_generator.state
+    (finding,) = replay(twice, [(ONE, TWO)], epsilon=1.0)
+    assert "the Generator of the code is seeded with 3, whatever the input" in finding.reason
+    assert SEEDED.bit_generator.state == before
+    assert type(SEEDED) is np.random.Generator
+
+
+def test_a_seeded_generator_that_a_closure_was_given_is_its_callers() -> None:
+    given = np.random.default_rng(3)
+    finding = replay(lambda x: x.sum() + given.laplace(), [(ONE, TWO)], epsilon=1.0)[0]
+    assert finding.verdict is Verdict.NOT_DETECTED
+
+
+def test_a_generator_in_an_object_of_another_module_of_the_users_is_watched() -> None:
+    finding = replay(lambda x: sound.HELD.count(x), [(ONE, TWO)], epsilon=1.0)[0]
+    assert finding.verdict is Verdict.NOT_DETECTED
+
+
+def test_the_package_has_replay_without_a_further_import() -> None:
+    code = "import attacklab; print(attacklab.replay.replay.__name__)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "replay\n"  # noqa: S603 - our own
