@@ -264,7 +264,7 @@ class _Explorer:
             self._called_runs -= bool(self._sought)
             if run <= _COMPUTED_ANEW or run % REPORTED == 0:
                 self._names.caches.clear()
-            played = Tape(path, frontier, find, self._limits.draws)
+            played = Tape(path, frontier, find, self._limits.draws, counts=self._counted is not None)
             outcome, value, returned = _run(sampler, arguments, played)
             if place := "a setting of arithmetic" if ambient() != before else self._changed(state):
                 raise StateChanged(f"{place} changed during a run of {name}; keep nothing between runs or rounds")

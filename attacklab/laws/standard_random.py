@@ -187,6 +187,11 @@ class StandardRandom(random.SystemRandom):
         return fixed(cls, 0)  # type: ignore[no-any-return] # the seed of a state from which nothing is drawn
 
     def __init__(self, bits: RandomBits) -> None:
+        if bits.counts:
+            raise StandardRandomRefused(
+                "random takes other bits from its generator than stand for them here, so they cannot be counted; "
+                "let the claim cover outputs alone"
+            )
         self._bits = bits
         self.gauss_next = None
 

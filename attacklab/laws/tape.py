@@ -170,15 +170,17 @@ class Tape:
         frontier: where the branches not taken go.
         find: gives the law of a called sampler, or of a rejection loop, with given arguments; None to play it inline.
         limit: the most draws in one run.
+        counts: whether it is asked for its `bits`; see `RandomBits`.
     """
 
     __slots__ = (
         "_at", "_decided", "_drawn", "_events", "_find", "_fork", "_frontier", "_halvings", "_limit", "_share",
-        "_weight", "bits", "called", "calls", "path", "stopped",
+        "_weight", "bits", "called", "calls", "counts", "path", "stopped",
     )  # fmt: skip
 
-    def __init__(self, path: Path, frontier: Frontier[Path], find: Find, limit: int) -> None:
+    def __init__(self, path: Path, frontier: Frontier[Path], find: Find, limit: int, *, counts: bool) -> None:
         self.path = path
+        self.counts = counts
         self.bits = 0
         self.calls = 0
         self.called: list[tuple[Found, int]] = []

@@ -29,7 +29,13 @@ REJECTED: Final = None
 
 
 class RandomBits(ABC):
-    """A stream of independent fair bits."""
+    """A stream of independent fair bits.
+
+    Attributes:
+        counts: whether it is asked how many bits were taken, so that these must be those that the code would take.
+    """
+
+    counts: bool = False
 
     @abstractmethod
     def take(self, count: int) -> int:

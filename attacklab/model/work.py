@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.model.errors import TargetError, UsageError
+from attacklab.model.errors import TargetError, UsageError, passes_through
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.releases import as_outputs, gathered
 
@@ -37,6 +37,7 @@ _WORD: Final = 64
 class CountedBits(SeededBits):
     """Reproducible bits that count the bits taken; see `SeededBits`."""
 
+    counts = True
     taken = 0
 
     def take(self, count: int) -> int:
@@ -77,21 +78,38 @@ class Counted:
         Raises:
             TargetError: the work is neither reported nor drawn from the generator.
         """
-        if self.sampler is not None:
+        if self.sampler is not None and not self.reports(input_):
             seen = [self._by_sampler(input_, rng) for _ in range(trials)]
             return records([output for output, _ in seen], [taken for _, taken in seen])
         outputs, work = [], []
         for done in range(trials):
             before = rng.bit_generator.state
             released, drawn = self._drawn(input_, 1, rng)
-            if done == 0 and (reports_work(drawn) or (self.takes_pairs and _is_pair(drawn[0]))):
+            if done == 0 and self._is_reported(drawn):
                 rest = [self._drawn(input_, trials - 1, rng)[1]] if trials > 1 else []
                 return joined([as_records(part) for part in (drawn, *rest)])
             if getattr(self.release, "draws_elsewhere", False):
                 raise TargetError(f"it draws its own randomness, so only it can count its work; {HOW_TO_REPORT}")
             outputs.append(released[0] if isinstance(released, list | tuple) else drawn[0])
             work.append(bits_between(before, rng.bit_generator.state))
+        if not any(work) and len({repr(output) for output in outputs}) > 1:
+            raise TargetError(
+                f"its outputs differ though it took no bits of the generator that it was given; {HOW_TO_REPORT}"
+            )
         return records(outputs, work)
+
+    def reports(self, input_: Any) -> bool:
+        """Whether the release reports work: one output tells; a release that raises reports none."""
+        try:
+            _, drawn = self._drawn(input_, 1, np.random.default_rng(0))
+        except Exception as error:
+            if passes_through(error):
+                raise
+            return False
+        return self._is_reported(drawn)
+
+    def _is_reported(self, drawn: NDArray[Any]) -> bool:
+        return reports_work(drawn) or (self.takes_pairs and _is_pair(drawn[0]))
 
     def _by_sampler(self, input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
         assert self.sampler is not None  # noqa: S101 - asked where there is one

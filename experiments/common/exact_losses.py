@@ -11,7 +11,6 @@ A loss is that of the pair of inputs that the entry shows. A bound is for every 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +20,6 @@ from gmpy2 import mpq
 from attacklab.laws import Bounds, Law, Limits
 from attacklab.laws.enclosures import float_above
 from attacklab.laws.proof import default_pair, laws_of
-from attacklab.model.claims import OutputAndWork
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 from experiments import targets
@@ -137,7 +135,7 @@ def _inputs(target: Target) -> tuple[Any, Any]:
 def _enumerated(
     target: Target, inputs: tuple[Any, Any], limits: Limits, epsilon: Fraction, delta: Fraction
 ) -> dict[str, Any]:
-    joint = replace(target, claim=OutputAndWork(target.claim))
+    joint = target.covering_work()
     laws = laws_of(joint, NeighbouringPair(*inputs, None), limits=limits)
     return _losses(laws, epsilon, delta, rest_is_apart=False)
 

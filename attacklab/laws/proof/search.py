@@ -39,6 +39,7 @@ from attacklab.model.findings import Finding, Scope, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.random_bits import TapedBits
 from attacklab.model.targets import Sampler, Target
+from attacklab.model.work import Counted as CountedRelease
 
 SLACK = Fraction(1, 1 << 58)
 """Added to δ where a law does not close: 3.5e-18."""
@@ -89,12 +90,22 @@ def law_of(
     if isinstance(sampler_of_inputs, HasLaw):
         return sampler_of_inputs.law(input_, limits=limits, progress=progress)
     sampler = partial(sampler_of_inputs, input_)
+    if target.covers_work and not _counts_bits(target, input_):
+        raise UsageError(
+            f"{target.name} reports its work, and a proof counts the random bits that its sampler takes; audit it, or "
+            "leave the report out and call covering_work()"
+        )
     counted: Counted | None = "bits" if target.covers_work else None
     few = replace(limits, runs=min(limits.runs, CLOSING_RUNS))
     law = closed_law(sampler, limits=few, counted=counted, progress=progress)
     if law is None:
         law = enumerate_law(sampler, limits=limits, counted=counted, progress=progress)
     return law
+
+
+def _counts_bits(target: Target, input_: Any) -> bool:
+    """Whether work is the bits that are counted, not what the release reports."""
+    return isinstance(target.release, CountedRelease) and not target.release.reports(input_)
 
 
 def require_small_epsilons(claim: Claim) -> None:
