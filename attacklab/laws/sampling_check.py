@@ -91,6 +91,7 @@ def plain_runs(
         OpaqueOutcome: an outcome cannot be hashed.
     """
     bits, numbers = CountedBits(np.random.default_rng(seed)), array("I")
+    bits.counts = with_bits
     known: dict[Hashable, int] = {}
     shown: list[str] = []
     end = time.monotonic() + seconds

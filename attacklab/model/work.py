@@ -89,7 +89,7 @@ class Counted:
                 rest = [self._drawn(input_, trials - 1, rng)[1]] if trials > 1 else []
                 return joined([as_records(part) for part in (drawn, *rest)])
             if getattr(self.release, "draws_elsewhere", False):
-                raise TargetError(f"it draws its own randomness, so only it can count its work; {HOW_TO_REPORT}")
+                raise TargetError(f"its draws are not seen from here, so only it can count its work; {HOW_TO_REPORT}")
             outputs.append(released[0] if isinstance(released, list | tuple) else drawn[0])
             work.append(bits_between(before, rng.bit_generator.state))
         if not any(work) and len({repr(output) for output in outputs}) > 1:

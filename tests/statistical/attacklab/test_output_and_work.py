@@ -6,6 +6,7 @@ events hold always or never, but for what the text of a test says.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,7 +20,10 @@ from attacklab.auditing.attacks import ATTACKS, BlackBox, SpecialValues
 from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario
 from attacklab.auditing.attacks.work import Work
 from attacklab.auditing.referee import audit
-from attacklab.model.errors import TargetError
+from attacklab.laws.errors import SamplerFailed
+from attacklab.laws.proof import prove
+from attacklab.laws.standard_random import passing_random
+from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits
@@ -314,7 +318,7 @@ def test_a_sampler_has_the_bits_counted_that_it_takes_and_keeps_it_for_proofs() 
 
 def test_a_release_that_draws_elsewhere_must_report_its_work() -> None:
     silent = Target.noise(one_by_one(lambda answer: answer), epsilon=1.0, name="silent").covering_work()
-    with pytest.raises(TargetError, match="silent: it draws its own randomness, so only it can count its work"):
+    with pytest.raises(TargetError, match="silent: its draws are not seen from here, so only it can count its work"):
         silent.outputs(0.0, 2, np.random.default_rng(0))
     telling = Target.noise(one_by_one(lambda answer: (answer, 4)), epsilon=1.0).covering_work()
     assert telling.outputs(0.0, 2, np.random.default_rng(0))["work"].tolist() == [4, 4]
@@ -384,3 +388,52 @@ def test_work_that_only_one_pair_shows_is_found_on_the_pair_that_is_declared() -
     target = twin(lambda answers, _, rng: rng.integers(0, 4, len(answers)) + 9 * (answers == 701), pairs=(pair,))
     assert found(target, 500, [Work()])[0].verdict is Verdict.VIOLATED
     assert not refuting(found(replace(target, pairs=()), 500, [Work()]))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [np.random.default_rng(5), random.Random(5), random],
+    ids=["another generator", "an object of random", "the module random"],
+)
+def test_a_release_that_draws_elsewhere_is_an_error_and_no_constant_work(other: Any) -> None:
+    def release(answer: int, trials: int, rng: Rng) -> list[int]:  # noqa: ARG001
+        return [int(answer) + sum(other.random() < 0.5 for _ in range(8)) for _ in range(trials)]
+
+    findings = found(Target.noise(release, epsilon=9.0, domain=WHOLE).covering_work(), attacks=[Work()])
+    assert [finding.verdict for finding in findings] == [Verdict.ERROR]
+    assert "took no bits of the generator that it was given" in findings[0].reason
+
+
+def of_bit(answer: int, bits: Any) -> int:
+    """The answer, 0 or 1, or else the other one with probability 1/4."""
+    return int(answer) ^ (bits.take(2) == 0)
+
+
+def test_reported_work_is_judged_though_there_is_a_sampler_and_no_proof_counts_other_work() -> None:
+    def release(answer: int, trials: int, rng: Rng) -> list[tuple[int, int]]:
+        bits = SeededBits(rng)
+        return [(of_bit(answer, bits), 10 + 5 * int(answer)) for _ in range(trials)]
+
+    plain = Target.noise(release, epsilon=1.1, domain=Domain(integers=True, bounds=(0, 1)))
+    claimed = replace(plain, claim=OutputAndWork(plain.claim))
+    for target in (plain.exact(of_bit).covering_work(), claimed.exact(of_bit)):
+        assert refuting(found(target)) >= {"work"}
+        with pytest.raises(UsageError, match="reports its work, and a proof counts the random bits"):
+            prove(target, NeighbouringPair(0, 1, None))
+
+
+def test_bits_that_python_s_random_takes_are_not_counted() -> None:
+    """`randrange(2)` takes two bits a time until they are below 2, and `getrandbits(1)` one."""
+
+    def coin(answer: float, rng: random.Random) -> int:
+        return rng.randrange(2) if answer else rng.getrandbits(1)
+
+    def sampler(answer: float, bits: Any) -> int:
+        return passing_random(coin)(answer, bits)
+
+    target = Target.noise(lambda _, trials, rng: rng.integers(2, size=trials), epsilon=1.1).exact(sampler)
+    pair = NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0)
+    assert prove(target, pair).verdict is Verdict.PROVED
+    with pytest.raises(SamplerFailed, match="cannot be counted"):
+        prove(target.covering_work(), pair)
+    assert all("cannot be counted" in reason for reason in errors(found(target.covering_work(), attacks=[Work()])))
