@@ -669,3 +669,21 @@ def binomial_flips_too_rarely(bits, rng):
 def too_little_noise_of_several_coordinates(x, rng):
     counts = np.histogram(x, 3, (0, 1))[0]
     return counts + rng.multivariate_normal(np.zeros(3), 4 * np.eye(3))  # flaw
+
+
+COUNTED, MORE_COUNTED = np.array([3.0, 5.0, 2.0, 7.0]), np.array([3.0, 5.0, 2.0, 8.0])
+
+
+@broken(COUNTED, MORE_COUNTED)
+def half_the_noise_mirrored(counts):
+    return counts.reshape(2, 2) + np.fliplr(laplace(0, 0.5, (2, 2)))  # flaw
+
+
+@broken(COUNTED, MORE_COUNTED)
+def little_noise_in_another_order(counts):
+    return counts + np.random.permutation(laplace(0, 0.6, 4))  # flaw
+
+
+@broken(COUNTED, MORE_COUNTED)
+def running_sums_with_half_the_noise(counts):
+    return np.cumsum(counts) + np.cumsum(laplace(0, 0.5, 4))  # flaw

@@ -731,3 +731,46 @@ def takes_arrays_of_numpy_alone(x, rng):
 def counts_of_a_public_sketch(x, rng):
     noisy = np.array([c + rng.laplace(0, 1) for c in np.histogram(x, 4, (0, 1))[0]])
     return np.linalg.lstsq(np.vander(np.arange(4.0), 2), noisy, rcond=None)[0]
+
+
+COUNTED, MORE_COUNTED = np.array([3.0, 5.0, 2.0, 7.0]), np.array([3.0, 5.0, 2.0, 8.0])
+ONE_HOT = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+STRATEGY = np.array([[1.0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 2]])
+
+
+@sound(ONE_HOT, ONE_HOT[:2])
+def symmetric_noise(x):
+    noise = np.triu(laplace(0, 3, (2, 2)))
+    return x.T @ x + noise + np.triu(noise, 1).T
+
+
+@sound(COUNTED, MORE_COUNTED)
+def running_sums_of_both(counts):
+    return np.cumsum(counts) + np.cumsum(laplace(0, 1, 4))
+
+
+@sound(COUNTED, MORE_COUNTED)
+def queries_of_noisy_counts(counts):
+    return STRATEGY @ counts + STRATEGY @ laplace(0, 1, 4)
+
+
+@sound(COUNTED, MORE_COUNTED)
+def noise_in_another_order(counts):
+    return counts + np.random.permutation(laplace(0, 1, 4))
+
+
+@sound(COUNTED, MORE_COUNTED)
+def noise_turned_around(counts):
+    return counts.reshape(2, 2) + np.rot90(laplace(0, 1, (2, 2)))
+
+
+@sound(COUNTED, MORE_COUNTED)
+def noise_reversed_in_a_list(counts):
+    noise = np.asarray(laplace(0, 1, 4).tolist())[::-1]
+    return [count + float(one) for count, one in zip(counts.tolist(), noise, strict=True)]
+
+
+@sound(np.eye(2), np.eye(2)[:1])
+def average_of_noise_and_its_transpose(x):
+    noise = np.random.laplace(0, 1.2, (2, 2))
+    return x.T @ x + (noise + noise.T) / 2

@@ -298,3 +298,9 @@ def refuses_what_is_no_generator(x, rng):
     if type(rng) is not np.random.Generator:
         raise TypeError(type(rng))
     return x.sum() + rng.laplace(0, 0.5)
+
+
+@unjudged(np.eye(2), np.eye(2)[:1])
+def little_noise_and_its_transpose(x):
+    noise = np.random.laplace(0, 0.2, (2, 2))
+    return x.T @ x + (noise + noise.T) / 2
