@@ -43,7 +43,7 @@ class Pair(Compared):
         if isinstance(self.first.output, Raised) and isinstance(self.second.output, Raised):
             self.outcome.raised = f"{self.first.output.kind}: {self.first.output.message[:160]}"
             return self.outcome
-        for call in (*self._noise(self.first), *self._noise(self.second)):
+        for call in (*self.first.calls, *self.second.calls):
             self.outcome.sites.setdefault(str(call.site), described(call))
         self._compare_seeds()
         known = self._released()
@@ -280,9 +280,7 @@ class Pair(Compared):
             seen.kind == "other" for run in (self.first, self.second) for seen in run.seen
         )
         hiding |= {"noise that is not followed"} if is_lost else set()
-        is_simple = not hiding and not any(
-            seen.kind == "compare" for run in (self.first, self.second) for seen in run.seen
-        )
+        is_simple = not hiding and not self.first.seen and not self.second.seen
         event = telling_event(self, parts, is_simple)
         if event is not None:
             raised = next((run.output for run in (self.first, self.second) if isinstance(run.output, Raised)), None)

@@ -687,3 +687,9 @@ def little_noise_in_another_order(counts):
 @broken(COUNTED, MORE_COUNTED)
 def running_sums_with_half_the_noise(counts):
     return np.cumsum(counts) + np.cumsum(laplace(0, 0.5, 4))  # flaw
+
+
+@broken(np.array([5, 3, 7]), np.array([5, 3, 8]))
+def order_and_count_of_the_largest(counts, rng):
+    place = int(np.argmax(counts + rng.laplace(0, 2, 3)))
+    return place, int(counts[place])  # flaw

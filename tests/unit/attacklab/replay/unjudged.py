@@ -86,12 +86,6 @@ def two_records_at_random(x):
     return random.sample(x, 2)
 
 
-@unjudged(COUNTS, MORE_COUNTS)
-def order_and_count_of_the_largest(counts, rng):
-    place = int(np.argmax(counts + rng.laplace(0, 2, 3)))
-    return place, int(counts[place])
-
-
 @unjudged(LONG, SHORT)
 def remainder_by_the_private_count(x, rng):
     return (x.sum() + rng.laplace(0, 1)) % len(x)
