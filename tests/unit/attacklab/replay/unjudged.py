@@ -298,3 +298,27 @@ def refuses_what_is_no_generator(x, rng):
 def little_noise_and_its_transpose(x):
     noise = np.random.laplace(0, 0.2, (2, 2))
     return x.T @ x + (noise + noise.T) / 2
+
+
+@unjudged(LONG, SHORT)
+def squared_error_beside_the_answer(x, rng):
+    noisy = len(x) + rng.laplace(0, 1)
+    return {"noisy": noisy, "squared_error": (noisy - len(x)) ** 2}
+
+
+@unjudged(LONG, SHORT)
+def rounded_error_beside_the_answer(x, rng):
+    noisy = len(x) + rng.laplace(0, 1)
+    return noisy, round(abs(noisy - len(x)), 4)
+
+
+@unjudged(COUNTS, MORE_COUNTS)
+def mean_error_beside_the_answers(counts, rng):
+    noisy = counts + rng.laplace(0, 1, 3)
+    return noisy, np.abs(noisy - counts).mean()
+
+
+@unjudged(LONG, SHORT)
+def squared_noise_beside_the_answer(x, rng):
+    noise = rng.laplace(0, 1)
+    return {"noisy": len(x) + noise, "squared": noise * noise}
