@@ -693,3 +693,33 @@ def running_sums_with_half_the_noise(counts):
 def order_and_count_of_the_largest(counts, rng):
     place = int(np.argmax(counts + rng.laplace(0, 2, 3)))
     return place, int(counts[place])  # flaw
+
+
+EQUAL, SPREAD = [1.0, 1.0, 1.0], [2.0, 0.0, 1.0]
+
+
+@broken(EQUAL, SPREAD)
+def one_threshold_for_all(values, rng):
+    threshold = 2 + rng.laplace(0, 1)
+    return [value > threshold for value in values]  # flaw
+
+
+@broken(EQUAL, SPREAD)
+def how_many_are_above_one_threshold(values, rng):
+    threshold = 2 + rng.laplace(0, 1)
+    return sum(value > threshold for value in values)  # flaw
+
+
+@broken([1.0, 2.0, 3.0], [2.0, 1.0, 3.0])
+def first_above_one_threshold(values, rng):
+    threshold = 2 + rng.laplace(0, 1)
+    for place, value in enumerate(values):
+        if value > threshold:  # flaw
+            return place
+    return None
+
+
+@broken(LONG, SHORT)
+def clamped_to_the_private_count(x, rng):
+    noisy = (x > 0.3).sum() + rng.laplace(0, 1)
+    return min(max(noisy, 0), len(x))  # flaw

@@ -774,3 +774,21 @@ def noise_reversed_in_a_list(counts):
 def average_of_noise_and_its_transpose(x):
     noise = np.random.laplace(0, 1.2, (2, 2))
     return x.T @ x + (noise + noise.T) / 2
+
+
+@sound([1.0, 2.0, 3.0], [2.0, 1.0, 3.0])
+def how_many_are_above_one_threshold(values, rng):
+    threshold = 2 + rng.laplace(0, 1)
+    return sum(value > threshold for value in values)
+
+
+@sound([2.0, 2.0], [3.0, 1.0])
+def first_above_one_threshold(values, rng):
+    threshold = 2 + rng.laplace(0, 1)
+    return next((place for place, value in enumerate(values) if value > threshold), None)
+
+
+@sound(dict(zip("abcd", [0.0, 0, 0, 0], strict=True)), dict(zip("abcd", [-1.0, 1, -1, 0], strict=True)))
+def key_of_the_largest_noisy_value(values, rng):
+    noisy = {key: value + rng.laplace(0, 1.2) for key, value in values.items()}
+    return max(noisy, key=noisy.get)

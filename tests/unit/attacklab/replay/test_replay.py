@@ -449,3 +449,19 @@ def test_a_finding_says_where_the_time_ran_out() -> None:
     target = Target.sum(release, epsilon=1.0, bounds=(0.0, 1.0), relation="add-remove")
     assert "the time was up" in replay(target, seconds=0.0)[0].reason
     assert "the time was up" not in replay(target, most_pairs=3)[0].reason
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("scale", [0.7, 1.2])
+def test_the_key_of_the_largest_is_judged_as_its_place_is_whatever_the_seed(scale: float, seed: int) -> None:
+    pair = {"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.0}, {"a": -1.0, "b": 1.0, "c": -1.0, "d": 0.0}
+
+    def key(values: Any, rng: Any) -> Any:
+        noisy = {name: value + rng.laplace(0, scale) for name, value in values.items()}
+        return max(noisy, key=noisy.get)
+
+    def place(values: Any, rng: Any) -> Any:
+        return int(np.argmax(np.array(list(values.values())) + rng.laplace(0, scale, 4)))
+
+    found = [replay(one, [pair], epsilon=1.0, seed=seed)[0].verdict for one in (key, place)]
+    assert found == [Verdict.VIOLATED if scale < 1 else Verdict.NOT_DETECTED] * 2

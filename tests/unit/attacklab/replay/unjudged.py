@@ -33,12 +33,6 @@ def unjudged(first: Any, second: Any, **claim: Any) -> Callable[[Callable[..., A
 
 
 @unjudged(LONG, SHORT)
-def clamped_to_the_private_count(x, rng):
-    noisy = (x > 0.3).sum() + rng.laplace(0, 1)
-    return min(max(noisy, 0), len(x))
-
-
-@unjudged(LONG, SHORT)
 def clipped_to_the_private_count(x, rng):
     noisy = (x > 0.3).sum() + rng.laplace(0, 1)
     return np.clip(noisy, 0, len(x))
