@@ -99,7 +99,7 @@ class Choices:
             for side in sides
             if side is not None
         ]
-        judged = self._judge_together({**groups[1], **groups[0]})
+        judged = self._judge_together(groups[0])
         for key, group in groups[0].items():
             match = None if key in judged else groups[1].get(key)
             if match is not None and len(match) == len(group):
