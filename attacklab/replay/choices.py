@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from attacklab.replay import laws, paths
 from attacklab.replay.intervals import placed
+from attacklab.replay.joint import joint_laws
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 MOST_PLACED = 16
 """Where more uniform numbers are drawn, those alone are placed whose law is not the same on both inputs."""
 
+
+MOST_TOGETHER = 8
+"""Of more draws, it is not looked at what all comparisons with one of them tell together."""
 
 FRESH_RUNS = 12
 """So many runs of each input say whether the output tells a choice, whatever else is drawn."""
@@ -95,8 +99,9 @@ class Choices:
             for side in sides
             if side is not None
         ]
+        judged = self._judge_together(groups[0])
         for key, group in groups[0].items():
-            match = groups[1].get(key)
+            match = None if key in judged else groups[1].get(key)
             if match is not None and len(match) == len(group):
                 self._compare(group, match)
         for is_second, (own, other) in enumerate((groups, groups[::-1])):
@@ -155,8 +160,9 @@ class Choices:
             return
         what = f"comparison at {group[0].site}"
         chances = [paths.probability(side) for side in (group, match)]
-        if chances[0] is None or chances[1] is None:
-            scanned = [paths.scanned_law(side) for side in (group, match)]
+        scanned = [paths.scanned_law(side) for side in (group, match)]
+        is_scan = len(group) > 1 and None not in scanned and self._is_always_scan(group)
+        if is_scan or chances[0] is None or chances[1] is None:
             if scanned[0] is None or scanned[1] is None:
                 self.unjudged.append(f"{group[0].site} compares noisy values in a way that has no law here")
             else:
@@ -172,6 +178,33 @@ class Choices:
             others = (self._leaning(group, match, sign) for sign in (1, -1))
             best = max([best, *filter(None, others)], key=lambda pair: near(laws.largest_loss(*pair)))
         self._keep(Choice(group[0].site, best, what, tuple(group)))
+
+    def _is_always_scan(self, group: Sequence[Bound]) -> bool:
+        """Whether other draws are compared one after another with the best so far as well, which no sorting does."""
+        site, count = group[0].site, len(group)
+        for number in range(FRESH_RUNS):
+            run = self.pair.runs.run(self.pair.pair.first, Session(self.pair.seed + 600 + number))
+            bounds = [bound for bound in paths.bounds_of(run, {}) or [] if bound.site == site]
+            if not any(len(one) == count and paths.scanned_law(one) for one in paths.grouped(bounds)):
+                return False
+        return True
+
+    def _judge_together(self, groups: Mapping[frozenset[int], list[Bound]]) -> set[frozenset[int]]:
+        """Keep what the output tells of draws that numbers alone are compared with; gives the draws that it is for."""
+        alone = [(key, group) for key, group in groups.items() if len(key) == 1]
+        judged = set()
+        for key, group in alone if len(alone) <= MOST_TOGETHER else ():
+            together = joint_laws(self.pair, *key)
+            if together is None:
+                continue
+            if all(sum(call.size for call in run.calls) == 1 for run in (self.pair.first, self.pair.second)):
+                judged.add(key)
+                self._keep(Choice(group[0].site, together, f"comparison at {group[0].site}"))
+            elif len(group) > 1 and self.pair.excess([together]) is not None:
+                self.unjudged.append(
+                    f"{group[0].site} compares several values with one draw, which other draws may hide"
+                )
+        return judged
 
     def _is_told(self, bound: Bound) -> bool:
         """Whether the output tells how one comparison came out, if it might have come out otherwise."""

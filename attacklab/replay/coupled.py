@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from attacklab.replay.laws import UNIFORM, near
 from attacklab.replay.outputs import Leaf, leaves, number_of
-from attacklab.replay.session import BEYOND, Affine, Seen, Session, rational
+from attacklab.replay.session import BEYOND, Affine, Node, Seen, Session, rational
 
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
@@ -29,7 +29,7 @@ Ends = dict[int, tuple[Fraction, Fraction]]
 
 def bare_noise(pair: Pair) -> str | None:
     """In words, where noise is used or shown apart from the number that it makes noisy; None where it is not."""
-    ends = _ends(pair.first), _ends(pair.second)
+    ends = _ends(pair.first, {}), _ends(pair.second, {})
     for seen, match in zip(pair.first.seen, pair.second.seen, strict=False):
         if seen.kind in ("compare", "argmax") and seen.kind == match.kind:
             sides = [_turning(*side, pair.shown) for side in zip((seen, match), ends, strict=True)]
@@ -37,7 +37,7 @@ def bare_noise(pair: Pair) -> str | None:
                 return (
                     f"{seen.site} compares more than the noisy number, so that its noise has not the law that was drawn"
                 )
-    second = _aligned(pair, *ends)
+    second = _aligned(pair, _told(pair))
     if not isinstance(second, Session):
         return second
     far = _apart(pair.first.output, second.output)
@@ -58,25 +58,59 @@ def _is_same(leaf: Leaf, other: Leaf, size: float) -> bool:
     )
 
 
-def _ends(run: Session) -> Ends:
-    """The last value and factor of each draw."""
-    return {unit: node.affine.exact(place) for unit, node, place in run.elements()}
+def _told(pair: Pair) -> dict[int, int]:
+    """Which noisy value of a draw tells of the data, counted from its last: that one, or the last that moves.
+
+    What is made of a noisy number and the data may be the bare draw again, as an error of the answer is.
+    """
+    rows = [_by_draw(run) for run in (pair.first, pair.second)]
+    told: dict[int, int] = {}
+    for unit, values in rows[0].items():
+        others = rows[1].get(unit, [])
+        if len(values) == len(others):
+            ends = [[node.affine.exact(place) for node, place in side] for side in (values, others)]
+            moved = [at - len(values) for at, (one, other) in enumerate(zip(*ends, strict=True)) if one != other]
+            told[unit] = moved[-1] if moved else -1
+    return told
 
 
-def _aligned(pair: Pair, first: Ends, second: Ends) -> Session | str | None:
+def _by_draw(run: Session) -> dict[int, list[tuple[Node, int]]]:
+    """The noisy values of each draw, in order, each with the place of the draw in it."""
+    values: dict[int, list[tuple[Node, int]]] = defaultdict(list)
+    for unit, node, place in run.elements():
+        values[unit].append((node, place))
+    return values
+
+
+def _ends(run: Session, told: Mapping[int, int]) -> Ends:
+    """The value and factor of each draw in its last noisy value, or in one before."""
+    return {unit: node.affine.exact(place) for unit, (node, place) in _chosen(run, told)}
+
+
+def _chosen(run: Session, told: Mapping[int, int]) -> Iterator[tuple[int, tuple[Node, int]]]:
+    for unit, values in _by_draw(run).items():
+        yield unit, values[max(told.get(unit, -1), -len(values))]
+
+
+def _aligned(pair: Pair, told: Mapping[int, int]) -> Session | str | None:
     """A second run whose noisy numbers are those of the first.
+
+    Args:
+        pair: the examination of the pair.
+        told: of each draw, which of its noisy values is to be the same.
 
     Returns:
         None where none move, or where noise was mixed or has no law that a shift keeps; what is wrong in words, where
         no shifts do it.
     """
+    first, second = _ends(pair.first, told), _ends(pair.second, told)
     changes: dict[int, dict[int, Any]] = defaultdict(dict)
     apart = {
         unit: (value - second[unit][0]) / factor if factor and factor == second[unit][1] else BEYOND
         for unit, (value, factor) in first.items()
         if unit in second and (value, factor) != second[unit]
     }
-    run, wanted = pair.second, _numbers(pair.first)
+    run, wanted = pair.second, _numbers(pair.first, told)
     for _ in range(ROUNDS):
         if not apart:
             return run if changes else None
@@ -88,7 +122,7 @@ def _aligned(pair: Pair, first: Ends, second: Ends) -> Session | str | None:
                 return None
             changes[number][at] = changes[number].get(at, 0) + (int(by) if is_whole else near(by))
         run = pair.again(changes, second=True, values=False)
-        reached = _numbers(run)
+        reached = _numbers(run, told)
         apart = {
             unit: rational((number - reached[unit][0]) / factor)
             for unit, (number, factor) in wanted.items()
@@ -97,11 +131,11 @@ def _aligned(pair: Pair, first: Ends, second: Ends) -> Session | str | None:
     return f"{pair.first.owner(min(apart))[0].site} draws noise that what it is added to follows" if apart else run
 
 
-def _numbers(run: Session) -> dict[int, tuple[float, float]]:
-    """The last noisy number of each draw, and the factor of the draw in it."""
+def _numbers(run: Session, told: Mapping[int, int]) -> dict[int, tuple[float, float]]:
+    """A noisy number of each draw, and the factor of the draw in it."""
     return {
         unit: (float(np.reshape(node.result, -1)[place]), near(node.affine.exact(place)[1]))
-        for unit, node, place in run.elements()
+        for unit, (node, place) in _chosen(run, told)
     }
 
 

@@ -67,9 +67,9 @@ def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], 
             sides = (
                 (told, against) if one else (f"{path} is {against}", shown(value) if value is not None else "missing")
             )
-            reason = f"{sides[0]} on the first input and {sides[1]} on the second, whatever the noise"
-            reason += "" if is_simple else f" (in all of {made} runs each)"
-            return Event(told, f"{reason}: probability 1 against 0", "probability 1 against 0")
+            reason = f"{sides[0]} on the first input and {sides[1]} on the second"
+            always = "whatever the noise: probability 1 against 0" if is_simple else f"in all of {made} runs each"
+            return Event(told, f"{reason}, {always}", "probability 1 against 0")
         return Event(
             told,
             f"{told} in {one} of {made} runs on the first input and in {other} on the second",

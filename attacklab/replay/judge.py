@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +18,6 @@ from attacklab.replay.events import telling_event
 from attacklab.replay.laws import (
     BITS,
     CATEGORICAL,
-    EXPONENTIAL,
     SHIFT_LAWS,
     UNIFORM,
     Excess,
@@ -29,22 +25,11 @@ from attacklab.replay.laws import (
     near,
 )
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
-from attacklab.replay.session import BEYOND, Affine, Call, Node, Session, filled, rational
+from attacklab.replay.responses import is_even, shifts_of
+from attacklab.replay.session import BEYOND, Call, Session
 
 FEW_SEEDS = 6
 """How many further runs look for a scale of noise that follows other noise."""
-
-DEPTHS = (0.03, 0.11, 0.27, 0.46, 0.62, 0.81, 0.94)
-"""Uniform numbers that show by which formula they become noise."""
-
-MULTIPLES = (0, 2, 3, 11, 37)
-"""Multiples of a draw that show its part in a number; if it is rounded or clipped, they are not in proportion."""
-
-OPPOSITE = (-1, -7, -31)
-"""And of a draw of either sign, which show whether the sign is kept."""
-
-LEAST_SCALE = Fraction(1, 1 << 16)
-"""Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
 
 TOO_LITTLE = "the noise is too small for how far the value moves"
 SCALE = "the scale of the noise follows the data"
@@ -58,7 +43,7 @@ class Pair(Compared):
         if isinstance(self.first.output, Raised) and isinstance(self.second.output, Raised):
             self.outcome.raised = f"{self.first.output.kind}: {self.first.output.message[:160]}"
             return self.outcome
-        for call in (*self._noise(self.first), *self._noise(self.second)):
+        for call in (*self.first.calls, *self.second.calls):
             self.outcome.sites.setdefault(str(call.site), described(call))
         self._compare_seeds()
         known = self._released()
@@ -268,7 +253,7 @@ class Pair(Compared):
                 path: [number_of(value), *(number_of(side.get(path)) for side in far)] for path, value in base.items()
             }
             moving[id(call)] = {path for path, row in rows.items() if _is_monotone(row)}
-            if all(_is_even([0, 7.25, 14.5, 29.0], rows[path]) for path in moving[id(call)]):
+            if all(is_even([0, 7.25, 14.5, 29.0], rows[path]) for path in moving[id(call)]):
                 even.add(id(call))
         return moving, even
 
@@ -295,9 +280,7 @@ class Pair(Compared):
             seen.kind == "other" for run in (self.first, self.second) for seen in run.seen
         )
         hiding |= {"noise that is not followed"} if is_lost else set()
-        is_simple = not hiding and not any(
-            seen.kind == "compare" for run in (self.first, self.second) for seen in run.seen
-        )
+        is_simple = not hiding and not self.first.seen and not self.second.seen
         event = telling_event(self, parts, is_simple)
         if event is not None:
             raised = next((run.output for run in (self.first, self.second) if isinstance(run.output, Raised)), None)
@@ -330,62 +313,27 @@ class Pair(Compared):
         )
 
     def _by_zero(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
-        """Judge numbers by the laws that runs with the draws at 0 and at twice their size show, where they show one."""
-        wanted = {(one or other).path for one, other in parts}  # type: ignore[union-attr]
-        rows = [self._laws_by_zero(second, wanted) for second in (False, True)]
-        if not rows[0] or not rows[1] or list(rows[0]) != list(rows[1]):
+        """Judge parts by the noise that moves them, where moving the draws shows how."""
+        shifts = shifts_of(self, {(one or other).path for one, other in parts})  # type: ignore[union-attr]
+        if shifts is None:
             return False
-        moved = []
-        for path, (one, call) in rows[0].items():
-            other = rows[1][path][0]
-            if abs(one.scale - other.scale) <= one.scale * LEAST_SCALE:
-                other = replace(other, scale=one.scale)
-            moved.append(Moved(int(call.ids.reshape(-1)[0]), one, other, Node(call.site, Affine(call.ids), None)))
+        moved = shifts.moved
         self._note_shifts(moved)
         pairs = [one.pair for one in moved]
-        self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
         excess = self.excess(pairs)
+        if excess is not None and not shifts.is_exact:
+            self.outcome.unjudged.append(f"{moved[0].node.site} draws more noise than the output has parts to show it")
+            return True
+        self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
         if excess is not None:
             worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
-            how = " (measured with the draw at 0)"
+            how = " (measured by moving the draws)"
             parts_ = self._of_number(worst, f"{how}: {excess.loss}, and the claim allows {excess.claimed}", excess)
             diverging = self._diverging_site()
             if worst.is_rescaled and diverging.line:
                 parts_["site"] = diverging
             self._add(**parts_, event="outputs in the tail of the noise, beyond both")
         return True
-
-    def _laws_by_zero(self, second: bool, wanted: set[str]) -> dict[str, tuple[Law, Call]] | None:
-        """The laws of some parts of an output, each a value and noise times a factor; None where they are no such."""
-        run = self.again({}, second=second, kept=False)
-        base = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
-        rows: dict[str, tuple[Law, Call]] = {}
-        for number, call in run.movable():
-            if call.family not in SHIFT_LAWS:
-                continue
-            at = DEPTHS if call.family == UNIFORM else multiples_of(call)
-            sides = []
-            for factor in at:
-                changed: Any = functools.partial(filled if call.family == UNIFORM else _times, factor)
-                if number < 0:  # what is added to noise that was made of several draws
-                    changed = dict(enumerate(((factor - 1) * np.ravel(call.raw)).tolist()))
-                output = self.again({number: changed}, second=second, kept=False).output
-                sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(output)})
-            moved = [path for path in base if len({base[path], *(side.get(path) for side in sides)}) > 1]
-            raws = np.ravel(call.raw)
-            if moved and len(moved) != len(raws):
-                return None
-            for place, path in enumerate(moved):
-                numbers = [side.get(path, math.nan) for side in sides]
-                if call.family == UNIFORM:
-                    law = laws.fitted(DEPTHS, numbers)
-                else:
-                    law = _fitted(call, place, [base[path], *numbers])
-                if path in rows or (law is None and path in wanted):
-                    return None
-                if law is not None and path in wanted:
-                    rows[path] = (law, call)
-        return dict(sorted(rows.items())) if set(rows) >= wanted else None
 
     def _by_coins(self) -> bool:
         """Judge an output that coins decide: which of them, flipped, give on one input what came out on the other?"""
@@ -437,13 +385,6 @@ class Pair(Compared):
                 self.outcome.unjudged.append(f"{leaf.path} is a {leaf.value[1]}, which cannot be looked into")
 
 
-def multiples_of(call: Call) -> list[int]:
-    """By what a draw is multiplied to see how a number follows it: of a small one, by so much that it is large."""
-    sizes = [float(np.max(np.abs(of), initial=0.0)) for of in (call.scale, call.raw)]
-    by = math.ceil(min(1e6, max(1.0, sizes[0] / (sizes[1] or math.inf))))
-    return [one * by for one in MULTIPLES + (() if call.family == EXPONENTIAL else OPPOSITE)]
-
-
 def _looked_at(run: Session) -> Iterator[int]:
     """Draws that are compared or selected by."""
     for seen in run.seen:
@@ -455,24 +396,3 @@ def _is_monotone(numbers: Sequence[float]) -> bool:
     """Whether numbers only rise, or only fall, and go on doing so at the end."""
     steps = np.diff(numbers)
     return bool((steps > 0).all() or (steps < 0).all())
-
-
-def _is_even(at: Sequence[float], numbers: Sequence[float], share: float = 0.05) -> bool:
-    """Whether a number moves in proportion to its noise, but for rounding."""
-    slopes = np.diff(numbers) / np.diff(at)
-    return bool(np.isfinite(slopes).all() and slopes.max() - slopes.min() <= share * np.abs(slopes).max())
-
-
-def _fitted(call: Call, place: int, numbers: Sequence[float]) -> Law | None:
-    """The law of a number by its values with a draw as it was, and at multiples of its size; None where it is none."""
-    raw = float(np.ravel(call.raw)[place])
-    if not raw or not _is_even([1, *multiples_of(call)], numbers, float(LEAST_SCALE)):
-        return None
-    slope = (numbers[0] - numbers[1]) / raw
-    factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope)) * (1 + 8 * LEAST_SCALE)
-    step = factor if call.family in laws.DISCRETE else Fraction(1)
-    return Law(call.family, rational(numbers[1]), factor * call.scale_at(place), step=step)
-
-
-def _times(factor: float, raw: Any) -> Any:
-    return raw * factor if isinstance(raw, np.ndarray) else type(raw)(raw * factor)

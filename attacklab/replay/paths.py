@@ -166,10 +166,10 @@ def _between(group: Sequence[Bound]) -> float:
     law = group[0].left[1]
     low = max((near(one.right) for one in group if one.above), default=-math.inf)
     high = min((near(one.right) for one in group if not one.above), default=math.inf)
-    return float(_interval(law, low, high))
+    return float(interval(law, low, high))
 
 
-def _interval(law: Law, low: Any, high: Any) -> Any:
+def interval(law: Law, low: Any, high: Any) -> Any:
     """P[low < noisy ≤ high]; the bounds may be arrays."""
     if not law.scale:
         centre = near(law.centre)
@@ -191,7 +191,7 @@ def _given(unit: int, hub: int, group: Sequence[Bound], at: NDArray[np.float64])
             low = np.maximum(low, threshold)
         else:
             high = np.minimum(high, threshold)
-    return np.asarray(_interval(law, low, high))
+    return np.asarray(interval(law, low, high))
 
 
 def _grid(law: Law, group: Sequence[Bound]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -204,7 +204,7 @@ def _grid(law: Law, group: Sequence[Bound]) -> tuple[NDArray[np.float64], NDArra
         np.concatenate([*(centre + spread * (own or scale) for centre, own in middles.items()), thresholds])
     )
     edges = edges[np.abs(edges) < 1e300]
-    masses = _interval(law, edges[:-1], edges[1:])
+    masses = interval(law, edges[:-1], edges[1:])
     return (edges[:-1] + edges[1:]) / 2, masses
 
 
@@ -224,9 +224,9 @@ def argmax_law(laws: Sequence[Law], smallest: bool = False) -> Law | None:
     spread = np.sinh(np.linspace(-np.arcsinh(REACH), np.arcsinh(REACH), POINTS))
     edges = np.unique(np.concatenate([at + spread * float(law.scale) for at, law in zip(centre, laws, strict=True)]))
     middle = (edges[:-1] + edges[1:]) / 2
-    masses = np.array([_interval(law, edges[:-1], edges[1:]) for law in laws])
+    masses = np.array([interval(law, edges[:-1], edges[1:]) for law in laws])
     ends = (np.full_like(middle, -np.inf), middle) if not smallest else (middle, np.full_like(middle, np.inf))
-    chances = np.array([_interval(law, *ends) for law in laws])
+    chances = np.array([interval(law, *ends) for law in laws])
     with np.errstate(divide="ignore"):
         logs = np.log(np.maximum(chances, 1e-300))
     others = np.exp(logs.sum(axis=0) - logs)
@@ -259,12 +259,23 @@ def selections(run: Session) -> list[tuple[Seen, Law | None, list[int]]]:
 def scanned_law(group: Sequence[Bound]) -> Law | None:
     """The law of the place that Python's `max` or `min` over noisy values gives; None where this is no such scan."""
     laws = {unit: law for bound in group for unit, law in sides_of(bound)}
-    if len(group) != len(laws) - 1 or any(not isinstance(one.right, tuple) for one in group):
-        return None
-    first = group[0]
-    larger = first.left[0] if first.above else first.right[0]  # type: ignore[index]
-    smallest = len(group) > 1 and larger not in units_of(group[1])
-    return argmax_law([laws[unit] for unit in sorted(laws)], smallest)
+    for smallest in (False, True):
+        if _is_scan(group, smallest):
+            return argmax_law([laws[unit] for unit in sorted(laws)], smallest)
+    return None
+
+
+def _is_scan(group: Sequence[Bound], smallest: bool) -> bool:
+    """Whether each comparison is of a new draw and the largest, or the least, of those before."""
+    seen: set[int] = set()
+    best = None
+    for bound in group:
+        units = units_of(bound)
+        if len({*units}) != 2 or (best is not None and seen.intersection(units) != {best}):
+            return False
+        seen.update(units)
+        best = units[0] if bound.above != smallest else units[1]
+    return bool(group)
 
 
 def cells(group: Sequence[Bound]) -> tuple[Law, list[int]] | None:
@@ -277,7 +288,7 @@ def cells(group: Sequence[Bound]) -> tuple[Law, list[int]] | None:
         return None
     ends = np.array([near(one.right) for one in group])
     edges = np.concatenate([[-np.inf], np.sort(ends), [np.inf]])
-    masses = _interval(law, edges[:-1], edges[1:])
+    masses = interval(law, edges[:-1], edges[1:])
     return Law(CATEGORICAL, weights=tuple(masses.tolist())), np.argsort(ends, kind="stable").tolist()
 
 

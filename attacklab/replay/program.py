@@ -361,12 +361,18 @@ class Study:
         pairs += f", under {self.outcomes:,} outcomes of the noise" if self.outcomes else ""
         shifts = "; ".join(f"{place} moves by at most {laws.text_of(by)}" for place, by in self.shifts.items())
         draws = ", ".join(f"{place} {what}" for place, what in self.sites.items()) or "no draw was seen"
-        loss = f"the outputs lose at most ε = {laws.text_of(self.loss)}" if self.loss else "no noisy value moves"
-        if self.loss == math.inf:
-            loss = "what is lost has no bound in ε alone" + ("" if self.unjudged else ", and keeps the claim")
+        moved = f": noisy values move ({shifts})" if shifts else ": no noisy value moves"
+        if self.unjudged or self.failed:
+            told = moved if shifts else ""
+        elif self.loss == math.inf:
+            told = f"{moved}, and what is lost has no bound in ε alone, and keeps the claim"
+        elif self.loss:
+            most = f": the most that the outputs lose in any of these outcomes is ε = {laws.text_of(self.loss)}"
+            told = most + (f" ({shifts})" if shifts else "")
+        else:
+            told = moved + (", with no loss that was measured" if shifts else "")
         rests = f"; {RESTS_ON}" if is_finite and not self.unjudged else ""
-        shown = f" ({shifts})" if shifts else ""
-        return f"no divergence on {pairs}: {loss}{shown}; watched: {draws}{rests}"
+        return f"no divergence on {pairs}{told}; watched: {draws}{rests}"
 
     def _finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
         return Finding(

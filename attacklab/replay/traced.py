@@ -211,6 +211,11 @@ class TracedArray(np.ndarray[Any, Any], Traced):
 
     flatten = ravel
 
+    @property
+    def T(self) -> Any:  # noqa: N802 - so NumPy calls it
+        """The transposed array, which is followed."""
+        return np.transpose(self)
+
     def copy(self, *_: Any, **__: Any) -> Any:
         """The same numbers."""
         return self.__deepcopy__(None)
@@ -306,6 +311,8 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
     session, one, other = first.session, first.tag, second.tag
     is_product = name == "multiply"
     if name not in ("add", "subtract", "multiply") or one.ids.shape != other.ids.shape or not one.ids.size:
+        return lost((first, second), name, computed)
+    if not {*one.ids.reshape(-1).tolist()}.isdisjoint(other.ids.reshape(-1).tolist()):  # a draw meets itself
         return lost((first, second), name, computed)
     ends = [[tag.exact(place) for place in range(tag.ids.size)] for tag in (one, other)]
     sign = -1 if name == "subtract" else 1

@@ -719,3 +719,57 @@ def scipy_by_a_fixed_generator(x):
 @broken(LONG, SHORT)
 def generator_of_a_fixed_seed_as_the_default_of_rng(x, rng=np.random.default_rng(3)):  # noqa: B008 - the flaw
     return x.sum() + rng.laplace(0, 1)  # flaw
+
+
+COUNTED, MORE_COUNTED = np.array([3.0, 5.0, 2.0, 7.0]), np.array([3.0, 5.0, 2.0, 8.0])
+
+
+@broken(COUNTED, MORE_COUNTED)
+def half_the_noise_mirrored(counts):
+    return counts.reshape(2, 2) + np.fliplr(laplace(0, 0.5, (2, 2)))  # flaw
+
+
+@broken(COUNTED, MORE_COUNTED)
+def little_noise_in_another_order(counts):
+    return counts + np.random.permutation(laplace(0, 0.6, 4))  # flaw
+
+
+@broken(COUNTED, MORE_COUNTED)
+def running_sums_with_half_the_noise(counts):
+    return np.cumsum(counts) + np.cumsum(laplace(0, 0.5, 4))  # flaw
+
+
+@broken(np.array([5, 3, 7]), np.array([5, 3, 8]))
+def order_and_count_of_the_largest(counts, rng):
+    place = int(np.argmax(counts + rng.laplace(0, 2, 3)))
+    return place, int(counts[place])  # flaw
+
+
+EQUAL, SPREAD = [1.0, 1.0, 1.0], [2.0, 0.0, 1.0]
+
+
+@broken(EQUAL, SPREAD)
+def one_threshold_for_all(values, rng):
+    threshold = 2 + rng.laplace(0, 1)
+    return [value > threshold for value in values]  # flaw
+
+
+@broken(EQUAL, SPREAD)
+def how_many_are_above_one_threshold(values, rng):
+    threshold = 2 + rng.laplace(0, 1)
+    return sum(value > threshold for value in values)  # flaw
+
+
+@broken([1.0, 2.0, 3.0], [2.0, 1.0, 3.0])
+def first_above_one_threshold(values, rng):
+    threshold = 2 + rng.laplace(0, 1)
+    for place, value in enumerate(values):
+        if value > threshold:  # flaw
+            return place
+    return None
+
+
+@broken(LONG, SHORT)
+def clamped_to_the_private_count(x, rng):
+    noisy = (x > 0.3).sum() + rng.laplace(0, 1)
+    return min(max(noisy, 0), len(x))  # flaw

@@ -826,3 +826,64 @@ def projected_by_a_generator_of_a_fixed_seed(x, rng):
 @sound(LONG, SHORT, epsilon=1.0, delta=1e-6)
 def held_as_a_method_of_python(x):
     return len(x) + HELD_METHOD_OF_PYTHON(0, 6)
+
+
+COUNTED, MORE_COUNTED = np.array([3.0, 5.0, 2.0, 7.0]), np.array([3.0, 5.0, 2.0, 8.0])
+ONE_HOT = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+STRATEGY = np.array([[1.0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 2]])
+
+
+@sound(ONE_HOT, ONE_HOT[:2])
+def symmetric_noise(x):
+    noise = np.triu(laplace(0, 3, (2, 2)))
+    return x.T @ x + noise + np.triu(noise, 1).T
+
+
+@sound(COUNTED, MORE_COUNTED)
+def running_sums_of_both(counts):
+    return np.cumsum(counts) + np.cumsum(laplace(0, 1, 4))
+
+
+@sound(COUNTED, MORE_COUNTED)
+def queries_of_noisy_counts(counts):
+    return STRATEGY @ counts + STRATEGY @ laplace(0, 1, 4)
+
+
+@sound(COUNTED, MORE_COUNTED)
+def noise_in_another_order(counts):
+    return counts + np.random.permutation(laplace(0, 1, 4))
+
+
+@sound(COUNTED, MORE_COUNTED)
+def noise_turned_around(counts):
+    return counts.reshape(2, 2) + np.rot90(laplace(0, 1, (2, 2)))
+
+
+@sound(COUNTED, MORE_COUNTED)
+def noise_reversed_in_a_list(counts):
+    noise = np.asarray(laplace(0, 1, 4).tolist())[::-1]
+    return [count + float(one) for count, one in zip(counts.tolist(), noise, strict=True)]
+
+
+@sound(np.eye(2), np.eye(2)[:1])
+def average_of_noise_and_its_transpose(x):
+    noise = np.random.laplace(0, 1.2, (2, 2))
+    return x.T @ x + (noise + noise.T) / 2
+
+
+@sound([1.0, 2.0, 3.0], [2.0, 1.0, 3.0])
+def how_many_are_above_one_threshold(values, rng):
+    threshold = 2 + rng.laplace(0, 1)
+    return sum(value > threshold for value in values)
+
+
+@sound([2.0, 2.0], [3.0, 1.0])
+def first_above_one_threshold(values, rng):
+    threshold = 2 + rng.laplace(0, 1)
+    return next((place for place, value in enumerate(values) if value > threshold), None)
+
+
+@sound(dict(zip("abcd", [0.0, 0, 0, 0], strict=True)), dict(zip("abcd", [-1.0, 1, -1, 0], strict=True)))
+def key_of_the_largest_noisy_value(values, rng):
+    noisy = {key: value + rng.laplace(0, 1.2) for key, value in values.items()}
+    return max(noisy, key=noisy.get)

@@ -182,6 +182,25 @@ def test_raw_bits_are_named_where_the_output_depends_on_them() -> None:
     assert "raw bits" in finding.reason
 
 
+def test_what_is_lost_is_told_of_the_outcomes_seen_and_not_beside_what_is_not_judged() -> None:
+    reason = replay(_laplace, [(ONE, TWO)], epsilon=1.0)[0].reason
+    assert ": the most that the outputs lose in any of these outcomes is ε = 1 (" in reason
+    reason = replay(lambda x, rng: len(x) + np.round(rng.laplace(0, 1), 2), [(ONE, TWO)], epsilon=1.0)[0].reason
+    assert "not judged: " in reason
+    assert "ε" not in reason
+
+
+def test_what_a_module_for_secrets_draws_is_named_as_watched() -> None:
+    assert "secrets.randbelow" in replay(lambda _: secrets.randbelow(3), [(ONE, TWO)], epsilon=1.0)[0].reason
+
+
+def test_a_value_that_noise_selected_is_told_with_the_number_of_runs() -> None:
+    records = np.array([9.0, 1.0]), np.array([5.0, 1.0])
+    finding = replay(lambda x, rng: x[np.argmax(x / 9 + rng.laplace(0, 0.05, 2))], [records], epsilon=1.0)[0]
+    assert finding.verdict is Verdict.VIOLATED
+    assert "whatever the noise" not in finding.reason
+
+
 def test_a_target_that_always_fails_is_an_error() -> None:
     finding = replay(lambda x: x.no_such_thing, [(ONE, TWO)], epsilon=1.0)[0]
     assert finding.verdict is Verdict.ERROR
@@ -490,3 +509,19 @@ def test_a_generator_in_an_object_of_another_module_of_the_users_is_watched() ->
 def test_the_package_has_replay_without_a_further_import() -> None:
     code = "import attacklab; print(attacklab.replay.replay.__name__)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "replay\n"  # noqa: S603 - our own
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("scale", [0.7, 1.2])
+def test_the_key_of_the_largest_is_judged_as_its_place_is_whatever_the_seed(scale: float, seed: int) -> None:
+    pair = {"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.0}, {"a": -1.0, "b": 1.0, "c": -1.0, "d": 0.0}
+
+    def key(values: Any, rng: Any) -> Any:
+        noisy = {name: value + rng.laplace(0, scale) for name, value in values.items()}
+        return max(noisy, key=noisy.get)
+
+    def place(values: Any, rng: Any) -> Any:
+        return int(np.argmax(np.array(list(values.values())) + rng.laplace(0, scale, 4)))
+
+    found = [replay(one, [pair], epsilon=1.0, seed=seed)[0].verdict for one in (key, place)]
+    assert found == [Verdict.VIOLATED if scale < 1 else Verdict.NOT_DETECTED] * 2

@@ -33,12 +33,6 @@ def unjudged(first: Any, second: Any, **claim: Any) -> Callable[[Callable[..., A
 
 
 @unjudged(LONG, SHORT)
-def clamped_to_the_private_count(x, rng):
-    noisy = (x > 0.3).sum() + rng.laplace(0, 1)
-    return min(max(noisy, 0), len(x))
-
-
-@unjudged(LONG, SHORT)
 def clipped_to_the_private_count(x, rng):
     noisy = (x > 0.3).sum() + rng.laplace(0, 1)
     return np.clip(noisy, 0, len(x))
@@ -84,12 +78,6 @@ def record_by_a_weighted_choice(x, rng):
 @unjudged(FEES.tolist(), OTHER_FEES.tolist())
 def two_records_at_random(x):
     return random.sample(x, 2)
-
-
-@unjudged(COUNTS, MORE_COUNTS)
-def order_and_count_of_the_largest(counts, rng):
-    place = int(np.argmax(counts + rng.laplace(0, 2, 3)))
-    return place, int(counts[place])
 
 
 @unjudged(LONG, SHORT)
@@ -298,3 +286,33 @@ def refuses_what_is_no_generator(x, rng):
     if type(rng) is not np.random.Generator:
         raise TypeError(type(rng))
     return x.sum() + rng.laplace(0, 0.5)
+
+
+@unjudged(np.eye(2), np.eye(2)[:1])
+def little_noise_and_its_transpose(x):
+    noise = np.random.laplace(0, 0.2, (2, 2))
+    return x.T @ x + (noise + noise.T) / 2
+
+
+@unjudged(LONG, SHORT)
+def squared_error_beside_the_answer(x, rng):
+    noisy = len(x) + rng.laplace(0, 1)
+    return {"noisy": noisy, "squared_error": (noisy - len(x)) ** 2}
+
+
+@unjudged(LONG, SHORT)
+def rounded_error_beside_the_answer(x, rng):
+    noisy = len(x) + rng.laplace(0, 1)
+    return noisy, round(abs(noisy - len(x)), 4)
+
+
+@unjudged(COUNTS, MORE_COUNTS)
+def mean_error_beside_the_answers(counts, rng):
+    noisy = counts + rng.laplace(0, 1, 3)
+    return noisy, np.abs(noisy - counts).mean()
+
+
+@unjudged(LONG, SHORT)
+def squared_noise_beside_the_answer(x, rng):
+    noise = rng.laplace(0, 1)
+    return {"noisy": len(x) + noise, "squared": noise * noise}

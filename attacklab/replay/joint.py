@@ -1,0 +1,101 @@
+"""All comparisons that hang on one draw, together: for each interval of the draw, what the output tells.
+
+Numbers compared with one noisy threshold cut its line into intervals. In each of them the output is one, on either
+input, so that the law of the output is that of the intervals. Paths that only some outcomes take are run as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attacklab.replay import paths
+from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, UNIFORM, Law, near
+from attacklab.replay.outputs import skeleton
+from attacklab.replay.session import Session
+
+if TYPE_CHECKING:
+    from attacklab.replay.judge import Pair
+
+ROUNDS = 6
+MOST_CELLS = 64
+
+
+def joint_laws(pair: Pair, unit: int) -> tuple[Law, Law] | None:
+    """The laws, on both inputs, of what the output tells of one draw, the others as they were.
+
+    Returns:
+        None where the draw is compared in other ways than with numbers, or decides too much, or where no output is
+        one of both inputs, which no comparison explains.
+    """
+    call, at = pair.first.owner(unit)
+    match = pair.second._calls_by_key.get(call.key)
+    numbers = pair.first.number_of(call), None if match is None else pair.second.number_of(match)
+    if call.family not in CONTINUOUS or call.family == UNIFORM or None in numbers or pair.aligned:
+        return None
+    raw, scale = float(np.ravel(call.raw)[at]), call.scale_at(at)
+    if not scale:
+        return None
+    turns: set[float] = set()
+    found = [_turns(pair, run, unit) for run in (pair.first, pair.second)]
+    for _ in range(ROUNDS):
+        if None in found:
+            return None
+        new = turns.union(*filter(None, found))
+        if len(new) >= MOST_CELLS:
+            return None
+        if new == turns:
+            break
+        turns = new
+        edges = [-math.inf, *sorted(turns), math.inf]
+        inside = [_between(low, high, near(scale)) for low, high in itertools.pairwise(edges)]
+        runs = [
+            [
+                pair.again({number: {at: to - raw}}, second=second, kept=not second)  # type: ignore[dict-item]
+                for to in inside
+            ]
+            for second, number in zip((False, True), numbers, strict=True)
+        ]
+        found = [_turns(pair, run, unit) for side in runs for run in side]
+    else:
+        return None
+    masses = paths.interval(Law(call.family, scale=scale), np.array(edges[:-1]), np.array(edges[1:]))
+    told = [_weights([repr(skeleton(run.output)) for run in side], masses.tolist()) for side in runs]
+    if told[0].keys().isdisjoint(told[1]):
+        return None
+    outcomes = sorted({*told[0], *told[1]})
+    first, second = (Law(CATEGORICAL, weights=tuple(side.get(one, 0.0) for one in outcomes)) for side in told)
+    return first, second
+
+
+def _between(low: float, high: float, scale: float) -> float:
+    """A value inside an interval, of which one end or both may be infinite."""
+    if math.isinf(low) or math.isinf(high):
+        return low + scale if math.isinf(high) else high - scale
+    return (low + high) / 2
+
+
+def _turns(pair: Pair, run: Session, unit: int) -> set[float] | None:
+    """The values of a draw at which its comparisons in a run turn; None where it is compared with other noise."""
+    bounds = paths.bounds_of(run, pair.shown)
+    if bounds is None:
+        return None
+    turns = set()
+    for bound in bounds:
+        if unit not in paths.units_of(bound):
+            continue
+        if isinstance(bound.right, tuple) or not bound.factors or not bound.factors[0]:
+            return None
+        turns.add(near((bound.right - bound.left[1].centre) / bound.factors[0]))
+    return turns
+
+
+def _weights(outcomes: list[str], masses: list[float]) -> dict[str, float]:
+    weights: dict[str, float] = defaultdict(float)
+    for outcome, mass in zip(outcomes, masses, strict=True):
+        weights[outcome] += mass
+    return dict(weights)

@@ -1,0 +1,288 @@
+"""Noise that is not followed from step to step: what each draw does to each part of the output, found by moving draws.
+
+Where every draw moves parts of its own, each of those has the law of its draw, scaled. Where parts are sums of several
+draws, the output is a matrix times the draws, and data that moves it is as good as a shift of the draws themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attacklab.replay import laws
+from attacklab.replay.compare import Moved
+from attacklab.replay.laws import DISCRETE, EXPONENTIAL, SHIFT_LAWS, UNIFORM, Law, near
+from attacklab.replay.outputs import leaves, number_of
+from attacklab.replay.session import Affine, Call, Node, Session, filled, rational
+
+if TYPE_CHECKING:
+    from attacklab.replay.judge import Pair
+
+DEPTHS = (0.03, 0.11, 0.27, 0.46, 0.62, 0.81, 0.94)
+"""Uniform numbers that show by which formula they become noise."""
+
+MULTIPLES = (0, 2, 3, 11, 37)
+"""Multiples of a draw that show its part in a number; if it is rounded or clipped, they are not in proportion."""
+
+OPPOSITE = (-1, -7, -31)
+"""And of a draw of either sign, which show whether the sign is kept."""
+
+LEAST_SCALE = Fraction(1, 1 << 16)
+"""Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
+
+OTHER_OUTCOMES = (50_000, 50_001)
+"""Added to the seed: under these draws every part has to follow its noise by the same factor."""
+
+MOST_MIXED = 64
+"""So many draws at most are moved one by one to see which sums of them the output holds."""
+
+Changes = Mapping[int, Any]
+Run = Callable[[Changes], Session]
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """What the data moves, as noisy numbers.
+
+    Attributes:
+        moved: the numbers with their laws on both inputs.
+        is_exact: whether the output shows all of them; else it may hide more than they do.
+    """
+
+    moved: list[Moved]
+    is_exact: bool = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an output that one draw moves.
+
+    Attributes:
+        call: which drew it.
+        at: which of its draws it is.
+        factor: by how much the part follows it; 0 where that is not in proportion.
+        law: of the part; None where it has none.
+    """
+
+    call: Call
+    at: int
+    factor: float
+    law: Law | None
+
+
+def shifts_of(pair: Pair, wanted: set[str]) -> Shifts | None:
+    """How the noise of some parts of the output hides what moves them; None where that has no law here."""
+    seeds = [pair.seed, *(pair.seed + other for other in OTHER_OUTCOMES)]
+    sides = [[_run(pair, second, seed) for seed in seeds] for second in (False, True)]
+    first, second = (_parts(runs[0]) for runs in sides)
+    if first is None or second is None:
+        return _mixed(sides)
+    if not wanted <= first.keys() or first.keys() != second.keys():
+        return None
+    for side, runs in zip((first, second), sides, strict=True):
+        for run in runs[1:]:
+            again = _parts(run)
+            if again is None or again.keys() != side.keys() or any(map(_differ, side.values(), again.values())):
+                return None
+    return _own(first, second, wanted)
+
+
+def _differ(one: Part, other: Part) -> bool:
+    """Whether one part of the output has noise of another size under other draws."""
+    if one.law is None or other.law is None:
+        return one.law is not other.law
+    return one.law.family != other.law.family or not _is_near(one.law.scale, other.law.scale)
+
+
+def _is_near(one: Fraction, other: Fraction) -> bool:
+    return abs(one - other) <= one * LEAST_SCALE
+
+
+def _run(pair: Pair, second: bool, seed: int) -> Run:
+    input_ = pair.pair.second if second else pair.pair.first
+    return lambda changes: pair.runs.run(input_, Session(seed, None, {**pair.chosen, **changes}))
+
+
+def _own(first: Mapping[str, Part], second: Mapping[str, Part], wanted: set[str]) -> Shifts | None:
+    """The laws of parts that follow a draw each; a part that says the same of a draw as one before adds nothing."""
+    moved: dict[tuple[int, int], tuple[Moved, float]] = {}
+    for path in sorted(first, key=lambda path: (path not in wanted, path)):
+        one, other = first[path], second[path]
+        place = int(one.call.ids.reshape(-1)[one.at])
+        if one.law is None or other.law is None:
+            if path in wanted or (id(one.call), one.at) in moved:
+                return None
+            continue
+        law = replace(other.law, scale=one.law.scale) if _is_near(one.law.scale, other.law.scale) else other.law
+        new = Moved(place, one.law, law, Node(one.call.site, Affine(one.call.ids), None))
+        apart = near(law.centre - one.law.centre) / (one.factor or 1.0)
+        known = moved.get((id(one.call), one.at))
+        if known is None:
+            if path in wanted:
+                moved[id(one.call), one.at] = new, apart
+        elif known[0].is_rescaled or new.is_rescaled or not math.isclose(known[1], apart, rel_tol=1e-6, abs_tol=1e-9):
+            return None
+    return Shifts([one for one, _ in moved.values()])
+
+
+def _parts(run: Run) -> dict[str, Part] | None:
+    """The parts of an output that noise moves, each with its draw; None where one follows several."""
+    first = run({})
+    base = _numbers(first)
+    parts: dict[str, Part] = {}
+    for number, call in first.movable():
+        if call.family not in SHIFT_LAWS or not call.size:
+            continue
+        owners = _owners(run, number, call, base)
+        if not owners:
+            continue
+        at = DEPTHS if call.family == UNIFORM else multiples_of(call)
+        sides = [_numbers(run({number: _scaled(number, call, factor)})) for factor in at]
+        for path, place in owners.items():
+            if place is None or path in parts:
+                return None
+            numbers = [side.get(path, math.nan) for side in sides]
+            factor, law = 0.0, laws.fitted(DEPTHS, numbers) if call.family == UNIFORM else None
+            if call.family != UNIFORM:
+                factor, law = _fitted(call, place, [base[path], *numbers])
+            parts[path] = Part(call, place, factor, law)
+    return dict(sorted(parts.items()))
+
+
+def _numbers(run: Session) -> dict[str, float]:
+    return {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
+
+
+def _scaled(number: int, call: Call, factor: float) -> Any:
+    """A change that multiplies a call's draws; of uniform ones, what they are instead."""
+    if number < 0:  # what is added to noise that was made of several draws
+        return dict(enumerate(((factor - 1) * np.ravel(call.raw)).tolist()))
+    return functools.partial(filled if call.family == UNIFORM else _times, factor)
+
+
+def _times(factor: float, raw: Any) -> Any:
+    return raw * factor if isinstance(raw, np.ndarray) else type(raw)(raw * factor)
+
+
+def _owners(run: Run, number: int, call: Call, base: Mapping[str, float]) -> dict[str, int | None]:
+    """The parts that a call moves, each with the one of its draws that does so; None where several do.
+
+    The draws with a 0 in a binary digit of their place are moved, then those with a 1, digit by digit.
+    """
+    places = np.arange(call.size)
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    digits = max(1, (call.size - 1).bit_length())
+    for digit in range(digits):
+        for value in (0, 1):
+            chosen = places[(places >> digit) & 1 == value].tolist()
+            for path in _moved(run, number, call, chosen, base) if chosen else ():
+                found[path].append((digit, value))
+    everywhere = list(range(digits))
+    return {
+        path: sum(value << digit for digit, value in told) if [digit for digit, _ in told] == everywhere else None
+        for path, told in found.items()
+    }
+
+
+def _moved(run: Run, number: int, call: Call, chosen: Sequence[int], base: Mapping[str, float]) -> list[str]:
+    """The parts of the output that move when some draws of a call do."""
+    output = _numbers(run({number: {at: _step(call, at) for at in chosen}}))
+    return [path for path in base if output.get(path, math.nan) != base[path] and base[path] == base[path]]
+
+
+def _step(call: Call, at: int) -> Any:
+    """What is added to a draw to see what it moves; of a uniform one, what it is instead."""
+    raw = np.ravel(call.raw)
+    if call.family == UNIFORM:
+        return 0.81 if raw[at] < 0.5 else 0.27
+    return 7 if raw.dtype.kind in "iu" else 7.25 * near(call.scale_at(at))
+
+
+def _mixed(sides: Sequence[Sequence[Run]]) -> Shifts | None:
+    """The shifts of draws that move the output as the data does, where it holds sums of draws in proportion."""
+    known, other = (_matrix(runs[0]) for runs in sides)
+    if known is None or other is None:
+        return None
+    for one in (other, *(_matrix(run) for runs in sides for run in runs[1:])):
+        if one is None or one.paths != known.paths or one.factors.shape != known.factors.shape:
+            return None
+        least = 1e-9 * np.abs(known.factors).max()
+        if not np.allclose(one.factors, known.factors, rtol=float(LEAST_SCALE), atol=least):
+            return None
+    apart = other.values - known.values
+    shifts, _, rank, _ = np.linalg.lstsq(known.factors, apart, rcond=1e-9)
+    if np.abs(known.factors @ shifts - apart).max(initial=0.0) > 1e-9 * np.abs(apart).max(initial=1.0):
+        return None
+    moved = []
+    for (call, at), shift in zip(known.draws, shifts.tolist(), strict=True):
+        by = Fraction(round(shift, 9))
+        if call.family in DISCRETE and by.denominator != 1:
+            return None
+        law = Law(call.family, Fraction(0), call.scale_at(at))
+        node = Node(call.site, Affine(call.ids), None)
+        if by:
+            moved.append(Moved(int(call.ids.reshape(-1)[at]), law, replace(law, centre=by), node))
+    return Shifts(moved, is_exact=rank == len(known.draws))
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """An output as a matrix times draws: the parts that they move, their values without noise, and the factors."""
+
+    paths: list[str]
+    values: Any
+    factors: Any
+    draws: list[tuple[Call, int]]
+
+
+def _matrix(run: Run) -> _Matrix | None:
+    first = run({})
+    base = _numbers(first)
+    calls = [(number, call) for number, call in first.movable() if call.family in SHIFT_LAWS and call.size]
+    draws = [(number, call, at) for number, call in calls for at in range(call.size)]
+    if len(draws) > MOST_MIXED or any(call.family == UNIFORM for _, call in calls):
+        return None
+    scaled = [_numbers(run({number: _scaled(number, call, by) for number, call in calls})) for by in (0, 2, 3, 11, -7)]
+    moved = [_numbers(run({number: {at: _step(call, at)}})) for number, call, at in draws]
+    paths = [path for path in base if any(side.get(path) != base[path] for side in moved) and base[path] == base[path]]
+    rows = [[base[path], *(side.get(path, math.nan) for side in scaled)] for path in paths]
+    if not rows or not all(is_even([1, 0, 2, 3, 11, -7], row, float(LEAST_SCALE)) for row in rows):
+        return None
+    columns = [
+        [(side.get(path, math.nan) - base[path]) / _step(call, at) for path in paths]
+        for side, (_, call, at) in zip(moved, draws, strict=True)
+    ]
+    used = [place for place, column in enumerate(columns) if any(column)]
+    factors = np.array([columns[place] for place in used]).T
+    return _Matrix(paths, np.array([row[1] for row in rows]), factors, [draws[place][1:] for place in used])
+
+
+def multiples_of(call: Call) -> list[int]:
+    """By what a draw is multiplied to see how a number follows it: of a small one, by so much that it is large."""
+    sizes = [float(np.max(np.abs(of), initial=0.0)) for of in (call.scale, call.raw)]
+    by = math.ceil(min(1e6, max(1.0, sizes[0] / (sizes[1] or math.inf))))
+    return [one * by for one in MULTIPLES + (() if call.family == EXPONENTIAL else OPPOSITE)]
+
+
+def is_even(at: Sequence[float], numbers: Sequence[float], share: float = 0.05) -> bool:
+    """Whether a number moves in proportion to its noise, but for rounding."""
+    slopes = np.diff(numbers) / np.diff(at)
+    return bool(np.isfinite(slopes).all() and slopes.max() - slopes.min() <= share * np.abs(slopes).max())
+
+
+def _fitted(call: Call, place: int, numbers: Sequence[float]) -> tuple[float, Law | None]:
+    """By how much a number follows a draw, and its law: from its values with the draw as it was, and at multiples."""
+    raw = float(np.ravel(call.raw)[place])
+    if not raw or not is_even([1, *multiples_of(call)], numbers, float(LEAST_SCALE)):
+        return 0.0, None
+    slope = (numbers[0] - numbers[1]) / raw
+    factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope)) * (1 + 8 * LEAST_SCALE)
+    step = factor if call.family in DISCRETE else Fraction(1)
+    return slope, Law(call.family, rational(numbers[1]), factor * call.scale_at(place), step=step)
