@@ -112,7 +112,8 @@ class Turns:
 
     def test(self) -> TimingTest:
         """Whether times tell the inputs apart: where both gave the same output, or anywhere if they hardly ever do."""
-        return timing_test(*self.times, self.groups)
+        first, second = self.times
+        return timing_test(first, second, self.groups)
 
 
 def in_turns(target: Target, pair: NeighbouringPair, turns: int, rng: np.random.Generator) -> Turns:
@@ -197,7 +198,8 @@ def told_apart_by_time(
         compared += "so all times are compared, also if they follow the output alone"
     compared += f" (p = {test.p_value:.2g}, and {noise.p_value:.2g} for equal inputs)"
     if test.p_value > alpha:
-        shift = shift_told_apart(*apart.times, apart.groups, alpha=alpha, step=step, rng=rng)
+        first, second = apart.times
+        shift = shift_told_apart(first, second, apart.groups, alpha=alpha, step=step, rng=rng)
         if math.isinf(shift):
             reason = "too few turns to judge: no difference would have been told apart in them; raise --trials"
             return made(verdict=Verdict.INCONCLUSIVE, reason=f"{reason}; {compared}; {where}")
