@@ -3,8 +3,8 @@
 A question of its own, which no claim about outputs answers: does the time of a release tell more of its input than the
 output does? So times are compared in turns in which both inputs gave the same output. Noise that is drawn in a loop
 takes as long for the one input as for the other, but not for the same output; and a time that follows the output alone
-tells nothing new. Where outputs hardly ever repeat, all times are compared, and the finding says so.
-`statistics.timing` is the test, which is valid whatever the clock does.
+tells nothing new. Where outputs hardly ever repeat, all times are compared, and the finding says so; where they do,
+but in too few turns to judge, it says that. `statistics.timing` is the test, which is valid whatever the clock does.
 
 First both inputs are the first one. If its times are told apart from themselves, the clock or the harness is at fault,
 and nothing is said of the target.
@@ -19,12 +19,14 @@ Differential Privacy Systems'; Ratliff and Vadhan, 'A Framework for Differential
 
 from __future__ import annotations
 
+import math
 import platform
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.auditing.statistics.inference import share_of_alpha
-from attacklab.auditing.statistics.power import POWER
-from attacklab.auditing.statistics.timing import CONFIDENCE, TimingTest, smallest_shift, timing_test
+from attacklab.auditing.statistics.timing import (
+    CONFIDENCE,
+    REPLAYS,
+    TOLD_APART,
+    TimingTest,
+    shift_told_apart,
+    timing_test,
+)
 from attacklab.model.errors import LabFault, TargetError, UsageError
 from attacklab.model.findings import Counts, Finding, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair
@@ -47,10 +55,16 @@ DEFAULT_TURNS = 20_000
 """How many times each input is timed where nothing else is asked for."""
 
 FEWEST_TURNS = 100
-"""With fewer turns to compare, hardly anything can be seen at an α of one in a million."""
+"""With fewer turns, hardly anything can be seen at an α of one in a million."""
+
+HARDLY_EVER = 0.01
+"""Outputs that both inputs give in a smaller share of turns are taken never to repeat, and all times are compared."""
 
 MOST_TURNS = 10**7
 """More times than that are not kept."""
+
+NOT_ALWAYS = "its process says how long an output took (ns) in some answers only; say it in all of them, or in none"
+"""Why a target fails whose times come from two clocks."""
 
 MOST_OUTPUTS_NAMED = 8
 """So many outputs are named on either side of a bet; the others are left to whoever runs it again."""
@@ -80,10 +94,26 @@ class Turns:
         """In how many turns both inputs gave the same output."""
         return sum(output is not None for output in self.same_output)
 
+    @property
+    def outputs_repeat(self) -> bool:
+        """Whether both inputs give the same output in some share of turns, judged by any two outputs of theirs.
+
+        Each output of the one is held against each of the other, not only against that of its own turn: so few turns
+        tell as well.
+        """
+        first, second = map(Counter, self.outputs)
+        repeated = sum(times * second[output] for output, times in first.items())
+        return repeated >= HARDLY_EVER * len(self.outputs[0]) ** 2
+
+    @property
+    def groups(self) -> list[str | None] | None:
+        """What of each turn goes into the test besides the times: the output that both gave; None for no groups."""
+        return self.same_output if self.outputs_repeat else None
+
     def test(self) -> TimingTest:
         """Whether times tell the inputs apart: where both gave the same output, or anywhere if they hardly ever do."""
         first, second = self.times
-        return timing_test(first, second, self.same_output if self.repeats >= FEWEST_TURNS else None)
+        return timing_test(first, second, self.groups)
 
 
 def in_turns(target: Target, pair: NeighbouringPair, turns: int, rng: np.random.Generator) -> Turns:
@@ -124,7 +154,7 @@ def told_apart_by_time(
 
     Returns:
         A finding with the verdict TOLD_APART_BY_TIME or NOT_TOLD_APART; INCONCLUSIVE if the clock tells equal inputs
-        apart; ERROR if the target failed.
+        apart, or no difference would have been told apart; ERROR if the target failed.
 
     Raises:
         UsageError: there are too few turns or too many, or α is out of range.
@@ -148,24 +178,34 @@ def told_apart_by_time(
     try:
         equal = in_turns(target, NeighbouringPair(pair.first, pair.first, pair.relation), turns, rng)
         apart = in_turns(target, pair, turns, rng)
+        if equal.inside != apart.inside:
+            raise TargetError(NOT_ALWAYS)
     except (TargetError, LabFault) as error:
         return made(verdict=Verdict.ERROR, reason=str(error), seconds=time.perf_counter() - started)
     made = partial(made, trials=4 * turns, seconds=time.perf_counter() - started)
-    noise, test = equal.test(), apart.test()
+    noise, test, step = equal.test(), apart.test(), _step(equal, apart)
+    where = _where(apart, step)
     if noise.p_value <= alpha:
         reason = f"this machine's clock tells equal inputs apart (p = {noise.p_value:.2g}), so it judges nothing; "
-        return made(verdict=Verdict.INCONCLUSIVE, reason=f"{reason}run it where less else runs; {_where(apart)}")
+        return made(verdict=Verdict.INCONCLUSIVE, reason=f"{reason}run it where less else runs; {where}")
+    if step is None:
+        reason = f"every time is {apart.times[0, 0]:,.0f} ns, so the clock shows no difference at all; use a finer one"
+        return made(verdict=Verdict.INCONCLUSIVE, reason=f"{reason}; {where}")
     compared = f"both inputs gave the same output in {apart.repeats:,} of {turns:,} turns, "
-    if apart.repeats >= FEWEST_TURNS:
-        compared, judging = f"{compared}and times are compared in these", apart.repeats // 2
+    if apart.outputs_repeat:
+        compared += "and times are compared in these"
     else:
-        compared, judging = f"{compared}so all times are compared, also if they follow the output alone", test.turns
+        compared += "so all times are compared, also if they follow the output alone"
     compared += f" (p = {test.p_value:.2g}, and {noise.p_value:.2g} for equal inputs)"
     if test.p_value > alpha:
-        first, second = equal.times
-        shift = smallest_shift(first, second, turns=judging, alpha=alpha)
-        seen = f"one input that always took {shift:,.0f} ns longer would have been told apart (power {POWER:.0%})"
-        return made(verdict=Verdict.NOT_TOLD_APART, reason=f"{seen}; {compared}; {_where(apart)}")
+        first, second = apart.times
+        shift = shift_told_apart(first, second, apart.groups, alpha=alpha, step=step, rng=rng)
+        if math.isinf(shift):
+            reason = "too few turns to judge: no difference would have been told apart in them; raise --trials"
+            return made(verdict=Verdict.INCONCLUSIVE, reason=f"{reason}; {compared}; {where}")
+        seen = f"one input that always took {shift:,.0f} ns longer would have been told apart"
+        often = f"in {TOLD_APART} or more of {REPLAYS} replays of these turns, in another order and with other coins"
+        return made(verdict=Verdict.NOT_TOLD_APART, reason=f"{seen} ({often}); {compared}; {where}")
     needed = test.turns_needed
     return made(
         verdict=Verdict.TOLD_APART_BY_TIME,
@@ -173,7 +213,7 @@ def told_apart_by_time(
         counts=Counts(test.right, test.wrong, test.turns),
         reason=f"the bet is right in {test.right:,} and wrong in {test.wrong:,} of {test.turns:,} turns; turns after "
         f"which most bets are right in {CONFIDENCE:.0%} of cases: {needed.estimate:,.0f} ({needed.lower:,.0f} to "
-        f"{needed.upper:,.0f} at {CONFIDENCE:.0%} confidence); {compared}; {_where(apart)}",
+        f"{needed.upper:,.0f} at {CONFIDENCE:.0%} confidence); {compared}; {where}",
     )
 
 
@@ -182,7 +222,13 @@ class _Stopwatch:
 
     def __init__(self, release: Release) -> None:
         self._release = release
-        self.nanoseconds, self.inside = 0, False
+        self.nanoseconds = 0
+        self._told: set[bool] = set()
+
+    @property
+    def inside(self) -> bool:
+        """Whether the target's process measured."""
+        return True in self._told
 
     def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> Any:
         told = None
@@ -194,7 +240,9 @@ class _Stopwatch:
             if isinstance(outputs, Iterator):  # nothing has run yet
                 outputs = list(islice(outputs, trials + 1))
         self.nanoseconds = time.perf_counter_ns() - started if told is None else told
-        self.inside = told is not None
+        self._told.add(told is not None)
+        if len(self._told) > 1:
+            raise TargetError(NOT_ALWAYS)
         return outputs
 
 
@@ -226,11 +274,12 @@ def _named(outputs: Sequence[str]) -> str:
     return ", ".join([*outputs[:MOST_OUTPUTS_NAMED], *more])
 
 
-def _where(turns: Turns) -> str:
+def _where(turns: Turns, step: float | None) -> str:
     """Where it was measured, and by what clock."""
     by = "its own process" if turns.inside else "the lab, around each call"
     system = f"{platform.system()} {platform.release()}"
-    return f"timed by {by}, in steps of {_clock_step()} ns, on {processor()}, {system}"
+    steps = "" if step is None else f" times differ by {step:,.0f} ns or more,"
+    return f"timed by {by},{steps} on {processor()}, {system}"
 
 
 def processor() -> str:
@@ -241,7 +290,7 @@ def processor() -> str:
     return next(names, platform.processor() or platform.machine())
 
 
-def _clock_step() -> int:
-    """The smallest difference between two readings of the clock that differ, in nanoseconds."""
-    readings = [time.perf_counter_ns() for _ in range(1000)]
-    return min((later - earlier for earlier, later in pairwise(readings) if later > earlier), default=0)
+def _step(*runs: Turns) -> float | None:
+    """The smallest difference between two times that differ, in nanoseconds; None if none do."""
+    known = np.unique(np.concatenate([run.times for run in runs]))
+    return float(np.diff(known).min()) if known.size > 1 else None

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import typer
 
 from attacklab.auditing.attacks import ALL_ATTACKS
-from attacklab.auditing.attacks.base import Attack
+from attacklab.auditing.attacks.base import Attack, adapted_pairs
 from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_SECONDS, audit
 from attacklab.auditing.replayed import with_replay
 from attacklab.auditing.timed import DEFAULT_TURNS, told_apart_by_time
@@ -28,7 +28,8 @@ from attacklab.laws.proof.pairs import default_pair
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable
 from attacklab.model.findings import Finding, Verdict
-from attacklab.model.targets import Kind
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Kind, Target
 from attacklab.reporting.progress import progress, status_line
 from attacklab.reporting.summary import UNDECIDED
 
@@ -118,11 +119,22 @@ def _time(asked: TargetOptions, files: Files, trials: int | None, alpha: float, 
     again = f"attacklab audit {asked.spec()} --trials {turns} --alpha {alpha!r} --seed {seed}"
     with only_findings_on_output(), status_line(error_console()) as progress:
         target = asked.load()
-        pair = default_pair(target)
+        pair = _timed_pair(target)
         progress(f"timing {target.name}, {turns:,} turns on equal inputs and as many on a pair")
         finding = told_apart_by_time(target, pair, turns=turns, alpha=alpha, seed=seed, again=again)
     files.write([finding], asked.place)
     raise typer.Exit(status_of([finding]))
+
+
+def _timed_pair(target: Target) -> NeighbouringPair:
+    """The first pair that a target declares or that its domain gives, or a small one."""
+    if target.pairs or target.kind is not Kind.DATASET:
+        return default_pair(target)
+    pairs = () if target.domain is None else target.domain.pairs(target.relation)
+    pair = next(adapted_pairs(target, pairs), None)
+    if pair is None:
+        raise UsageError(f"nothing says which datasets {target.name} takes; give --pairs, or a --domain with a shape")
+    return pair
 
 
 def _attacks(names: Sequence[str] | None) -> list[Attack] | None:

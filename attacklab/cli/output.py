@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.text import Text
 
 from attacklab.auditing.ordinary import best
+from attacklab.auditing.timed import TIME
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.files import Made, is_standard_output, require_writable, write_whole
@@ -242,6 +243,7 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
         out.print(_line(_figures(finding), widths, colour), soft_wrap=True)
         if finding.is_proof:
             print_wrapped(out, scope_text(finding), INDENT)
+        if finding.is_proof or finding.attack == TIME:
             print_wrapped(out, pair_text(finding), INDENT)
         if finding.event:
             print_wrapped(out, f"event: {finding.event}", INDENT)

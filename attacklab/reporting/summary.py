@@ -31,7 +31,11 @@ def summary(findings: Sequence[Finding]) -> str:
         return f"The claim of {_claim(findings)}, is refuted by {'; '.join(_evidence(strongest))}."
     verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
     if verdicts <= set(BY_TIME) and verdicts:
-        return f"Neighbours of {findings[0].target} are {findings[0].verdict}, which says nothing of its outputs."
+        inputs = inputs_text(findings[0])
+        named = f", {inputs}," if 0 < len(inputs) <= LONGEST_INPUTS else ""
+        return (
+            f"Neighbours of {findings[0].target}{named} are {findings[0].verdict}, which says nothing of its outputs."
+        )
     if Verdict.ERROR in verdicts:
         return f"There is no verdict on the claim of {_claim(findings)}: there was an error."
     if not verdicts:

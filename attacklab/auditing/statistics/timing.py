@@ -9,8 +9,8 @@ The bet is chosen on every other turn and judged on those between. It says which
 two times of the turn, or both with a percentile of all times, which a tail of slow calls does not hide. Turns come in
 groups (by the output that both classes gave, for example), and which class takes longer is learned for each of them.
 
-A small p-value says that the time depends on the class; it says nothing about ε. A large one says that it depends on
-it by no more than `smallest_shift`.
+A small p-value says that the time depends on the class; it says nothing about ε. After a large one, `shift_told_apart`
+says how large a constant difference these turns would have shown, directions that had to be learned included.
 
 Sources: Reparaz, Balasch and Verbauwhede 2017, 'Dude, is my code constant time?', section II, for classes that are
 measured in random order, and percentiles. They compare means by Welch's test, which takes times to be independent; here
@@ -39,6 +39,15 @@ CONFIDENCE = 0.95
 
 MOST_TURNS = 10**12
 """Beyond so many, nobody tells the classes apart."""
+
+REPLAYS = 100
+"""How often turns are replayed with a shift added."""
+
+TOLD_APART = 97
+"""In so many of the replays, or more, the classes are told apart where a shift is large enough."""
+
+GROWTH = 1.5
+"""By what a shift grows that was not large enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,7 @@ def timing_test(first: ArrayLike, second: ArrayLike, groups: Sequence[str | None
 
 
 def smallest_shift(first: ArrayLike, second: ArrayLike, turns: int, alpha: float) -> float:
-    """The smallest constant difference of times that so many turns show with probability 95 %.
+    """The smallest constant difference of times that so many turns show with probability 95 %, its direction known.
 
     Args:
         first: times of one class in turns with the same class: how far times differ by themselves.
@@ -145,6 +154,65 @@ def smallest_shift(first: ArrayLike, second: ArrayLike, turns: int, alpha: float
     share = scipy.special.betaincinv(right, turns - right + 1, POWER)
     apart = np.subtract(first, second, dtype=np.float64)
     return float(np.quantile(np.concatenate([apart, -apart]), share, method="higher"))
+
+
+def shift_told_apart(
+    first: ArrayLike,
+    second: ArrayLike,
+    groups: Sequence[str | None] | None,
+    *,
+    alpha: float,
+    step: float,
+    rng: np.random.Generator,
+) -> float:
+    """A constant difference of times that `timing_test` would have found in turns in which it found none.
+
+    The turns are replayed in another order, with other coins, and with one class longer in each of them.
+
+    Args:
+        first: times of one class.
+        second: those of the other in the same turns.
+        groups: as for `timing_test`.
+        alpha: the p-value that is small enough.
+        step: the smallest difference between two times, in the same unit; the shifts tried are multiples of it.
+        rng: draws orders and coins.
+
+    Returns:
+        The first of growing shifts that is found in at least 97 of 100 replays; infinite if no shift is.
+    """
+    left, right = (np.asarray(times, dtype=np.float64) for times in (first, second))
+    names = np.array([""] * left.size if groups is None else groups, dtype=object)
+    compared = np.array([name is not None for name in names], dtype=bool)
+    spread = float(np.ptp(np.concatenate([left, right])))
+    known = smallest_shift(left[compared], right[compared], turns=int(compared.sum()) // 2, alpha=alpha)
+    shift = min(known, spread + step)
+    while True:
+        shift = step * max(1, math.ceil(shift / step))
+        if _is_told_apart(left, right, names, shift, alpha, rng):
+            return shift
+        if shift > spread:
+            return math.inf
+        shift *= GROWTH
+
+
+def _is_told_apart(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    names: NDArray[np.object_],
+    shift: float,
+    alpha: float,
+    rng: np.random.Generator,
+) -> bool:
+    """Whether a shift of one class is found in enough replays."""
+    missed = 0
+    for _ in range(REPLAYS):
+        is_swapped, order = rng.random(first.size) < 0.5, rng.permutation(first.size)
+        one = np.where(is_swapped, second, first)[order]
+        other = np.where(is_swapped, first, second)[order]
+        missed += timing_test(one + shift, other, names[order].tolist()).p_value > alpha
+        if missed > REPLAYS - TOLD_APART:
+            return False
+    return True
 
 
 def _longer(first: NDArray[np.float64], second: NDArray[np.float64], threshold: float | None) -> NDArray[np.float64]:

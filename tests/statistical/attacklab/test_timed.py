@@ -5,12 +5,15 @@ Where inputs are equal in time, the null hypothesis is true, and an alarm has pr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 from attacklab.auditing import timed
 from attacklab.auditing.statistics.timing import timing_test
@@ -18,7 +21,8 @@ from attacklab.auditing.timed import Turns, in_turns, told_apart_by_time
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict, record
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.targets import Target
+from attacklab.model.targets import Kind, Target
+from attacklab.processes.targets import ProcessRelease, external
 
 ALPHA = 1e-9
 PAIR = NeighbouringPair(0, 1, None)
@@ -103,6 +107,20 @@ def test_a_time_that_follows_the_output_alone_tells_nothing(clock: Clock) -> Non
     assert judged(target, turns=10_000).verdict is Verdict.NOT_TOLD_APART
 
 
+@pytest.mark.parametrize("turns", [100, 300])
+def test_a_time_that_follows_the_output_alone_is_no_alarm_in_few_turns_either(clock: Clock, turns: int) -> None:
+    """Fewer than a hundred of them have equal outputs, of which all times together would say otherwise."""
+    target = geometric(clock, lambda answer, noise, rng: jitter(rng) + 1000 * (answer + noise))
+    told = in_turns(target, PAIR, turns, np.random.default_rng(0))
+    assert told.repeats < 100
+    assert turns == 100 or timing_test(*told.times).p_value < 1e-6
+    finding = judged(target, turns=turns)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "too few turns to judge" in finding.reason
+    assert "raise --trials" in finding.reason
+    assert "times are compared in these" in finding.reason
+
+
 def test_where_outputs_never_repeat_all_times_are_compared_and_the_finding_says_so(clock: Clock) -> None:
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         clock.spend(jitter(rng) + 30 * answer)
@@ -141,8 +159,8 @@ def test_equal_times_raise_no_alarm_whatever_the_clock_does(clock: Clock, of_cal
     clock.of_call = of_call
     finding = judged(geometric(clock, lambda _answer, _noise, rng: jitter(rng)))
     assert finding.verdict is Verdict.NOT_TOLD_APART
-    assert "would have been told apart (power 95%)" in finding.reason
-    assert "timed by the lab, around each call, in steps of 0 ns" in finding.reason
+    assert "would have been told apart (in 97 or more of 100 replays of these turns" in finding.reason
+    assert "timed by the lab, around each call, times differ by 1 ns or more" in finding.reason
 
 
 def test_the_difference_that_would_have_been_told_apart_is_and_a_tenth_of_it_is_not(clock: Clock) -> None:
@@ -153,6 +171,63 @@ def test_the_difference_that_would_have_been_told_apart_is_and_a_tenth_of_it_is_
     not_told = judged(geometric(clock, lambda answer, _, rng: jitter(rng) + smaller * answer))
     assert told.verdict is Verdict.TOLD_APART_BY_TIME
     assert not_told.verdict is Verdict.NOT_TOLD_APART
+
+
+def test_a_difference_that_the_finding_names_is_told_apart_also_where_few_outputs_repeat(clock: Clock) -> None:
+    """Told apart with probability 0.95: 24 or fewer of 40 have probability below 1e-9."""
+    assert scipy.stats.binom.cdf(24, 40, 0.95) < 1e-9
+
+    def wide(shift: float) -> Target:
+        """Outputs repeat in one turn of 12, each of 12 outputs in few of them, so that signs are hard to learn."""
+
+        def release(answer: int, trials: int, rng: np.random.Generator) -> Any:
+            clock.spend(jitter(rng) + shift * answer)
+            return rng.integers(12, size=trials)
+
+        return Target.noise(release, epsilon=1.0)
+
+    reason = told_apart_by_time(wide(0.0), PAIR, turns=TURNS, alpha=1e-6).reason
+    shift = float(reason.split(" always took ")[1].split(" ns")[0].replace(",", ""))
+    runs = (in_turns(wide(shift), PAIR, TURNS, np.random.default_rng(seed)) for seed in range(40))
+    assert sum(run.test().p_value <= 1e-6 for run in runs) > 24
+
+
+@pytest.mark.parametrize("coarse", [44, 1000])
+def test_of_a_coarse_clock_the_step_is_told_and_no_smaller_difference_is_promised(clock: Clock, coarse: int) -> None:
+    def stepped(_answer: int, _noise: int, rng: np.random.Generator) -> float:
+        return coarse * (jitter(rng) // coarse)
+
+    reason = judged(geometric(clock, stepped)).reason
+    assert f"times differ by {coarse:,} ns or more" in reason
+    shift = float(reason.split(" always took ")[1].split(" ns")[0].replace(",", ""))
+    assert shift >= coarse
+    assert shift % coarse == 0
+
+
+def test_a_clock_that_never_moves_judges_nothing(clock: Clock) -> None:
+    finding = judged(geometric(clock, lambda *_: 0.0))
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "every time is 0 ns" in finding.reason
+
+
+@pytest.mark.parametrize("always", ["number % 2", '\'"input": "0x0.0p+0"\' in line'])
+def test_a_program_that_measures_some_answers_only_is_refused(tmp_path: Path, always: str) -> None:
+    """Every second answer, or those to one of the two inputs."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\n"
+        "for number, line in enumerate(sys.stdin):\n"
+        f"    ns = ', \"ns\": [12]' if {always} else ''\n"
+        "    print('{\"outputs\": [1]' + ns + '}', flush=True)\n"
+    )
+    target = external([sys.executable, str(program)], kind=Kind.NOISE, epsilon=1.0)
+    try:
+        finding = told_apart_by_time(target, NeighbouringPair(0.0, 1.0, None), turns=100)
+    finally:
+        assert isinstance(target.release, ProcessRelease)
+        target.release.close()
+    assert finding.verdict is Verdict.ERROR
+    assert "in some answers only; say it in all of them, or in none" in finding.reason
 
 
 def test_a_clock_that_tells_equal_inputs_apart_judges_nothing(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:

@@ -11,7 +11,7 @@ import pytest
 import scipy
 from numpy.typing import NDArray
 
-from attacklab.auditing.statistics.timing import TimingTest, smallest_shift, timing_test
+from attacklab.auditing.statistics.timing import TimingTest, shift_told_apart, smallest_shift, timing_test
 
 Times: TypeAlias = NDArray[np.float64]
 Clock: TypeAlias = Callable[[np.random.Generator, int], Times]
@@ -156,3 +156,33 @@ def test_the_smallest_shift_is_found_and_half_of_it_is_not() -> None:
     assert caught(1.2 * shift) > 75
     assert caught(shift / 2) < 60
     assert smallest_shift(*noise, turns=5, alpha=1e-6) == math.inf
+
+
+def test_where_directions_have_to_be_learned_from_few_turns_the_shift_that_is_told_apart_is_larger() -> None:
+    """Told apart with probability 0.95: 75 or fewer of 100 have probability below 1e-9.
+
+    The shift of a known direction, which takes no account of that, is not.
+    """
+    assert scipy.stats.binom.cdf(75, 100, 0.95) < 1e-9
+    rng = np.random.default_rng(8)
+
+    def groups() -> list[str | None]:
+        return [str(output) for output in rng.geometric(0.04, 166)]
+
+    def caught(extra: float) -> int:
+        tests = (timing_test(*in_turns(rng.normal(1000, 20, 332), rng, extra), groups()) for _ in range(100))
+        return sum(test.p_value <= 1e-6 for test in tests)
+
+    first, second = in_turns(rng.normal(1000, 20, 332), rng)
+    told = shift_told_apart(first, second, groups(), alpha=1e-6, step=1.0, rng=rng)
+    assert caught(told) > 75
+    assert caught(smallest_shift(first, second, turns=83, alpha=1e-6)) <= 75
+
+
+def test_no_shift_is_told_apart_in_turns_that_are_too_few() -> None:
+    rng = np.random.default_rng(9)
+    first, second = in_turns(rng.normal(1000, 20, 80), rng)
+    few = ["a"] * 20 + [None] * 20
+    assert shift_told_apart(first, second, few, alpha=1e-6, step=1.0, rng=rng) == math.inf
+    assert shift_told_apart(first, second, [None] * 40, alpha=1e-6, step=1.0, rng=rng) == math.inf
+    assert shift_told_apart(first, second, None, alpha=0.01, step=1.0, rng=rng) < math.inf

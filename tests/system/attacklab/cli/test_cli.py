@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,6 +17,7 @@ import pytest
 from attacklab.auditing.attacks import ATTACKS
 from attacklab.cli import COMMANDS, audit, target_options
 from attacklab.model.claims import PrivacyClaim
+from attacklab.model.domains import Domain, Records
 from attacklab.model.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
 from attacklab.model.findings import Finding, Verdict, read_record, to_text
 
@@ -171,8 +173,9 @@ def test_neighbours_that_are_told_apart_by_time_end_in_status_one_and_words_of_t
     )
     assert status == 1
     assert out.startswith(
-        "Neighbours of sleeping are told apart by time on this machine, which says nothing of its outputs"
+        "Neighbours of sleeping, 0.0 and 1.0, are told apart by time on this machine, which says nothing of its outputs"
     )
+    assert "pair: 0.0 and 1.0" in out
     again = "audit sleeping.py:sleeping --kind noise --epsilon 1.0 --covers time --trials 200 --alpha 1e-06 --seed 0"
     assert f"replay: attacklab {again}" in out
     assert attacklab(again)[0] == 1
@@ -186,6 +189,30 @@ def test_neighbours_that_are_told_apart_by_time_end_in_status_one_and_words_of_t
     assert status == 0
     assert "not told apart by time on this machine" in out
     assert "timed by its own process" in out
+
+
+def test_datasets_are_timed_on_a_pair_that_their_domain_gives_or_that_is_given(attacklab: Any, folder: Path) -> None:
+    """A millisecond of sleep for each record is a thousand times what a clock is unsure of."""
+    (folder / "counting.py").write_text(
+        "import time\n"
+        "def counting(records, trials, rng):\n"
+        "    time.sleep(0.001 * len(records))\n"
+        "    return rng.laplace(size=trials)\n"
+    )
+    asked = "audit counting.py:counting --kind dataset --epsilon 1 --covers time --trials 200"
+    (folder / "domain.json").write_text(json.dumps(Domain(bounds=(0.0, 1.0), shape=Records(most=4)).to_json()))
+    domain = shlex.quote((folder / "domain.json").read_text())
+    status, out, _ = attacklab(f"{asked} --domain {domain} --json found.json")
+    assert status == 1
+    assert out.startswith("Neighbours of counting, [0.0] and [], are told apart by time")
+    (finding,) = read_record(folder / "found.json")["findings"]
+    assert finding.pair["first"] != finding.pair["second"]
+    assert "--domain " in finding.replay
+    (folder / "pairs.json").write_text('[{"relation": "add-remove", "first": [1], "second": [1, 1]}]')
+    assert attacklab(f"{asked} --pairs pairs.json")[0] == 1
+    status, _, err = attacklab(asked)
+    assert status == 2
+    assert "nothing says which datasets counting takes; give --pairs, or a --domain with a shape" in err
 
 
 @pytest.mark.parametrize(
