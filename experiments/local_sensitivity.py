@@ -244,7 +244,7 @@ def _figure_of_jumps(data: dict[str, Any]) -> Figure:
     maxima = panel(
         f"mean: what a smooth bound is the maximum of, ε = {EPSILON:g}",
         "distance k, in people",
-        "e^(−βk)·A(k), in years",
+        "exp(−βk)·A(k), in years",
         [
             *curves,
             marks("maximum", Role.EXACT, [row["at"] for row in rows.values()], [row["most"] for row in rows.values()]),

@@ -81,7 +81,7 @@ def _timed(target: Target, settings: Settings, alpha: float) -> dict[str, Any]:
     trials = settings.budget(60_000, 6_000)
     rng = np.random.default_rng(settings.seed)
     turns = in_turns(target, PAIR, trials, rng)
-    sides = [records(map(int, outputs), times) for outputs, times in zip(turns.outputs, turns.times, strict=True)]
+    sides = [records(map(float, outputs), times) for outputs, times in zip(turns.outputs, turns.times, strict=True)]
     half = trials // 2
     *_, bet, _ = work_events(*(side[:half] for side in sides))
     hits = [int(bet.contains(side[half:]).sum()) for side in sides]

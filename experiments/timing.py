@@ -96,7 +96,7 @@ CASES = (
     Case("table (exact)", Role.EXACT, exact_discrete_laplace),
     _of_library("opendp:laplace_integer", "opendp-0.16.0", is_public=True),
     _of_library("opendp:gaussian_integer", "opendp-0.16.0", is_public=True),
-    _of_library("pydp:laplace_integer", "pydp-1.1.5", is_public=True),
+    _of_library("pydp:laplace_integer", "pydp-1.1.5", is_public=False),
     _of_library("diffprivlib:geometric", "diffprivlib-0.6.6", is_public=False),
 )
 

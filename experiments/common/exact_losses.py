@@ -82,11 +82,16 @@ BY_WORDS = (
 BY_BOUND = (
     "exact_above_threshold",
     "exact_bounded_mean",
+    "exact_median_ptr",
+    "exact_median_smooth",
     "exact_numeric_sparse",
     "exact_ptr_mean",
+    "exact_spanning_tree_cost",
     "exact_sum_over_count",
+    "exact_triangle_count",
 )
-"""Several noises each, whose words added up are a function of what is released, but with a small probability."""
+"""Several noises each, or one whose scale follows the data: their words are a function of what is released, but with a
+small probability."""
 
 _ONE_OF_FOUR = np.array([1, 0, 0, 0]), np.array([0, 0, 0, 0])
 

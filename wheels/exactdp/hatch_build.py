@@ -26,7 +26,7 @@ class RelocatedMechanisms(BuildHookInterface[Any]):
         if not (Path(self.root) / PLACE).is_dir():
             self._folder = tempfile.TemporaryDirectory()
             for path in sorted(SOURCE.rglob("*.py")):
-                if path.stem != "naive":
+                if not path.stem.startswith("naive"):
                     place = path.relative_to(SOURCE).as_posix()
                     copy = Path(self._folder.name, place)
                     copy.parent.mkdir(parents=True, exist_ok=True)

@@ -195,7 +195,7 @@ def test_a_difference_that_the_finding_names_is_told_apart_also_where_few_output
 @pytest.mark.parametrize("coarse", [44, 1000])
 def test_of_a_coarse_clock_the_step_is_told_and_no_smaller_difference_is_promised(clock: Clock, coarse: int) -> None:
     def stepped(_answer: int, _noise: int, rng: np.random.Generator) -> float:
-        return coarse * (jitter(rng) // coarse)
+        return coarse * (2 if jitter(rng) > 1025 else 1)  # most times are equal
 
     reason = judged(geometric(clock, stepped)).reason
     assert f"times differ by {coarse:,} ns or more" in reason
@@ -210,14 +210,14 @@ def test_a_clock_that_never_moves_judges_nothing(clock: Clock) -> None:
     assert "every time is 0 ns" in finding.reason
 
 
-@pytest.mark.parametrize("always", ["number % 2", '\'"input": "0x0.0p+0"\' in line'])
-def test_a_program_that_measures_some_answers_only_is_refused(tmp_path: Path, always: str) -> None:
-    """Every second answer, or those to one of the two inputs."""
+@pytest.mark.parametrize("condition", ["number % 2", "number < 200", '\'"input": "0x0.0p+0"\' in line'])
+def test_a_program_that_measures_some_answers_only_is_refused(tmp_path: Path, condition: str) -> None:
+    """Every second answer, those to one of the two inputs, or those to equal inputs."""
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\n"
         "for number, line in enumerate(sys.stdin):\n"
-        f"    ns = ', \"ns\": [12]' if {always} else ''\n"
+        f"    ns = ', \"ns\": [12]' if {condition} else ''\n"
         "    print('{\"outputs\": [1]' + ns + '}', flush=True)\n"
     )
     target = external([sys.executable, str(program)], kind=Kind.NOISE, epsilon=1.0)
