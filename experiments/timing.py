@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.auditing.statistics.inference import clopper_pearson, share_of_alpha
-from attacklab.auditing.statistics.timing import CONFIDENCE, TimingTest, smallest_shift, timing_test
+from attacklab.auditing.statistics.timing import CONFIDENCE, TimingTest, timing_test
 from attacklab.auditing.timed import Turns, in_turns, processor
 from attacklab.libraries.environments import environments
 from attacklab.model.neighbours import NeighbouringPair
@@ -138,7 +138,6 @@ def _row(case: Case, target: Target, turns: int, rng: np.random.Generator) -> di
         if isinstance(target.release, ProcessRelease):
             target.release.close()
     test, noise = apart.test(), _of_noise(equal)
-    shift = smallest_shift(equal.times[0], equal.times[1], turns=apart.repeats // 2, alpha=alpha)
     decided = max(noise.right + noise.wrong, 1)
     lower, upper = clopper_pearson(noise.right, decided, 1 - CONFIDENCE)
     return {
@@ -152,7 +151,6 @@ def _row(case: Case, target: Target, turns: int, rng: np.random.Generator) -> di
         "wrong": test.wrong,
         "needed": asdict(test.turns_needed) if test.p_value <= alpha else None,
         "same_output": apart.repeats,
-        "shift": shift if math.isfinite(shift) else None,
         "noise_is_told": noise.p_value <= alpha,
         "noise_p_value": noise.p_value,
         "noise": [noise.right / decided, float(lower), float(upper)],
@@ -205,8 +203,7 @@ def timing_table(data: Data) -> list[list[str]]:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    seen = "no difference" if row["shift"] is None else f"{row['shift']:,.0f} ns"
-    told = _answers(row) if row["is_told_apart"] else f"not told apart ({seen} would be)"
+    told = _answers(row) if row["is_told_apart"] else "not told apart"
     share, lower, upper = row["noise"]
     return [
         row["name"],

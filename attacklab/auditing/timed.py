@@ -86,7 +86,7 @@ class Turns:
 
     @property
     def same_output(self) -> list[str | None]:
-        """Of each turn the output that both inputs gave; None where they gave different ones."""
+        """The output of each turn in which both inputs gave the same one; None for the other turns."""
         return [first if first == second else None for first, second in zip(*self.outputs, strict=True)]
 
     @property

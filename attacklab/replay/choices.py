@@ -26,7 +26,7 @@ MOST_PLACED = 16
 
 
 MOST_TOGETHER = 8
-"""Of more draws, it is not looked at what all comparisons with one of them tell together."""
+"""With more draws than that, comparisons with one draw are judged one by one, not together."""
 
 FRESH_RUNS = 12
 """So many runs of each input say whether the output tells a choice, whatever else is drawn."""

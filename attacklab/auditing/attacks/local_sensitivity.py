@@ -97,7 +97,7 @@ class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
     flaw: str = "noise scaled to the local sensitivity tells the number of records, or which side of a jump they are on"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Of a mean every size at which it answers, with every number of answers; and a pair at a jump."""
+        """For a mean, every size at which it answers, with every number of answers; for all, a pair at a jump."""
         if target.kind is Kind.MEAN:
             for size in self.sizes:
                 yield from despite_failures([self.scenario(target, size, answers) for answers in self.answers], probe)

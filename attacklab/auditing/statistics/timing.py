@@ -35,7 +35,7 @@ PERCENTILES = tuple(1 - 0.5 ** (step / 4) for step in range(1, 41))
 """The percentiles that times are compared with, up to 0.999 and closer together towards the top."""
 
 CONFIDENCE = 0.95
-"""That of the bounds on how many turns tell the classes apart, and how surely so many do."""
+"""How often so many turns tell the classes apart, and the confidence of the bounds on their number."""
 
 MOST_TURNS = 10**12
 """Beyond so many, nobody tells the classes apart."""
