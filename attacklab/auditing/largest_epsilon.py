@@ -54,7 +54,8 @@ TOSSES = 7
 """What sets the coins' randomness apart from that of the outputs."""
 
 CHOOSING_DOUBT = 10.0
-"""Choosing goes by a bound at so many times smaller an α: the best of many has been lucky, a rare event most of all."""
+"""Choosing goes by a bound at so many times smaller an α: the best of many has been lucky, a rare event most of all.
+Where that shows nothing of several, it goes by the bound at α, and then by what their rates show."""
 
 FINALISTS = 4
 """How many scenarios are counted again."""
@@ -65,13 +66,21 @@ AGAIN = 2
 
 @dataclass(frozen=True)
 class _Bet:
-    """An event of a scenario, how its bound is read, the ε that it seems to show in one answer, and how it is drawn."""
+    """An event of a scenario, how its bound is read, the ε that it seems to show in one answer, and how it is drawn.
+
+    The ε is given with less and less doubt, so that what shows nothing at first can be compared too.
+    """
 
     planned: PlannedScenario
     event: int
     reading: Reading
-    epsilon: float
+    shown: tuple[float, ...]
     one_by_one: bool
+
+    @property
+    def epsilon(self) -> float:
+        """The ε that it seems to show, with most doubt."""
+        return self.shown[0]
 
 
 @default_errors
@@ -110,12 +119,12 @@ def largest_epsilon(
     )
     search = _Search(target, chosen, trials, alpha, seed, report)
     bets, findings = search.bets()
-    finalists = sorted(bets, key=lambda bet: -bet.epsilon)[:FINALISTS]
+    finalists = sorted(bets, key=lambda bet: bet.shown, reverse=True)[:FINALISTS]
     again = [search.chosen(bet.planned, max(1, trials // AGAIN)) for bet in finalists]
     better = [bet for bet in again if isinstance(bet, _Bet)]
     findings += [failure for failure in again if isinstance(failure, Finding)]
     if better:
-        findings.insert(0, search.judged(max(better, key=lambda bet: bet.epsilon)))
+        findings.insert(0, search.judged(max(better, key=lambda bet: bet.shown)))
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     replay, seconds = _replay(target, attacks, trials, alpha, seed, spec), time.perf_counter() - started
     return [with_weakness(replace(finding, replay=replay, seconds=seconds)) for finding in findings]
@@ -189,15 +198,17 @@ class _Search:
         except (TargetError, LabFault) as error:
             return planned.judge.finding(Verdict.ERROR, str(error), pair=planned.outline.pair)
         shown = {
-            (event, reading): self._shown(reading, counts, delta, Role.CHOOSE) / answers
+            (event, reading): tuple(
+                self._shown(reading, counts, delta, alpha, Role.CHOOSE) / answers
+                for alpha in (self.alpha / CHOOSING_DOUBT, self.alpha, 1 / 2)
+            )
             for event, counts in enumerate(seen)
             for reading in readings(delta)
         }
         event, reading = max(shown, key=shown.__getitem__)
         return _Bet(planned, event, reading, shown[event, reading], one_by_one)
 
-    def _shown(self, reading: Reading, counts: Counts, delta: float, role: Role) -> float:
-        alpha = self.alpha / CHOOSING_DOUBT if role is Role.CHOOSE else self.alpha
+    def _shown(self, reading: Reading, counts: Counts, delta: float, alpha: float, role: Role) -> float:
         return reading.epsilon(counts, delta, alpha, np.random.default_rng([self.seed, TOSSES, role]))
 
     def judged(self, bet: _Bet) -> Finding:
@@ -211,7 +222,7 @@ class _Search:
             fields = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
             return judge.finding(Verdict.ERROR, str(error), **fields)
         assessment = assess(judged, counts, self.alpha)
-        epsilon = self._shown(bet.reading, counts, judged.delta, Role.JUDGE)
+        epsilon = self._shown(bet.reading, counts, judged.delta, self.alpha, Role.JUDGE)
         violated = epsilon > judged.epsilon
         shown = planned.shown(bet.event, judged, counts, assessment)
         return judge.finding(
@@ -227,7 +238,9 @@ class _Search:
     def _undecided(self, claim: PrivacyClaim) -> Verdict:
         """Whether any counts could have refuted the claim."""
         clearest = Counts(self.trials, 0, self.trials)
-        could = max(self._shown(reading, clearest, claim.delta, Role.JUDGE) for reading in readings(claim.delta))
+        could = max(
+            self._shown(reading, clearest, claim.delta, self.alpha, Role.JUDGE) for reading in readings(claim.delta)
+        )
         return Verdict.NOT_DETECTED if could > claim.epsilon else Verdict.INCONCLUSIVE
 
 

@@ -23,17 +23,17 @@ from attacklab.model.floats import Doubles
 from attacklab.model.targets import Outputs
 from bench.common.peer_methods.outputs import Drawn
 
-LANDMARKS = 128
+LANDMARKS = 64
 """The witness is a combination of the kernel at so many learning outputs, half of either input."""
 
 FITTED_ON = 1 << 16
 """At most so many learning outputs of either input fit the witness."""
 
 RIDGE = 1e-3
-STAKES = 0.3 * 2.0 ** -np.arange(10.0)
+STAKES = 0.3 * 4.0 ** -np.arange(5.0)
 """The largest leaves some wealth whatever happens: a payoff is at least −√2 − √2."""
 
-STEPS = 16
+STEPS = 12
 BATCH = 1 << 14
 LARGEST = 10.0
 
@@ -50,9 +50,7 @@ def kernel_betting(drawn: Drawn, alpha: float, _rng: np.random.Generator) -> flo
     scale = np.where(sample.std(axis=0) > 0, sample.std(axis=0), 1.0) * math.sqrt(sample.shape[1])
     gram = _kernel(landmarks / scale, landmarks / scale)
     learned = [
-        np.mean(
-            [values.mean(axis=0) for values in _values(side[LANDMARKS:FITTED_ON], landmarks, scale)], axis=0
-        )
+        np.mean([values.mean(axis=0) for values in _values(side[LANDMARKS:FITTED_ON], landmarks, scale)], axis=0)
         for side in drawn.learning
     ]
     weights = scipy.linalg.solve(gram + RIDGE * np.eye(len(gram)), learned[0] - learned[1], assume_a="pos")

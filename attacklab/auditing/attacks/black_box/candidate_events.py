@@ -14,7 +14,7 @@ cells are ours.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from attacklab.auditing.attacks.black_box.scores import IS_FAILURE, Learning, Sc
 from attacklab.auditing.attacks.common.failures import FAILS
 from attacklab.auditing.attacks.features.atoms import form_of_list
 from attacklab.auditing.attacks.features.paths import as_numbers
+from attacklab.auditing.attacks.features.recent import recalled
 from attacklab.auditing.attacks.features.values import opened
 from attacklab.auditing.statistics.choosing import expected_evidence, promised_epsilon
 from attacklab.model.claims import PrivacyClaim
@@ -43,6 +44,11 @@ OBJECTS = 1 << 12  # how many outputs of either input are learned from, and rank
 FIRST_LOOK = 1 << 16
 """How many outputs of either input show which scores are worth learning from all outputs, to prove an ε."""
 
+RARITIES = (1.0, 1 / 8, 1 / 32, 1 / 128)
+"""To prove an ε, the best event of a score is kept of all, and of those that hold so few of the outputs, or leave out
+so few: a rarer one shows more, and a sample larger than the one that ranks them can tell whether by enough."""
+
+EACH = 2  # how many scores have such events, besides those over all numbers
 FINALISTS = 12  # how many such scores there are, besides those over all numbers
 
 Ranking = Callable[[NDArray[np.int64], NDArray[np.int64], int], Doubles]
@@ -71,18 +77,18 @@ def candidate_events(
         first: outputs for one input of a pair, at least 4.
         second: the same number of outputs for the other input.
         claims: what is promised of one output, at the points of its privacy profile.
-        most: the largest number of candidates to return.
+        most: the largest number of candidates to return, unless an ε is to be proved.
         proving: whether to rank them by the ε that they promise to prove, at the δ of the first point, rather than by
             how soon they refute the claim; and to learn rules that take longer.
 
     Returns:
-        The candidates, the clearest first: at least one, and no two from the same score.
+        The candidates, the clearest first: at least one, and no two from the same score unless an ε is to be proved.
 
     Raises:
         NotUnderstood: an output cannot be taken apart.
     """
     if proving:
-        best = _proving(first, second, partial(promised_epsilon, delta=claims[0].delta), most)
+        best = _proving(first, second, claims[0].delta)
     else:
         best = _refuting(first, second, partial(_clarity, claims=claims), most)
     if not best:  # all outputs are alike, and that is all there is to bet on
@@ -93,31 +99,46 @@ def candidate_events(
 def _refuting(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
     """The events of the clearest scores, learned again from all outputs."""
     learning, ranking = _halves(first, second)
-    clearest = _clearest(learned_scores(learning, ranking), learning, ranking, rank)[:most]
+    (clearest,) = _clearest(learned_scores(learning, ranking), learning, ranking, [rank])
+    return _learned_again(clearest[:most], learning, ranking)
+
+
+def _proving(first: Outputs, second: Outputs, delta: float) -> list[_Ranked]:
+    """The events of the scores that are clearest on some outputs, with rules and ends found on all."""
+    ranks = [partial(_promised, delta=delta, rarity=rarity) for rarity in RARITIES]
+    glance = _halves(first[:FIRST_LOOK], second[:FIRST_LOOK])
+    apart, *_ = _clearest(learned_scores(*glance), *glance, ranks)
+    joint = scores_of_all(*glance)
+    learning, ranking = _halves(first, second)
+    of_all = [score.learned_from(learning) for score in joint]
+    of_some = [ranked.score.learned_from(learning) for ranked in apart[:FINALISTS]]
+    always = _clearest(of_all, learning, ranking, ranks)
+    best = _clearest(of_some, learning, ranking, ranks)
+    clearest = [ranked for few, many in zip(always, best, strict=True) for ranked in (*few, *many[:EACH])]
+    distinct = {ranked.hits: ranked for ranked in sorted(clearest, key=lambda ranked: -ranked.clarity)}
+    return _learned_again(list(distinct.values()), learning, ranking)
+
+
+def _learned_again(events: Sequence[_Ranked], learning: Learning, ranking: Learning) -> list[_Ranked]:
+    """The events with the rules of their scores learned from all outputs."""
     everything = Learning(
         np.concatenate([learning.outputs, ranking.outputs]), np.concatenate([learning.of_first, ranking.of_first])
     )
-    return [replace(ranked, score=ranked.score.learned_from(everything)) for ranked in clearest]
+    scores = {id(ranked.score): ranked.score for ranked in events}
+    again = {key: score.learned_from(everything) for key, score in scores.items()}
+    return [replace(ranked, score=again[id(ranked.score)]) for ranked in events]
 
 
-def _proving(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
-    """The events of the scores that are clearest on some outputs, with rules and ends found on all."""
-    glance = _halves(first[:FIRST_LOOK], second[:FIRST_LOOK])
-    apart = _clearest(learned_scores(*glance), *glance, rank)
-    joint = scores_of_all(*glance)
-    learning, ranking = _halves(first, second)
-    chosen = [*joint, *(ranked.score for ranked in apart[:FINALISTS])]
-    return _clearest((score.learned_from(learning) for score in chosen), learning, ranking, rank)[:most]
-
-
-def _clearest(scores: Iterable[Score], learning: Learning, ranking: Learning, rank: Ranking) -> list[_Ranked]:
-    """The best event of each score, the clearest first."""
-    by_hits: dict[tuple[int, int], _Ranked] = {}  # by hits: of several that held the same outputs, the first is kept
+def _clearest(
+    scores: Iterable[Score], learning: Learning, ranking: Learning, ranks: Sequence[Ranking]
+) -> list[list[_Ranked]]:
+    """The best event of each score by each ranking, the clearest first."""
+    # By hits: of several events that held the same outputs, the first is kept.
+    by_hits: list[dict[tuple[int, int], _Ranked]] = [{} for _ in ranks]
     for score in scores:
-        ranked = _best_interval(score, learning, ranking, rank)
-        if ranked is not None:
-            by_hits.setdefault(ranked.hits, ranked)
-    return sorted(by_hits.values(), key=lambda ranked: -ranked.clarity)
+        for kept, ranked in zip(by_hits, _best_intervals(score, learning, ranking, ranks), strict=False):
+            kept.setdefault(ranked.hits, ranked)
+    return [sorted(kept.values(), key=lambda ranked: -ranked.clarity) for kept in by_hits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +186,12 @@ def _as_array(opened_: list[Any]) -> Outputs:
     return outputs
 
 
-def _best_interval(score: Score, learning: Learning, ranking: Learning, rank: Ranking) -> _Ranked | None:
+def _best_intervals(score: Score, learning: Learning, ranking: Learning, ranks: Sequence[Ranking]) -> Iterator[_Ranked]:
+    """The best interval of a score by each ranking; none if its values are all the same."""
     pooled = score.of(learning.outputs)
     pooled = np.sort(pooled[~np.isnan(pooled)])
     if not pooled.size or pooled[0] == pooled[-1]:
-        return None
+        return
     starts = np.flatnonzero(np.concatenate([[True], pooled[1:] != pooled[:-1]]))
     frequency = np.diff(starts, append=len(pooled))
     if len(starts) <= FEW:
@@ -190,10 +212,13 @@ def _best_interval(score: Score, learning: Learning, ranking: Learning, rank: Ra
     ranked = score.of(ranking.outputs)
     sides = [np.sort(ranked[side]) for side in (ranking.of_first, ~ranking.of_first)]  # NaN comes last
     hits = [np.searchsorted(side, highs, "right") - np.searchsorted(side, lows, "left") for side in sides]
-    clarity = rank(hits[0], hits[1], len(sides[0]))
-    best = int(np.argmax(clarity))
-    held = (int(hits[0][best]), int(hits[1][best]))
-    return _Ranked(score, float(lows[best]), float(highs[best]), float(clarity[best]), held)
+    for rank in ranks:
+        clarity = rank(hits[0], hits[1], len(sides[0]))
+        best = int(np.argmax(clarity))
+        if clarity[best] == -np.inf:
+            return
+        held = (int(hits[0][best]), int(hits[1][best]))
+        yield _Ranked(score, float(lows[best]), float(highs[best]), float(clarity[best]), held)
 
 
 def _clarity(
@@ -209,6 +234,14 @@ def _clarity(
     return expected_evidence(claims, *rates)
 
 
+def _promised(
+    first: NDArray[np.int64], second: NDArray[np.int64], trials: int, *, delta: float, rarity: float
+) -> Doubles:
+    """The ε that events promise to prove which hold at most so large a share of the outputs, or leave out no more."""
+    share = (first + second) / (2 * trials)
+    return np.where(np.minimum(share, 1 - share) <= rarity, promised_epsilon(first, second, trials, delta), -np.inf)
+
+
 def _interval(score: Score, low: float, high: float) -> Event:
     if score is IS_FAILURE:
         return FAILS  # or its complement, which tells as much
@@ -217,5 +250,5 @@ def _interval(score: Score, low: float, high: float) -> Event:
 
 
 def _lies_within(outputs: Outputs, *, of: Callable[[Outputs], Doubles], low: float, high: float) -> NDArray[np.bool_]:
-    values = of(outputs)
+    values = recalled(outputs, of, lambda: of(outputs))  # several events are half-lines of one score
     return np.asarray((values >= low) & (values <= high))

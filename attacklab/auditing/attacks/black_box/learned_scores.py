@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from attacklab.auditing.attacks.black_box.regression import patterns, regressed
+from attacklab.auditing.attacks.black_box.regression import patterns, regressed, regressed_on_sums
 from attacklab.auditing.attacks.black_box.rules import (
     FAINTEST,
     bins,
@@ -98,12 +98,14 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], learning
 
 
 def _of_all_numbers(numbers: Sequence[Feature], learning: Learning) -> Iterator[Score]:
-    """The regression over all numbers, and the table of which of them have a likely value."""
+    """The regressions over all numbers and over their sums, and the table of which of them have a likely value."""
     codes = patterns(numbers, learning)
     seen = np.unique(codes(learning.outputs))
     if 1 < len(seen) < len(learning.outputs) // OUTPUTS_A_PATTERN:
         yield table("the pattern of likely values", codes, learning, SMOOTHINGS[-1])
     yield regressed(numbers, learning)
+    if len(numbers) > 1:
+        yield regressed_on_sums(numbers, learning)
 
 
 def _tables(feature: Feature, learning: Learning, *, with_bits: bool) -> Iterator[Score]:

@@ -4,6 +4,9 @@ A table of 32 bins needs more outputs to tell a small effect from noise than thr
 regressors: its place among its own likely values, or else its rank, the square of that, and on which side of the median
 it lies. Of few numbers, the products of two are regressors as well. What comes of it is a log likelihood ratio.
 
+Where all numbers tell equally little, the weights of each are mostly noise. So there is a second regression, over the
+sums of their regressors alone: as they are, and with the signs by which the two inputs move them apart.
+
 Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
 using Classifiers', for the regression. The regressors are ours.
 """
@@ -11,8 +14,9 @@ using Classifiers', for the regression. The regressors are ours.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -29,6 +33,8 @@ MOST = 32  # how many numbers are regressors
 IN_PAIRS = 12  # how many numbers at the most have their products among the regressors
 LIKELY = 1 / 64  # a value is likely that makes up this share of the outputs
 LIKELY_VALUES = 6  # how many likely values of a number are regressors
+RANKED = 3  # how many regressors the rank of a number gives
+CLEARLY = 2.0  # a number moves another way than most if its mean says so by so many standard errors
 KNOTS = 32  # how many quantiles ranks are interpolated between
 PENALTY = 1.0  # the weight of the ridge: as much as one output more
 STEPS, SMALLEST_STEP = 32, 1e-3  # how many steps the regression takes at the most, and the one after which it ends
@@ -75,7 +81,7 @@ class _Read:
         return columns
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Regression:
     """What is fitted: a constant, the regressors of each number, and products of the first regressors of two."""
 
@@ -120,6 +126,59 @@ def regressed(features: Sequence[Feature], learning: Learning) -> Score:
     weights = _fitted(_rows(varying, learning.outputs), learning.of_first)
     again = partial(regressed, features)
     return Score("a logistic regression over all numbers", _Regression(varying, weights), again)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OverSums:
+    """What is fitted: regressors of all numbers summed, with signs of directions, and counts of likely values."""
+
+    reads: tuple[_Read, ...]
+    signs: Doubles
+    values: Doubles
+    weights: Doubles = field(default_factory=lambda: np.empty(0))
+
+    def rows(self, outputs: Outputs) -> Doubles:
+        """A constant, the sums, and how many numbers have each likely value: shape (regressors, outputs)."""
+        sums = np.zeros((RANKED + len(self.values), len(outputs)))
+        for read, sign in zip(self.reads, self.signs, strict=True):
+            if len(read.knots) > 1:
+                rank, side, square = read.regressors(outputs)[:RANKED]
+                sums[:RANKED] += sign * rank, sign * side, square
+            codes = read.codes(outputs)
+            for code, value in enumerate(read.likely, start=1):
+                sums[RANKED + np.searchsorted(self.values, value)] += codes == code
+        return np.vstack([np.ones(len(outputs)), sums])
+
+    def __call__(self, outputs: Outputs) -> Doubles:
+        """The log likelihood ratio of each output."""
+        return np.asarray(self.weights @ self.rows(outputs))
+
+
+def regressed_on_sums(features: Sequence[Feature], learning: Learning) -> Score:
+    """The logistic regression of the input over sums of the regressors of several numbers.
+
+    Args:
+        features: of which the first `MOST` are summed.
+        learning: what it is learned from.
+    """
+    reads = tuple(_Read.off(feature, learning) for feature in features[:MOST])
+    values = np.unique(np.concatenate([read.likely for read in reads]))
+    model = _OverSums(reads, _signs(reads, learning), values)
+    weights = _fitted(model.rows(learning.outputs), learning.of_first)
+    again = partial(regressed_on_sums, features)
+    return Score("a logistic regression over sums of all numbers", replace(model, weights=weights), again)
+
+
+def _signs(reads: Sequence[_Read], learning: Learning) -> Doubles:
+    """Which numbers the first input moves up: as most are moved, but for those that clearly move the other way."""
+    shifts = np.zeros(len(reads))
+    for place, read in enumerate(reads):
+        if len(read.knots) > 1:
+            ranks = read.regressors(learning.outputs)[0]
+            apart = ranks[learning.of_first].mean() - ranks[~learning.of_first].mean()
+            shifts[place] = apart / (float(ranks.std()) or 1.0) * math.sqrt(len(ranks)) / 2
+    most = 1.0 if shifts.sum() >= 0 else -1.0
+    return np.where(shifts * most < -CLEARLY, -most, most)
 
 
 def patterns(features: Sequence[Feature], learning: Learning) -> Callable[[Outputs], NDArray[np.int64]]:
