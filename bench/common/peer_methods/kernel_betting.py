@@ -79,7 +79,7 @@ def _rows(outputs: Outputs) -> Doubles:
 def _kernel(rows: Doubles, landmarks: Doubles) -> Doubles:
     """The Gaussian kernel of width 1, in [0, 1]."""
     squares = (rows**2).sum(axis=1)[:, np.newaxis] + (landmarks**2).sum(axis=1) - 2 * rows @ landmarks.T
-    return np.exp(-np.maximum(squares, 0) / 2)
+    return np.asarray(np.exp(-np.maximum(squares, 0) / 2))
 
 
 def _values(outputs: Outputs, landmarks: Doubles, scale: Doubles) -> Iterator[Doubles]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy
@@ -80,7 +81,7 @@ def _rejected(more: int, less: int, trials: int, alpha: float, uniform: float) -
 def _statistics(outputs: Outputs) -> Iterator[Statistic]:
     size = outputs.reshape(len(outputs), -1).shape[1]
     for place in range(size):
-        yield lambda outputs, place=place: outputs.reshape(len(outputs), -1)[:, place].astype(np.float64)
+        yield partial(_number, place=place)
     if size == 1:
         return
     yield lambda outputs: outputs.sum(axis=1).astype(np.float64)
@@ -88,7 +89,15 @@ def _statistics(outputs: Outputs) -> Iterator[Statistic]:
     yield lambda outputs: outputs.min(axis=1).astype(np.float64)
     values, counts = np.unique(outputs, return_counts=True)
     for value in values[np.argsort(-counts, kind="stable")[:LIKELY_VALUES]]:
-        yield lambda outputs, value=value: (outputs == value).sum(axis=1).astype(np.float64)
+        yield partial(_how_many, value=value)
+
+
+def _number(outputs: Outputs, *, place: int) -> Doubles:
+    return outputs.reshape(len(outputs), -1)[:, place].astype(np.float64)
+
+
+def _how_many(outputs: Outputs, *, value: float) -> Doubles:
+    return (outputs == value).sum(axis=1).astype(np.float64)
 
 
 def _of(statistic: Statistic, drawn: Drawn, alpha: float) -> Iterator[tuple[float, _Choice]]:
