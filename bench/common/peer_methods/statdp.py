@@ -97,7 +97,7 @@ def _number(outputs: Outputs, *, place: int) -> Doubles:
 
 
 def _how_many(outputs: Outputs, *, value: float) -> Doubles:
-    return (outputs == value).sum(axis=1).astype(np.float64)
+    return np.asarray((outputs == value).sum(axis=1), dtype=np.float64)
 
 
 def _of(statistic: Statistic, drawn: Drawn, alpha: float) -> Iterator[tuple[float, _Choice]]:
