@@ -167,6 +167,15 @@ def test_the_event_that_shows_most_is_taken_rather_than_the_one_that_refutes_soo
     assert math.log(0.015 * 100_000 / math.log(4e6)) < epsilon_of([finding])
 
 
+def test_of_events_that_show_nothing_when_chosen_the_one_whose_rates_differ_is_judged() -> None:
+    """Its rates are 13 standard errors apart on the choosing sample, where the bound takes off 20."""
+    target = of_dataset(randomized_response(math.exp(0.26)))
+    (finding,) = audit(
+        target, [Bets((Scenario(PAIR, (NEVER, ZERO)),))], trials=20_000, alpha=1e-90, maximise_epsilon=True
+    )
+    assert finding.event == ZERO.description
+
+
 def test_a_target_that_keeps_its_claim_is_not_accused_and_few_trials_are_inconclusive() -> None:
     attack = Bets((Scenario(PAIR, (ZERO,)),))
     sound = of_dataset(randomized_response(2.0), epsilon=1.0)

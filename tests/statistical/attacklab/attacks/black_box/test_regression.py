@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from attacklab.auditing.attacks.black_box import BlackBox
-from attacklab.auditing.attacks.black_box.candidate_events import candidate_events
-from attacklab.auditing.attacks.black_box.regression import IN_PAIRS, patterns, regressed
+from attacklab.auditing.attacks.black_box.candidate_events import RARITIES, candidate_events
+from attacklab.auditing.attacks.black_box.regression import IN_PAIRS, patterns, regressed, regressed_on_sums
 from attacklab.auditing.attacks.black_box.scores import Learning
 from attacklab.auditing.attacks.features import numbers
 from attacklab.model.claims import PrivacyClaim
@@ -38,6 +38,21 @@ def test_it_tells_many_noisy_answers_apart_nearly_as_well_as_their_law_does() ->
     exact = (np.abs(fresh.outputs) - np.abs(fresh.outputs - 1)).sum(axis=1)
     assert apart(exact, fresh.of_first) - apart(score.of(fresh.outputs), fresh.of_first) < 0.03
     assert apart(score.of(fresh.outputs), fresh.of_first) > 0.65
+
+
+@pytest.mark.parametrize("shift", [0.1, np.where(np.arange(20) < 10, 0.5, -0.5)])
+def test_sums_show_effects_too_small_for_a_weight_of_each_number(shift: float | np.ndarray) -> None:
+    """All 20 numbers move one way, by a weight of two standard errors each; or half of them clearly the other way."""
+    rng = np.random.default_rng(16)
+    noise = rng.laplace(0.0, 4.0, (4, SIZE, 20))
+    learning, fresh = learned(noise[0] + shift, noise[1]), learned(noise[2] + shift, noise[3])
+    found = numbers(learning.outputs)
+    exact = (np.abs(fresh.outputs) - np.abs(fresh.outputs - shift)).sum(axis=1)
+    on_sums, on_each = (
+        np.corrcoef(exact, model(found, learning).of(fresh.outputs))[0, 1] for model in (regressed_on_sums, regressed)
+    )
+    assert on_sums > 0.95
+    assert on_sums > on_each
 
 
 def crossed(rng: np.random.Generator, *, alike: bool) -> np.ndarray:
@@ -85,6 +100,16 @@ def test_to_prove_an_epsilon_events_are_ranked_by_it() -> None:
     assert proving.event.contains(values).tolist() in ([False, False, False, True], [True, True, True, False])
     assert refuting.event.contains(values).tolist() in ([False, True, True, True], [True, False, False, False])
     assert 1.5 < proving.clarity < np.log(20)
+
+
+def test_to_prove_an_epsilon_rare_events_of_a_score_are_offered_beside_common_ones() -> None:
+    rng = np.random.default_rng(17)
+    first, second = (rng.normal(mean, 1.0, SIZE) for mean in (0.0, 0.2))
+    offered = candidate_events(first, second, [PrivacyClaim(0.1)], 8, proving=True)
+    shares = np.array([candidate.event.contains(np.concatenate([first, second])).mean() for candidate in offered])
+    rare = np.minimum(shares, 1 - shares)
+    assert all((rare <= rarity * 1.1).any() for rarity in RARITIES)
+    assert rare.max() > RARITIES[2]
 
 
 def test_proving_learns_from_more_outputs_but_never_from_more_than_a_quarter_of_the_trials() -> None:
