@@ -1,7 +1,7 @@
 """DP-Sniper: the event that a logistic regression's posterior exceeds a threshold, with a probability of at least c.
 
 Outputs at the threshold itself belong to the event with a probability q, so that the event's probability under the
-input that shows it less is c exactly. Half of the learning outputs fit the regression, the other half choose t, q and
+input that shows it less is c exactly. Some of the learning outputs fit the regression, the others choose t, q and
 which input shows the event more. The bound is that of two Clopper–Pearson bounds, each at half of α.
 
 The authors fit by stochastic gradient descent; here the likelihood is maximised. They search for the pair, too.
@@ -19,7 +19,7 @@ import numpy as np
 
 from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.model.floats import Doubles
-from bench.common.peer_methods.logistic import Logistic, fitted
+from bench.common.peer_methods.logistic import FITTED_ON, Logistic, fitted
 from bench.common.peer_methods.outputs import Drawn
 
 LEAST = 0.01
@@ -64,20 +64,20 @@ def dp_sniper(drawn: Drawn, alpha: float, rng: np.random.Generator) -> float:
         alpha: the probability that the bound is too large.
         rng: decides on outputs at the threshold.
     """
-    half = len(drawn.learning[0]) // 2
-    model = fitted(*(side[:half] for side in drawn.learning))
+    used = min(FITTED_ON, len(drawn.learning[0]) // 2)
+    model = fitted(*(side[:used] for side in drawn.learning))
     chosen = max(
-        (_seen(model, drawn, half, sign, alpha, rng) for sign in (1.0, -1.0)), key=lambda of_direction: of_direction[0]
+        (_seen(model, drawn, used, sign, alpha, rng) for sign in (1.0, -1.0)), key=lambda of_direction: of_direction[0]
     )[1]
     counts = [chosen.hits(model(side), rng) for side in drawn.judging]
     return _bound(counts, chosen.sign, len(drawn.judging[0]), alpha)
 
 
 def _seen(
-    model: Logistic, drawn: Drawn, half: int, sign: float, alpha: float, rng: np.random.Generator
+    model: Logistic, drawn: Drawn, used: int, sign: float, alpha: float, rng: np.random.Generator
 ) -> tuple[float, Attack]:
-    """What the second half of the learning outputs shows of the best event in a direction."""
-    scores = [model(side[half:]) for side in drawn.learning]
+    """What the other learning outputs show of the best event in a direction."""
+    scores = [model(side[used:]) for side in drawn.learning]
     attack = attack_on(scores[1 if sign > 0 else 0], sign)
     return _bound([attack.hits(side, rng) for side in scores], sign, len(scores[0]), alpha), attack
 

@@ -30,7 +30,7 @@ FITTED_ON = 1 << 16
 """At most so many learning outputs of either input fit the witness."""
 
 RIDGE = 1e-3
-STAKES = 0.3 * 4.0 ** -np.arange(5.0)
+STAKES = 0.3 * 8.0 ** -np.arange(4.0)
 """The largest leaves some wealth whatever happens: a payoff is at least −√2 − √2."""
 
 STEPS = 12

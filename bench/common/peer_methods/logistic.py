@@ -14,7 +14,10 @@ from bench.common.peer_mechanisms import NOT_ABOVE, NOTHING, STOPPED
 SYMBOLS = (NOT_ABOVE, STOPPED, NOTHING)
 """Numbers that stand for a symbol in vectors: they become flags, and 0 takes their place among the numbers."""
 
-STEPS, SMALLEST_STEP = 50, 1e-6
+STEPS, SMALLEST_STEP = 100, 1e-5
+FITTED_ON = 1 << 18
+"""At most so many outputs of either input fit the regression, and at most half of those to learn from."""
+
 RIDGE = 1.0
 """The weight of the penalty: as much as one more output."""
 
@@ -35,7 +38,9 @@ class Logistic:
 
 
 def fitted(first: Outputs, second: Outputs) -> Logistic:
-    """The regression of largest penalised likelihood, by Newton's steps.
+    """The regression of largest penalised likelihood.
+
+    By Newton's steps with a bound in place of the curvature, the same at every step (Böhning and Lindsay 1988).
 
     Args:
         first: outputs of the first input, one a row.
@@ -51,10 +56,10 @@ def fitted(first: Outputs, second: Outputs) -> Logistic:
     columns = np.column_stack([np.ones(len(encoded)), (encoded - centre) / scale])
     labels = np.repeat([1.0, 0.0], [len(first), len(second)])
     weights = np.zeros(columns.shape[1])
+    bound = scipy.linalg.cho_factor(columns.T @ columns / 4 + RIDGE * np.eye(len(weights)))
     for _ in range(STEPS):
-        likely = scipy.special.expit(columns @ weights)
-        curvature = (columns * (likely * (1 - likely))[:, np.newaxis]).T @ columns + RIDGE * np.eye(len(weights))
-        step = np.linalg.solve(curvature, columns.T @ (labels - likely) - RIDGE * weights)
+        gradient = columns.T @ (labels - scipy.special.expit(columns @ weights)) - RIDGE * weights
+        step = scipy.linalg.cho_solve(bound, gradient)
         weights = weights + step
         if np.abs(step).max() < SMALLEST_STEP:
             break

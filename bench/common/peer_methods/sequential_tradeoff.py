@@ -18,7 +18,7 @@ import numpy as np
 
 from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.model.floats import Doubles
-from bench.common.peer_methods.logistic import fitted
+from bench.common.peer_methods.logistic import FITTED_ON, fitted
 from bench.common.peer_methods.outputs import Drawn
 
 FIRST_LOOK = 1000
@@ -34,9 +34,9 @@ def sequential_tradeoff(drawn: Drawn, alpha: float, _rng: np.random.Generator) -
         drawn: the outputs.
         alpha: the probability that the bound is too large.
     """
-    half = len(drawn.learning[0]) // 2
-    model = fitted(*(side[:half] for side in drawn.learning))
-    threshold, of_second, complement = _tuned(*(model(side[half:]) for side in drawn.learning))
+    used = min(FITTED_ON, len(drawn.learning[0]) // 2)
+    model = fitted(*(side[:used] for side in drawn.learning))
+    threshold, of_second, complement = _tuned(*(model(side[used:]) for side in drawn.learning))
     held = [(model(side) > threshold) != complement for side in drawn.judging]
     more, less = held[::-1] if of_second else held
     best, looks, trials = 0.0, 1, FIRST_LOOK

@@ -15,7 +15,7 @@ Source: Ding, Wang, Wang, Zhang and Kifer 2018, 'Detecting Violations of Differe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,6 +30,9 @@ QUANTILES = np.arange(1, 20) / 20
 LIKELY_VALUES = 8
 LEAST_SHARE = 0.001
 """Events that hold fewer of the outputs of both inputs are not looked at, as in the paper."""
+
+CHOSEN_ON = 1 << 18
+"""At most so many learning outputs of either input choose the event; the paper takes 100,000."""
 
 STEPS = 30
 """How often the interval of the bound is halved."""
@@ -59,7 +62,8 @@ def statdp(drawn: Drawn, alpha: float, rng: np.random.Generator) -> float:
         alpha: the probability that the bound is too large.
         rng: thins the counts.
     """
-    choices = (choice for statistic in _statistics(drawn.learning[0]) for choice in _of(statistic, drawn, alpha))
+    learning = [side[:CHOSEN_ON] for side in drawn.learning]
+    choices = (choice for statistic in _statistics(learning[0]) for choice in _of(statistic, learning, alpha))
     shown, chosen = max(choices, key=lambda choice: choice[0], default=(-math.inf, None))
     if chosen is None or shown == -math.inf:
         return 0.0
@@ -100,9 +104,9 @@ def _how_many(outputs: Outputs, *, value: float) -> Doubles:
     return np.asarray((outputs == value).sum(axis=1), dtype=np.float64)
 
 
-def _of(statistic: Statistic, drawn: Drawn, alpha: float) -> Iterator[tuple[float, _Choice]]:
+def _of(statistic: Statistic, learning: Sequence[Outputs], alpha: float) -> Iterator[tuple[float, _Choice]]:
     """The best event of a statistic in either direction, with the ε that the learning outputs seem to reject."""
-    first, second = (np.sort(statistic(side)) for side in drawn.learning)
+    first, second = (np.sort(statistic(side)) for side in learning)
     pooled = np.concatenate([first, second])
     values, counts = np.unique(pooled, return_counts=True)
     ends = values[:-1] if len(values) <= len(QUANTILES) else np.unique(np.quantile(pooled, QUANTILES, method="lower"))
