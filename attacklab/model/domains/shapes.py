@@ -117,7 +117,10 @@ class Queries:
         """Each pattern up and down, from several answers: all alike, one ahead, in a row, far apart, halves."""
         step = self.sensitivity
         moves = [signed for pattern in self.patterns for move in self._moves(pattern) for signed in (move, -move)]
-        for move, base in itertools.product(moves, self._bases()):
+        bases = list(self._bases())
+        for move, base in itertools.chain(
+            itertools.product(moves, bases), ((move, step * (move < 0)) for move in moves)
+        ):
             placed = numbers.nearest(base, base + step * move, step)
             if placed is None or np.array_equal(*placed):
                 continue

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import ALL_ATTACKS, ATTACKS, IntegerCast
+from attacklab.auditing.attacks import ALL_ATTACKS, ATTACKS
 from attacklab.auditing.attacks.base import as_floats
 from attacklab.model.targets import Kind, Target
 
