@@ -375,17 +375,11 @@ class Lists(_Datasets):
         tried = ((low,), (high,) * most, (), (high,), (low,) * most, (low, high)[:most])
         values = list(dict.fromkeys(tried))
         for first, second, by in self._datasets(values, values, relation):
-            sides = [[list(theirs) for theirs in side] for side in (first, second)]
-            yield NeighbouringPair.records(*(self._with_names(*sides) if self.named else sides), by)
-
-    def _with_names(self, first: list[Any], second: list[Any]) -> list[dict[str, Any]]:
-        """The same with names, of which a person keeps theirs where another has come or gone."""
-        longer, shorter = sorted((first, second), key=len, reverse=True)
-        names = [f"person {place}" for place in range(len(longer))]
-        gone = next((place for place, theirs in enumerate(shorter) if theirs != longer[place]), len(shorter))
-        others = names if len(shorter) == len(longer) else names[:gone] + names[gone + 1 :]
-        by_size = {id(longer): names, id(shorter): others}
-        return [dict(zip(by_size[id(side)], side, strict=True)) for side in (first, second)]
+            longer, shorter = ([list(theirs) for theirs in side] for side in (first, second))
+            if self.named:
+                yield NeighbouringPair.records(*_named(longer, shorter), by)
+            else:
+                yield NeighbouringPair.records(longer, shorter, by)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -566,6 +560,14 @@ class Graphs:
 Shape: TypeAlias = Queries | Records | Rows | Lists | Categories | Strings | Streams | Graphs
 
 SHAPES: tuple[type[Shape], ...] = (Queries, Records, Rows, Lists, Categories, Strings, Streams, Graphs)
+
+
+def _named(longer: list[Any], shorter: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What people have by their names, which they keep where another one has come or gone."""
+    names = [f"person {place}" for place in range(len(longer))]
+    gone = next((place for place, theirs in enumerate(shorter) if theirs != longer[place]), len(shorter))
+    others = names if len(shorter) == len(longer) else names[:gone] + names[gone + 1 :]
+    return dict(zip(names, longer, strict=True)), dict(zip(others, shorter, strict=True))
 
 
 def _texts(label: str, values: Any) -> tuple[str, ...]:

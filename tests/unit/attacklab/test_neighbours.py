@@ -153,10 +153,10 @@ DATASETS: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", DATASETS)
 def test_datasets_of_every_form_are_neighbours_by_one_record_and_stay_as_they_are(form: str) -> None:
-    dataset = DATASETS[form]
+    dataset, without, replaced = DATASETS[form], list[Any](), None
     if isinstance(dataset, dict):
         without = [{key: value for key, value in dataset.items() if key != left_out} for left_out in dataset]
-        replaced: Any = {**dataset, "b": [4]}
+        replaced = {**dataset, "b": [4]}
     else:
         whole = list(dataset)
         without = [whole[:place] + whole[place + 1 :] for place in range(3)]
