@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import enum
 import math
+import pickle
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -94,25 +97,31 @@ class NeighbouringPair:
         return cls(left[0], right[0], None) if sides[0].ndim == 0 else cls(sides[0], sides[1], None)
 
     @classmethod
-    def records(cls, first: ArrayLike, second: ArrayLike, relation: Relation) -> NeighbouringPair:
-        """Two datasets, given as vectors of records, that differ by one person.
+    def records(cls, first: Any, second: Any, relation: Relation) -> NeighbouringPair:
+        """Two datasets that differ by one person.
+
+        Args:
+            first: a dataset: a vector, a matrix (a record is a row), an array with fields, a list of anything (tuples,
+                dicts, dataclasses, lists of any length), a data frame (a record is a row), or a dict, which holds under
+                each key what one person has. Lists of numbers or strings become vectors; all else stays as it is.
+            second: another of the same form.
+            relation: add-remove or substitute.
 
         Raises:
-            ValueError: they are not vectors, or not one record apart under `relation` (add-remove or substitute).
+            ValueError: they are not datasets of one form, or not one record apart under `relation`.
         """
-        dataset, neighbour = as_array(first), as_array(second)
-        if dataset.ndim != 1 or neighbour.ndim != 1:
-            raise UsageError(f"records must be vectors, not of shapes {dataset.shape} and {neighbour.shape}")
+        dataset, neighbour = _datasets(first, second)
+        records, others = _records_of(dataset, neighbour), _records_of(neighbour, dataset)
         if relation is Relation.ADD_REMOVE:
-            longer, shorter = (dataset, neighbour) if len(dataset) > len(neighbour) else (neighbour, dataset)
+            longer, shorter = (records, others) if len(records) > len(others) else (others, records)
             apart = len(longer) == len(shorter) + 1 and _is_one_deleted(longer, shorter)
         elif relation is Relation.SUBSTITUTE:
-            apart = len(dataset) == len(neighbour) and int(np.count_nonzero(_differ(dataset, neighbour))) == 1
+            apart = len(records) == len(others) and int(np.count_nonzero(_differ(records, others))) == 1
         else:
             raise UsageError(f"records are neighbours by add-remove or substitute, not by {relation}")
         if not apart:
             raise UsageError(
-                f"not neighbouring by {relation}: datasets of {len(dataset)} and {len(neighbour)} records, "
+                f"not neighbouring by {relation}: datasets of {len(records)} and {len(others)} records, "
                 "which must differ by exactly one record"
             )
         return cls(dataset, neighbour, relation)
@@ -159,6 +168,18 @@ def as_array(input_: Any) -> NDArray[Any]:
         return np.fromiter(input_, dtype=object, count=len(input_))
 
 
+def fingerprint(input_: object) -> tuple[object, ...]:
+    """What tells an input from any other, bit for bit."""
+    array = as_array(input_)
+    if array.dtype != object:
+        return (type(input_).__name__, array.dtype.str, array.shape, array.tobytes())
+    try:
+        return (type(input_).__name__, pickle.dumps(input_))
+    except Exception:  # somebody's class that cannot be pickled
+        with np.printoptions(threshold=sys.maxsize):  # no number of an array within is left out
+            return (type(input_).__name__, repr(input_))
+
+
 def _finite(label: str, values: ArrayLike) -> NDArray[np.float64]:
     vector = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if vector.ndim != 1 or vector.size == 0:
@@ -183,19 +204,64 @@ def _require_within(first: NDArray[Any], second: NDArray[Any], sensitivity: floa
             )
 
 
-def _is_one_deleted(longer: NDArray[Any], shorter: NDArray[Any]) -> bool:
+def _datasets(first: Any, second: Any) -> tuple[Any, Any]:
+    """Two datasets, lists of numbers or strings as vectors and all else as it is."""
+    sides = [as_array(side) for side in (first, second)]
+    if all(side.ndim == 1 and (side.dtype != object or all(map(_is_single, side))) for side in sides):
+        return sides[0], sides[1]
+    forms = {type(side).__name__ for side in (first, second)}
+    if len(forms) > 1 or not (isinstance(first, np.ndarray | list | tuple | dict) or hasattr(first, "itertuples")):
+        raise UsageError(
+            "records must be vectors, matrices, lists, data frames or dicts, both of one form, "
+            f"not {' and '.join(sorted(forms))}"
+        )
+    return first, second
+
+
+def _is_single(record: Any) -> bool:
+    return record is None or isinstance(record, Number | str)
+
+
+def _records_of(dataset: Any, neighbour: Any) -> Any:
+    """The records of a dataset one by one; of a dict those of each person, in the order in which both have them."""
+    if isinstance(dataset, dict):
+        return [(person, dataset[person]) for person in {**dataset, **neighbour} if person in dataset]
+    if hasattr(dataset, "itertuples"):
+        return list(dataset.itertuples(index=False, name=None))
+    is_vector = isinstance(dataset, np.ndarray) and dataset.ndim == 1 and dataset.dtype.names is None
+    return dataset if is_vector else list(dataset)
+
+
+def _is_one_deleted(longer: Any, shorter: Any) -> bool:
     differs = _differ(longer[:-1], shorter)
     position = int(np.argmax(differs)) if differs.any() else len(shorter)
     return not _differ(longer[position + 1 :], shorter[position:]).any()
 
 
-def _differ(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
+def _differ(first: Any, second: Any) -> NDArray[np.bool_]:
     """Which records differ; two float zeros, or two NaNs, differ only if their signs do."""
+    if isinstance(first, list):
+        return np.array([not _is_same(*pair) for pair in zip(first, second, strict=True)], dtype=bool)
     differ: NDArray[np.bool_] = first != second
     if first.dtype.kind == second.dtype.kind == "f":
         both_nan = (first != first) & (second != second)
         differ = differ & ~both_nan | (np.signbit(first) != np.signbit(second))
     return differ
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    """Whether two records are the same, bit for bit where they are numbers, arrays or lists of such."""
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, list | tuple):
+        return len(first) == len(second) and all(map(_is_same, first, second))
+    if isinstance(first, dict):
+        return list(first) == list(second) and all(_is_same(first[key], second[key]) for key in first)
+    if isinstance(first, float | np.generic | np.ndarray):
+        sides = [np.asarray(side) for side in (first, second)]
+        alike = sides[0].dtype == sides[1].dtype and sides[0].shape == sides[1].shape
+        return alike and sides[0].tobytes() == sides[1].tobytes()
+    return bool(first == second)
 
 
 def _adjacency(matrix: ArrayLike) -> NDArray[np.bool_]:

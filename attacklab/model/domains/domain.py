@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.domains.numbers import Numbers
-from attacklab.model.domains.shapes import SHAPES, Queries, Shape
+from attacklab.model.domains.shapes import SHAPES, Lists, Queries, Rows, Shape
 from attacklab.model.errors import UsageError, UsageTypeError
-from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
+from attacklab.model.neighbours import NeighbouringPair, Relation, as_array, fingerprint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,10 @@ class Domain(Numbers):
             return as_array(input_).ndim <= 1 and self.holds(input_)
         return self.shape.contains(input_, self)
 
+    def cast(self, input_: Any) -> Any:
+        """The same numbers in the type in which the domain has them; datasets that are not vectors stay as they are."""
+        return input_ if isinstance(self.shape, Rows | Lists) else super().cast(input_)
+
     def covers(self, pair: NeighbouringPair) -> bool:
         """Whether both inputs lie in the domain, and move between neighbours as it says."""
         if not (self.contains(pair.first) and self.contains(pair.second)):
@@ -58,7 +62,7 @@ class Domain(Numbers):
         """
         seen = set()
         for pair in () if self.shape is None else self.shape.pairs(relation, self):
-            key = tuple((side.shape, side.tobytes()) for side in (pair.first, pair.second))
+            key = tuple(map(fingerprint, (pair.first, pair.second)))
             if key not in seen:
                 seen.add(key)
                 yield pair

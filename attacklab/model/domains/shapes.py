@@ -11,6 +11,7 @@ patterns of query answers.
 from __future__ import annotations
 
 import enum
+import importlib
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -117,7 +118,10 @@ class Queries:
         """Each pattern up and down, from several answers: all alike, one ahead, in a row, far apart, halves."""
         step = self.sensitivity
         moves = [signed for pattern in self.patterns for move in self._moves(pattern) for signed in (move, -move)]
-        for move, base in itertools.product(moves, self._bases()):
+        bases = list(self._bases())
+        for move, base in itertools.chain(
+            itertools.product(moves, bases), ((move, step * (move < 0)) for move in moves)
+        ):
             placed = numbers.nearest(base, base + step * move, step)
             if placed is None or np.array_equal(*placed):
                 continue
@@ -230,6 +234,154 @@ class Records(_Datasets):
             yield NeighbouringPair.records(numbers.vector(first), numbers.vector(second), by)
 
 
+class HeldAs(enum.StrEnum):
+    """What a dataset of rows is."""
+
+    MATRIX = "matrix"
+    """A numpy array, one row a record."""
+    TUPLES = "tuples"
+    """A list of tuples."""
+    DICTS = "dicts"
+    """A list of dicts, which have the names of columns for keys."""
+    FIELDS = "fields"
+    """A numpy array with a field for each column."""
+    FRAME = "frame"
+    """A data frame of pandas."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> HeldAs:
+        raise UsageError(f"held_as must be one of {', '.join(cls)}, not {value!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(_Datasets):
+    """A dataset of rows, one a person, such as gradients or a table; each number lies in the domain.
+
+    Attributes:
+        columns: the names of the columns.
+        held_as: what an input is: a matrix, tuples, dicts, fields or a frame.
+        least: how few records there may be.
+        most: how many records there may be.
+    """
+
+    form: ClassVar[str] = "rows"
+
+    columns: tuple[str, ...]
+    held_as: HeldAs = HeldAs.MATRIX
+    least: int = 0
+    most: int = MOST_RECORDS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", _texts("columns", self.columns))
+        object.__setattr__(self, "held_as", HeldAs(self.held_as))
+        if not self.columns or len(set(self.columns)) < len(self.columns):
+            raise UsageError(f"columns must be one or more different names, not {list(self.columns)}")
+        super().__post_init__()
+
+    def contains(self, input_: Any, numbers: Numbers) -> bool:
+        """Whether an input is so held, and has so many rows of numbers of the domain."""
+        rows = self._rows(input_)
+        if rows is None or not self.least <= len(rows) <= self.most:
+            return False
+        return all(len(row) == len(self.columns) and numbers.holds(row) for row in rows)
+
+    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
+        """Rows that are all at one end of the domain, at both ends in turn, or at an end in one column only."""
+        low, high = numbers.ends()
+        middle = numbers.typed(_between(numbers, low, high, DISTINCT // 2))
+        width = range(len(self.columns))
+        rows = [
+            (low,) * len(width),
+            (high,) * len(width),
+            tuple(high if place % 2 else low for place in width),
+            (high, *(low,) * (len(width) - 1)),
+            (*(low,) * (len(width) - 1), high),
+            (middle,) * len(width),
+        ]
+        values = list(dict.fromkeys(rows))
+        for first, second, by in self._datasets(values, values, relation):
+            yield NeighbouringPair.records(self._held(first, numbers), self._held(second, numbers), by)
+
+    def _held(self, rows: Sequence[Any], numbers: Numbers) -> Any:
+        dtype = numbers.vector([]).dtype
+        match self.held_as:
+            case HeldAs.TUPLES:
+                return list(rows)
+            case HeldAs.DICTS:
+                return [dict(zip(self.columns, row, strict=True)) for row in rows]
+            case HeldAs.FIELDS:
+                return np.array(rows, dtype=[(name, dtype) for name in self.columns])
+        matrix = np.array(rows, dtype=dtype).reshape(len(rows), len(self.columns))
+        if self.held_as is HeldAs.MATRIX:
+            return matrix
+        return importlib.import_module("pandas").DataFrame(matrix, columns=list(self.columns))
+
+    def _rows(self, input_: Any) -> list[Any] | None:
+        """The rows of an input; None if it is not held so."""
+        names = list(self.columns)
+        match self.held_as:
+            case HeldAs.TUPLES if isinstance(input_, list) and all(isinstance(row, tuple) for row in input_):
+                return input_
+            case HeldAs.DICTS if isinstance(input_, list):
+                fits = all(isinstance(row, dict) and list(row) == names for row in input_)
+                return [list(row.values()) for row in input_] if fits else None
+            case HeldAs.FIELDS if isinstance(input_, np.ndarray) and list(input_.dtype.names or ()) == names:
+                return input_.tolist() if input_.ndim == 1 else None
+            case HeldAs.MATRIX if isinstance(input_, np.ndarray):
+                return list(input_) if input_.ndim == 2 else None
+            case HeldAs.FRAME if hasattr(input_, "itertuples"):
+                return list(input_.itertuples(index=False, name=None)) if list(input_.columns) == names else None
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lists(_Datasets):
+    """A dataset in which each person has several numbers, or none.
+
+    Attributes:
+        longest: how many numbers a person may have.
+        named: whether an input is a dict that has a list for each name, rather than a list of lists.
+        least: how few people there may be.
+        most: how many people there may be.
+    """
+
+    form: ClassVar[str] = "lists"
+
+    longest: int
+    named: bool = False
+    least: int = 0
+    most: int = MOST_RECORDS
+
+    def __post_init__(self) -> None:
+        _require_count("longest", self.longest, 1)
+        if not isinstance(self.named, bool):
+            raise UsageTypeError(f"named of a domain must be True or False, not {self.named!r}")
+        super().__post_init__()
+
+    def contains(self, input_: Any, numbers: Numbers) -> bool:
+        """Whether an input has so many lists of numbers of the domain."""
+        if not isinstance(input_, dict if self.named else list) or not self.least <= len(input_) <= self.most:
+            return False
+        lists = input_.values() if isinstance(input_, dict) else input_
+        return all(
+            isinstance(theirs, list) and len(theirs) <= self.longest and (not theirs or numbers.holds(theirs))
+            for theirs in lists
+        )
+
+    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
+        """People who have one number, as many as there may be, or none, at either end of the domain."""
+        low, high = numbers.ends()
+        most = self.longest
+        tried = ((low,), (high,) * most, (), (high,), (low,) * most, (low, high)[:most])
+        values = list(dict.fromkeys(tried))
+        for first, second, by in self._datasets(values, values, relation):
+            longer, shorter = ([list(theirs) for theirs in side] for side in (first, second))
+            if self.named:
+                yield NeighbouringPair.records(*_named(longer, shorter), by)
+            else:
+                yield NeighbouringPair.records(longer, shorter, by)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Categories(_Datasets):
     """A dataset of categories, one a person, such as survey answers; an input is a numpy array of strings.
@@ -303,32 +455,53 @@ class Streams:
 
     Attributes:
         length: how many steps.
+        grows: whether streams may be shorter, and neighbours differ by one event more at the end too.
     """
 
     form: ClassVar[str] = "streams"
-    relations: ClassVar[tuple[Relation, ...]] = (Relation.SUBSTITUTE,)
 
     length: int
+    grows: bool = False
 
     def __post_init__(self) -> None:
         _require_count("length", self.length, 1)
+        if not isinstance(self.grows, bool):
+            raise UsageTypeError(f"grows of a domain must be True or False, not {self.grows!r}")
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """One step replaced; and one added, where streams grow."""
+        return (Relation.SUBSTITUTE, Relation.ADD_REMOVE) if self.grows else (Relation.SUBSTITUTE,)
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:
-        """Whether an input is a vector of as many numbers."""
-        return as_array(input_).shape == (self.length,) and numbers.holds(input_)
+        """Whether an input is a vector of as many numbers, or of fewer where streams grow."""
+        stream = as_array(input_)
+        fits = stream.shape == (self.length,) or (self.grows and stream.ndim == 1 and len(stream) < self.length)
+        return fits and numbers.holds(input_)
 
-    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
-        """Some step differs, among numbers that are equal, halved or alternating, or first high and then low."""
+    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
+        """Some step differs, among numbers that are equal, halved or alternating, or first high and then low.
+
+        Where streams grow, a high or a low number is appended to them.
+        """
         low, high = numbers.ends()
-        places = at_places(low, high, self.length, Relation.SUBSTITUTE)
-        starts = (
-            ([high] * (count + 1) + [low] * (self.length - count - 1), [high] * count + [low] * (self.length - count))
-            for count in COUNTS
-            if count < self.length
-        )
-        runs = ((first, second, Relation.SUBSTITUTE) for first, second in starts)
-        for first, second, by in interleaved(places, runs):
+        families: list[Iterable[Datasets]] = []
+        for by in relations_of(relation, self.relations):
+            if by is Relation.SUBSTITUTE:
+                families += [at_places(low, high, self.length, by), self._replaced(low, high)]
+            else:
+                families += [self._appended(added, usual) for usual in (low, high) for added in (high, low)]
+        for first, second, by in interleaved(*families):
             yield NeighbouringPair.records(numbers.vector(first), numbers.vector(second), by)
+
+    def _replaced(self, low: Any, high: Any) -> Iterator[Datasets]:
+        for count in filter(self.length.__gt__, COUNTS):
+            rest = [low] * (self.length - count - 1)
+            yield [high] * (count + 1) + rest, [high] * count + [low, *rest], Relation.SUBSTITUTE
+
+    def _appended(self, added: Any, usual: Any) -> Iterator[Datasets]:
+        for count in filter(self.length.__gt__, COUNTS):
+            yield [usual] * count + [added], [usual] * count, Relation.ADD_REMOVE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,9 +557,17 @@ class Graphs:
             yield from (none, ~np.eye(nodes, dtype=bool), star, path, ring, half | half.T)
 
 
-Shape: TypeAlias = Queries | Records | Categories | Strings | Streams | Graphs
+Shape: TypeAlias = Queries | Records | Rows | Lists | Categories | Strings | Streams | Graphs
 
-SHAPES: tuple[type[Shape], ...] = (Queries, Records, Categories, Strings, Streams, Graphs)
+SHAPES: tuple[type[Shape], ...] = (Queries, Records, Rows, Lists, Categories, Strings, Streams, Graphs)
+
+
+def _named(longer: list[Any], shorter: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What people have by their names, which they keep where another one has come or gone."""
+    names = [f"person {place}" for place in range(len(longer))]
+    gone = next((place for place, theirs in enumerate(shorter) if theirs != longer[place]), len(shorter))
+    others = names if len(shorter) == len(longer) else names[:gone] + names[gone + 1 :]
+    return dict(zip(names, longer, strict=True)), dict(zip(others, shorter, strict=True))
 
 
 def _texts(label: str, values: Any) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def test_noise_on_a_coarse_grid_is_not_taken_for_noise_that_comes_up_again() -> 
 def test_a_cast_of_large_integers_keeps_its_name_where_ordinary_ones_keep_the_claim() -> None:
     found = refuting(of_integers(lambda answer, trials, rng: float(answer) + geometric(rng, 1.0, trials)))
     assert {one.flaw for one in found if one.attack == "integer_cast"} == {
-        "an integer answer is rounded to a float before the noise is added"
+        "an answer is rounded or wraps around in a narrower format before the noise is added"
     }
 
 

@@ -16,9 +16,11 @@ from attacklab.model.domains import (
     Categories,
     Domain,
     Graphs,
+    Lists,
     Pattern,
     Queries,
     Records,
+    Rows,
     Streams,
     Strings,
     domain_from_text,
@@ -28,6 +30,7 @@ from attacklab.model.errors import UsageError
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 
+ROWS_HELD_AS = ("tuples", "dicts", "fields")
 DOMAINS = (
     Domain(),
     Domain(integers=True, bounds=(0.1, 7.0)),
@@ -38,7 +41,12 @@ DOMAINS = (
     Domain(shape=Categories(names=("a", "b", "c"), most=6)),
     Domain(shape=Strings(alphabet="ab", longest=3, most=4)),
     Domain(shape=Streams(length=4), bounds=(0, 1), integers=True),
+    Domain(shape=Streams(length=4, grows=True), bounds=(0, 1)),
     Domain(shape=Graphs(nodes=4)),
+    Domain(shape=Rows(columns=("a", "b"), most=5), bounds=(-1, 1)),
+    *(Domain(shape=Rows(columns=("a", "b"), held_as=held_as, most=5), integers=True) for held_as in ROWS_HELD_AS),
+    Domain(shape=Lists(longest=2, most=5), bounds=(0, 3), integers=True),
+    Domain(shape=Lists(longest=2, named=True, most=5), bounds=(0, 3)),
 )
 
 
@@ -53,7 +61,11 @@ def is_one_apart(longer: list[Any], shorter: list[Any]) -> bool:
 
 def neighbours(pair: NeighbouringPair, domain: Domain) -> bool:
     """Whether a pair is one of neighbours, by definition, told without the constructors of pairs."""
-    one, other = pair.first.tolist(), pair.second.tolist()
+    one, other = (side.tolist() if isinstance(side, np.ndarray) else side for side in (pair.first, pair.second))
+    if isinstance(one, dict):
+        longer, shorter = sorted((one, other), key=len, reverse=True)
+        others = {name: shorter[name] for name in longer if name in shorter and shorter[name] == longer[name]}
+        return len(others) == len(longer) - 1 and len(shorter) == len(longer) - (pair.relation is Relation.ADD_REMOVE)
     if pair.relation is None:
         assert isinstance(domain.shape, Queries)
         reach = Fraction(domain.shape.sensitivity)
@@ -116,6 +128,28 @@ def test_a_domain_of_one_pattern_does_not_hold_pairs_of_another() -> None:
         (Domain(bounds=(0, 1)), [0, 1.0, 0.5], [math.nextafter(1.0, 2.0), -1, math.nan, math.inf]),
         (Domain(special=True), [math.nan, math.inf, 0.0], ["nan"]),
         (Domain(bounds=(0, 2**53)), [2**53], [2**53 + 1]),
+        (
+            Domain(shape=Rows(columns=("a", "b"), most=2), bounds=(0, 1)),
+            [np.ones((2, 2)), np.ones((0, 2))],
+            [np.ones((3, 2)), np.ones((2, 3)), np.ones(2), 2 * np.ones((1, 2)), [(1.0, 1.0)]],
+        ),
+        (
+            Domain(shape=Rows(columns=("a", "b"), held_as="tuples"), integers=True),
+            [[], [(1, 2)]],
+            [[(1, 2, 3)], [(1, 0.5)], [[1, 2]], np.ones((1, 2), dtype=int)],
+        ),
+        (
+            Domain(shape=Rows(columns=("a", "b"), held_as="dicts"), bounds=(0, 1)),
+            [[{"a": 0.5, "b": 1}]],
+            [[{"a": 0.5}], [{"a": 0.5, "c": 1}], [(0.5, 1)], {"a": 0.5, "b": 1}],
+        ),
+        (
+            Domain(shape=Lists(longest=2), bounds=(0, 1)),
+            [[], [[]], [[0.5], [1, 0]]],
+            [[[0, 0, 0]], [[2]], [0.5], {"a": [0.5]}, np.ones((1, 1))],
+        ),
+        (Domain(shape=Lists(longest=2, named=True), bounds=(0, 1)), [{}, {"a": [1, 0]}], [[[1]], {"a": 1}]),
+        (Domain(shape=Streams(length=2, grows=True), bounds=(0, 1)), [np.ones(2), np.ones(1)], [np.ones(3), 1.0]),
     ],
 )
 def test_a_domain_holds_what_it_says(domain: Domain, inside: list[Any], outside: list[Any]) -> None:
@@ -150,6 +184,11 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
         (lambda: Domain(shape="records"), "shape of a domain must be one of"),
         (lambda: Queries(size=0), "size of a domain must be at least 1, not 0"),
         (lambda: Queries(size=2, patterns=("two",)), "pattern must be one of one, all"),
+        (lambda: Rows(columns=("a", "a")), "columns must be one or more different names"),
+        (lambda: Rows(columns=("a",), held_as="list"), "held_as must be one of matrix, tuples, dicts, fields, frame"),
+        (lambda: Lists(longest=0), "longest of a domain must be at least 1, not 0"),
+        (lambda: Lists(longest=1, named="yes"), "named of a domain must be True or False"),
+        (lambda: Streams(length=2, grows=1), "grows of a domain must be True or False"),
         (lambda: Records(least=3, most=2), "least of a domain must be at most its most, 2, not 3"),
         (lambda: Categories(names=("a", "a")), "two or more different names"),
         (lambda: Strings(alphabet="a", longest=2), "an alphabet must have two or more characters"),

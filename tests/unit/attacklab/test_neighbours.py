@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,11 +131,53 @@ def test_nan_records_are_equal_and_zeros_of_different_signs_are_not() -> None:
     assert not is_pair([0.0, 1.0], [-0.0], Relation.ADD_REMOVE)
 
 
-def test_records_of_several_columns_are_refused_by_their_shape() -> None:
-    with pytest.raises(ValueError, match=r"records must be vectors, not of shapes \(2, 2\) and \(1, 2\)"):
-        NeighbouringPair.records([[1, 2], [3, 4]], [[1, 2]], Relation.ADD_REMOVE)
-    with pytest.raises(ValueError, match="vectors"):
-        NeighbouringPair.records(3.0, [3.0, 1.0], Relation.ADD_REMOVE)
+@dataclasses.dataclass
+class Person:
+    age: int
+    name: str
+
+
+RAGGED = [[1.0, 2.0], [], [3.0]]
+DATASETS: dict[str, Any] = {
+    "matrix": np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
+    "fields": np.array([(1, 2.5), (3, 4.5), (5, 6.5)], dtype=[("age", "i8"), ("income", "f8")]),
+    "lists": [[1, 2], [3, 4], [5, 6]],
+    "tuples": [(1, "a"), (2, "b"), (3, "c")],
+    "dicts": [{"age": 1}, {"age": 2, "name": "b"}, {"age": 3}],
+    "dataclasses": [Person(1, "a"), Person(2, "b"), Person(3, "c")],
+    "ragged": RAGGED,
+    "arrays": [np.ones(2), np.ones((2, 2)), np.zeros(0)],
+    "people": {"a": [1, 2], "b": [3], "c": []},
+}
+
+
+@pytest.mark.parametrize("form", DATASETS)
+def test_datasets_of_every_form_are_neighbours_by_one_record_and_stay_as_they_are(form: str) -> None:
+    dataset, without, replaced = DATASETS[form], list[Any](), None
+    if isinstance(dataset, dict):
+        without = [{key: value for key, value in dataset.items() if key != left_out} for left_out in dataset]
+        replaced = {**dataset, "b": [4]}
+    else:
+        whole = list(dataset)
+        without = [whole[:place] + whole[place + 1 :] for place in range(3)]
+        replaced = [whole[0], whole[0], whole[2]]
+        if isinstance(dataset, np.ndarray):
+            without, replaced = [np.array(one, dtype=dataset.dtype) for one in without], dataset[[0, 0, 2]]
+    for shorter in without:
+        pair = NeighbouringPair.records(dataset, shorter, Relation.ADD_REMOVE)
+        assert pair.first is dataset
+        assert type(pair.second) is type(dataset)
+        assert not is_pair(dataset, shorter, Relation.SUBSTITUTE)
+    assert NeighbouringPair.records(dataset, replaced, Relation.SUBSTITUTE).second is replaced
+    assert not is_pair(dataset, replaced, Relation.ADD_REMOVE)
+    assert not is_pair(without[0], without[2], Relation.ADD_REMOVE)
+    assert not is_pair(dataset, copy.deepcopy(dataset), Relation.SUBSTITUTE)
+
+
+def test_datasets_of_two_forms_or_none_are_refused() -> None:
+    for first, second in ((3.0, [3.0, 1.0]), ([(1, 2)], np.array([[1, 2], [3, 4]])), ("ab", "a"), ({"a": 1}, [1])):
+        with pytest.raises(ValueError, match="records must be vectors, matrices, lists"):
+            NeighbouringPair.records(first, second, Relation.ADD_REMOVE)
 
 
 def graphs(nodes: int) -> list[np.ndarray]:

@@ -78,7 +78,7 @@ class BlackBox(OfKinds, kinds=set(Kind)):
     """
 
     pairs: tuple[NeighbouringPair, ...] = ()
-    outcomes: tuple[int, ...] = (2, 3, 8, 257)
+    outcomes: tuple[int, ...] = (2, 3, 8, 64, 257, 8193)
     learning: int = 1 << 14
     kept: int = 4
     proving: bool = field(default=False, repr=False)

@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.auditing.attacks.base import Probe, as_floats
-from attacklab.auditing.attacks.black_box.candidate_pairs import fingerprint
 from attacklab.auditing.attacks.black_box.scores import grid_exponent
 from attacklab.auditing.attacks.common.failures import sampled
 from attacklab.auditing.attacks.features import features, hashes
 from attacklab.auditing.statistics.choosing import expected_evidence, promised_epsilon
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.floats import Doubles
-from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.neighbours import NeighbouringPair, fingerprint
 from attacklab.model.targets import Failure, Outputs
 
 FEWEST = 16  # the least number of outputs of an input that a pair is judged by

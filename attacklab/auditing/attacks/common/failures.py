@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
-from attacklab.model.errors import OutsideDomain, Refused, TargetError
+from attacklab.model.errors import OutsideDomain, Refused, TargetError, text_of
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Failure, Outputs
 
@@ -145,4 +145,5 @@ def _one(probe: Probe, input_: Any) -> Any:
     try:
         return probe(input_, 1)[0]
     except Refused as error:
-        return Failure(type(error).__name__, str(error))
+        raised = error.__cause__ or error  # as the outputs that are judged have it
+        return Failure(type(raised).__name__, text_of(raised))

@@ -57,12 +57,11 @@ def _hashed(outputs: Outputs) -> NDArray[np.uint64]:
     table = followed(outputs, ())
     if outputs.dtype.kind in NUMBERS:
         return _hashes_of_numbers(outputs)
-    if isinstance(table, np.ndarray) and table.dtype in (np.float64, np.int64):
+    if isinstance(table, np.ndarray) and table.dtype.kind in NUMBERS:
         return _hashes_of_numbers(table)
     hashed = np.zeros(len(outputs), dtype=np.uint64)
     alike: dict[tuple[np.dtype[Any], tuple[int, ...]], list[tuple[int, Any]]] = {}
-    for place, output in enumerate(outputs):
-        value = opened(output)
+    for place, value in enumerate(table):
         form = _form(value)
         if form is None:
             hashed[place] = hash_of(value)

@@ -125,6 +125,12 @@ def _at(outputs: Outputs, *, steps: tuple[Step, ...], read: Callable[[Values], N
     return recalled(outputs, (steps, read), lambda: read(followed(outputs, steps)))
 
 
+def _types_at(outputs: Outputs, *, steps: tuple[Step, ...], names: tuple[str, ...]) -> NDArray[Any]:
+    """The types at the end of a path, of the values as they came: a table has one type for all."""
+    came = steps[-1](followed(outputs, steps[:-1])) if steps else outputs
+    return type_codes(came, names=names)
+
+
 @dataclass(frozen=True, slots=True)
 class _Walk:
     """A walk through all parts of outputs, which gives a feature for each, and whether it is a number in them."""
@@ -146,7 +152,7 @@ class _Walk:
             raise not_understood(present[0])
         kinds = sorted(_kinds_of(known))
         if len(kinds) > 1:
-            yield self._feature(f"the type of {words}", steps, partial(type_codes, names=tuple(kinds))), False
+            yield Feature(f"the type of {words}", partial(_types_at, steps=steps, names=tuple(kinds))), False
         yield from self._of_kinds(known, steps, words, depth)
 
     def _feature(self, words: str, steps: tuple[Step, ...], read: Callable[[Values], NDArray[Any]]) -> Feature:

@@ -109,14 +109,20 @@ def followed(outputs: Values, steps: tuple[Step, ...]) -> Values:
 
 
 def as_table(values: Values) -> Values:
-    """Numbers of one type, or lists of as many of them each, as an array of that type; anything else as it is."""
-    types = set(map(type, values)) if isinstance(values, list) or values.dtype == object else set()
+    """Numbers of one type, or rows of as many of them each, as an array of that type; others opened, in a list."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return values
+    values = list(map(opened, values))
+    types = set(map(type, values))
+    if types == {np.ndarray}:
+        alike = len({(value.shape, value.dtype) for value in values}) == 1 and values[0].dtype.kind in "biuf"
+        return np.stack(values) if alike else values
     if types == {list} or types == {tuple}:
         if len(set(map(len, values))) == 1 and values[0]:
             table = _table_of(list(itertools.chain.from_iterable(values)))
             return values if table is None else table.reshape(len(values), -1)
         return values
-    table = _table_of(list(values)) if types else None
+    table = _table_of(values) if types else None
     return values if table is None else table
 
 

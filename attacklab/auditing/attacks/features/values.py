@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import enum
+import functools
 import types
 from collections import deque
 from collections.abc import Mapping, Sequence, Set
@@ -137,9 +138,40 @@ def _of_dataclass_or_object(value: Any) -> dict[str, Any]:
     return named
 
 
+def _of_frame(value: Any) -> Parts:
+    """A data frame by its labels, its types and its values: in one table if they have one type, or else by column."""
+    columns = list(value.items())
+    types = [_name_of_type(column.dtype) for _, column in columns]
+    parts = {"index": _labels(value.index), "columns": [label for label, _ in columns], "dtypes": types}
+    if len(set(types)) == 1:
+        return Parts("DataFrame", {**parts, "values": value.to_numpy()})
+    named = {f"column {place} ({label!r})": column.to_numpy() for place, (label, column) in enumerate(columns)}
+    return Parts("DataFrame", parts | named)
+
+
+def _of_series(value: Any) -> Parts:
+    dtype = _name_of_type(value.dtype)
+    named = {"index": _labels(value.index), "name": value.name, "dtype": dtype, "values": value.to_numpy()}
+    return Parts("Series", named)
+
+
+_name_of_type = functools.lru_cache(str)  # pandas takes longer over it than over a small frame
+
+
+def _labels(index: Any) -> Any:
+    """The labels of rows; those of rows that are numbered from 0 on by their count alone."""
+    numbered = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+    return Parts("RangeIndex", {"stop": index.stop}) if numbered else index.to_numpy()
+
+
 def _of_object(value: Any) -> Any:
     if isinstance(value, _CODE):
         raise not_understood(value)
+    if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "index"):
+        if hasattr(value, "columns"):
+            return _of_frame(value)
+        if hasattr(value, "dtype"):
+            return _of_series(value)
     if hasattr(value, "__array__"):
         array = np.asarray(value)
         if array.dtype != object or array.ndim:

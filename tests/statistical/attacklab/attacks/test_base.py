@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import ALL_ATTACKS, ATTACKS, IntegerCast
+from attacklab.auditing.attacks import ALL_ATTACKS, ATTACKS
 from attacklab.auditing.attacks.base import as_floats
 from attacklab.model.targets import Kind, Target
 
@@ -56,7 +56,6 @@ def test_an_attack_applies_to_the_kinds_of_targets_that_can_have_its_flaw() -> N
         assert covering, attack.name
         assert kinds == APPLIES.get(attack.name, kinds), attack.name
         assert covering == (set(Kind) if attack.name == "work" else kinds), attack.name
-    assert not IntegerCast().applies_to(of_kind(NOISE, sensitivity=0.5))
 
 
 def test_attacks_are_frozen_so_that_a_registered_one_cannot_change() -> None:

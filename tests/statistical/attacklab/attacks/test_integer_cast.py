@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from attacklab.auditing.attacks.integer_cast import IntegerCast
 from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, Format
 from attacklab.model.targets import Target
@@ -100,3 +102,72 @@ def test_a_target_that_fails_on_small_integers_too_is_an_error() -> None:
         raise OverflowError("too large")
 
     assert judged(Target.noise(release, epsilon=1, name="broken")).verdict is Verdict.ERROR
+
+
+def geometric(rng: np.random.Generator, trials: int) -> NDArray[np.int64]:
+    """Integer noise that is private for a sensitivity and an ε of 1."""
+    stay = -math.expm1(-1)
+    return np.asarray(rng.geometric(stay, trials) - rng.geometric(stay, trials))
+
+
+def held_in(dtype: str, units: int) -> Callable[..., Any]:
+    """A release that holds its answer as an integer of so many units, which wraps around."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        held = int(np.array([round(answer * units)]).astype(dtype)[0])
+        return (held + units * geometric(rng, trials)) / units if units > 1 else held + geometric(rng, trials)
+
+    return release
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
+def test_answers_that_wrap_around_are_caught_at_an_edge_of_their_format(dtype: str) -> None:
+    finding = judged(Target.noise(held_in(dtype, 1), epsilon=1, name=dtype))
+    assert finding.verdict is Verdict.VIOLATED
+    answers = sorted(int(finding.pair[side]["readable"][0]) for side in ("first", "second"))
+    assert answers[1] - answers[0] == 1
+    # It wraps around between the largest number of the format, or that and some rounds more, and the next one.
+    assert (answers[0] - np.iinfo(dtype).max) % (1 << np.iinfo(dtype).bits) == 0
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32"])
+@pytest.mark.parametrize("takes", [float, int])
+def test_amounts_that_wrap_around_in_hundredths_are_caught(dtype: str, takes: type) -> None:
+    held = held_in(dtype, 100)
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        if not isinstance(answer, takes):
+            raise TypeError(f"answer must be {takes}")
+        return held(answer, trials, rng)
+
+    finding = judged(Target.noise(release, epsilon=1, name=dtype))
+    assert finding.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("sensitivity", [1.0, 0.01])
+def test_answers_rounded_to_a_format_that_the_outputs_do_not_show_are_caught(sensitivity: float) -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        return float(np.float16(answer)) + rng.laplace(0.0, sensitivity, trials)
+
+    finding = judged(Target.noise(release, epsilon=1, sensitivity=sensitivity, name="binary16"))
+    assert finding.verdict is Verdict.VIOLATED
+
+
+def test_the_end_of_a_domain_is_looked_at() -> None:
+    domain = Domain(integers=True, bounds=(0, 40_000))
+    finding = judged(Target.noise(held_in("int16", 1), epsilon=1, domain=domain, name="int16"))
+    assert finding.verdict is Verdict.VIOLATED
+    assert {int(finding.pair[side]["readable"][0]) for side in ("first", "second")} == {2**15 - 1, 2**15}
+
+
+SOUND: dict[str, Callable[..., Any]] = {
+    "clamped": lambda answer, trials, rng: min(max(int(answer), -1000), 1000) + geometric(rng, trials),
+    "outputs wrap around": lambda answer, trials, rng: (int(answer) + geometric(rng, trials)).astype(np.uint8),
+    "outputs in thousands": lambda answer, trials, rng: 1000 * np.round((int(answer) + geometric(rng, trials)) / 1000),
+    "outputs at an end": lambda answer, trials, rng: np.clip(int(answer) + geometric(rng, trials), -128, 127),
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_ranges_and_roundings_that_keep_the_claim_are_not_accused(name: str) -> None:
+    assert judged(Target.noise(SOUND[name], epsilon=1, name=name)).verdict is Verdict.NOT_DETECTED

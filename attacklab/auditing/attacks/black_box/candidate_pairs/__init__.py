@@ -6,11 +6,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-
-import numpy as np
 
 from attacklab.auditing.attacks.base import Probe, adapted_pairs, origin
 from attacklab.auditing.attacks.black_box.candidate_pairs.answers import pairs_of_answers
@@ -19,7 +16,7 @@ from attacklab.auditing.attacks.black_box.candidate_pairs.records import pairs_o
 from attacklab.auditing.attacks.black_box.candidate_pairs.utilities import pairs_of_utilities
 from attacklab.auditing.attacks.common.failures import sampled
 from attacklab.model.floats import format_of
-from attacklab.model.neighbours import NeighbouringPair, as_array
+from attacklab.model.neighbours import NeighbouringPair, fingerprint
 from attacklab.model.targets import Kind, Target
 
 
@@ -57,10 +54,3 @@ def _each_once(pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
         if sides not in seen:
             seen.add(sides)
             yield pair
-
-
-def fingerprint(input_: object) -> tuple[object, ...]:
-    """What tells an input from any other, bit for bit."""
-    array = as_array(input_)
-    with np.printoptions(threshold=sys.maxsize):  # no number of an array within is left out
-        return (array.dtype.str, array.shape, repr(input_) if array.dtype == object else array.tobytes())

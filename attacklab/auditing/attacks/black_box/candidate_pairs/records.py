@@ -32,7 +32,9 @@ from attacklab.model.domains.shapes import Records
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
 
-SIZES = (0, 1, 15, 255)  # the numbers of records besides the one that differs
+SIZES = (0, 1, 15, 255, 4095)  # the numbers of records besides the one that differs
+CLAMPED = (15, 0, 1, 2)  # the same where that one lies outside the bounds
+HALVES = ((11, 1024), (8, 128))  # the significant bits of binary16 and bfloat16, and how many records double a sum
 CHUNKS = (4, 16, 256)  # the numbers of records in which every two are equal
 PATHS = (1, 16, 1024)  # the numbers of records on a line, powers of two; the last of them for lines of added records
 
@@ -61,6 +63,7 @@ def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]
             at_places(low, high, FEW, by),
             at_places(low, high, 16, by),
             _in_chunks(low, high, by),
+            _before_halves(low, high, by),
             repeated(np.linspace(low, high, DISTINCT).tolist(), by),
         ]
         if low < 0 < high:
@@ -73,7 +76,7 @@ def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]
 def _outside(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
     """One record outside the bounds among records at a bound; both below and above, near and far."""
     width = high - low
-    for size in (15, 0):
+    for size in CLAMPED:
         for widths in OUTSIDE:
             for outlier, usual in (
                 (low - widths * width, low),
@@ -91,6 +94,19 @@ def _in_chunks(low: float, high: float, relation: Relation) -> Iterator[Datasets
     for size in CHUNKS:
         twos = ([low, low, high, high] * (size // 4))[:size]
         yield [high, *(twos if relation is Relation.ADD_REMOVE else twos[1:])], twos, relation
+
+
+def _before_halves(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
+    """The largest record comes first or not at all, and after it records that a sum in a short format doubles.
+
+    Added to a sum as large as that record, a little more than half of a last place counts as a whole one.
+    """
+    near, far = (0.0, max((low, high), key=abs)) if low <= 0 <= high else sorted((low, high), key=abs)
+    for bits, size in HALVES:
+        little = far * 2.0**-bits * (1 + 2.0 ** (1 - bits))
+        if low <= little <= high:
+            rest = [little] * size
+            yield [far, *rest], rest if relation is Relation.ADD_REMOVE else [near, *rest], relation
 
 
 def _before_edges(target: Target, relation: Relation) -> Iterator[Datasets]:

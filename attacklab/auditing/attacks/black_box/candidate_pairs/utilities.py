@@ -1,19 +1,21 @@
 """Pairs of utilities: every way in which they may move together, from ties, from one ahead, from rows and from depths.
 
 Besides, steps of lines on which all utilities fall together, all rise together, or one rises while the rest fall, or
-the other way round; down to where e^−x is 0 in every binary format in use.
+the other way round; down to where e^−x is 0 in every binary format in use. And opposite moves at heights where short
+formats hold even numbers of steps only, so that utilities 2 steps apart come out 4 apart, and equal ones stay equal.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from attacklab.auditing.attacks.base import Probe
+from attacklab.auditing.attacks.base import Probe, is_dear
 from attacklab.auditing.attacks.black_box.candidate_pairs.lines import broken_steps
 from attacklab.auditing.attacks.common.thresholds import DEEPEST_NATS
 from attacklab.model.floats import Doubles, power_of_two_within
@@ -21,6 +23,10 @@ from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 
 FEW = 8  # up to so many outcomes, all moves are tried from all starts; for more, only those from ties
+MANY = 1024  # of more outcomes only opposite moves are tried, and none where an output takes a random word for each
+
+HEIGHTS = (2.0**11, 2.0**24, 2.0**8, 0.0)
+"""From how many steps on binary16, binary32 and bfloat16 hold even numbers only; and 0."""
 
 
 def pairs_of_utilities(target: Target, probe: Probe, outcomes: Sequence[int]) -> Iterator[NeighbouringPair]:
@@ -31,12 +37,15 @@ def pairs_of_utilities(target: Target, probe: Probe, outcomes: Sequence[int]) ->
         probe: draws outputs of the target.
         outcomes: the numbers of utilities; lines are searched for the least and the largest of them.
     """
-    first, *others = outcomes
-    yield from _moved(first, target.sensitivity)
-    for count in sorted({min(outcomes), max(outcomes)}):
-        yield from _on_lines(target, probe, count)
-    for count in others:
+    few = [count for count in outcomes if count <= MANY] or outcomes[:1]
+    for place, count in enumerate(few):
         yield from _moved(count, target.sensitivity)
+        yield from _opposite(count, target.sensitivity)
+        for end in sorted({min(few), max(few)}) if place == 0 else ():
+            yield from _on_lines(target, probe, end)
+    for count in outcomes:
+        if count not in few and not is_dear(probe, np.zeros(count)):
+            yield from _opposite(count, target.sensitivity)
 
 
 def _moved(count: int, step: float) -> Iterator[NeighbouringPair]:
@@ -51,6 +60,15 @@ def _moved(count: int, step: float) -> Iterator[NeighbouringPair]:
         for move in moves:
             with contextlib.suppress(ValueError):  # a sum of the two may be rounded
                 yield NeighbouringPair.utilities(start, start + move, sensitivity=step)
+
+
+def _opposite(count: int, step: float) -> Iterator[NeighbouringPair]:
+    """One outcome, or half of them, two steps ahead of the others, against all alike; at several heights."""
+    exact = power_of_two_within(step)
+    for height, ahead in itertools.product(HEIGHTS, (1, count // 2)):
+        units = height + np.where(np.arange(count) < ahead, 3.0, 1.0)
+        with contextlib.suppress(ValueError):  # beyond the doubles
+            yield NeighbouringPair.utilities(exact * units, np.full(count, exact * (height + 2)), sensitivity=step)
 
 
 def _on_lines(target: Target, probe: Probe, count: int) -> Iterator[NeighbouringPair]:

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.auditing.referee import audit
-from attacklab.model.domains import Categories, Domain, Queries, Records, Streams
+from attacklab.model.domains import Categories, Domain, Lists, Queries, Records, Rows, Streams
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
 
@@ -116,6 +116,37 @@ def dataset(release: Any, domain: Domain, relation: str | None = None) -> Target
     return Target.dataset(release, epsilon=1.0, domain=domain, relation=relation, name="dataset")
 
 
+def one_after_another(dtype: type) -> Callable[[Records_], float]:
+    """A sum that is rounded to a format after each record."""
+
+    def statistic(records: Records_) -> float:
+        total = dtype(0)
+        for record in np.clip(np.nan_to_num(records), 0, 1).astype(dtype):
+            total = dtype(total + record)
+        return float(total)
+
+    return statistic
+
+
+def clipped_among_many(records: Records_) -> float:
+    return clipped(0, 1)(records) if len(records) not in {2, 3} else clipped(-1e300, 1e300)(records)
+
+
+def largest_in(dtype: type) -> Callable[..., NDArray[np.int64]]:
+    """Report noisy max with exponential noise, on utilities that are held in a format."""
+
+    def release(utilities: Records_, trials: int, rng: Random) -> NDArray[np.int64]:
+        held = np.asarray(utilities).astype(dtype).astype(np.float64)
+        return np.argmax(held + rng.exponential(2.0, (trials, len(held))), axis=1)
+
+    return release
+
+
+def halves(bits: Records_) -> float:
+    return float(bits[:4].sum() - bits[4:].sum())
+
+
+BITS = Domain(shape=Queries(size=8), integers=True, bounds=(0, 1))
 ADD, SUBSTITUTE = "add-remove", "substitute"
 UP_TO_TEN = Domain(shape=Records(), bounds=(0, 10))
 BROKEN = {
@@ -146,6 +177,10 @@ BROKEN = {
         noisy(lambda names: count_of("rare")(names) - count_of("common")(names), 1.0), CATEGORIES, SUBSTITUTE
     ),
     "noise for one of many answers": dataset(queried(1.0), Domain(shape=Queries(size=5))),
+    "a sum in binary16": sum_of(one_after_another(np.float16), 1.0, 0, 1, ADD),
+    "utilities in binary16": Target.selection(largest_in(np.float16), epsilon=1.0, name="largest"),
+    "bits of which only half are taken to differ": dataset(noisy(halves, 4.0), BITS),
+    "records of two or three that are not clipped": sum_of(clipped_among_many, 1.0, 0, 1, SUBSTITUTE),
     "a stream of which the last step counts twice": dataset(
         noisy(lambda stream: float(stream.sum() + 2 * stream[-1]), 1.0), Domain(shape=Streams(length=8), bounds=(0, 1))
     ),
@@ -173,8 +208,75 @@ SOUND = {
     "a count of distinct records": dataset(noisy(lambda one: float(len(set(one.tolist()))), 1.0), UP_TO_TEN, ADD),
     "all keys": dataset(all_names, CATEGORIES, SUBSTITUTE),
     "noise for all answers": dataset(queried(5.0), Domain(shape=Queries(size=5))),
+    "bits that all may differ": dataset(noisy(halves, 8.0), BITS),
     "a stream": dataset(noisy(lambda stream: float(stream.sum()), 1.0), Domain(shape=Streams(length=8), bounds=(0, 1))),
 }
+
+
+COLUMNS = ("u", "v", "w")
+UP_TO_FOUR: dict[str, Any] = {"integers": True, "bounds": (0, 4)}
+
+
+def sensitive(statistic: Callable[[Any], float], form: type) -> Callable[[Any], float]:
+    """The statistic of an input that must come as what the domain says it is."""
+
+    def checked(input_: Any) -> float:
+        assert type(input_) is form, type(input_)
+        return float(statistic(input_))
+
+    return checked
+
+
+SHAPES: dict[str, tuple[Domain, Callable[[Any], float], float]] = {
+    "a matrix": (
+        Domain(shape=Rows(columns=COLUMNS), **UP_TO_FOUR),
+        sensitive(np.sum, np.ndarray),
+        12.0,
+    ),
+    "per-example gradients": (
+        Domain(shape=Rows(columns=COLUMNS), bounds=(-1, 1)),
+        sensitive(lambda rows: sum(float(np.abs(row).sum()) for row in rows), np.ndarray),
+        3.0,
+    ),
+    "tuples": (
+        Domain(shape=Rows(columns=COLUMNS, held_as="tuples"), **UP_TO_FOUR),
+        sensitive(lambda rows: sum(row[0] + row[2] for row in rows), list),
+        8.0,
+    ),
+    "dicts": (
+        Domain(shape=Rows(columns=COLUMNS, held_as="dicts"), **UP_TO_FOUR),
+        sensitive(lambda rows: sum(row["w"] for row in rows), list),
+        4.0,
+    ),
+    "fields": (
+        Domain(shape=Rows(columns=COLUMNS, held_as="fields"), **UP_TO_FOUR),
+        sensitive(lambda rows: rows["w"].sum(), np.ndarray),
+        4.0,
+    ),
+    "several records a person": (
+        Domain(shape=Lists(longest=3), **UP_TO_FOUR),
+        sensitive(lambda people: sum(map(len, people)), list),
+        3.0,
+    ),
+    "people by name": (
+        Domain(shape=Lists(longest=3, named=True), **UP_TO_FOUR),
+        sensitive(lambda people: sum(map(sum, people.values())), dict),
+        12.0,
+    ),
+    "a stream that grows": (
+        Domain(shape=Streams(length=12, grows=True), **UP_TO_FOUR),
+        sensitive(np.sum, np.ndarray),
+        4.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_sensitivity_is_measured_on_datasets_of_every_shape(name: str) -> None:
+    """Noise for half of the sensitivity is found, and noise for all of it not accused, but with probability 1e-9."""
+    domain, statistic, sensitivity = SHAPES[name]
+    assert refuted(audit(dataset(noisy(statistic, sensitivity / 2), domain, ADD), trials=TRIALS))
+    assert not refuted(audit(dataset(noisy(statistic, sensitivity), domain, ADD), trials=TRIALS, alpha=ALPHA))
 
 
 def refuted(findings: list[Finding]) -> bool:

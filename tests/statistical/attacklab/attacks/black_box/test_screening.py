@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.black_box.candidate_pairs import fingerprint
 from attacklab.auditing.attacks.black_box.screening import Sampler, screened, told_apart
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import Refused
-from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.neighbours import NeighbouringPair, fingerprint
 from attacklab.model.targets import Outputs
 
 CLAIM = PrivacyClaim(1.0)

@@ -39,6 +39,44 @@ class Tensor:
         return self.values.astype(dtype) if dtype else self.values
 
 
+class Labels:
+    """As much of an index of pandas as is looked at."""
+
+    def __init__(self, labels: list[Any]) -> None:
+        self.labels = labels
+
+    def to_numpy(self) -> np.ndarray:
+        return np.array(self.labels)
+
+
+class Series:
+    """As much of a series of pandas as is looked at."""
+
+    __module__ = "pandas"
+
+    def __init__(self, values: list[Any], index: list[Any], name: str, dtype: str = "int64") -> None:
+        self.values, self.index, self.name, self.dtype = values, Labels(index), name, np.dtype(dtype)
+
+    def to_numpy(self) -> np.ndarray:
+        return np.array(self.values, dtype=self.dtype)
+
+
+class Frame:
+    """As much of a data frame of pandas as is looked at."""
+
+    __module__ = "pandas"
+
+    def __init__(self, rows: list[list[Any]], columns: list[str], index: list[Any], dtype: str = "int64") -> None:
+        self.rows, self.columns, self.index, self.dtype = rows, columns, Labels(index), dtype
+
+    def items(self) -> list[tuple[str, Series]]:
+        columns = zip(self.columns, zip(*self.rows, strict=True), strict=True)
+        return [(label, Series(list(column), self.index.labels, label, self.dtype)) for label, column in columns]
+
+    def to_numpy(self) -> np.ndarray:
+        return np.array(self.rows, dtype=self.dtype)
+
+
 def listed(outputs: list[Any]) -> Outputs:
     return np.fromiter(outputs, dtype=object, count=len(outputs))
 
@@ -60,6 +98,8 @@ FORMS: dict[str, Callable[[int], Any]] = {
     "single bytes": lambda k: bytes([k % 256, 3]),
     "dataclass": lambda k: Answer(k // 2, "odd" if k % 2 else "even"),
     "tensor": lambda k: Tensor(np.array([[k], [3]])),
+    "series": lambda k: Series([k, 1], ["a", "b"], "counts"),
+    "frame": lambda k: Frame([[k, 1], [2, 2 * k]], ["a", "b"], [0, 1]),
     "complex": lambda k: complex(0.5, k),
     "mixed types": lambda k: k if k % 2 else str(k),
     "large integer": lambda k: (1 << 90) + k,
@@ -118,6 +158,37 @@ def test_an_output_of_another_type_for_one_input_gives_it_away() -> None:
     def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         noise = rng.integers(0, 4, trials)
         return noise.astype(np.float32) if len(records) > 1 else noise.astype(np.float64)
+
+    findings = attacked(Target.dataset(release, epsilon=EPSILON, pairs=(PAIR,)))
+    assert {finding.verdict for finding in findings} == {Verdict.VIOLATED}
+
+
+def of_length(records: np.ndarray, odd: Any, even: Any) -> Any:
+    return odd if len(records) % 2 else even
+
+
+GIVEN_AWAY: dict[str, Callable[[np.ndarray, int], Any]] = {
+    "a list or a tuple": lambda records, k: of_length(records, list, tuple)([k, k]),
+    "a list or an array": lambda records, k: of_length(records, list, np.array)([k, k]),
+    "an integer or a float": lambda records, k: of_length(records, int, float)(k),
+    "the sign of zero": lambda records, k: of_length(records, -0.0, 0.0) if k else 1.0,
+    "the labels of a frame": lambda records, k: Frame([[k]], of_length(records, ["a"], ["b"]), [0]),
+    "the rows of a frame": lambda records, k: Frame([[k], [k]], ["a"], of_length(records, [3, 4], [4, 3])),
+    "a type in a frame": lambda records, k: Frame([[k]], ["a"], [0], of_length(records, "int32", "int64")),
+    "the name of a series": lambda records, k: Series([k], [0], f"{len(records)} rows"),
+    "the type of an exception": lambda records, k: of_length(records, KeyError, IndexError)("none") if k else 1,
+    "the message of an exception": lambda records, k: ValueError(f"{'ab'[len(records) % 2]} failed") if k else 1,
+}
+
+
+@pytest.mark.parametrize("form", GIVEN_AWAY.values(), ids=GIVEN_AWAY.keys())
+def test_what_an_output_is_besides_its_numbers_gives_its_input_away(form: Callable[[np.ndarray, int], Any]) -> None:
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> list[Any]:
+        outputs = [form(records, int(k)) for k in rng.integers(0, 2, trials)]
+        for output in outputs:
+            if isinstance(output, Exception):
+                raise output
+        return outputs
 
     findings = attacked(Target.dataset(release, epsilon=EPSILON, pairs=(PAIR,)))
     assert {finding.verdict for finding in findings} == {Verdict.VIOLATED}
