@@ -14,7 +14,7 @@ import typer
 
 from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.auditing.attacks.base import Attack, adapted_pairs
-from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_SECONDS, audit
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.replayed import with_replay
 from attacklab.auditing.timed import DEFAULT_TURNS, told_apart_by_time
 from attacklab.cli import options
@@ -99,8 +99,6 @@ def command(
         settings |= {"report": report, "maximise_epsilon": maximise_epsilon}
         if not maximise_epsilon:
             settings |= {"where": where, "checkpoint": kept}
-            if asked.library is not None and trials is None:
-                settings["seconds"] = DEFAULT_SECONDS
         findings = audit(loaded, chosen, trials=trials, **settings)
         if chosen is None and not maximise_epsilon:
             again = f"attacklab replay {replace(asked, covers=None).spec()} --seed {seed}"  # it compares outputs
