@@ -45,7 +45,7 @@ from attacklab.processes.runners import InProcess, Runner, Say
 
 DEFAULT_ALPHA = 1e-6
 
-DEFAULT_SECONDS = 30.0
+DEFAULT_SECONDS = 60.0
 """How long an audit may take where nothing is said of trials or seconds; most take a small part of that."""
 
 MOST_TRIALS = 10**12

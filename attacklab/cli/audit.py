@@ -80,8 +80,6 @@ def command(
         _time(asked, files, trials, alpha, seed)
     if maximise_epsilon and (workers, scheduler, resume) != (None, None, None):
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")
-    if asked.library is not None and trials is None and resume is not None:
-        raise UsageError("--resume of a library's target needs --trials, so that both runs are alike; add it")
     files.require_writable(("--resume", resume))
     if resume is not None and not resume.is_file():
         require_writable(resume)
