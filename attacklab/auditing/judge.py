@@ -21,7 +21,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from attacklab.auditing.attacks.base import Attack, looks_at_work
-from attacklab.auditing.attacks.common.failures import FAILS
 from attacklab.auditing.meter import Meter
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.choosing import choosing_trials, expected_evidence, promised_evidence
@@ -424,15 +423,14 @@ class PlannedScenario:
             counts: how often it happened.
             assessment: what they say.
         """
-        description = (*self.outline.events, REFUSES.description)[event]
         return {
             "pair": self.outline.pair,
             "severity": self.outline.severity,
             "answers": self.outline.answers,
-            "flaw": FAILURE if description == FAILS.description else self.judge.attack.flaw,
+            "flaw": (*self.outline.flaws, REFUSES.flaw)[event] or self.judge.attack.flaw,
             "claim": self.claim,
             "judged_at": None if self.claim is not None and judged_at == self.claim.inner else judged_at,
-            "event": description,
+            "event": (*self.outline.events, REFUSES.description)[event],
             "counts": counts,
             "first": assessment.first,
             "second": assessment.second,

@@ -51,7 +51,7 @@ NUMBER_BYTES = 8
 DEEPEST_SIZED = 4
 """How many levels of nesting are counted in an output's size."""
 
-REFUSES = Event(FAILS.description, FAILS.contains)
+REFUSES = Event(FAILS.description, FAILS.contains, flaw=FAILS.flaw)
 """The bet on failure that every scenario has besides its own, told apart from them by identity."""
 
 REDRAWN = 64
@@ -82,6 +82,7 @@ class Outline:
     Attributes:
         pair: the two inputs, as `described_pair` gives them.
         events: the candidates in words.
+        flaws: the flaw that each shows; empty for the one that its attack looks for.
         answers: how many answers the adversary collects in one trial.
         severity: what it means if the claim does not hold on the pair.
         trials: the most that judge it; None for as many as the audit has.
@@ -91,6 +92,7 @@ class Outline:
 
     pair: dict[str, Any]
     events: tuple[str, ...]
+    flaws: tuple[str, ...]
     answers: int
     severity: Severity = Severity.CLAIM
     trials: int | None = None
@@ -100,10 +102,10 @@ class Outline:
     @classmethod
     def of(cls, scenario: Scenario, target: Target, output_bytes: int) -> Outline:
         """The outline of a scenario on a target."""
-        descriptions = tuple(event.description for event in scenario.events)
+        descriptions, flaws = zip(*((event.description, event.flaw) for event in scenario.events), strict=True)
         severity = Severity.ROBUSTNESS if target.exceeds_sensitivity(scenario.pair) else Severity.CLAIM
         pair = described_pair(scenario.pair)
-        return cls(pair, descriptions, scenario.answers, severity, scenario.trials, output_bytes, scenario.alone)
+        return cls(pair, descriptions, flaws, scenario.answers, severity, scenario.trials, output_bytes, scenario.alone)
 
     def digest(self) -> str:
         """A text that tells this scenario from any other; the size of outputs may vary from call to call."""
