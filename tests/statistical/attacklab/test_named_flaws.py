@@ -23,7 +23,7 @@ def on_lattice(answer: Any, trials: int, rng: np.random.Generator) -> Any:
 
 
 def narrow(answer: Any, trials: int, rng: np.random.Generator) -> Any:
-    return float(answer) + np.float32(0.3) * rng.laplace(0.0, 1.0, trials).astype(np.float32).astype(float)
+    return float(answer) + 0.3 * rng.laplace(0.0, 1.0, trials).astype(np.float32).astype(float)
 
 
 def plain(answer: Any, trials: int, rng: np.random.Generator) -> Any:
