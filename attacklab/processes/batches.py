@@ -31,7 +31,7 @@ from attacklab.auditing.attacks.features import hashes
 from attacklab.auditing.attacks.plain import ANYWHERE, OF_NUMBERS
 from attacklab.auditing.meter import Meter
 from attacklab.model.errors import AttackError, LabError, LabFault, OutsideDomain, TargetError
-from attacklab.model.findings import Counts, EventCode, Severity, described_pair
+from attacklab.model.findings import SO_DID_EVERY_CALL, Counts, EventCode, Severity, described_pair
 from attacklab.model.releases import misfit
 from attacklab.model.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
 from attacklab.model.work import as_records, outputs_alone, reports_work, words_between
@@ -324,7 +324,7 @@ class Bench:
                 inside.append([_inside_of(name, event, drawn) for event in events])
                 refused.append(drawn.refused)
         if batch.number == 0 and None not in refused:
-            raise TargetError(f"{refused[0]}; so did every call on either input, so nothing was tested")
+            raise TargetError(f"{refused[0]}{SO_DID_EVERY_CALL}")
         return tuple(Counts.of(*sides) for sides in zip(*inside, strict=True))
 
     def replays(self, attack: int, scenario: int) -> bool:
