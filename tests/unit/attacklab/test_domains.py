@@ -229,7 +229,7 @@ def test_pairs_are_read_from_a_file_with_every_bit(tmp_path: Path) -> None:
 def test_the_condition_that_a_pair_breaks_is_named(declared: Any, pair: Any, broken: str) -> None:
     domain = Domain(**declared)
     relation = None if "shape" not in declared else Relation.SUBSTITUTE
-    assert broken_condition(domain, NeighbouringPair(*map(np.array, pair), relation)) == broken
+    assert broken_condition(domain, NeighbouringPair(np.array(pair[0]), np.array(pair[1]), relation)) == broken
 
 
 @pytest.mark.parametrize(

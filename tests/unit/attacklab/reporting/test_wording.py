@@ -10,7 +10,14 @@ from attacklab.reporting.wording import WHAT_TO_DECLARE, told_once
 def finding(attack: str, reason: str, verdict: Verdict = Verdict.ERROR) -> Finding:
     claim = PrivacyClaim(1.0)
     return Finding(
-        target="f", attack=attack, verdict=verdict, reason=reason, claim=claim, ceiling=claim.ceiling, seed=0
+        target="f",
+        target_version="",
+        attack=attack,
+        verdict=verdict,
+        reason=reason,
+        claim=claim,
+        ceiling=claim.ceiling,
+        seed=0,
     )
 
 
