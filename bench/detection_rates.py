@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_TRIALS, audit
+from attacklab.auditing.judge import DEFAULT_TRIALS
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series

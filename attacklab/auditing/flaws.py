@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 
-from attacklab.model.findings import FAILURE, TOO_LITTLE, Finding, Verdict
+from attacklab.model.findings import FAILURE, ON_LATTICE, TOO_LITTLE, Finding, Verdict
 
-FAILS, LITTLE_NOISE = "fails", "little_noise"
+FAILS, LITTLE_NOISE, LATTICE = "fails", "little_noise", "lattice"
 """The names of the flaws that an attack may come across whatever it looks for."""
 
-NAMES: Mapping[str, str] = {FAILURE: FAILS, TOO_LITTLE: LITTLE_NOISE}
+NAMES: Mapping[str, str] = {FAILURE: FAILS, TOO_LITTLE: LITTLE_NOISE, ON_LATTICE: LATTICE}
 """Those flaws as findings have them, in one line, and their names."""
 
 

@@ -14,18 +14,23 @@ import contextlib
 import functools
 import math
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from attacklab.auditing.attacks.base import Attack, looks_at_work
-from attacklab.auditing.attacks.common.failures import FAILS
 from attacklab.auditing.meter import Meter
 from attacklab.auditing.statistics.betting import evidence, judge
-from attacklab.auditing.statistics.choosing import choosing_trials, promised_evidence
-from attacklab.auditing.statistics.inference import Assessment, keeps_surely, largest_excess, share_of_alpha
+from attacklab.auditing.statistics.choosing import choosing_trials, expected_evidence, promised_evidence
+from attacklab.auditing.statistics.inference import (
+    Assessment,
+    clopper_pearson,
+    keeps_surely,
+    largest_excess,
+    share_of_alpha,
+)
 from attacklab.auditing.statistics.power import (
     POWER,
     can_refute,
@@ -41,6 +46,9 @@ from attacklab.model.findings import FAILURE, Counts, EventCode, Finding, Severi
 from attacklab.model.targets import Target
 from attacklab.processes.batches import REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.processes.runners import Runner
+
+DEFAULT_TRIALS = 100_000
+"""The outputs of either input on which an event is judged where more can hardly refute the claim."""
 
 LARGEST_BUDGET = 10**8
 """The most trials that anybody is asked to spend on an event. A claim that takes more is untestable by sampling."""
@@ -68,6 +76,9 @@ NEARLY = 0.9
 
 SUSPICIOUS = 20.0
 """Odds against the claim that fresh trials reach in one of so many cases at most where it is true; see `betting`."""
+
+PLAUSIBLE = 0.2
+"""The confidence at which rates may lie beyond those seen, half of it on either side: about 1.3 standard errors."""
 
 CHOOSING_ALPHA = 0.05
 """The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
@@ -114,6 +125,7 @@ class Judge:
         spend_all: whether to go on to the last trial whatever has been seen before.
         spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
         advice: what to do where more trials could decide.
+        enough: after how many trials no more are drawn unless they may still refute the claim; None to draw all.
         report: is told after every batch how far it is.
     """
 
@@ -126,6 +138,7 @@ class Judge:
     spend_all: bool = False
     spec: str | None = None
     advice: str = "raise --trials"
+    enough: int | None = None
     report: Callable[[Advance], object] = lambda _: None
 
     def plan(self, meter: Meter | None = None) -> Plan:
@@ -311,29 +324,42 @@ class PlannedScenario:
         """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
         drawn_as = {"output_bytes": self.outline.output_bytes, "one_by_one": one_by_one}
         choosing = self.sample(Role.CHOOSE, self.events, choosing_trials(claim, trials), **drawn_as)
-        event, judged_at, seen, alone = self._chosen(choosing, claim)
+        event, judged_at, seen, alone = self._chosen(choosing, claim, trials, alpha)
         needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
-        enough = seen.trials if is_settled(judged_at, seen, alpha) else trials
+        enough = min(trials, self.judge.enough or trials)
+        if is_settled(judged_at, seen, alpha):
+            enough = min(enough, max(seen.trials, choosing_trials(claim, enough)))
         events = (event,) if alone is None else (event, alone)
         judging = self.sample(Role.JUDGE, events, trials, first_look=first_look(seen, needed), **drawn_as)
         with contextlib.closing(self.looks(judging, needed)) as looks:
             for drawn in looks:
                 counts = drawn[0]
-                if evidence(judged_at, counts) >= math.log(2 / alpha) or counts.trials >= enough:
+                if evidence(judged_at, counts) >= math.log(2 / alpha):
+                    break
+                if counts.trials >= enough and not (
+                    self.judge.enough and may_refute([judged_at], [counts], trials, alpha)
+                ):
                     break
         by_output = None if alone is None else (alone, drawn[1])
         return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha), by_output)
 
-    def _chosen(self, sample: Sample, claim: Claim) -> tuple[int, PrivacyClaim, Counts, int | None]:
+    def _chosen(
+        self, sample: Sample, claim: Claim, trials: int, alpha: float
+    ) -> tuple[int, PrivacyClaim, Counts, int | None]:
         """The candidate that promises most, the point at which it does, and what was seen of it.
+
+        No more is drawn once one surely breaks the claim; nor, of a sample that is larger than for `DEFAULT_TRIALS`,
+        once none may refute it in so many trials.
 
         If it looks at work, last comes the candidate that promises most of those that look at the output alone.
         """
-        points = points_of(claim)
+        points, enough = points_of(claim), choosing_trials(claim, DEFAULT_TRIALS)
         with contextlib.closing(self.looks(sample)) as looks:
             for seen in looks:
                 counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
                 if largest_excess(points, counts, CHOOSING_ALPHA) > 0:
+                    break
+                if enough <= counts[0].trials < sample.trials and not may_refute(points, counts, trials, alpha):
                     break
         first, second = [event.first for event in counts], [event.second for event in counts]
         promised = promised_evidence(points, first, second, counts[0].trials)
@@ -397,15 +423,14 @@ class PlannedScenario:
             counts: how often it happened.
             assessment: what they say.
         """
-        description = (*self.outline.events, REFUSES.description)[event]
         return {
             "pair": self.outline.pair,
             "severity": self.outline.severity,
             "answers": self.outline.answers,
-            "flaw": FAILURE if description == FAILS.description else self.judge.attack.flaw,
+            "flaw": (*self.outline.flaws, REFUSES.flaw)[event] or self.judge.attack.flaw,
             "claim": self.claim,
             "judged_at": None if self.claim is not None and judged_at == self.claim.inner else judged_at,
-            "event": description,
+            "event": (*self.outline.events, REFUSES.description)[event],
             "counts": counts,
             "first": assessment.first,
             "second": assessment.second,
@@ -457,6 +482,22 @@ def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
     return keeps_surely(claim, seen, WRONGLY_SETTLED) and detects(
         claim, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha
     )
+
+
+def may_refute(claims: Sequence[PrivacyClaim], seen: Sequence[Counts], trials: int, alpha: float) -> bool:
+    """Whether rates near those of some event would refute one of several claims in so many trials.
+
+    Args:
+        claims: the points at which the events may be judged.
+        seen: the counts of each event in one sample.
+        trials: the most that will be drawn.
+        alpha: at which it is judged.
+    """
+    hits = np.array([(counts.first, counts.second) for counts in seen])
+    lower, upper = clopper_pearson(hits, seen[0].trials, PLAUSIBLE)
+    apart = (upper[:, 0], lower[:, 1]), (lower[:, 0], upper[:, 1])
+    promised = max(float(expected_evidence(claims, p, q).max()) for p, q in apart)
+    return promised * trials >= math.log(2 / alpha)
 
 
 def first_look(seen: Counts, needed: int | None) -> int:

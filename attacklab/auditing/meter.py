@@ -87,6 +87,11 @@ class Meter:
         """The seconds that are left."""
         return max(0.0, self._seconds - self._spent)
 
+    @property
+    def output(self) -> float:
+        """The seconds that an output takes; infinite as long as none was drawn."""
+        return self._fastest
+
     def continue_from(self, elsewhere: Meter) -> None:
         """Take over what this meter has seen in another process."""
         vars(self).update(vars(elsewhere))

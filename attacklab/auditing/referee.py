@@ -2,7 +2,8 @@
 
 One α a run is split over the attacks that have something to try (see `shares`), over the rounds, and each attack's
 share evenly over its scenarios. The event that judges a scenario is chosen on one sample and judged on a fresh one; see
-`judge`. Where the budget is a time, a rehearsal says how many trials it leaves; see `time_budget`.
+`judge`. Where the budget is a time, as it is where nothing is said of either, a rehearsal says how many trials it
+leaves (see `time_budget`), and those beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim.
 
 Where one refuted claim is enough, a short round comes first, and each round has half of α: what is plainly broken is
 refuted by a few hundred trials, and the audit ends there.
@@ -26,7 +27,7 @@ from typing import Any
 
 from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
-from attacklab.auditing.judge import Advance, Judge, Plan
+from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan
 from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.auditing.meter import Meter
 from attacklab.auditing.ordinary import supported
@@ -42,11 +43,10 @@ from attacklab.processes.batches import Bench, applies
 from attacklab.processes.checkpoint import Checkpoint, Recorded
 from attacklab.processes.runners import InProcess, Runner, Say
 
-DEFAULT_TRIALS = 100_000
 DEFAULT_ALPHA = 1e-6
 
 DEFAULT_SECONDS = 60.0
-"""How long an audit of a library's target may take where nothing else is asked for."""
+"""How long an audit may take where nothing is said of trials or seconds; most take a small part of that."""
 
 MOST_TRIALS = 10**12
 """More than anybody can draw; beyond it, counts would leave the integers that doubles hold."""
@@ -81,8 +81,9 @@ def audit(
         target: the implementation.
         attacks: which attacks, all of `ATTACKS` by default; those that do not apply, or find nothing to
             try on this target, give a NOT_APPLICABLE finding and cost no α.
-        trials: the most outputs of either input on which an event is judged; `DEFAULT_TRIALS` where nothing is said of
-            seconds either. Besides, up to a tenth of that number is spent on choosing it; at a large e^ε up to half.
+        trials: the most outputs of either input on which an event is judged. Besides, up to a tenth of that number is
+            spent on choosing it; at a large e^ε up to half. Where nothing is said of seconds either, `DEFAULT_SECONDS`
+            is the budget; with `spend_all`, `checkpoint` or `maximise_epsilon`, `DEFAULT_TRIALS` is.
         alpha: the probability of any false alarm in the whole run, were the claim true.
         seed: what all randomness is derived from.
         spend_all: whether to go on to the last trial whatever has been seen before, for closer bounds.
@@ -92,7 +93,8 @@ def audit(
         report: is told after every batch how far the audit is.
         say: is told, in one line, what was found in the checkpoint; with `seconds`, of each attack its rate and trials.
         seconds: how long it may take, about, besides what attacks compute while they look for scenarios: the budget in
-            place of `trials`, of which each attack gets as many as there is time for.
+            place of `trials`, of which each attack gets as many as there is time for, 5 million at the most. An event
+            is judged on more than `DEFAULT_TRIALS` only while it may still refute the claim.
         until_refuted: whether to end with the first attack that refutes the claim, and to make a short round for that
             before the one with all trials. Attacks that were not reached have no finding.
         maximise_epsilon: whether to look for the largest ε that can be proved, not for what refutes the claim; see
@@ -112,7 +114,8 @@ def audit(
             "the largest epsilon is found by so many trials in this process; leave out seconds, until_refuted, "
             "checkpoint and where"
         )
-    trials = DEFAULT_TRIALS if trials is None and seconds is None else trials
+    if seconds is None and (spend_all or maximise_epsilon or checkpoint is not None):
+        trials = DEFAULT_TRIALS if trials is None else trials
     _require_settings(trials, seconds, alpha, seed)
     trials, alpha, seed = trials and int(trials), float(alpha), int(seed)  # JSON holds no numbers of numpy
     if maximise_epsilon and trials:
@@ -154,7 +157,10 @@ class AttackResult:
 
 @dataclass(frozen=True)
 class Audit:
-    """An audit to run; its fields are the arguments of `audit`, and either `trials` or `seconds` is its budget."""
+    """An audit to run; its fields are the arguments of `audit`.
+
+    Either `trials` or `seconds` is its budget; without either, `DEFAULT_SECONDS` is.
+    """
 
     target: Target
     attacks: Sequence[Attack]
@@ -189,7 +195,9 @@ class Audit:
             turns = self._turns(ends)
             for most, ahead in self._rounds(turns):
                 for place, turn in enumerate(ahead):
-                    trials = min(most, self.trials or turn.affordable(ahead[place:], self.say))
+                    trials = min(most, self.trials or turn.affordable(ahead[place:]))
+                    if self.trials is None and turn.costs and (self.seconds is not None or trials < DEFAULT_TRIALS):
+                        self.say(turn.described(trials))
                     if trials > turn.trials:
                         turn.judge_all(trials, rounds=2 if self.until_refuted else 1)
                     if self.until_refuted and turn.refutes:
@@ -211,7 +219,7 @@ class Audit:
 
     def _turns(self, ends: contextlib.ExitStack) -> list[_Turn]:
         """The attacks with their shares of α, the budget and what draws their trials."""
-        meter = None if self.seconds is None else Meter(self.seconds)
+        meter = None if self.trials is not None else Meter(self.seconds or DEFAULT_SECONDS)
         planned_first = None if self.until_refuted else self.trials
         bench = Bench(self.target, [sized(attack, planned_first or STEPS[0]) for attack in self.attacks], self.seed)
         runner = self.where(bench)
@@ -225,6 +233,7 @@ class Audit:
         def judge(bench: Bench, runner: Runner, place: int = 0) -> Judge:
             settings: dict[str, Any] = {"place": place, "spend_all": self.spend_all, "spec": self.spec}
             settings |= {} if self.seconds is None else {"advice": "allow more seconds or trials"}
+            settings |= {} if meter is None else {"enough": DEFAULT_TRIALS}
             return Judge(self.target, bench.attacks[place], bench, runner, report=self.report, **settings)
 
         def alone(attack: Attack) -> Judge:
@@ -273,6 +282,7 @@ class _Turn:
         alpha: the attack's part of α, in all rounds together.
         trials: the most outputs of either input on which an event was judged in the last round.
         findings: of that round.
+        costs: of the scenarios, where a time is kept and they have been rehearsed.
     """
 
     attack: Attack
@@ -282,7 +292,7 @@ class _Turn:
     alpha: float = 1.0
     trials: int = 0
     findings: tuple[Finding, ...] = ()
-    _costs: list[Cost] | None = None
+    costs: list[Cost] | None = None
 
     @property
     def applies(self) -> bool:
@@ -295,20 +305,21 @@ class _Turn:
         """The scenarios; while they are looked for, half of the seconds that are left are kept."""
         return self.judge.plan(self.meter)
 
-    def affordable(self, ahead: Sequence[_Turn], say: Say) -> int:
+    def affordable(self, ahead: Sequence[_Turn]) -> int:
         """How many trials there is time for, where the attacks ahead share what is left."""
         assert self.meter is not None  # noqa: S101 - asked where a time is kept
         seconds = self.meter.left / max(1, sum(turn.applies for turn in ahead))
         if not (self.applies and seconds):
             return STEPS[0]  # judging says why there is nothing to judge
-        if self._costs is None and isinstance(self.plan, tuple):
-            self._costs = rehearsed(self.plan, seconds, self.alpha, self.meter)
-        if not self._costs:
-            return STEPS[0]
-        trials = affordable(self._costs, self.attack, self.judge.target.claim, seconds)
-        rate = 1 / sum(cost.trial for cost in self._costs)
-        say(f"{self.judge.target.name}, {self.attack.name}: {rate:.2g} trials a second, so up to {trials}")
-        return trials
+        if self.costs is None:
+            planned = self.plan if isinstance(self.plan, tuple) else ()
+            self.costs = rehearsed(planned, seconds, self.alpha, self.meter)
+        return affordable(self.costs, self.attack, self.judge.target.claim, seconds, self.meter)
+
+    def described(self, trials: int) -> str:
+        """How fast its trials are drawn, and so how many of them judge at the most."""
+        rate = 1 / sum(cost.trial for cost in self.costs or ())
+        return f"{self.judge.target.name}, {self.attack.name}: {rate:.2g} trials a second, so up to {trials}"
 
     def judge_all(self, trials: int, rounds: int) -> None:
         """Judge all that was planned in one of so many rounds, with its share of the attack's α."""
@@ -337,7 +348,7 @@ class _Turn:
 
 def _require_settings(trials: int | None, seconds: float | None, alpha: float, seed: int) -> None:
     """Refuse settings that are out of range, before anything runs."""
-    if (trials is None) == (seconds is None):
+    if trials is not None and seconds is not None:
         raise UsageError("an audit has a budget of trials or of seconds; give one of them")
     counts = {"seed": seed} if trials is None else {"trials": trials, "seed": seed}
     for name, count in counts.items():

@@ -26,7 +26,7 @@ from attacklab.processes.batches import FIRST_LOOK, Role, Sample
 MEASURED = 1_000
 """The most trials that a scenario is rehearsed with."""
 
-STEPS: tuple[int, ...] = (*(factor * 10**power for power in range(6) for factor in (1, 2, 5)), 1_000_000)
+STEPS: tuple[int, ...] = tuple(factor * 10**power for power in range(7) for factor in (1, 2, 5))
 """The numbers of trials that there may be time for."""
 
 SLOW_SHARE = 10
@@ -100,16 +100,19 @@ def _timed(planned: PlannedScenario, enough: float, *, one_by_one: bool = False)
     return Cost(trial, max(0.0, elapsed - trial * trials), planned.outline.answers)
 
 
-def affordable(costs: Sequence[Cost], attack: Attack, claim: Claim, seconds: float) -> int:
+def affordable(costs: Sequence[Cost], attack: Attack, claim: Claim, seconds: float, meter: Meter) -> int:
     """How many trials there is time for, one of `STEPS`: to find scenarios that are learned, to choose and to judge.
 
     Args:
-        costs: of the scenarios, at least one.
-        attack: the attack.
+        costs: of the scenarios that could be rehearsed.
+        attack: the attack; of one that learns its scenarios, few outputs may have shown none.
         claim: what is claimed of one output.
         seconds: how long it may take.
+        meter: knows how long an output takes.
     """
-    output = sum(cost.trial / (2 * cost.answers) for cost in costs) / len(costs)
+    if not (costs or isinstance(attack, Learning)):
+        return STEPS[0]
+    output = sum(cost.trial / (2 * cost.answers) for cost in costs) / len(costs) if costs else meter.output
 
     def needed(trials: int) -> float:
         learning = output * attack.within(trials).looks if isinstance(attack, Learning) else 0.0

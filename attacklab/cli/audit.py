@@ -14,7 +14,7 @@ import typer
 
 from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.auditing.attacks.base import Attack, adapted_pairs
-from attacklab.auditing.referee import DEFAULT_ALPHA, DEFAULT_SECONDS, audit
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.replayed import with_replay
 from attacklab.auditing.timed import DEFAULT_TURNS, told_apart_by_time
 from attacklab.cli import options
@@ -80,8 +80,6 @@ def command(
         _time(asked, files, trials, alpha, seed)
     if maximise_epsilon and (workers, scheduler, resume) != (None, None, None):
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")
-    if asked.library is not None and trials is None and resume is not None:
-        raise UsageError("--resume of a library's target needs --trials, so that both runs are alike; add it")
     files.require_writable(("--resume", resume))
     if resume is not None and not resume.is_file():
         require_writable(resume)
@@ -99,8 +97,6 @@ def command(
         settings |= {"report": report, "maximise_epsilon": maximise_epsilon}
         if not maximise_epsilon:
             settings |= {"where": where, "checkpoint": kept}
-            if asked.library is not None and trials is None:
-                settings["seconds"] = DEFAULT_SECONDS
         findings = audit(loaded, chosen, trials=trials, **settings)
         if chosen is None and not maximise_epsilon:
             again = f"attacklab replay {replace(asked, covers=None).spec()} --seed {seed}"  # it compares outputs

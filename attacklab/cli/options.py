@@ -12,7 +12,7 @@ from typing import Annotated, TypeAlias
 
 from typer import Argument, Option
 
-from attacklab.auditing.referee import DEFAULT_TRIALS
+from attacklab.auditing.judge import DEFAULT_TRIALS
 from attacklab.model.neighbours import Relation as _Relation
 from attacklab.model.targets import Kind as _Kind
 
@@ -202,7 +202,7 @@ Trials: TypeAlias = Annotated[
     Option(
         min=1,
         help="Largest number of outputs of each input to judge an event on "
-        f"[default: {DEFAULT_TRIALS}; for a library, as many as its speed allows]",
+        f"[default: {DEFAULT_TRIALS}, more where those may refute the claim, fewer where outputs are slow]",
     ),
 ]
 Alpha: TypeAlias = Annotated[float, Option(help="Probability of a false alarm in the whole run")]

@@ -30,7 +30,7 @@ from attacklab.model.plain_text import plain
 from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.summary import UNDECIDED, summary
-from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, shown_by
+from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, shown_by, told_once
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
@@ -231,12 +231,13 @@ def show(findings: Sequence[Finding]) -> None:
 
 
 def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
-    rows = [HEADINGS, *map(_figures, findings)]
+    told = told_once(findings)
+    rows = [HEADINGS, *(_figures(finding) for finding, _ in told)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     out.print(_line(HEADINGS, widths), soft_wrap=True)
     strongest = best(findings)
     printed = set(flaw_lines(strongest)[:SUMMED_UP] if strongest else ())
-    for finding in findings:
+    for finding, besides in told:
         colour = (
             NOTED if finding.verdict is Verdict.VIOLATED and not finding.refutes else COLOURS.get(finding.verdict, "")
         )
@@ -251,7 +252,7 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
             print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
         if finding.judged_at is not None:
             print_wrapped(out, judged_text(finding), INDENT)
-        for line in (*flaw_lines(finding), finding.reason):
+        for line in (*flaw_lines(finding), finding.reason, *besides):
             if line not in printed:
                 print_wrapped(out, line, INDENT)
         printed.update((*flaw_lines(finding), finding.reason))

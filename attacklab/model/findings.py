@@ -117,6 +117,12 @@ FAILURE = "the target fails on one of two neighbouring inputs more often than on
 TOO_LITTLE = "the noise is too small for how far apart the answers of ordinary neighbours lie"
 """The flaw that is shown by an attack on special inputs, where other inputs show as much."""
 
+ON_LATTICE = "noise on a lattice is added to an answer that does not lie on it"
+"""The flaw that is shown by an attack on low bits, where the lattice alone tells the answers apart as well."""
+
+SO_DID_EVERY_CALL = "; so did every call on either input, so nothing was tested"
+"""How the reason of an error ends where a target failed throughout."""
+
 EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 """What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
 

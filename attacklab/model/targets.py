@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.model.claims import Claim, OutputAndWork, PrivacyClaim
-from attacklab.model.domains import Domain
+from attacklab.model.domains import Domain, broken_condition
 from attacklab.model.errors import (
     LabFault,
     OutsideDomain,
@@ -203,11 +203,9 @@ class Target:
             if not isinstance(pair, NeighbouringPair):
                 raise UsageTypeError(f"pair {number} must be a NeighbouringPair, not {described(pair)}")
             if not self.covers(pair):
-                why = (
-                    "its domain holds" if self.relation in (None, pair.relation) else f"{self.relation} neighbours are"
-                )
                 raise UsageError(
-                    f"pair {number} of {self.name} is not one that {why}; leave it out, or declare otherwise"
+                    f"pair {number} of {self.name} is not one that it claims anything of: "
+                    f"{self.why_not_covered(pair)}; leave it out, or declare otherwise"
                 )
             if self.exceeds_sensitivity(pair):
                 raise UsageError(
@@ -295,7 +293,7 @@ class Target:
     def _made(cls, release: Release, kind: Kind, declared: Declared, **rest: Any) -> Target:
         unknown = sorted(set(declared) - set(Declared.__annotations__))
         if unknown:
-            raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}")
+            raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}{_instead_of(unknown[0], declared)}")
         claim = claimed(declared.get("epsilon"), declared.get("delta", 0.0), declared.get("claim"))
         name, pairs = declared.get("name") or _name_of(release), tuple(declared.get("pairs", ()))
         return cls(
@@ -369,6 +367,13 @@ class Target:
         if self.relation is not None and pair.relation not in (None, self.relation):
             return False
         return self.domain is None or self.domain.covers(pair)
+
+    def why_not_covered(self, pair: NeighbouringPair) -> str:
+        """Why the claim promises nothing of a pair that it does not cover."""
+        if self.relation is not None and pair.relation not in (None, self.relation):
+            return f"its claim is for {self.relation} neighbours, and the pair is one by {pair.relation}"
+        assert self.domain is not None  # noqa: S101 - nothing else is left
+        return f"the pair breaks {broken_condition(self.domain, pair)} of its domain"
 
     def takes(self, input_: Any) -> bool:
         """Whether an input lies in the domain."""
@@ -507,6 +512,21 @@ def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
         present = [output for output in outputs if output is not None and not isinstance(output, Failure)]
         numbers = _as_vector(present) if present else np.empty(0)
     return numbers if numbers.ndim == 1 and (numbers.dtype.kind in "iuf" or not numbers.size) else None
+
+
+INSTEAD: Mapping[str, str] = {
+    "rho": "claim=ZeroConcentrated({})",
+    "mu": "claim=GaussianDP({})",
+    "rdp": "claim=Renyi(alphas, epsilons)",
+    "eps": "epsilon={}",
+    "sigma": "a claim, such as epsilon=1.0, and noise_scale={}",
+    "scale": "a claim, such as epsilon=1.0, and noise_scale={}",
+}
+"""What declares what somebody may call by these names; the claims are those of `attacklab.model.claims`."""
+
+
+def _instead_of(name: str, declared: Mapping[str, Any]) -> str:
+    return f"; declare {INSTEAD[name].format(repr(declared[name]))}" if name in INSTEAD else ""
 
 
 def claimed(epsilon: float | None, delta: float = 0.0, claim: Claim | None = None) -> Claim:

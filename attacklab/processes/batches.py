@@ -31,7 +31,7 @@ from attacklab.auditing.attacks.features import hashes
 from attacklab.auditing.attacks.plain import ANYWHERE, OF_NUMBERS
 from attacklab.auditing.meter import Meter
 from attacklab.model.errors import AttackError, LabError, LabFault, OutsideDomain, TargetError
-from attacklab.model.findings import Counts, EventCode, Severity, described_pair
+from attacklab.model.findings import SO_DID_EVERY_CALL, Counts, EventCode, Severity, described_pair
 from attacklab.model.releases import misfit
 from attacklab.model.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
 from attacklab.model.work import as_records, outputs_alone, reports_work, words_between
@@ -51,7 +51,7 @@ NUMBER_BYTES = 8
 DEEPEST_SIZED = 4
 """How many levels of nesting are counted in an output's size."""
 
-REFUSES = Event(FAILS.description, FAILS.contains)
+REFUSES = Event(FAILS.description, FAILS.contains, flaw=FAILS.flaw)
 """The bet on failure that every scenario has besides its own, told apart from them by identity."""
 
 REDRAWN = 64
@@ -82,6 +82,7 @@ class Outline:
     Attributes:
         pair: the two inputs, as `described_pair` gives them.
         events: the candidates in words.
+        flaws: the flaw that each shows; empty for the one that its attack looks for.
         answers: how many answers the adversary collects in one trial.
         severity: what it means if the claim does not hold on the pair.
         trials: the most that judge it; None for as many as the audit has.
@@ -91,6 +92,7 @@ class Outline:
 
     pair: dict[str, Any]
     events: tuple[str, ...]
+    flaws: tuple[str, ...]
     answers: int
     severity: Severity = Severity.CLAIM
     trials: int | None = None
@@ -100,10 +102,10 @@ class Outline:
     @classmethod
     def of(cls, scenario: Scenario, target: Target, output_bytes: int) -> Outline:
         """The outline of a scenario on a target."""
-        descriptions = tuple(event.description for event in scenario.events)
+        descriptions, flaws = zip(*((event.description, event.flaw) for event in scenario.events), strict=True)
         severity = Severity.ROBUSTNESS if target.exceeds_sensitivity(scenario.pair) else Severity.CLAIM
         pair = described_pair(scenario.pair)
-        return cls(pair, descriptions, scenario.answers, severity, scenario.trials, output_bytes, scenario.alone)
+        return cls(pair, descriptions, flaws, scenario.answers, severity, scenario.trials, output_bytes, scenario.alone)
 
     def digest(self) -> str:
         """A text that tells this scenario from any other; the size of outputs may vary from call to call."""
@@ -322,7 +324,7 @@ class Bench:
                 inside.append([_inside_of(name, event, drawn) for event in events])
                 refused.append(drawn.refused)
         if batch.number == 0 and None not in refused:
-            raise TargetError(f"{refused[0]}; so did every call on either input, so nothing was tested")
+            raise TargetError(f"{refused[0]}{SO_DID_EVERY_CALL}")
         return tuple(Counts.of(*sides) for sides in zip(*inside, strict=True))
 
     def replays(self, attack: int, scenario: int) -> bool:

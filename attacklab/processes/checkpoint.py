@@ -212,7 +212,8 @@ class Recorded:
 
 
 def _outline(kept: Mapping[str, Any]) -> Outline:
-    return Outline(**{**kept, "events": tuple(kept["events"]), "severity": Severity(kept["severity"])})
+    several = {name: tuple(kept[name]) for name in ("events", "flaws")}
+    return Outline(**{**kept, **several, "severity": Severity(kept["severity"])})
 
 
 def _key(sample: Sample, batch: Batch) -> list[Any]:

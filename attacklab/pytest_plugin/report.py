@@ -11,7 +11,7 @@ from attacklab.auditing.statistics.reasons import above_text
 from attacklab.model.findings import Finding, Reach, Severity, Verdict, decisive, lower_text, record, upper_text
 from attacklab.model.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, shown_by
+from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, shown_by, told_once
 
 PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
 """Too little data is not a pass, and neither is a proof that was not found."""
@@ -106,8 +106,9 @@ class AuditedTest:
             else "had too few trials to decide: raise --dp-seconds or --dp-trials",
         }[self.verdict]
         lines = [f"{target} {outcome}"]
-        for finding in worst:
+        for finding, besides in told_once(worst):
             lines += ["", f"{shown_by(finding)}: {finding.verdict}: {finding.reason}", *_details(finding)]
+            lines += [f"  {line}" for line in besides]
         replays = [f"replay: {line}" for line in dict.fromkeys(finding.replay for finding in worst) if line]
         return _in_lines([*lines, *(["", *replays] if replays else [])])
 

@@ -64,11 +64,13 @@ class Event:
         source: the same in a few lines of Python, for people to read: the body of a function of one `output`, or a
             whole module that defines `event(output)`. It may use `math` and `np`. Empty where those lines would be
             many; then `contains` is copied with all that it uses.
+        flaw: the flaw that it shows, in one line, where that is another than its attack looks for.
     """
 
     description: str
     contains: Callable[[Outputs], NDArray[np.bool_]]
     source: str = ""
+    flaw: str = ""
 
     def code(
         self, *, one_by_one: bool = False, instead: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({})

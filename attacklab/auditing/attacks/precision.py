@@ -64,6 +64,7 @@ from attacklab.auditing.attacks.released_formats import Released, common_step, i
 from attacklab.auditing.attacks.samplers.grid_points import Bools
 from attacklab.auditing.attacks.samplers.model import Assumed, Model
 from attacklab.model.errors import OutsideDomain, TargetError
+from attacklab.model.findings import ON_LATTICE
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Floats, Format
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
@@ -281,7 +282,7 @@ def event(output):
     """E: {words}."""
     return is_multiple(float(output) - {base!r}) and not is_multiple(float(output) - {moved!r})
 '''
-    yield Scenario(pair, (Event(words, contains, source),))
+    yield Scenario(pair, (Event(words, contains, source, ON_LATTICE),))
 
 
 def _is_multiple(values: Doubles, step: float) -> NDArray[np.bool_]:

@@ -43,6 +43,8 @@ ROUNDED_TWICE = 1 + 2.0**-20  # the relative error of half a decimal step comput
 STEP_ULPS = 64
 """How many last places of the largest value multiples of a step may be off, and how far apart they must be besides."""
 
+FEWEST_LARGER = 16  # so many numbers on a lattice are all even multiples of its step with a negligible probability only
+
 MOST_DIGITS = 15  # doubles hold every decimal number of so many digits apart
 
 
@@ -202,7 +204,7 @@ def _decimal_exponents(values: Doubles) -> Doubles:
 
 
 def common_step(values: Doubles) -> float | None:
-    """A number that all values are multiples of: a power of two or of ten, or the largest number.
+    """A number that all values are multiples of, but for roundings: a power of two or of ten, or the largest number.
 
     The last is found by Euclid's algorithm on rounded numbers; so it is found if the values are some thousands of
     steps at the most.
@@ -217,14 +219,19 @@ def common_step(values: Doubles) -> float | None:
     if not sizes.size:
         return None
     error = STEP_ULPS * math.ulp(float(sizes[-1]))
-    power = inferred(values).power
-    tried = [10.0**-places for places in range(MOST_DIGITS)]
-    tried += [_euclid(sizes.tolist(), error), *(() if power is None else (2.0**power,))]
-    for step in sorted(tried, reverse=True):
-        moved = np.abs(sizes - np.rint(sizes / step) * step)
-        if bool((moved <= error).all()) and sizes.size * math.log2(step / (2 * error)) >= EVIDENCE_BITS:
+    powers = [2.0**power for power in range(math.frexp(error)[1], math.frexp(float(sizes[-1]))[1])]
+    tried = [10.0**-places for places in range(MOST_DIGITS)] + [_euclid(sizes.tolist(), error)]
+    larger = sizes[sizes.size // 2 :]
+    for step in sorted(tried + powers, reverse=True):
+        if larger.size >= FEWEST_LARGER and _are_multiples(larger, 2 * step, error):
+            continue  # they are floats of few bits, which have finer last places where they are small
+        if _are_multiples(sizes, step, error) and sizes.size * math.log2(step / (2 * error)) >= EVIDENCE_BITS:
             return step
     return None
+
+
+def _are_multiples(sizes: Doubles, step: float, error: float) -> bool:
+    return bool((np.abs(sizes - np.rint(sizes / step) * step) <= error).all())
 
 
 def _euclid(sizes: list[float], error: float) -> float:

@@ -131,11 +131,9 @@ def _numbered(progress: Callable[[str], None], number: int, pairs: int, line: st
 def _require_provable(target: Target, pair: NeighbouringPair) -> None:
     sampler_of(target)
     if not target.covers(pair):
-        if target.relation is not None and pair.relation not in (None, target.relation):
-            reason = f"its claim is for {target.relation} neighbours, and the pair is one by {pair.relation}"
-        else:
-            reason = "the pair lies outside its domain"
-        raise UsageError(f"{target.name} claims nothing of this pair: {reason}; give another pair")
+        raise UsageError(
+            f"{target.name} claims nothing of this pair: {target.why_not_covered(pair)}; give another pair"
+        )
     require_small_epsilons(target.claim)
 
 

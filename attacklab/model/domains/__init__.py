@@ -1,5 +1,6 @@
 """Domains: on which inputs a claim holds, and the neighbouring pairs that follow from that."""
 
+from attacklab.model.domains.conditions import broken_condition
 from attacklab.model.domains.domain import Domain
 from attacklab.model.domains.shapes import (
     Categories,
@@ -29,6 +30,7 @@ __all__ = [
     "Shape",
     "Streams",
     "Strings",
+    "broken_condition",
     "domain_from_text",
     "read_pairs",
 ]

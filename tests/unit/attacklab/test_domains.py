@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from attacklab.model.domains import (
     Rows,
     Streams,
     Strings,
+    broken_condition,
     domain_from_text,
     read_pairs,
 )
@@ -209,7 +211,7 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
                 domain=Domain(non_negative=True),
                 pairs=(NeighbouringPair(-1.0, 0.0, None),),
             ),
-            "pair 0 of print is not one that its domain holds",
+            "pair 0 of print is not one that it claims anything of: the pair breaks non_negative=True of its domain",
         ),
         (
             lambda: Target.noise(print, epsilon=1.0, pairs=(NeighbouringPair(0.0, 2.0, None),)),
@@ -248,3 +250,39 @@ def test_pairs_are_read_from_a_file_with_every_bit(tmp_path: Path) -> None:
     path.write_text('[{"first": [1], "second": [1], "relation": "substitute"}]')
     with pytest.raises(UsageError, match=r"pair 0 of .*: not neighbouring by substitute"):
         read_pairs(path)
+
+
+@pytest.mark.parametrize(
+    ("declared", "pair", "broken"),
+    [
+        ({"integers": True}, (0.5, 1.0), "integers=True"),
+        ({"integers": True, "floats_only": True}, (0.5, 1.0), "integers=True"),
+        ({"integers": True, "floats_only": True}, (1, 2), "floats_only=True"),
+        ({"bounds": (0, 1), "non_negative": True}, (0.5, 1.5), "bounds=(0.0, 1.0)"),
+        ({"bounds": (0, 1), "non_negative": True}, (-0.5, 0.5), "non_negative=True"),
+        ({"special": False}, (math.nan, math.nan), "special=False"),
+        ({}, ([[0.0]], [[1.0]]), "the form of inputs"),
+        ({"shape": Records(), "bounds": (0, 1)}, ([0.0, 2.0], [0.0, 1.0]), "bounds=(0.0, 1.0)"),
+    ],
+)
+def test_the_condition_that_a_pair_breaks_is_named(declared: Any, pair: Any, broken: str) -> None:
+    domain = Domain(**declared)
+    relation = None if "shape" not in declared else Relation.SUBSTITUTE
+    assert broken_condition(domain, NeighbouringPair(np.array(pair[0]), np.array(pair[1]), relation)) == broken
+
+
+@pytest.mark.parametrize(
+    ("given", "instead"),
+    [
+        ({"rho": 0.5}, "claim=ZeroConcentrated(0.5)"),
+        ({"mu": 2}, "claim=GaussianDP(2)"),
+        ({"rdp": {2: 1.0}}, "claim=Renyi(alphas, epsilons)"),
+        ({"eps": 0.5}, "epsilon=0.5"),
+        ({"sigma": 3.0}, "epsilon=1.0, and noise_scale=3.0"),
+    ],
+)
+def test_a_claim_by_another_name_is_answered_with_what_declares_it(given: Any, instead: str) -> None:
+    with pytest.raises(
+        TypeError, match=f"^a noise target takes no {next(iter(given))}; declare .*{re.escape(instead)}$"
+    ):
+        Target.noise(print, **given)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
 from attacklab.model.errors import OutsideDomain, Refused, TargetError, text_of
+from attacklab.model.findings import FAILURE
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Failure, Outputs
 
@@ -50,6 +51,7 @@ FAILS = Event(
     "the target fails",
     failed,
     "return output is None or isinstance(output, Failure) or bool(np.any(output != output))  # NaN",
+    FAILURE,
 )
 
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from attacklab.auditing.attacks.base import Event, Scenario, event_function, of_present
 from attacklab.auditing.attacks.common.noisy_numbers import NoisyNumber, Side, View
+from attacklab.auditing.attacks.released_formats import common_step
 from attacklab.auditing.attacks.samplers.grid_points import Bools
-from attacklab.auditing.attacks.samplers.model import Model
+from attacklab.auditing.attacks.samplers.model import Assumed, Model
 from attacklab.auditing.statistics.choosing import expected_evidence
-from attacklab.model.claims import Claim
+from attacklab.model.claims import Claim, PrivacyClaim
+from attacklab.model.findings import ON_LATTICE
 from attacklab.model.floats import Doubles, Floats
 from attacklab.model.targets import Outputs
 
@@ -37,6 +40,8 @@ STANDARD_ERRORS = 3.0  # by how many a bet must win on the outputs looked at to 
 
 NEARLY = 0.95
 """Bets that promise less than so much of the best one's evidence are left out; a first look might prefer them."""
+
+LATTICE_TOLERANCE = 1e-3  # how far from a multiple of a step, in steps, a number may be rounded
 
 MOST_NUMBERS = 10  # how many numbers, each scaled in one way, are looked at
 MOST_BETS = 3  # how many bets on a pair are judged
@@ -67,11 +72,13 @@ class Bet:
     @property
     def event(self) -> Event:
         """The bet as an event."""
+        backed, excluded = self.backed.assumed.scale, self.excluded.assumed.scale
+        other = f" at scale {excluded!r}" if self.excluded.answer == self.backed.answer else ""
         words = (
-            f"reachable from {self.backed.answer!r} and not from {self.excluded.answer!r} by {self.model.description}, "
-            f"scale {self.backed.assumed.scale!r}{self.view.description}"
+            f"reachable from {self.backed.answer!r} and not from {self.excluded.answer!r}{other} by "
+            f"{self.model.description}, scale {backed!r}{self.view.description}"
         )
-        return Event(words, self.contains, self._source(words))
+        return Event(words, self.contains, self._source(words), self.model.flaw)
 
     def _source(self, words: str) -> str:
         """The bet for doubles as they were released; nothing where the model has no source, or the view is another."""
@@ -95,12 +102,16 @@ def scenarios(
 ) -> list[Scenario]:
     """The scenarios worth judging; if the answers are given and no bet is worth it, one with the first model.
 
+    Where noise lies on a lattice and that alone tells the answers apart as well as any model does, the bet is on the
+    lattice: it says nothing of how the noise was drawn.
+
     Args:
         claim: the target's.
         numbers: with noise in the outputs of pairs.
         models_of: the models for outputs seen in that way.
     """
     ranked: list[tuple[float, NoisyNumber, Bet]] = []
+    looked_at: list[NoisyNumber] = []
     fallback: Scenario | None = None
     for number in itertools.islice(numbers, MOST_NUMBERS):
         models = models_of(number.view)
@@ -113,6 +124,7 @@ def scenarios(
             fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
         if ranked and max(ranked, key=_worth)[0] > (0.0 if number.view.slope != 1 else ENOUGH):
             break
+        looked_at.append(number)
         coarseness = number.coarseness
         models = [model for model in models if model.coarse or coarseness <= COARSE[model.answers]]
         for answers in sorted({model.answers for model in models}):
@@ -121,15 +133,23 @@ def scenarios(
             except ValueError:
                 continue
             same = [model for model in models if model.answers == answers]
-            ranked += [
-                (float(expected_evidence([composed], *rates)), number, bet)
-                for rates, bet in _bets(number, same, answers)
-            ]
+            ranked += _ranked(composed, number, same, answers)
     ranked.sort(key=_worth, reverse=True)
     promising = [entry for entry in ranked if entry[0] > 0]
+    if promising:
+        lattices = (_ranked(claim.nominal, number, list(_lattices(number)), 1) for number in looked_at)
+        plain = sorted(itertools.chain.from_iterable(lattices), key=_worth, reverse=True)
+        promising = [entry for entry in plain if entry[0] >= NEARLY * promising[0][0]] or promising
     if promising or fallback is None:
         return _grouped(promising)
     return _grouped([entry for entry in ranked if entry[1].answers_known][:1]) or [fallback]
+
+
+def _ranked(
+    claim: PrivacyClaim, number: NoisyNumber, models: Sequence[Model], answers: int
+) -> list[tuple[float, NoisyNumber, Bet]]:
+    """The bets by these models that won, with the evidence a trial that each promises."""
+    return [(float(expected_evidence([claim], *rates)), number, bet) for rates, bet in _bets(number, models, answers)]
 
 
 def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
@@ -151,6 +171,23 @@ def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]
         events = [candidate.event for _, candidate in group if candidate.on_first == bet.on_first]
         chosen.append(Scenario(pair, tuple(events[:MOST_BETS]), bet.model.answers))
     return chosen
+
+
+def _lattices(number: NoisyNumber) -> Iterator[Model]:
+    """The lattice that the noise lies on, where the outputs show one about some guess of their true answer."""
+    for sides, outputs in zip((number.first, number.second), number.probed, strict=True):
+        rows = number.view.look(outputs)[0].astype(np.float64)
+        for answer in dict.fromkeys(side.answer for side in sides):
+            step = common_step(rows - answer)
+            if step is not None:
+                yield Model(f"noise on the multiples of {step!r}", partial(_on_lattice, step=step), flaw=ON_LATTICE)
+                return
+
+
+def _on_lattice(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, step: float) -> Bools:  # noqa: ARG001
+    """Which outputs lie a whole number of steps from an answer, but for roundings."""
+    noise = outputs.astype(np.float64) - answer
+    return np.asarray(np.abs(noise - np.rint(noise / step) * step) <= half_widths + LATTICE_TOLERANCE * step)
 
 
 def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tuple[tuple[float, float], Bet]]:

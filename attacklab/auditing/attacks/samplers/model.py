@@ -42,6 +42,7 @@ class Model:
         coarse: whether it produces so few numbers that they can be told apart after coarse rounding.
         source: the same for one double, as a Python module that people can read: it defines `reached(y, answer, scale,
             rate)` and may use `math` and `np`. Empty where nobody has written it.
+        flaw: what a bet on it shows, where that is another flaw than its attack looks for.
     """
 
     description: str
@@ -49,3 +50,4 @@ class Model:
     answers: int = 1
     coarse: bool = False
     source: str = ""
+    flaw: str = ""

@@ -36,13 +36,6 @@ def test_a_mechanism_in_another_interpreter_is_audited_and_replayed_there(attack
     assert f"--in-env {sys.executable}" in found[0]["replay"]
 
 
-def test_a_library_is_given_the_trials_that_its_speed_allows_and_says_how_many(attacklab: Any) -> None:
-    status, _out, err = attacklab("audit numpy:laplace --attack precision")
-    assert status == 1
-    assert "numpy:laplace, precision: " in err
-    assert "trials a second, so up to " in err
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -51,7 +44,6 @@ def test_a_library_is_given_the_trials_that_its_speed_allows_and_says_how_many(a
             "has not been built; build it: make .environments/opendp-0.16.0/.ready",
         ),
         ("audit numpy:laplace --in-env nowhere", "'nowhere' is neither an environment nor a path to a Python"),
-        ("audit numpy:laplace --resume kept", "--resume of a library's target needs --trials"),
         ("audit --exec cat --kind noise --epsilon 1 --in-env /bin/sh", "leave --in-env out"),
     ],
 )

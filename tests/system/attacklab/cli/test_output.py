@@ -11,6 +11,7 @@ from attacklab.cli.output import show, status_of
 from attacklab.cli.status import Status
 from attacklab.model.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.model.findings import FAILURE, Counts, Estimate, Finding, Verdict
+from attacklab.reporting.wording import WHAT_TO_DECLARE
 
 REASON = "E happened in 27 of 32 trials on the first input and in 0 on the second, whatever anyone [at all] knows"
 
@@ -47,6 +48,7 @@ def test_figures_stand_in_one_line_and_words_below_it(
         "    not refuted",
         "failing      error",
         "    it raised ValueError",
+        f"    {WHAT_TO_DECLARE}",
         "do not apply to this target: cast",
         "replay: attacklab audit x.py:noisy",
     ]
