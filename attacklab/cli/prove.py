@@ -58,11 +58,11 @@ def command(
     _exclude("--inputs", inputs, {**of_pair, "--pairs": pairs})
     if not all_ and (checker is not None or output is not None):
         raise UsageError("--checker and --output go with --all; add it")
-    if covers is options.Covered.TIME:
+    asked = TargetOptions.of_parameters({**locals(), "seconds": None})  # its seconds are those of the proof
+    if asked.covers is options.Covered.TIME:
         raise UsageError("--covers time is measured and never proved; audit it, or prove --covers work")
     files = Files(json, sarif)
     files.require_writable()
-    asked = TargetOptions.of_parameters({**locals(), "seconds": None})  # its seconds are those of the proof
     if asked.library is not None:
         raise UsageError(
             f"{target} draws its random numbers in another process, where a proof cannot replace them; "
