@@ -61,9 +61,9 @@ def test_a_library_that_is_told_apart_is_left_out_unless_that_is_public(monkeypa
 def test_the_power_that_is_stated_is_that_of_other_turns_too(factor: float, is_found: bool) -> None:
     """Fresh turns of a known clock, of which one side takes so many times the shift longer that was stated.
 
-    At p = 1e-12 the sum of bets has to be 7 of its standard deviations off, and a shift that is found in 97 of 100 replays
-    makes it 9. Twice the shift makes it 18 and a twentieth 0.5: either is on the wrong side of 7 with a probability below
-    1e-10.
+    At p = 1e-12 the sum of bets has to be 7 of its standard deviations off, and a shift that is found in 97 of 100
+    replays makes it 9. Twice the shift makes it 18 and a twentieth 0.5: either is on the wrong side of 7 with a
+    probability below 1e-10.
     """
     rng = np.random.default_rng(7)
 
