@@ -39,6 +39,9 @@ Box: TypeAlias = tuple[tuple[int, int, int], ...]
 MOST_RUNS = 1 << 14
 """More runs than that are not looked at one by one, nor more values of an integer."""
 
+MOST_DRAWS = 512
+"""A run that draws more often is taken to be endless."""
+
 MOST_SUBSETS = 1 << 10
 """So many events are tried one by one where an output may or may not belong to the worst one."""
 
@@ -90,7 +93,7 @@ def bit_tree(sampler: Callable[..., Any], *arguments: Any, limits: Limits) -> Bi
     Args:
         sampler: as for `enumerate_law`, which checks what is not checked here: that it is a function of these.
         arguments: what it is called with.
-        limits: `runs`, `draws` and `tapes` are the most that are tried; of runs `MOST_RUNS` at most.
+        limits: `runs`, `draws` and `tapes` are the most that are tried, up to `MOST_RUNS` runs and `MOST_DRAWS` draws.
 
     Raises:
         EndlessBits: not all sequences were seen within the limits, or an output is one of too many integers.
@@ -101,7 +104,7 @@ def bit_tree(sampler: Callable[..., Any], *arguments: Any, limits: Limits) -> Bi
     frontier: Frontier[Path] = Frontier(limits.tapes)
     path: Path = None
     for _ in range(min(limits.runs, MOST_RUNS)):
-        tape = Tape(path, frontier, lambda *_: None, limits.draws, counts=False)
+        tape = Tape(path, frontier, lambda *_: None, min(limits.draws, MOST_DRAWS), counts=False)
         ended, value, returned = run_once(sampler, arguments, tape)
         if ended is not PutAside:
             for outcome, box in _boxes(tape.leaf(returned), value):
