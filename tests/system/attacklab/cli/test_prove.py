@@ -228,6 +228,10 @@ def test_a_claim_is_decided_for_bits_that_are_not_fair(attacklab: Any) -> None:
     (finding,) = json.loads(attacklab(with_delta)[1])["findings"]
     assert finding["delta_lower"] == pytest.approx(1 - 0.49**2 - math.e * 0.49**2)  # 0.107
     assert finding["verdict"] == "violated"
+    out = attacklab(with_delta.removesuffix(" --json -"))[1]
+    assert "is refuted by exact_law on the inputs 0 and 1 (exact laws for bits within 0.01 of fair)" in " ".join(
+        out.split()
+    )
 
 
 @pytest.mark.parametrize(
