@@ -164,7 +164,8 @@ def _shift(equal: Turns, apart: Turns, alpha: float, rng: np.random.Generator) -
     step = clock_step(equal, apart)
     if step is None:
         return None
-    shift = shift_told_apart(*apart.times, apart.groups, alpha=alpha, step=step, rng=rng)
+    first, second = apart.times
+    shift = shift_told_apart(first, second, apart.groups, alpha=alpha, step=step, rng=rng)
     return shift if math.isfinite(shift) else None
 
 

@@ -283,7 +283,7 @@ class _Search:
         middle = (low + high) // 2
         halves = [self._combined(*ends, starts, values) for ends in ((low, middle), (middle, high))]
         less, more = sorted(halves, key=lambda pair: _excess(pair, self._factor))
-        return tuple(self._share * a + (1 - self._share) * b for a, b in zip(more, less, strict=True))  # type: ignore[return-value]
+        return tuple(self._share * a + (1 - self._share) * b for a, b in zip(more, less, strict=True))
 
 
 def _after(boxes: Iterable[tuple[Box, int]], start: int, width: int) -> Iterable[tuple[Box, int]]:
