@@ -726,11 +726,15 @@ def poisson_sample(fields: Fields) -> Release:
 
 
 def fixed_sample(fields: Fields) -> Release:
-    """A sample of m of n records without replacement: the same with q = m/n (Balle et al. 2018, theorem 9)."""
+    """A sample of m of n records without replacement: the same with q = m/n (Balle et al. 2018, theorem 9).
+
+    Whatever the sample, it takes an integer below each of n, …, 1, by rounds of public chances of rejection.
+    """
     size, records = fields.at_least("size", 1), fields.at_least("records", 1)
     if size > records:
         raise Refused("size of a sample must be at most the number of records")
-    return replace(_amplified(fields, "substitute", Fraction(size, records)), work=Work(None))
+    sampled = _amplified(fields, "substitute", Fraction(size, records))
+    return replace(sampled, work=Work(None if sampled.work.moves else sampled.work.otherwise))
 
 
 def _amplified(fields: Fields, relation: str, share: Fraction) -> Release:

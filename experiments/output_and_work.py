@@ -15,8 +15,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, cast
 
-from attacklab.laws import Divergence, Law, Limits, advantage, enumerate_law, largest_ratio, log_bounds
+from attacklab.laws import Bounds, Divergence, Law, Limits, advantage, enumerate_law, largest_ratio, log_bounds
 from attacklab.laws.counted_work import Counted
+from attacklab.laws.imperfect_bits import bit_tree, worst_ratio
 from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
@@ -25,7 +26,7 @@ from experiments.common.curves import figure, line, marks, panel
 from experiments.common.exact_losses import EXACT, entry
 from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.coins import uniform_below
-from mechanisms.core.flip import Response
+from mechanisms.core.flip import RationalResponse, Response
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.with_work import Delayed, Padded
@@ -36,7 +37,7 @@ from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_rejection_rounds,
 )
 from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2, exact_exponential_fixed_work
-from mechanisms.laplace.exact import exact_two_sided_geometric
+from mechanisms.laplace.exact import exact_dyadic_geometric, exact_two_sided_geometric
 from mechanisms.published import discrete_laplace, two_sided_geometric
 from mechanisms.randomness import RandomBits
 from mechanisms.subsampling.exact import exact_poisson_count
@@ -134,6 +135,16 @@ MECHANISMS = {
     "bisection": _selection("exponential, bisection", BASE_TWO.release),
     "rounds": _base_two(f"at least {ROUNDS} rounds", partial(sample_by_rejection_rounds, rounds=ROUNDS)),
 }
+SHORT = {
+    "short_words": Mechanism(
+        "two-sided geometric of ratio 3/8, short words",
+        exact_dyadic_geometric(ratio=Fraction(3, 8), lower=0, upper=RANGE).release,
+        ANSWERS,
+    ),
+    "coin": Mechanism("randomized response of probability 1/4", RationalResponse(Fraction(1, 4)).release, BITS),
+}
+"""Two more that take few bits."""
+
 ADDITIVE = ("algorithm_2", "geometric", "inversion", "fixed_work")
 """The mechanisms that add noise to an answer."""
 
@@ -147,7 +158,24 @@ def collect(settings: Settings) -> Collected:
     measured = {name: _measure(name, limits) for name in MECHANISMS}
     of_targets = Limits(unresolved=Fraction(1, 1 << 32), runs=settings.budget(3_000, 300))
     names = EXACT[:: settings.budget(1, 8)]
-    return Collected((), {"mechanisms": measured, "exact": {name: entry(name, of_targets) for name in names}})
+    found = {"mechanisms": measured, "exact": {name: entry(name, of_targets) for name in names}}
+    return Collected((), {**found, "imperfect": [_with_imperfect_bits(name) for name in FINITE]})
+
+
+FINITE = ("fixed_work", "fixed_work_selection", "padded", "short_words", "coin")
+"""The mechanisms that take a bounded number of bits, and so are judged with bits that are not fair."""
+
+WITHIN = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+"""How far the probability of a bit may be from 1/2, given those before it."""
+
+
+def _with_imperfect_bits(name: str) -> dict[str, Any]:
+    """The ε of one mechanism on its pair, by the worst source of bits."""
+    mechanism = {**MECHANISMS, **SHORT}[name]
+    first, second = (bit_tree(mechanism.release, input_, limits=Limits()) for input_ in mechanism.pair)
+    worst = [worst_ratio(first, second, within).ratio for within in WITHIN]
+    epsilons = [log_bounds(Bounds(ratio, ratio))[1] for ratio in worst]
+    return {"name": mechanism.label, "bits": max(first.most_bits, second.most_bits), "epsilons": epsilons}
 
 
 def _measure(name: str, limits: Limits) -> dict[str, Any]:
@@ -200,10 +228,14 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     measured = data["measured"]["mechanisms"]
     caption = f"What the work done adds to the output of naive and exact mechanisms, at ε = {float(EPSILON):g}."
     of_targets = "What seeing the bits taken adds to δ, at the ε that each exact target claims."
-    return [
+    drawn = [
         figure("output_and_work", caption, [_advantage_panel(measured), _mean_panel(measured)]),
         figure("exact_joint_losses", of_targets, [_added_panel(data["measured"]["exact"])]),
     ]
+    if "imperfect" in data["measured"]:
+        of_bits = "What exact mechanisms that take a bounded number of bits lose if these are not fair, exactly."
+        drawn.append(figure("imperfect_bits", of_bits, [_imperfect_panel(data["measured"]["imperfect"])]))
+    return drawn
 
 
 def _advantage_panel(measured: dict[str, Any]) -> Panel:
@@ -234,6 +266,14 @@ def _mean_panel(measured: dict[str, Any]) -> Panel:
         for name in ADDITIVE
     ]
     return panel("Bits taken, by the noise drawn", "noise", "mean number of bits", series)
+
+
+def _imperfect_panel(imperfect: list[dict[str, Any]]) -> Panel:
+    series = [
+        line(f"{found['name']}, {found['bits']} bits", Role.EXACT, list(WITHIN), found["epsilons"])
+        for found in imperfect
+    ]
+    return panel("Output alone, by the worst source of bits", "γ: bits are 1 with 1/2 ± γ", "ε", series)
 
 
 RARE = 1e-6
@@ -289,7 +329,7 @@ def explain(data: dict[str, Any]) -> str:
     telling = sorted((name for name, most in by_name.items() if most > RARE), key=by_name.__getitem__)
     arrays = {name: found["arrays"] for name, found in exact.items() if found.get("arrays")}
     widest = max(arrays, key=lambda name: arrays[name]["delta"][1])
-    return PARAGRAPHS["output_and_work"].format(
+    text = PARAGRAPHS["output_and_work"].format(
         ceiling=CEILING,
         algorithm_2=middle(measured["algorithm_2"]["output"]),
         algorithm_2_bits=seen("algorithm_2", "bits"),
@@ -330,3 +370,16 @@ def explain(data: dict[str, Any]) -> str:
         widest=widest.removeprefix("exact_"),
         array=arrays[widest],
     )
+    return text + _explain_imperfect(data["measured"].get("imperfect", []))
+
+
+def _explain_imperfect(imperfect: list[dict[str, Any]]) -> str:
+    """Say what bits that are not fair cost; nothing of a record from before that was asked."""
+    if not imperfect:
+        return ""
+    shown = WITHIN.index(0.01)
+    losses = (
+        f"{found['name']} ({found['bits']} bits), {found['epsilons'][0]:.4f} and {found['epsilons'][shown]:.4f}"
+        for found in imperfect
+    )
+    return "\n\n" + PARAGRAPHS["imperfect_bits"].format(within=WITHIN[shown], losses="; ".join(losses))

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from attacklab.auditing.statistics.inference import clopper_pearson, share_of_alpha
-from attacklab.auditing.statistics.timing import CONFIDENCE, TimingTest, timing_test
-from attacklab.auditing.timed import Turns, in_turns, processor
+from attacklab.auditing.statistics.timing import CONFIDENCE, TimingTest, shift_told_apart, timing_test
+from attacklab.auditing.timed import Turns, clock_step, in_turns, processor
 from attacklab.libraries.environments import environments
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
@@ -138,6 +138,7 @@ def _row(case: Case, target: Target, turns: int, rng: np.random.Generator) -> di
         if isinstance(target.release, ProcessRelease):
             target.release.close()
     test, noise = apart.test(), _of_noise(equal)
+    is_told_apart = test.p_value <= alpha
     decided = max(noise.right + noise.wrong, 1)
     lower, upper = clopper_pearson(noise.right, decided, 1 - CONFIDENCE)
     return {
@@ -145,16 +146,27 @@ def _row(case: Case, target: Target, turns: int, rng: np.random.Generator) -> di
         "role": case.role,
         "microseconds": float(np.median(apart.times)) / 1000,
         "equal_p_value": equal.test().p_value,
-        "is_told_apart": test.p_value <= alpha,
+        "is_told_apart": is_told_apart,
+        "shift": None if is_told_apart else _shift(equal, apart, alpha, rng),
         "p_value": test.p_value,
         "right": test.right,
         "wrong": test.wrong,
-        "needed": asdict(test.turns_needed) if test.p_value <= alpha else None,
+        "needed": asdict(test.turns_needed) if is_told_apart else None,
         "same_output": apart.repeats,
         "noise_is_told": noise.p_value <= alpha,
         "noise_p_value": noise.p_value,
         "noise": [noise.right / decided, float(lower), float(upper)],
     }
+
+
+def _shift(equal: Turns, apart: Turns, alpha: float, rng: np.random.Generator) -> float | None:
+    """How many nanoseconds longer one input would always have to take to be told apart; None if no shift would be."""
+    step = clock_step(equal, apart)
+    if step is None:
+        return None
+    first, second = apart.times
+    shift = shift_told_apart(first, second, apart.groups, alpha=alpha, step=step, rng=rng)
+    return shift if math.isfinite(shift) else None
 
 
 def _of_noise(turns: Turns) -> TimingTest:
@@ -203,7 +215,7 @@ def timing_table(data: Data) -> list[list[str]]:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    told = _answers(row) if row["is_told_apart"] else "not told apart"
+    told = _answers(row) if row["is_told_apart"] else f"not told apart{_power(row)}"
     share, lower, upper = row["noise"]
     return [
         row["name"],
@@ -221,12 +233,19 @@ def _answers(row: dict[str, Any]) -> str:
     return f"{needed['estimate']:,.0f} ({needed['lower']:,.0f} to {needed['upper']:,.0f})"
 
 
+def _power(row: dict[str, Any]) -> str:
+    """What would have been told apart, where nothing was; nothing of a record from before that was asked."""
+    if "shift" not in row:
+        return ""
+    return " (no shift would be)" if row["shift"] is None else f" (a shift of {row['shift']:,.0f} ns would be)"
+
+
 def explain_timings(data: Data) -> str:
     """Say which samplers are told apart, and how soon."""
     measured = data["timings"]
     rows = measured["rows"]
     told = sorted((row for row in rows if row["is_told_apart"]), key=lambda row: row["needed"]["estimate"])
-    others = [row["name"] for row in rows if not row["is_told_apart"]]
+    others = [f"{row['name']}{_power(row)}" for row in rows if not row["is_told_apart"]]
     absent = f" Not measured here: {'; '.join(measured['absent'])}." if measured["absent"] else ""
     return PARAGRAPHS["timing"].format(
         turns=measured["turns"],

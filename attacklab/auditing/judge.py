@@ -179,7 +179,7 @@ class Judge:
         for planned in plan:
             most = trials if planned.outline.trials is None else min(trials, planned.outline.trials)
             started = time.perf_counter()
-            finding = planned.judged(most, share)
+            finding = replace(planned.judged(most, share), work=planned.outline.work)
             if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, planned.number):
                 finding = replace(finding, replay=replay(most))
             else:

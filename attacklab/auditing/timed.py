@@ -183,7 +183,7 @@ def told_apart_by_time(
     except (TargetError, LabFault) as error:
         return made(verdict=Verdict.ERROR, reason=str(error), seconds=time.perf_counter() - started)
     made = partial(made, trials=4 * turns, seconds=time.perf_counter() - started)
-    noise, test, step = equal.test(), apart.test(), _step(equal, apart)
+    noise, test, step = equal.test(), apart.test(), clock_step(equal, apart)
     where = _where(apart, step)
     if noise.p_value <= alpha:
         reason = f"this machine's clock tells equal inputs apart (p = {noise.p_value:.2g}), so it judges nothing; "
@@ -290,7 +290,7 @@ def processor() -> str:
     return next(names, platform.processor() or platform.machine())
 
 
-def _step(*runs: Turns) -> float | None:
+def clock_step(*runs: Turns) -> float | None:
     """The smallest difference between two times that differ, in nanoseconds; None if none do."""
     known = np.unique(np.concatenate([run.times for run in runs]))
     return float(np.diff(known).min()) if known.size > 1 else None

@@ -70,7 +70,7 @@ def command(
     """Run every attack that applies against a target."""
     asked = TargetOptions.of_parameters(locals())
     chosen, files = _attacks(attack), Files(json, sarif, html)
-    if covers is options.Covered.TIME:
+    if asked.covers is options.Covered.TIME:
         others: dict[str, Any] = {"--attack": attack, "--maximise-epsilon": maximise_epsilon, "--spend-all": spend_all}
         others |= {"--workers": workers, "--scheduler": scheduler, "--resume": resume}
         unused = [name for name, value in others.items() if value not in (None, False)]

@@ -152,9 +152,10 @@ class Covered(enum.StrEnum):
 
 
 Covers: TypeAlias = Annotated[
-    Covered | None,
+    list[Covered] | None,  # so that a second one is seen, and refused
     Option(
         "--covers",
+        metavar="<work|time>",
         help="work: the claim holds for an output and its work together [default: what TARGET claims]; time: judge "
         "only whether the time of a release tells its input from a neighbour on this machine, by --trials turns of "
         "both [default: 20000]",
@@ -219,6 +220,14 @@ MaximiseEpsilon: TypeAlias = Annotated[
 ]
 Runs: TypeAlias = Annotated[
     int | None, Option(min=1, help="Largest number of runs of the sampler for each law [default: 1000000]")
+]
+BitsWithin: TypeAlias = Annotated[
+    float | None,
+    Option(
+        metavar="GAMMA",
+        help="Prove the claim for all bits that are 1 with a probability within GAMMA of 1/2, given the bits before "
+        "[default: 0, fair bits]",
+    ),
 ]
 First: TypeAlias = Annotated[
     str | None,

@@ -30,7 +30,16 @@ from attacklab.model.plain_text import plain
 from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.summary import UNDECIDED, summary
-from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, shown_by, told_once
+from attacklab.reporting.wording import (
+    claim_text,
+    flaw_lines,
+    judged_text,
+    pair_text,
+    scope_text,
+    shown_by,
+    told_once,
+    work_text,
+)
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
@@ -252,6 +261,7 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
             print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
         if finding.judged_at is not None:
             print_wrapped(out, judged_text(finding), INDENT)
+        print_wrapped(out, work_text(finding), INDENT)
         for line in (*flaw_lines(finding), finding.reason, *besides):
             if line not in printed:
                 print_wrapped(out, line, INDENT)

@@ -43,6 +43,7 @@ def command(
     first: options.First = None,
     second: options.Second = None,
     inputs: options.Inputs = None,
+    bits_within: options.BitsWithin = None,
     all_: options.All = False,
     checker: options.Checker = None,
     output: options.Certificates = None,
@@ -53,16 +54,17 @@ def command(
 ) -> None:
     """Decide a claim by exact laws or by a certificate."""
     of_pair = {"--first": first, "--second": second}
-    of_laws = {**of_pair, "--runs": runs, "--pairs": pairs}
+    of_laws = {**of_pair, "--runs": runs, "--pairs": pairs, "--bits-within": bits_within}
     _exclude("--all", all_ or None, {**of_laws, "--inputs": inputs, "--exec": program})
-    _exclude("--inputs", inputs, {**of_pair, "--pairs": pairs})
+    _exclude("--inputs", inputs, {**of_pair, "--pairs": pairs, "--bits-within": bits_within})
+    _exclude("--bits-within", bits_within, {"--exec": program})
     if not all_ and (checker is not None or output is not None):
         raise UsageError("--checker and --output go with --all; add it")
-    if covers is options.Covered.TIME:
+    asked = TargetOptions.of_parameters({**locals(), "seconds": None})  # its seconds are those of the proof
+    if asked.covers is options.Covered.TIME:
         raise UsageError("--covers time is measured and never proved; audit it, or prove --covers work")
     files = Files(json, sarif)
     files.require_writable()
-    asked = TargetOptions.of_parameters({**locals(), "seconds": None})  # its seconds are those of the proof
     if asked.library is not None:
         raise UsageError(
             f"{target} draws its random numbers in another process, where a proof cannot replace them; "
@@ -70,7 +72,14 @@ def command(
         )
     with only_findings_on_output():
         loaded = asked.load()
-        rest = {**of_pair, "--inputs": inputs, "--all": all_ or None, "--checker": checker, "--output": output}
+        rest = {
+            **of_pair,
+            "--bits-within": bits_within,
+            "--inputs": inputs,
+            "--all": all_ or None,
+            "--checker": checker,
+            "--output": output,
+        }
         limits = LIMITS if runs is None else replace(LIMITS, runs=runs)
         with status_line(error_console()) as progress:
             settings: dict[str, Any] = {"seconds": seconds, "progress": progress, "spec": asked.spec(rest)}
@@ -81,7 +90,8 @@ def command(
                 findings = [prove_inputs(loaded, given_inputs(loaded, inputs), limits=limits, **settings)]
             else:
                 pair = given_pair(loaded, first, second)
-                findings = prove_all(loaded, None if pair is None else [pair], limits=limits, **settings)
+                settings |= {"limits": limits, "bits_within": bits_within or 0.0}
+                findings = prove_all(loaded, None if pair is None else [pair], **settings)
     files.write(findings, asked.place)
     raise typer.Exit(status_of(findings))
 

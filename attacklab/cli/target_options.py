@@ -73,9 +73,16 @@ class TargetOptions:
 
     @classmethod
     def of_parameters(cls, values: Mapping[str, Any]) -> TargetOptions:
-        """The options among the parameters of a command; those of other names are left out."""
+        """The options among the parameters of a command; those of other names are left out.
+
+        Raises:
+            UsageError: a claim is said to cover two things.
+        """
         options = {field.name: values[field.name] for field in fields(cls) if field.name in values}
-        return cls(**{**options, "rdp": tuple(options["rdp"] or ())})
+        covers = options.pop("covers", None) or [None]
+        if len(covers) > 1:
+            raise UsageError(f"--covers takes one of {' and '.join(covers)}; run the command once for each")
+        return cls(**{**options, "rdp": tuple(options["rdp"] or ()), "covers": covers[0]})
 
     @property
     def library(self) -> Library | None:
@@ -157,7 +164,7 @@ class TargetOptions:
                     values["target"] = word
                 elif word == "--isolate":
                     values["isolate"] = True
-                elif word in ("--first", "--second", "--inputs", "--checker", "--output"):
+                elif word in ("--first", "--second", "--bits-within", "--inputs", "--checker", "--output"):
                     next(words)
                 elif word == "--rdp":
                     values["rdp"] += (next(words),)

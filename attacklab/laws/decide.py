@@ -206,7 +206,7 @@ def _gaussian(claim: GaussianDP, p: Law, q: Law, slack: Fraction) -> Ruling:
 
 def _concentrated(claim: ZeroConcentrated, p: Law, q: Law, slack: Fraction) -> Ruling:
     least = smallest_rho(p, q)
-    need = Need("ρ", least.lower, claim.rho, least.order)
+    need = Need("ρ", max(0.0, least.lower), claim.rho, least.order)
     if least.lower > claim.rho:
         return Ruling(Decision.REFUTED, False, need=need)
     parts = common_part(p, q, slack)
@@ -216,7 +216,7 @@ def _concentrated(claim: ZeroConcentrated, p: Law, q: Law, slack: Fraction) -> R
 
 def _renyi(claim: Renyi, p: Law, q: Law, slack: Fraction) -> Ruling:
     claimed = list(zip(claim.orders, claim.epsilons, strict=True))
-    needs = [Need("ε", worse_renyi_divergence(p, q, order).below(), most, order) for order, most in claimed]
+    needs = [Need("ε", max(0.0, worse_renyi_divergence(p, q, order).below()), most, order) for order, most in claimed]
     worst = max(needs, key=lambda need: need.lower - need.claimed)
     if worst.lower > worst.claimed:
         return Ruling(Decision.REFUTED, False, need=worst)

@@ -265,7 +265,7 @@ class _Explorer:
             if run <= _COMPUTED_ANEW or run % REPORTED == 0:
                 self._names.caches.clear()
             played = Tape(path, frontier, find, self._limits.draws, counts=self._counted is not None)
-            outcome, value, returned = _run(sampler, arguments, played)
+            outcome, value, returned = run_once(sampler, arguments, played)
             if place := "a setting of arithmetic" if ambient() != before else self._changed(state):
                 raise StateChanged(f"{place} changed during a run of {name}; keep nothing between runs or rounds")
             if outcome is not PutAside:
@@ -427,7 +427,7 @@ class _Masses:
         return Found(values, shares, tuple(map(float, shares)), leaves, work=work)
 
 
-def _run(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Any, Any, Any]:
+def run_once(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Any, Any, Any]:
     """Run once. Return what distinguishes the outcome, the value, and what was returned; or how the run stopped."""
     ended: tuple[Any, Any, Any] = (None, None, None)
     try:

@@ -147,14 +147,21 @@ class Scope:
         inputs: how many inputs the finite domain has, if that is what it speaks of and it was counted.
         pairs: how many pairs of neighbours are among them.
         neighbours: what makes two inputs neighbours, in words, where a certificate says it.
+        bits_within: γ, for every source whose bits are 1 with a probability within γ of 1/2; 0 for fair bits.
     """
 
     reach: Reach = Reach.PAIR
     inputs: int | None = None
     pairs: int | None = None
     neighbours: str = ""
+    bits_within: float = 0.0
 
     def __str__(self) -> str:
+        bits = f", for bits within {self.bits_within:g} of fair" if self.bits_within else ""
+        return f"{self._pairs}{bits}"
+
+    @property
+    def _pairs(self) -> str:
         if self.reach is Reach.INPUTS and self.inputs is not None:
             pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
             return f"every pair of neighbours among {self.inputs:,} inputs ({pairs})"
@@ -302,6 +309,8 @@ class Finding:
         seconds: how long it took.
         replay: the line that replays it.
         witness: what two runs with the same noise showed, in the finding of a replay; None of others.
+        work: where the work came from that the claim covers: reported by the target, or random bits counted by the lab;
+            empty where it covers none, where nothing was drawn, and in older records.
     """
 
     target: str
@@ -337,6 +346,7 @@ class Finding:
     cwe: int | None = None
     code: EventCode | None = None
     witness: Witness | None = None
+    work: str = ""
 
     @property
     def refutes(self) -> bool:

@@ -33,7 +33,15 @@ from attacklab.model.errors import (
 from attacklab.model.errors import in_one_line as in_one_line  # for whoever tells what a target raised
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 from attacklab.model.releases import gathered, in_one_process, misfit, require_no_class
-from attacklab.model.work import Counted, OutputsAlone, as_records, outputs_alone, reports_work
+from attacklab.model.work import (
+    COUNTED,
+    REPORTED,
+    Counted,
+    OutputsAlone,
+    as_records,
+    outputs_alone,
+    reports_work,
+)
 
 Outputs: TypeAlias = NDArray[Any]
 """One output a trial along the first axis; dtype object where outputs may be failures (None); records where they come
@@ -342,15 +350,23 @@ class Target:
     def covering_work(self) -> Target:
         """The same target with a claim that covers work; everything else stays, such as its kind and domain.
 
-        Where an output comes with its work (as a record of the fields output and work or, if an output is a number, as
-        a pair), that is its work. Otherwise it is counted: the bits that the sampler takes, or that the release draws.
+        Where an output comes with its work by name, as a record or a dict of the fields output and work, that is its
+        work. Otherwise it is counted: the bits that the sampler takes, or that the release draws. To say of a release
+        that its (output, work) pairs are these, claim `OutputAndWork` instead.
         """
         if self.covers_work:
             return self
         in_program = getattr(self.sampler, "asks_for_bits", False)  # then only what the program reports is its work
         sampler = None if in_program else self.sampler
-        release = Counted(self.release, sampler, takes_pairs=self.kind is not Kind.DATASET)
+        release = Counted(self.release, sampler, gives_numbers=self.kind is not Kind.DATASET)
         return replace(self, claim=OutputAndWork(self.claim), release=release)
+
+    def source_of_work(self, input_: Any) -> str:
+        """Whether an output's work is reported or counted, in words; nothing where the claim does not cover work."""
+        if not self.covers_work:
+            return ""
+        is_counted = isinstance(self.release, Counted) and not self.release.reports(input_)
+        return COUNTED if is_counted else REPORTED
 
     def without_work(self) -> Target:
         """The same target with what its claim promises of the output alone, and outputs without their work."""

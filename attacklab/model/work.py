@@ -1,8 +1,9 @@
 """Outputs that come with the work that each one took: random bits, rounds, or whatever a release counts.
 
-A release reports work as (output, work) pairs, or as a numpy array with these two fields. Where it reports none, the
-lab counts the random bits of each output. Inside the lab there is one form: an array of records with the fields
-`output`, every bit of it kept, and `work`, an integer or a double.
+A release reports work by name: as a numpy array with the fields `output` and `work`, or as a dict of these two for each
+output. One whose target claims `OutputAndWork` says so already, and may return (output, work) pairs. Where it reports
+none, the lab counts the random bits of each output. Inside the lab there is one form: an array of records with the
+fields `output`, every bit of it kept, and `work`, an integer or a double.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.model.derived_generators import noticed_generators
 from attacklab.model.errors import TargetError, UsageError, passes_through
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.releases import as_outputs, gathered
@@ -28,8 +30,13 @@ Records: TypeAlias = NDArray[Any]
 FIELDS: Final = ("output", "work")
 
 HOW_TO_REPORT: Final = (
-    "return (output, work) pairs, or an array with the fields output and work; a program answers with a field work too"
+    'return {"output": ..., "work": ...} for each output, or an array with these two fields; a target that claims '
+    "OutputAndWork may return (output, work) pairs; a program answers with a field work too"
 )
+
+REPORTED: Final = "reported by the target"
+COUNTED: Final = "random bits, counted by the lab"
+"""Where work comes from, as a finding says it."""
 
 _WORD: Final = 64
 
@@ -60,12 +67,12 @@ class Counted:
     Attributes:
         release: the release. One output tells whether it reports work; if not, it is called once a trial.
         sampler: draws outputs instead, if there is one; its work is the bits that it takes.
-        takes_pairs: whether a pair is an output with its work, as where an output is a number.
+        gives_numbers: whether an output is a number, so that a pair can be none.
     """
 
     release: Callable[[Any, int, np.random.Generator], Any]
     sampler: Callable[[Any, Any], Any] | None = None
-    takes_pairs: bool = False
+    gives_numbers: bool = False
 
     @property
     def code(self) -> dict[str, str]:
@@ -76,23 +83,31 @@ class Counted:
         """Draw outputs, each with its work.
 
         Raises:
-            TargetError: the work is neither reported nor drawn from the generator.
+            TargetError: the work is neither reported nor drawn from the generator itself.
         """
-        if self.sampler is not None and not self.reports(input_):
-            seen = [self._by_sampler(input_, rng) for _ in range(trials)]
-            return records([output for output, _ in seen], [taken for _, taken in seen])
         outputs, work = [], []
-        for done in range(trials):
-            before = rng.bit_generator.state
-            released, drawn = self._drawn(input_, 1, rng)
-            if done == 0 and self._is_reported(drawn):
-                rest = [self._drawn(input_, trials - 1, rng)[1]] if trials > 1 else []
-                return joined([as_records(part) for part in (drawn, *rest)])
-            if getattr(self.release, "draws_elsewhere", False):
-                raise TargetError(f"its draws are not seen from here, so only it can count its work; {HOW_TO_REPORT}")
-            outputs.append(released[0] if isinstance(released, list | tuple) else drawn[0])
-            work.append(bits_between(before, rng.bit_generator.state))
-        if not any(work) and len({repr(output) for output in outputs}) > 1:
+        by_sampler = self.sampler is not None and not self.reports(input_)
+        with noticed_generators() as made:
+            for done in range(trials):
+                if by_sampler:
+                    output, taken = self._by_sampler(input_, rng)
+                else:
+                    before = rng.bit_generator.state
+                    released, drawn = self._drawn(input_, 1, rng)
+                    if done == 0 and self._is_reported(drawn):
+                        rest = [self._drawn(input_, trials - 1, rng)[1]] if trials > 1 else []
+                        return joined([as_records(part) for part in (drawn, *rest)])
+                    self._require_counted(drawn[0])
+                    output = released[0] if isinstance(released, list | tuple) else drawn[0]
+                    taken = bits_between(before, rng.bit_generator.state)
+                if made:
+                    raise TargetError(
+                        f"it makes a generator ({made[0]}) while it draws an output, and the bits of that one cannot "
+                        f"be counted; draw from the generator that it is given, or {HOW_TO_REPORT}"
+                    )
+                outputs.append(output)
+                work.append(taken)
+        if not by_sampler and not any(work) and len({repr(output) for output in outputs}) > 1:
             raise TargetError(
                 f"its outputs differ though it took no bits of the generator that it was given; {HOW_TO_REPORT}"
             )
@@ -109,7 +124,17 @@ class Counted:
         return self._is_reported(drawn)
 
     def _is_reported(self, drawn: NDArray[Any]) -> bool:
-        return reports_work(drawn) or (self.takes_pairs and _is_pair(drawn[0]))
+        return reports_work(drawn) or _is_record(drawn[0])
+
+    def _require_counted(self, output: Any) -> None:
+        """Refuse an output whose work cannot be counted here, or may be in it already."""
+        if self.gives_numbers and _is_pair(output):
+            raise TargetError(
+                f"it returned the pair {output!r}, and nothing says that this is an output and its work; "
+                f"{HOW_TO_REPORT}"
+            )
+        if getattr(self.release, "draws_elsewhere", False):
+            raise TargetError(f"its draws are not seen from here, so only it can count its work; {HOW_TO_REPORT}")
 
     def _by_sampler(self, input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
         assert self.sampler is not None  # noqa: S101 - asked where there is one
@@ -239,7 +264,9 @@ def words_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
 
 
 def _is_record(output: Any) -> bool:
-    return isinstance(output, np.void) and set(output.dtype.names or ()) == set(FIELDS)
+    """Whether an output names itself and its work."""
+    names = output if isinstance(output, dict) else output.dtype.names or () if isinstance(output, np.void) else ()
+    return set(names) == set(FIELDS)
 
 
 def _is_pair(output: Any) -> bool:

@@ -88,6 +88,7 @@ class Outline:
         trials: the most that judge it; None for as many as the audit has.
         output_bytes: about how large an output is, by what the attack has probed.
         alone: how many of the events, the last ones, look at the output alone, where the others look at its work too.
+        work: where the work comes from that the claim covers, in words.
     """
 
     pair: dict[str, Any]
@@ -98,18 +99,30 @@ class Outline:
     trials: int | None = None
     output_bytes: int = NUMBER_BYTES
     alone: int = 0
+    work: str = ""
 
     @classmethod
     def of(cls, scenario: Scenario, target: Target, output_bytes: int) -> Outline:
         """The outline of a scenario on a target."""
         descriptions, flaws = zip(*((event.description, event.flaw) for event in scenario.events), strict=True)
         severity = Severity.ROBUSTNESS if target.exceeds_sensitivity(scenario.pair) else Severity.CLAIM
-        pair = described_pair(scenario.pair)
-        return cls(pair, descriptions, flaws, scenario.answers, severity, scenario.trials, output_bytes, scenario.alone)
+        pair, work = described_pair(scenario.pair), target.source_of_work(scenario.pair.first)
+        return cls(
+            pair,
+            descriptions,
+            flaws,
+            scenario.answers,
+            severity,
+            scenario.trials,
+            output_bytes,
+            scenario.alone,
+            work,
+        )
 
     def digest(self) -> str:
         """A text that tells this scenario from any other; the size of outputs may vary from call to call."""
         known = asdict(replace(self, output_bytes=NUMBER_BYTES))
+        del known["work"]
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -11,7 +11,15 @@ from attacklab.auditing.statistics.reasons import above_text
 from attacklab.model.findings import Finding, Reach, Severity, Verdict, decisive, lower_text, record, upper_text
 from attacklab.model.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, shown_by, told_once
+from attacklab.reporting.wording import (
+    claim_text,
+    flaw_lines,
+    judged_text,
+    pair_text,
+    shown_by,
+    told_once,
+    work_text,
+)
 
 PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
 """Too little data is not a pass, and neither is a proof that was not found."""
@@ -191,6 +199,8 @@ def _details(finding: Finding) -> list[str]:
     lines += [f"  {line}" for line in flaw_lines(finding)]
     if finding.judged_at is not None:
         lines.append(f"  {judged_text(finding)}")
+    if finding.work:
+        lines.append(f"  {work_text(finding)}")
     if finding.advantage is not None:
         within = f"[{lower_text(finding.advantage.lower, 4)}, {upper_text(finding.advantage.upper, 4)}]"
         lines.append(

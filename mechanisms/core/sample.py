@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from mechanisms.coins import bernoulli
+from mechanisms.coins import bernoulli, uniform_below
 from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.numbers import convert, count, positive, rational
 from mechanisms.core.rounding import exp_above, log_above
@@ -103,6 +103,15 @@ class FixedSample(Mechanism):
         """ln(1 + size/records·(e^ε − 1)), rounded up."""
         return _amplified(self.mechanism, Fraction(self.size, self.records))
 
+    @property
+    def work(self) -> Work | None:
+        """Rounds of public chances of rejection, whose number has nothing to do with the sample, then the mechanism's.
+
+        For each record an integer below a public number is drawn, whatever was drawn before.
+        """
+        inner = self.mechanism.work
+        return None if inner is None or inner.moves else Work(None, inner.otherwise)
+
     def prepared(self, data: Any) -> OneByOne:
         """Hold the records, all of which the mechanism has to accept; see `Mechanism.prepared`.
 
@@ -119,7 +128,7 @@ class FixedSample(Mechanism):
     def _sampled(self, records: list[Any], bits: RandomBits) -> Any:
         sample: list[Any] = []
         for left in range(len(records), 0, -1):
-            if bits.call(bernoulli, Fraction(self.size - len(sample), left)):
+            if bits.call(uniform_below, left) < self.size - len(sample):
                 sample.append(records[left - 1])
         return self.mechanism.release(sample, bits)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.laws import Limits, enumerate_law
+from attacklab.model.files import read_json
 from mechanisms.core.claims import ApproximateDP, OutputAndWork
 from mechanisms.core.compose import Mapped
 from mechanisms.core.flip import RationalResponse, Response
@@ -20,7 +21,8 @@ from mechanisms.quantile.exact import exact_quantile
 from mechanisms.randomness import RandomBits
 from mechanisms.subsampling.exact import exact_poisson_count
 
-PAGE = Path(__file__).parents[2].joinpath("docs", "explanations", "proofs_of_output_and_work.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "explanations" / "proofs_of_output_and_work.md").read_text("utf-8")
 RECORDS = 1000
 
 
@@ -98,3 +100,18 @@ def _delayed(sampled: Mechanism) -> Mechanism:
 def test_the_prices_are_those_of_the_page() -> None:
     table = "\n".join(rows())
     assert table in PAGE, f"write these rows into the page:\n{table}"
+
+
+def test_what_terms_lose_of_which_nothing_is_said_is_what_the_record_holds() -> None:
+    exact = read_json(ROOT / "reports" / "data" / "output_and_work.json")["measured"]["exact"]
+    start = PAGE.index("| term | why nothing is said |")
+    told = [line.strip("| ").split(" | ") for line in PAGE[start : PAGE.index("\n\n", start)].splitlines()[2:]]
+    assert {term.strip("`") for term, *_ in told} == set(UNSAID)
+    for term, _, name, delta in told:
+        found = exact[f"exact_{name}"]
+        most = found["joint"]["delta"][1] if "joint" in found else found["added_at_most"]
+        assert f"{most:.3g}" == delta, term
+
+
+UNSAID = "Response", "PermuteAndFlip", "NoisyMax", "SelectBase2", "KeysAbove", "Session", "AboveThreshold"
+"""Constructors that have no rule for their bits, but for those whose data say how many outcomes or counts there are."""

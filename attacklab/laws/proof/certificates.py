@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.laws import Deadline, OutOfTime
+from attacklab.laws.enclosures import float_above
 from attacklab.laws.proof.pairs import SECONDS
 from attacklab.model.claims import Claim, GaussianDP, OutputAndWork, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError, passes_through
 from attacklab.model.files import Made, require_writable, write_whole
-from attacklab.model.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
+from attacklab.model.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict, upper_text
 from attacklab.model.targets import Kind, Target, described, in_one_line
+from attacklab.model.work import COUNTED
 
 CHECKER = Path("checker", "check.py")
 ACCEPTED = re.compile(r"ACCEPTED +\S+: (?P<statement>.+)\n +checked (?P<checked>.+); readings (?P<readings>.+)\n?")
@@ -103,8 +105,7 @@ def prove_every_pair(
         UsageError: the target has no certificate, or its certificate states something else than the target claims; or
             writing it would overwrite a file that is not one.
     """
-    covers_work = isinstance(target.claim, OutputAndWork)
-    make = (target.certificate_of_work if covers_work else None) or target.certificate
+    make = (target.certificate_of_work if target.covers_work else None) or target.certificate
     if make is None:
         raise UsageError(
             f"{target.name} brings no certificate for every pair of neighbours; add one by "
@@ -225,6 +226,7 @@ def finding_of(
         ceiling=target.claim.ceiling,
         scope=Scope(Reach.NEIGHBOURS, neighbours=relation),
         certificate=written,
+        work=COUNTED if target.covers_work else "",
         seconds=seconds,
         replay=f"attacklab prove {spec}" if spec else f"prove_every_pair({target.name})",
     )
@@ -247,14 +249,15 @@ def require_same_claim(target: Target, certificate: Any) -> None:
         )
     difference = ""
     if not implies(certificate["claim"], target.claim):
-        difference = f"claims {json.dumps(certificate['claim'], default=str)}, and the target {target.claim}"
+        difference = f"proves {stated_text(certificate['claim'])}, and the target claims {target.claim}"
     elif not _covers_neighbours(target, certificate["relation"]):
         wanted = NEIGHBOURS.get(target.kind) or " or ".join(sorted(_relations(target)))
         difference = f"is about {certificate['relation']}, and the neighbours of the target are {wanted}"
     elif not _moves_as_far(target, certificate):
         difference = f"is about inputs that move less than the target's, whose sensitivity is {_sensitivity(target)}"
     if difference:
-        raise UsageError(f"the certificate of {target.name} {difference}; certify what the target claims")
+        advice = "claim what is proved, or certify what the target claims"
+        raise UsageError(f"the certificate of {target.name} {difference}; {advice}")
 
 
 def implies(stated: Any, claim: Claim) -> bool:
@@ -288,6 +291,26 @@ def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
         _divergence(stated, Fraction(alpha)) <= Fraction(bound)
         for alpha, bound in zip(claim.orders, claim.epsilons, strict=True)
     )
+
+
+def stated_text(stated: Any) -> str:
+    """The claim of a certificate in words, its numbers rounded up; JSON that is no such claim as it stands."""
+    try:
+        return _stated_text(stated)
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        return json.dumps(stated, default=str)
+
+
+def _stated_text(stated: Mapping[str, Any]) -> str:
+    if stated["is"] == "OutputAndWork":
+        return f"{_stated_text(stated['claim'])} for output and work together"
+    if stated["is"] == "ProfileDP":
+        points = [_stated_text(point) for point in stated["points"]]
+        return f"a profile of {len(points)} points, {points[0]} to {points[-1]},"
+    symbols = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "alpha": "α", "mu_squared": "μ²"}
+    numbers = {name: float_above(_rational(value)) for name, value in stated.items() if name != "is"}
+    shown = [name for name, number in numbers.items() if number or name != "delta"]
+    return ", ".join(f"{symbols[name]} = {upper_text(numbers[name], 6 if name == 'delta' else 12)}" for name in shown)
 
 
 def _pure_epsilon(stated: Mapping[str, Any]) -> Fraction | float:

@@ -39,7 +39,7 @@ from attacklab.model.findings import Finding, Scope, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.random_bits import TapedBits
 from attacklab.model.targets import Sampler, Target
-from attacklab.model.work import Counted as CountedRelease
+from attacklab.model.work import REPORTED
 
 SLACK = Fraction(1, 1 << 58)
 """Added to δ where a law does not close: 3.5e-18."""
@@ -90,7 +90,7 @@ def law_of(
     if isinstance(sampler_of_inputs, HasLaw):
         return sampler_of_inputs.law(input_, limits=limits, progress=progress)
     sampler = partial(sampler_of_inputs, input_)
-    if target.covers_work and not _counts_bits(target, input_):
+    if target.source_of_work(input_) == REPORTED:
         raise UsageError(
             f"{target.name} reports its work, and a proof counts the random bits that its sampler takes; audit it, or "
             "leave the report out and call covering_work()"
@@ -101,11 +101,6 @@ def law_of(
     if law is None:
         law = enumerate_law(sampler, limits=limits, counted=counted, progress=progress)
     return law
-
-
-def _counts_bits(target: Target, input_: Any) -> bool:
-    """Whether work is the bits that are counted, not what the release reports."""
-    return isinstance(target.release, CountedRelease) and not target.release.reports(input_)
 
 
 def require_small_epsilons(claim: Claim) -> None:

@@ -15,6 +15,7 @@ from attacklab.laws.outcomes import with_python_numbers
 from attacklab.model.claims import OutputAndWork
 from attacklab.model.findings import EXACT_LAW, Estimate, EventCode, Finding, Verdict, lower_text, upper_text
 from attacklab.model.targets import Kind, Target
+from attacklab.model.work import COUNTED
 
 OTHER_PROOFS = {
     Kind.NOISE: "for all shifts of its noise",
@@ -42,6 +43,7 @@ def finding_of(target: Target, proved: str, spec: str | None, **rest: Any) -> Fi
         claim=target.claim,
         relation=target.relation,
         ceiling=target.claim.ceiling,
+        work=COUNTED if target.covers_work else "",
         replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, {proved})",
         **{**rest, "code": _named(rest.get("code"), spec)},
     )

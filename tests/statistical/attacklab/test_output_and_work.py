@@ -6,6 +6,7 @@ events hold always or never, but for what the text of a test says.
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from attacklab import Domain, GaussianDP, OutputAndWork, PrivacyClaim, Target, one_by_one
 from attacklab.auditing.attacks import ATTACKS, BlackBox, SpecialValues
@@ -320,21 +322,38 @@ def test_a_release_that_draws_elsewhere_must_report_its_work() -> None:
     silent = Target.noise(one_by_one(lambda answer: answer), epsilon=1.0, name="silent").covering_work()
     with pytest.raises(TargetError, match="silent: its draws are not seen from here, so only it can count its work"):
         silent.outputs(0.0, 2, np.random.default_rng(0))
-    telling = Target.noise(one_by_one(lambda answer: (answer, 4)), epsilon=1.0).covering_work()
+    named = one_by_one(lambda answer: {"output": answer, "work": 4})
+    telling = Target.noise(named, epsilon=1.0).covering_work()
     assert telling.outputs(0.0, 2, np.random.default_rng(0))["work"].tolist() == [4, 4]
 
 
-def test_a_pair_is_an_output_of_a_dataset_unless_the_release_says_that_it_reports_work() -> None:
+@pytest.mark.parametrize("kind", [Target.dataset, Target.noise])
+def test_a_pair_is_an_output_and_its_work_only_if_the_target_says_so(kind: Any) -> None:
+    """By name, or by its claim; a pair that is none is an output of a dataset, and no number."""
+
     def release(_: Any, trials: int, rng: Rng) -> list[tuple[int, int]]:
         return [(1, int(rng.integers(5))) for _ in range(trials)]
 
-    pair = NeighbouringPair([0], [1], None)
-    counted = Target.dataset(release, epsilon=1.0, pairs=(pair,)).covering_work()
-    assert counted.outputs([0], 3, np.random.default_rng(0))["work"].tolist() != [
-        work for _, work in release([0], 3, np.random.default_rng(0))
-    ]
-    reported = Target.dataset(release, claim=JOINT, pairs=(pair,))
-    assert reported.outputs([0], 3, np.random.default_rng(0))["output"].tolist() == [1, 1, 1]
+    def named(input_: Any, trials: int, rng: Rng) -> list[dict[str, int]]:
+        return [{"output": output, "work": work} for output, work in release(input_, trials, rng)]
+
+    pairs, expected = (NeighbouringPair(0, 1, None),), [work for _, work in release(0, 3, np.random.default_rng(0))]
+    for target in (kind(release, claim=JOINT, pairs=pairs), kind(named, epsilon=1.0, pairs=pairs).covering_work()):
+        outputs = target.outputs(0, 3, np.random.default_rng(0))
+        assert outputs["output"].tolist() == [1, 1, 1]
+        assert outputs["work"].tolist() == expected
+        assert {finding.work for finding in found(target, 200, [Work()])} == {"reported by the target"}
+    silent = kind(release, epsilon=1.0, pairs=pairs).covering_work()
+    if kind == Target.noise:
+        with pytest.raises(
+            TargetError, match=r"the pair \(1, 4\), and nothing says that this is an output and its work"
+        ):
+            silent.outputs(0, 3, np.random.default_rng(0))
+    else:
+        outputs = silent.outputs(0, 3, np.random.default_rng(0))
+        assert outputs["work"].tolist() != expected
+        assert {len(output) for output in outputs["output"]} == {2}
+        assert {finding.work for finding in found(silent, 200, [Work()])} == {"random bits, counted by the lab"}
 
 
 @dataclass(frozen=True)
@@ -404,15 +423,63 @@ def test_a_release_that_draws_elsewhere_is_an_error_and_no_constant_work(other: 
     assert "took no bits of the generator that it was given" in findings[0].reason
 
 
+DERIVED: dict[str, Callable[[Rng], Any]] = {
+    "spawned": lambda rng: rng.spawn(1)[0],
+    "spawned from its bits": lambda rng: np.random.Generator(rng.bit_generator.spawn(1)[0]),
+    "spawned from its seeds": lambda rng: default_rng(rng.bit_generator.seed_seq.spawn(1)[0]),  # type: ignore[attr-defined]
+    "jumped": lambda rng: np.random.Generator(rng.bit_generator.jumped()),  # type: ignore[attr-defined]
+    "copied": copy.deepcopy,
+    "seeded by a word": lambda rng: default_rng(int(rng.integers(1 << 62))),
+    "another kind, seeded": lambda rng: np.random.RandomState(int(rng.integers(1 << 31))),
+    "of random, seeded": lambda rng: random.Random(int(rng.integers(1 << 62))),
+}
+
+
+@pytest.mark.parametrize("derived", DERIVED.values(), ids=list(DERIVED))
+@pytest.mark.parametrize("draws_first", [False, True])
+def test_bits_of_a_generator_derived_from_the_one_given_cannot_be_counted(derived: Any, draws_first: bool) -> None:
+    """As many as the noise is large, for one word of the generator that the release was given, or none."""
+
+    def release(answer: int, trials: int, rng: Rng) -> list[int]:
+        first = rng.random() if draws_first else 0.0
+        child, noise = derived(rng), 0
+        while child.random() < 0.5:
+            noise += 1
+        return [int(answer) + noise + (first > 1)] * trials
+
+    findings = found(Target.noise(release, epsilon=9.0, domain=WHOLE).covering_work(), 100, attacks=[Work()])
+    assert [finding.verdict for finding in findings] == [Verdict.ERROR]
+    assert "the bits of that one cannot be counted" in findings[0].reason
+
+
+def test_a_sampler_that_seeds_a_generator_with_its_bits_is_an_error_too() -> None:
+    def sampler(answer: int, bits: Any) -> int:
+        return int(answer) + int(default_rng(bits.take(60)).geometric(0.5))
+
+    target = Target.noise(lambda answer, trials, rng: answer + noise(trials, rng), epsilon=1.0).exact(sampler)
+    with pytest.raises(TargetError, match=r"makes a generator \(numpy.random\) while it draws"):
+        target.covering_work().outputs(0, 3, np.random.default_rng(0))
+
+
+def test_generators_that_are_there_already_and_work_that_is_reported_need_no_counting() -> None:
+    def release(answer: int, trials: int, rng: Rng) -> np.ndarray:
+        return records(np.full(trials, answer), rng.spawn(1)[0].integers(1, 9, trials))
+
+    drawn = Target.noise(release, epsilon=1.0).covering_work().outputs(3, 5, np.random.default_rng(1))
+    assert (drawn["work"] >= 1).all()
+    assert type(random.Random(1)) is random.Random
+    assert default_rng(1).random() == default_rng(1).random()
+
+
 def of_bit(answer: int, bits: Any) -> int:
     """The answer, 0 or 1, or else the other one with probability 1/4."""
     return int(answer) ^ (bits.take(2) == 0)
 
 
 def test_reported_work_is_judged_though_there_is_a_sampler_and_no_proof_counts_other_work() -> None:
-    def release(answer: int, trials: int, rng: Rng) -> list[tuple[int, int]]:
+    def release(answer: int, trials: int, rng: Rng) -> list[dict[str, int]]:
         bits = SeededBits(rng)
-        return [(of_bit(answer, bits), 10 + 5 * int(answer)) for _ in range(trials)]
+        return [{"output": of_bit(answer, bits), "work": 10 + 5 * int(answer)} for _ in range(trials)]
 
     plain = Target.noise(release, epsilon=1.1, domain=Domain(integers=True, bounds=(0, 1)))
     claimed = replace(plain, claim=OutputAndWork(plain.claim))

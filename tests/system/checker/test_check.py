@@ -213,13 +213,19 @@ def _delayed(term: Json) -> tuple[float, float]:
     return epsilon, _words_left_open(scale) + _words_left_open(law) + clamped
 
 
-RARELY = {"with_work": _noise_with_work, "padded": _padded, "delayed": _delayed}
+def _sample(term: Json) -> tuple[float, float]:
+    sampled = term["mechanism"]
+    scale, share = _number(sampled["mechanism"], "law", "scale"), sampled["size"] / sampled["records"]
+    return math.log1p(share * math.expm1(1 / scale)), _words_left_open(scale)
+
+
+RARELY = {"with_work": _noise_with_work, "with_work_sample": _sample, "padded": _padded, "delayed": _delayed}
 """What a term loses, and with what probability that does not hold, written down once more in doubles."""
 
 
 def test_random_edits_of_what_happens_rarely_are_refused_or_leave_the_claim_true() -> None:
     source, kept = random.Random(20261127), 0
-    for _ in range(1500):
+    for _ in range(2000):
         name = source.choice(sorted(RARELY))
         whole = written(name)
         for _ in range(source.choice([1, 2, 2, 3])):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab.auditing.timed import Turns
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Settings, load_experiments
 from attacklab.reporting.figures import Role
@@ -39,6 +40,9 @@ def test_samplers_that_are_here_are_timed_and_libraries_named_as_not_measured() 
     assert not {"{", "}"} & set(paragraph)
     assert "opendp 0.16.0 (laplace_integer)" in paragraph
     assert len(timing.timing_table(data)) == 1 + len(rows)
+    for row in rows:  # a negative result states its power
+        assert (row["shift"] is None) == row["is_told_apart"]
+        assert row["is_told_apart"] or f"{row['name']} (a shift of {row['shift']:,.0f} ns would be)" in paragraph
     assert timing.timing_figures(data)[0].panels
     require_page(EXPERIMENTS["timing"], data)
 
@@ -51,6 +55,26 @@ def test_a_library_that_is_told_apart_is_left_out_unless_that_is_public(monkeypa
     assert [row["is_told_apart"] for row in rows(is_public=True)] == [True]
     with pytest.warns(UserWarning, match="NEW FAILURE, withheld"):
         assert rows(is_public=False) == []
+
+
+@pytest.mark.parametrize(("factor", "is_found"), [(2.0, True), (0.05, False)])
+def test_the_power_that_is_stated_is_that_of_other_turns_too(factor: float, is_found: bool) -> None:
+    """Fresh turns of a known clock, of which one side takes so many times the shift longer that was stated.
+
+    At p = 1e-12 the sum of bets has to be 7 of its standard deviations off, and a shift that is found in 97 of 100
+    replays makes it 9. Twice the shift makes it 18 and a twentieth 0.5: either is on the wrong side of 7 with a
+    probability below 1e-10.
+    """
+    rng = np.random.default_rng(7)
+
+    def turns(longer: float) -> Turns:
+        times = np.round(rng.normal(5_000, 300, (2, 4_000)))
+        times[1] += round(longer)
+        return Turns(times, (["7"] * 4_000, ["7"] * 4_000), inside=False)
+
+    shift = timing._shift(turns(0), turns(0), 1e-12, rng)
+    assert shift is not None
+    assert (turns(factor * shift).test().p_value <= 1e-12) is is_found
 
 
 def test_equal_inputs_raise_no_alarm_on_a_loaded_machine_and_the_page_says_of_how_many() -> None:

@@ -119,6 +119,7 @@ TERMS: dict[str, Mechanism] = {
     "with_work_kernel": WithWork(Kernel(ANSWER, -1, ((5, 2, 1), (3, 3, 2), (2, 3, 3), (1, 3, 4)))),
     "with_work_profile": WithWork(Mapped(Restated(Noisy(ANSWER, ROUNDED), ProfileDP(POINTS)), Within(0.0, 2.0))),
     "with_work_quantile": WithWork(Padded(Select(QUANTILE, Fraction(1, 3)), 256, 0)),
+    "with_work_sample": WithWork(FixedSample(REPLACED, 2, 5)),
     "delayed": Delayed(PoissonSample(COUNTED, Fraction(1, 4)), DiscreteLaplace(Fraction(5)), 200),
 }
 """A term of each constructor, all with small tables."""

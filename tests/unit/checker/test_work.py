@@ -42,7 +42,6 @@ UNSAID = [
     "distances",
     "response",
     "poisson",
-    "fixed_sample",
     "geometric",
 ]
 """Terms whose bits may tell more than the output, or of which nobody has said that they do not."""
@@ -87,7 +86,7 @@ def test_a_claim_on_work_implies_that_on_outputs_and_is_no_claim_of_a_part() -> 
 
 
 def test_without_the_probability_of_other_work_a_claim_is_refused() -> None:
-    for name in ("with_work", "with_work_quantile", "delayed"):
+    for name in ("with_work", "with_work_quantile", "with_work_sample", "delayed"):
         whole = written(name)
         assert "not seen to keep" in refusal(edited(whole, ("claim", "claim", "delta"), rational(Fraction(0))))
     whole = written("padded")
@@ -109,6 +108,7 @@ def test_the_probability_of_a_second_word_is_bounded_by_the_definition_of_the_la
 WORSE: dict[str, list[tuple[Any, ...]]] = {
     "with_work": [("mechanism", "law", "scale", Fraction(4, 3)), ("mechanism", "query", "sensitivity", 3)],
     "with_work_quantile": [("mechanism", "bits", 127), ("mechanism", "mechanism", "query", "last", 5000)],
+    "with_work_sample": [("mechanism", "size", 3), ("mechanism", "records", 4)],
     "padded": [("bits", 39)],
     "delayed": [
         ("most", 199),

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from attacklab.laws.proof import find_checker, prove_every_pair
-from attacklab.laws.proof.certificates import implies, require_same_claim, run_checker
+from attacklab.laws.proof.certificates import implies, require_same_claim, run_checker, stated_text
 from attacklab.model.claims import Claim, GaussianDP, OutputAndWork, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.domains import Domain, Pattern, Queries, Records, Streams
 from attacklab.model.errors import UsageError
@@ -86,7 +86,7 @@ def test_a_claim_on_output_and_work_is_proved_by_a_certificate_of_both_and_by_no
         assert finding.verdict is Verdict.PROVED, finding.reason
         assert "-DP of output and work together for every pair of answers" in finding.reason
     for alone in (covering("kernel", claim, plain), covering("kernel", claim, joint, plain)):
-        with pytest.raises(UsageError, match="for output and work together; certify what the target claims"):
+        with pytest.raises(UsageError, match="for output and work together; claim what is proved, or certify what"):
             prove_every_pair(alone, **settings)
     for delta, is_proved in ((0.0, False), (1e-20, False), (1e-16, True)):
         joint = partial(certificate, "noise", WithWork(noise))
@@ -94,8 +94,27 @@ def test_a_claim_on_output_and_work_is_proved_by_a_certificate_of_both_and_by_no
         if is_proved:
             assert prove_every_pair(target, **settings).verdict is Verdict.PROVED
         else:
-            with pytest.raises(UsageError, match="certify what the target claims"):
+            said = r"proves ε = 1.333\d*, δ = 6.9\d+e-17 for output and work together, and the target claims"
+            with pytest.raises(UsageError, match=said):
                 prove_every_pair(target, **settings)
+
+
+def test_what_a_certificate_states_is_one_readable_sentence_whose_numbers_are_rounded_up() -> None:
+    third, points = (
+        {"rational": "1/3"},
+        [{"is": "ApproximateDP", "epsilon": e, "delta": {"rational": "1/7"}} for e in (0, 2)],
+    )
+    assert stated_text({"is": "ApproximateDP", "epsilon": third, "delta": 0}) == "ε = 0.333333333334"
+    assert stated_text({"is": "ApproximateDP", "epsilon": 1, "delta": third}) == "ε = 1, δ = 0.333334"
+    assert (
+        stated_text(of_work({"is": "ZeroConcentratedDP", "rho": third}))
+        == "ρ = 0.333333333334 for output and work together"
+    )
+    assert stated_text({"is": "RenyiDP", "alpha": 2, "epsilon": third}) == "α = 2, ε = 0.333333333334"
+    assert stated_text({"is": "GaussianDP", "mu_squared": third}) == "μ² = 0.333333333334"
+    profile = "a profile of 2 points, ε = 0, δ = 0.142858 to ε = 2, δ = 0.142858,"
+    assert stated_text({"is": "ProfileDP", "points": points}) == profile
+    assert stated_text({"is": "Promise", "of": [1]}) == '{"is": "Promise", "of": [1]}'
 
 
 def test_a_term_that_says_it_covers_work_where_no_rule_does_is_refused(tmp_path: Path) -> None:
@@ -225,7 +244,7 @@ def of(term: str, relation: str = "answers", **claim: Any) -> Callable[[], dict[
     ("target", "said"),
     [
         (Target.noise(lambda *_: [], epsilon=1.0, name="bare"), "bare brings no certificate for every pair of neighb"),
-        (noisy(epsilon=0.5), '{"rational": "1"}, "delta": {"rational": "0"}}, and the target ε = 0.5; certify what'),
+        (noisy(epsilon=0.5), "proves ε = 1, and the target claims ε = 0.5; claim what is proved, or certify what"),
         (noisy(of("discrete_laplace", "utilities")), "is about utilities, and the neighbours of the target are an"),
         (noisy(of("discrete_laplace"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),
         (noisy(of("values"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from attacklab.laws import Limits
 from attacklab.laws.proof import LIMITS, SLACK, default_pair, prove, prove_all
-from attacklab.model.claims import GaussianDP, PrivacyClaim, ZeroConcentrated
+from attacklab.model.claims import GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import EXACT_LAW, WORST_FIRST, Finding, Verdict, decisive, lower_text, upper_text
 from attacklab.model.neighbours import NeighbouringPair
@@ -257,6 +258,9 @@ def test_no_bound_is_minus_nought() -> None:
     assert "they need ε = 0," in said
     open_laws = prove(target(count), NeighbouringPair.answers(1.0, 1.0, sensitivity=1.0)).reason
     assert "need ε ≥ 0," in open_laws
+    same = NeighbouringPair.answers(1.0, 1.0, sensitivity=1.0)
+    for claim, said in ((Renyi((2.0,), (0.5,)), "need ε ≥ 0 (by"), (ZeroConcentrated(0.5), "need ρ ≥ 0 (by")):
+        assert said in prove(replace(target(count), claim=claim), same).reason
 
 
 @pytest.mark.parametrize("kind", Kind)

@@ -69,11 +69,11 @@ def looping(answer, trials, rng):
         noise = 0
         while rng.random() < 0.36:
             noise += 1
-        outputs.append((int(answer) + (noise if rng.random() < 0.5 else -noise), noise))
+        outputs.append({"output": int(answer) + (noise if rng.random() < 0.5 else -noise), "work": noise})
     return outputs
 
 def counted(answer, trials, rng):
-    return [output for output, _ in looping(answer, trials, rng)]
+    return [trial["output"] for trial in looping(answer, trials, rng)]
 
 def described(**rest):
     return {"kind": "noise", "release": sound, "epsilon": 1.0, **rest}
@@ -309,6 +309,8 @@ def test_a_claim_that_covers_work_is_audited_and_replayed_as_one(attacklab: Any,
     assert "the output alone did not refute it in these trials" in " ".join(out.split())
     finding = read_record(Path("found.json"))["findings"][0]
     assert finding.to_json()["claim"] == {"kind": "output_and_work", "claim": {"epsilon": 1.2, "delta": 0.0}}
+    assert finding.work == ("random bits, counted by the lab" if target == "counted" else "reported by the target")
+    assert f"work: {finding.work}" in out
     assert f"some_targets.py:{target} {options} --attack work --trials 400 " in finding.replay
     assert "for output and work together" in Path("found.sarif").read_text("utf-8")
     status, again, err = attacklab(finding.replay.removeprefix("attacklab "))
@@ -333,6 +335,11 @@ def test_a_claim_covers_work_or_nothing(attacklab: Any) -> None:
     assert (status, out) == (2, "")
     assert "--covers" in err
     assert "'time-travel' is not one of" in err
+    for command in ("audit", "prove"):
+        line = f"{command} some_targets.py:counted --kind noise --epsilon 1 --covers work --covers time"
+        status, out, err = attacklab(line)
+        assert (status, out) == (2, "")
+        assert "--covers takes one of work and time; run the command once for each" in err
 
 
 def test_a_claim_that_does_not_cover_work_says_so_and_is_not_judged_by_it(attacklab: Any) -> None:

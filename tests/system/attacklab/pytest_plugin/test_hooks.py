@@ -327,7 +327,7 @@ def test_the_marker_says_that_a_claim_covers_work(pytester: pytest.Pytester) -> 
     looping = (
         "def looping(answer, trials, rng):\n"
         "    noise = rng.geometric(0.64, trials) - rng.geometric(0.64, trials)\n"
-        "    return [(int(answer) + int(n), abs(int(n))) for n in noise]\n"
+        "    return [{'output': int(answer) + int(n), 'work': abs(int(n))} for n in noise]\n"
     )
     written(
         pytester,
@@ -344,6 +344,8 @@ def test_the_marker_says_that_a_claim_covers_work(pytester: pytest.Pytester) -> 
     findings = read_record(pytester.path / "record.json")["findings"]
     sampled = [finding for finding in findings if finding.attack != "replay"]
     assert {str(finding.claim) for finding in sampled} == {"ε = 1.2 for output and work together"}
+    assert {finding.work for finding in findings if finding.refutes} == {"reported by the target"}
+    result.stdout.fnmatch_lines(["*work: reported by the target*"])
     assert {finding.attack for finding in findings if finding.refutes} & {"work", "black_box"}
 
 
