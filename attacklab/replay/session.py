@@ -269,6 +269,7 @@ class Session:
         self.nodes: list[Node] = []
         self.seen: list[Seen] = []
         self.seeds: list[tuple[Site, str, Any]] = []
+        self.states: dict[str, Any] = {}
         self.known: set[Any] = set()
         self.is_plain = False
         self.unread: list[str] = []

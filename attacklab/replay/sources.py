@@ -7,12 +7,13 @@ has no reader is not watched; a replay finds out, as two runs with the same watc
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import importlib
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -20,10 +21,19 @@ import numpy as np
 
 from attacklab.replay import laws
 from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING
-from attacklab.replay.session import Affine, Session, here
+from attacklab.replay.seeds import (
+    BASE_GENERATOR,
+    BASE_STATE,
+    begin,
+    bits_behind,
+    copied,
+    note_seed,
+    note_state,
+    open_state,
+    seeds_of,
+)
+from attacklab.replay.session import Affine, Session
 from attacklab.replay.traced import GEOMETRIC, SIGN, combined, plain, wrapped
-
-BASE_GENERATOR, BASE_STATE = np.random.Generator, np.random.RandomState
 
 DRAWN: Mapping[str, Callable[[np.random.Generator, Any, Any], Any]] = {
     laws.LAPLACE: lambda rng, scale, size: rng.laplace(0.0, scale, size),
@@ -188,8 +198,10 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
             session.unread.append(label)
             return original(*args, **kwargs)
         reading = Reading(**known)
-        _begin(session, reading.source)
-        if session.known and (_seed_of(reading.source, label) or ())[:2] in session.known:
+        if reading.source is None and label.startswith("torch"):
+            reading = replace(reading, source=tensors().GLOBAL)
+        seeds = begin(reading.source, session)
+        if seeds is not None and (seeds.stream or ())[:2] in session.known:
             with inside(session):
                 return original(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
         value = _noisy(session, label, reading) if reading.real is None else _plainly(session, label, reading)
@@ -238,60 +250,13 @@ def _plainly(session: Session, label: str, reading: Reading) -> Any:
     return value if reading.into is None else tensors().tensor_of(value, reading.into)
 
 
-def bits_behind(generator: Any) -> Any:
-    """The bit generator of a generator of numpy's."""
-    return generator.bit_generator if isinstance(generator, BASE_GENERATOR) else generator._bit_generator
-
-
-class Begun(NamedTuple):
-    """How a generator began that the code made with a number, before any run.
-
-    Attributes:
-        what: it in words.
-        value: the number, as far as it is known.
-        state: where each run begins.
-    """
-
-    what: str
-    value: Any
-    state: Any
-
-
-def begun(generator: Any) -> Begun | None:
-    """How a generator of numpy's began; None where the system, or somebody's random bits, seeded it."""
-    bits = bits_behind(generator)
-    seeds = getattr(bits, "seed_seq", generator)
-    value = "a number" if seeds is None else getattr(seeds, "entropy", None)  # None: by the legacy way, from a number
-    if seeds is not None and not (isinstance(value, int) and value < 1 << 64):
-        return None
-    return Begun(f"the {type(generator).__name__} of the code", value, bits.state)
-
-
-def _begin(session: Session, source: Any) -> None:
-    """Let a generator that the code made with a number begin anew at its first draw in a run."""
-    known: Begun | None = getattr(source, "begun", None)
-    if known is not None and source.session is not session:
-        source.session, source.drawn = session, 0
-        source.stream = (known.what, repr(known.value), repr(known.state))
-        bits_behind(source).state = known.state
-        session.seeds.append((here(), known.what, known.value))
-
-
-def _seed_of(source: Any, name: str) -> Any:
-    """What a generator was seeded with, as `seeded` gives it."""
-    is_global = source is None and name.startswith("torch")
-    return getattr(tensors().GLOBAL if is_global else source, "stream", None)
-
-
 def _stream(source: Any, name: str) -> Any:
     """What tells a draw of a seeded generator from every other."""
-    seed = _seed_of(source, name)
-    if seed is None:
+    seeds = seeds_of(source) if hasattr(source, "__dict__") else None
+    if seeds is None or seeds.stream is None:
         return None
-    if source is None:
-        source = tensors().GLOBAL
-    source.drawn += 1
-    return (seed, source.drawn, name)
+    seeds.drawn += 1
+    return (seeds.stream, seeds.drawn, name)
 
 
 def tensors() -> Any:
@@ -309,19 +274,44 @@ class _Everywhere(type):
 class WatchedGenerator(np.random.Generator, metaclass=_Everywhere):
     """numpy's generator, watched."""
 
-    stream: Any = None
-    drawn = 0
-    begun: Begun | None = None
-    session: Session | None = None
+    def __deepcopy__(self, memo: Any) -> Any:
+        return copied(self, WatchedGenerator(copy.deepcopy(bits_behind(self))))
+
+    @property
+    def bit_generator(self) -> Any:
+        """The bits behind it, whose state code may read or set."""
+        open_state(self)
+        return bits_behind(self)
+
+    def spawn(self, count: int) -> Any:
+        """Generators of this one's seed, each with its own key."""
+        made = super().spawn(count)
+        for child in made:
+            note_seed(child, "spawn", bits_behind(child))
+        return made
 
 
 class WatchedState(np.random.RandomState, metaclass=_Everywhere):
     """numpy's legacy generator, watched."""
 
-    stream: Any = None
-    drawn = 0
-    begun: Begun | None = None
-    session: Session | None = None
+    def __deepcopy__(self, memo: Any) -> Any:
+        return copied(self, WatchedState(copy.deepcopy(bits_behind(self))))
+
+    def get_state(self, *args: Any, **kwargs: Any) -> Any:
+        """Its state."""
+        open_state(self)
+        return super().get_state(*args, **kwargs)
+
+    def set_state(self, state: Any) -> None:
+        """Set its state."""
+        open_state(self)
+        super().set_state(state)
+        note_state(self)
+
+    def seed(self, seed: Any = None) -> None:
+        """Seed it."""
+        super().seed(plain(seed))
+        note_seed(self, "RandomState.seed", seed)
 
 
 def method_of(name: str, label: str, original: Callable[..., Any], specs: Mapping[str, Spec]) -> Callable[..., Any]:
@@ -491,7 +481,8 @@ def rvs_of(original: Callable[..., Any]) -> Callable[..., Any]:
     def rvs(self: Any, *args: Any, **kwargs: Any) -> Any:
         label, source = f"scipy.stats.{self.name}.rvs", kwargs.get("random_state")
         if isinstance(source, int | np.integer):
-            source = SimpleNamespace(stream=seeded(label, source), drawn=0)
+            number, source = source, SimpleNamespace()
+            note_seed(source, label, number)
 
         def read(self: Any, *args: Any, random_state: Any = None, **kwargs: Any) -> dict[str, Any]:
             del random_state
@@ -527,32 +518,11 @@ def integer(rng: Any, bits: int) -> int:
     return int.from_bytes(rng.bytes(-(-bits // 8)), "big") >> (-bits % 8)
 
 
-def watch(generator: Any, stream: Any = None) -> Any:
+def watch(generator: Any) -> Any:
     """A generator of numpy's, watched; anything else as it is."""
     if type(generator) is BASE_GENERATOR:
-        made: Any = WatchedGenerator(generator.bit_generator)
-    elif type(generator) is BASE_STATE:
-        made = WatchedState(generator._bit_generator)
-    else:
-        return generator
-    made.stream = stream
-    return made
-
-
-def seeded(what: str, seed: Any) -> Any:
-    """Keep what a generator is seeded with; gives what its draws share with those of another of the same seed."""
-    session = watched()
-    bits = getattr(seed, "seed_seq", seed)
-    value = plain(getattr(bits, "entropy", bits))
-    if session is None or value is None or isinstance(value, np.random.BitGenerator | BASE_GENERATOR | BASE_STATE):
-        return None
-    is_systems = isinstance(value, int) and hasattr(bits, "entropy") and 1 << 96 <= value < 1 << 128
-    if is_systems and bits is not seed:
-        return None  # two generators share these bits
-    value = tuple(np.ravel(value).tolist()) if isinstance(value, list | tuple | np.ndarray) else value
-    if not is_systems:
-        session.seeds.append((here(), what, value))
-    return (what, repr(value), *getattr(bits, "spawn_key", ()))  # children of one seed draw differently
+        return WatchedGenerator(generator.bit_generator)
+    return WatchedState(generator._bit_generator) if type(generator) is BASE_STATE else generator
 
 
 for _base, _class in ((BASE_GENERATOR, WatchedGenerator), (BASE_STATE, WatchedState)):
