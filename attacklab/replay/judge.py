@@ -40,7 +40,7 @@ class Pair(Compared):
 
     def examine(self) -> Outcome:
         """Compare the two runs."""
-        if isinstance(self.first.output, Raised) and isinstance(self.second.output, Raised):
+        if isinstance(self.first.output, Raised) and self.first.output == self.second.output:
             self.outcome.raised = f"{self.first.output.kind}: {self.first.output.message[:160]}"
             return self.outcome
         for call in (*self.first.calls, *self.second.calls):
@@ -283,11 +283,14 @@ class Pair(Compared):
         is_simple = not hiding and not self.first.seen and not self.second.seen
         event = telling_event(self, parts, is_simple)
         if event is not None:
-            raised = next((run.output for run in (self.first, self.second) if isinstance(run.output, Raised)), None)
+            failures = [run.output for run in (self.first, self.second) if isinstance(run.output, Raised)]
+            raised = failures[0] if failures else None
             self._add(
-                flaw="a part of the output has no noise, and shows the data"
-                if raised is None
-                else "the code fails on one of two neighbours",
+                flaw=(
+                    "a part of the output has no noise, and shows the data",
+                    "the code fails on one of two neighbours",
+                    "the message of an error has no noise, and shows the data",
+                )[len(failures)],
                 reason=event.reason + (f" ({raised.kind}: {raised.message[:120]})" if raised else ""),
                 site=self._diverging_site(),
                 event=event.words,

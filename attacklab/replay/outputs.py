@@ -124,6 +124,7 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
         yield from _parts(value.detach().double().numpy(), path, depth + 1)
     elif isinstance(value, Raised):
         yield Leaf(path, ("raised", value.kind))
+        yield from _parts(ADDRESS.sub("", value.message), f"{path}.message", depth + 1)
     elif hasattr(value, "__array__") and not isinstance(value, np.generic | np.ndarray):
         yield from _parts(np.asarray(value)[()], path, depth)
     elif isinstance(value, io.BytesIO | io.StringIO):
