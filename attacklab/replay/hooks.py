@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import math
 import os
 import random
 import secrets
@@ -48,7 +49,7 @@ from attacklab.replay.sources import (
     watch,
     watched,
 )
-from attacklab.replay.traced import plain
+from attacklab.replay.traced import followed, plain
 
 DEEPEST = 6
 """How far generators are looked for in objects that hold objects."""
@@ -169,6 +170,8 @@ class Hooks:
         )
         for place, name, fresh in raw:
             self._set(place, name, bits_of(f"{getattr(place, '__name__', place)}.{name}", getattr(place, name), fresh))
+        for name in ("log", "sqrt", "sin", "cos"):
+            self._set(math, name, followed(name, getattr(math, name)))
         generic = importlib.import_module("scipy.stats._distn_infrastructure").rv_generic
         self._set(generic, "rvs", rvs_of(generic.rvs))
 
