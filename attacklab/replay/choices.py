@@ -373,7 +373,8 @@ class Coins:
         bounds = paths.bounds_of(run, {})
         if not bounds or len(bounds) > paths.MOST:
             return None
-        is_coin = (one.left[1].family == UNIFORM and not isinstance(one.right, tuple) for one in bounds)
+        is_coin = [one.left[1].family == UNIFORM and not isinstance(one.right, tuple) for one in bounds]
+        is_coin += [call.family == UNIFORM for call in run.calls]
         return bounds if all(is_coin) else None
 
     def _second_like(self, first: Session) -> Session | None:

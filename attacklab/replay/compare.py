@@ -534,12 +534,6 @@ def made_alike(node: Node, other: Node, first: Session, second: Session) -> bool
     )
 
 
-def draws_of(seen: Seen) -> Iterator[int]:
-    """The numbers of the draws that were looked at."""
-    for operand in seen.operands:
-        yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
-
-
 def alike(one: Fraction, other: Fraction) -> bool:
     """Whether two numbers are the same but for what rounding does."""
     return abs(one - other) <= max(abs(one), abs(other)) * Fraction(1, 1 << 40)

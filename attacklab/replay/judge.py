@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
-from attacklab.replay import laws
+from attacklab.replay import laws, trees
 from attacklab.replay.choices import Choice, Choices, Coins, units
-from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, draws_of, further
+from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, further
 from attacklab.replay.coupled import bare_noise
 from attacklab.replay.events import telling_event
 from attacklab.replay.laws import (
@@ -25,6 +25,7 @@ from attacklab.replay.laws import (
     near,
 )
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
+from attacklab.replay.paths import drawn_in
 from attacklab.replay.responses import is_even, shifts_of
 from attacklab.replay.session import BEYOND, Call, Session
 
@@ -269,7 +270,7 @@ class Pair(Compared):
             unread = ", ".join(sorted(self.runs.unread))
             self.outcome.unjudged.append(f"{unread} draws in a way that cannot be read, which may hide what differs")
             return
-        if not parts or self._by_coins() or self._by_zero(parts):
+        if self._by_outcomes() or not parts or self._by_zero(parts):
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
@@ -338,10 +339,9 @@ class Pair(Compared):
             self._add(**parts_, event="outputs in the tail of the noise, beyond both")
         return True
 
-    def _by_coins(self) -> bool:
-        """Judge an output that coins decide: which of them, flipped, give on one input what came out on the other?"""
-        coins = Coins(self)
-        choice = coins.choice()
+    def _by_outcomes(self) -> bool:
+        """Judge an output that finitely many outcomes decide."""
+        choice = trees.choice_of(self) or Coins(self).choice()
         if choice is None:
             return False
         loss = laws.largest_loss(*choice.pair)
@@ -355,7 +355,7 @@ class Pair(Compared):
         """Draws of which nothing is seen after them."""
         runs = self.first, self.second
         followed = {unit for run in runs for unit, *_ in run.elements()} | {*self.first.merged}
-        followed |= {unit for run in runs for seen in run.seen for unit in draws_of(seen)}
+        followed |= {unit for run in runs for seen in run.seen for unit in drawn_in(seen)}
         drawn = [call for call in self.first.calls if call.family in (*NOISES, BITS) and call.size]
         return [call for call in drawn if followed.isdisjoint(call.ids.ravel()[:1])]
 
@@ -392,7 +392,7 @@ def _looked_at(run: Session) -> Iterator[int]:
     """Draws that are compared or selected by."""
     for seen in run.seen:
         if seen.kind != "other":
-            yield from draws_of(seen)
+            yield from drawn_in(seen)
 
 
 def _is_monotone(numbers: Sequence[float]) -> bool:

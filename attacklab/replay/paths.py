@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -59,16 +59,17 @@ class Bound:
     factors: tuple[Fraction, ...] = ()
 
 
-def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None:
+def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Sequence[str] = ()) -> list[Bound] | None:
     """All comparisons of a run that involve a hidden draw; None where one of them cannot be read.
 
     Args:
         run: the run.
         shown: the draws whose noisy numbers the output holds, and those numbers: whoever sees them can compare them.
+        skipped: laws of draws whose comparisons are left out.
     """
     bounds: list[Bound] = []
     for seen in run.seen:
-        if seen.kind != "compare":
+        if seen.kind != "compare" or {run.owner(unit)[0].family for unit in drawn_in(seen)} <= {*skipped}:
             continue
         outcome = np.asarray(seen.outcome)
         sides = [_numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
@@ -96,6 +97,12 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None
                 other = right[:2] if isinstance(right, tuple) else right
                 bounds.append(Bound(left[:2], other, came == operation.startswith("greater"), seen.site, factors))
     return bounds
+
+
+def drawn_in(seen: Seen) -> Iterator[int]:
+    """The numbers of the draws that were looked at."""
+    for operand in seen.operands:
+        yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
 
 
 def _numbers_of(

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import AND_MORE, DISCRETE, SYMMETRIC, UNIFORM, UNKNOWN, Law
+from attacklab.replay.laws import AND_MORE, DISCRETE, SYMMETRIC, TABLE, UNIFORM, UNKNOWN, Law
 
 Ids = NDArray[np.int64]
 
@@ -110,7 +110,7 @@ class Call:
         raw: what was drawn, without its location.
         first: the number of the first of its draws.
         ids: the numbers of all.
-        weights: of a categorical law.
+        weights: how probable the outcomes 0, 1, … of a choice or of integer noise are.
     """
 
     site: Site
@@ -308,7 +308,7 @@ class Session:
             real: draws afresh.
             scale: of the noise.
             parameters: what the source was asked for.
-            weights: of a categorical law.
+            weights: how probable its outcomes 0, 1, … are, where it has few.
             stream: what makes two draws the same one: a generator's seed, and how much was drawn from it before.
         """
         site = here()
@@ -474,9 +474,13 @@ class Session:
         call, at = self.owner(int(node.affine.ids.reshape(-1)[place]))
         value, factor = node.affine.exact(place)
         scale = call.scale_at(at) * abs(factor)
+        weights: tuple[float, ...] = ()
+        if call.family == TABLE:
+            weights = call.weights if factor > 0 else call.weights[::-1]
+            value, factor = value + min(factor, 0) * (len(weights) - 1), abs(factor)
         is_kept = factor > 0 or call.family.removesuffix(AND_MORE) in SYMMETRIC
         family = call.family if is_kept and not node.affine.is_size else UNKNOWN
-        return Law(family, value, scale, step=abs(factor) if family in DISCRETE else Fraction(1))
+        return Law(family, value, scale, weights, abs(factor) if family in DISCRETE else Fraction(1))
 
     def elements(self) -> Iterator[tuple[int, Node, int]]:
         """The draws' numbers of every noisy value, with the value and the place in it."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attacklab.replay import laws
-from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING
+from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING, TABLE
 from attacklab.replay.seeds import (
     BASE_GENERATOR,
     BASE_STATE,
@@ -116,6 +116,8 @@ PYTHON: Mapping[str, Spec] = {
 }
 
 RAW = ("bytes", "integers", "randint", "random_integers", "tomaxint", "getrandbits", "randbytes", "randrange")
+INTEGERS = ("integers", "randint", "randrange", "random_integers")
+LARGEST_DIE = 4096
 CHOOSING = ("choice", "choices", "sample", "permutation", "permuted", "shuffle")
 UNLIKE = (
     *("beta", "binomial", "chisquare", "dirichlet", "f", "gamma", "hypergeometric", "logseries", "lognormal"),
@@ -141,7 +143,7 @@ class Reading:
         stream: what makes two draws the same one.
         real: what draws, where it is not noise.
         then: what is made of what was drawn.
-        weights: of a choice.
+        weights: how probable the outcomes 0, 1, … of a choice or of an integer are.
         asked: what the call was asked for, where it is not noise.
     """
 
@@ -216,6 +218,8 @@ def _noisy(session: Session, label: str, reading: Reading) -> Any:
     size = np.shape(scale) or None if reading.shape is None else reading.shape
 
     def real() -> Any:
+        if reading.weights:
+            return session.rng.choice(len(reading.weights), size, p=reading.weights)
         drawn = DRAWN[reading.law](session.rng, scale, size)
         drawn = round(drawn) if reading.rounds else drawn
         return drawn.item() if isinstance(drawn, np.generic) and into is None else drawn
@@ -223,7 +227,9 @@ def _noisy(session: Session, label: str, reading: Reading) -> Any:
     asked = (("loc", plain(loc)), ("scale", scale))
     with inside(session):
         stream = reading.stream or _stream(reading.source, label)
-        raw, ids = session.draw(label, reading.law, real, scale=scale, parameters=asked, stream=stream)
+        raw, ids = session.draw(
+            label, reading.law, real, scale=scale, parameters=asked, weights=reading.weights, stream=stream
+        )
     noise = wrapped(raw, Affine(ids), session)
     if into is not None:
         noise = tensors().tensor_of(noise, into)
@@ -245,7 +251,7 @@ def _plainly(session: Session, label: str, reading: Reading) -> Any:
             weights=reading.weights,
             stream=reading.stream or _stream(reading.source, label),
         )
-    if reading.weights:
+    if reading.law == CATEGORICAL:
         session.add_seen("categorical", label, ids.reshape(-1)[:1], (np.array(reading.weights), value), 0)
     return value if reading.into is None else tensors().tensor_of(value, reading.into)
 
@@ -333,6 +339,8 @@ def method_of(name: str, label: str, original: Callable[..., Any], specs: Mappin
             known = special
         elif name in CHOOSING:
             known = _of_choice(name, args, kwargs)
+        elif name in INTEGERS and (special := _of_integers(name, isinstance(source, random.Random), args, kwargs)):
+            known = special
         else:
             given = {key: plain(value) for key, value in kwargs.items()}
             known = {
@@ -398,6 +406,21 @@ def _of_binomial(args: Any, kwargs: Any) -> dict[str, Any] | None:
     return {"law": laws.UNIFORM, "shape": shape, "then": lambda drawn: (drawn < p) * 1}
 
 
+def _of_integers(name: str, is_python: bool, args: Any, kwargs: Any) -> dict[str, Any] | None:
+    """An integer between two, of which each is as probable; None of arrays, steps, and more than a die has."""
+    low, high, size = _bound(args, kwargs, low=0, high=None, size=None)
+    low, high = kwargs.get("a", kwargs.get("start", low)), kwargs.get("b", kwargs.get("stop", high))
+    low, high = (0, low) if high is None else (low, high)
+    end = kwargs.get("endpoint", False) or name == "random_integers" or (is_python and name == "randint")
+    if (is_python and size is not None) or np.ndim(low) or np.ndim(high) or len(args) > 3:
+        return None
+    count = int(high) - int(low) + bool(end)
+    if not 1 < count <= LARGEST_DIE or int(low) != low or int(high) != high:
+        return None
+    known = {"law": TABLE, "value": int(low), "shape": size, "weights": (1 / count,) * count}
+    return known if "dtype" not in kwargs else {**known, "then": lambda drawn: drawn.astype(kwargs["dtype"])}
+
+
 def _of_negative_binomial(args: Any, kwargs: Any) -> dict[str, Any] | None:
     """Failures before the first success: a geometric number less 1."""
     successes, p, size = _bound(args, kwargs, n=None, p=None, size=None)
@@ -445,11 +468,14 @@ def _of_choice(name: str, args: Any, kwargs: Any) -> dict[str, Any]:
         return {"law": SIGN, "shape": size}
     odds = None if weights is None else np.asarray([float(plain(one)) for one in weights])
     odds = odds if odds is None or name == "choice" else odds / math.fsum(odds)
+    outcomes = () if odds is None else tuple(odds.tolist())
+    if odds is None and np.prod(1 if size is None else size) == 1 and 0 < count <= LARGEST_DIE:
+        outcomes = (1 / count,) * count
     return {
         "law": SAMPLING if odds is None else CATEGORICAL,
         "real": lambda rng: rng.choice(count, size, replace, odds),
         "then": functools.partial(_picked, name, range(count) if is_count else among),
-        "weights": () if odds is None else tuple(odds.tolist()),
+        "weights": outcomes,
         "asked": (count, size),
     }
 
