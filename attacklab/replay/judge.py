@@ -25,7 +25,6 @@ from attacklab.replay.laws import (
     near,
 )
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
-from attacklab.replay.paths import drawn_in
 from attacklab.replay.responses import is_even, shifts_of
 from attacklab.replay.session import BEYOND, Call, Session
 
@@ -355,7 +354,7 @@ class Pair(Compared):
         """Draws of which nothing is seen after them."""
         runs = self.first, self.second
         followed = {unit for run in runs for unit, *_ in run.elements()} | {*self.first.merged}
-        followed |= {unit for run in runs for seen in run.seen for unit in drawn_in(seen)}
+        followed |= {unit for run in runs for seen in run.seen for unit in seen.draws()}
         drawn = [call for call in self.first.calls if call.family in (*NOISES, BITS) and call.size]
         return [call for call in drawn if followed.isdisjoint(call.ids.ravel()[:1])]
 
@@ -392,7 +391,7 @@ def _looked_at(run: Session) -> Iterator[int]:
     """Draws that are compared or selected by."""
     for seen in run.seen:
         if seen.kind != "other":
-            yield from drawn_in(seen)
+            yield from seen.draws()
 
 
 def _is_monotone(numbers: Sequence[float]) -> bool:

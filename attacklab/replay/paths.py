@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -69,7 +69,7 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Sequence[str
     """
     bounds: list[Bound] = []
     for seen in run.seen:
-        if seen.kind != "compare" or {run.owner(unit)[0].family for unit in drawn_in(seen)} <= {*skipped}:
+        if seen.kind != "compare" or {run.owner(unit)[0].family for unit in seen.draws()} <= {*skipped}:
             continue
         outcome = np.asarray(seen.outcome)
         sides = [_numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
@@ -97,12 +97,6 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Sequence[str
                 other = right[:2] if isinstance(right, tuple) else right
                 bounds.append(Bound(left[:2], other, came == operation.startswith("greater"), seen.site, factors))
     return bounds
-
-
-def drawn_in(seen: Seen) -> Iterator[int]:
-    """The numbers of the draws that were looked at."""
-    for operand in seen.operands:
-        yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
 
 
 def _numbers_of(

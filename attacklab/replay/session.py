@@ -209,6 +209,11 @@ class Seen:
     operands: tuple[Any, ...]
     outcome: Any
 
+    def draws(self) -> Iterator[int]:
+        """The numbers of the draws that were looked at."""
+        for operand in self.operands:
+            yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
+
 
 def rational(number: Any) -> Fraction:
     """A finite number of any type as a fraction; of another number, its worst: a value far away.
@@ -248,7 +253,7 @@ class Session:
     Args:
         seed: of the draws that the record does not have.
         script: what to take from a record; None to record.
-        changed: by the number of a call, what is made of its draw, to see what an output depends on: a function, or for
+        changed: by the number of a call, or by its key, what is made of its draw, to see what an output depends on: a function, or for
             some of its numbers what is added to them (to uniform ones: what they are instead). Noise that was made of
             several draws has numbers below 0.
 
@@ -259,7 +264,7 @@ class Session:
 
     current: Session | None = None
 
-    def __init__(self, seed: int, script: Script | None = None, changed: Mapping[int, Any] | None = None) -> None:
+    def __init__(self, seed: int, script: Script | None = None, changed: Mapping[Any, Any] | None = None) -> None:
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.seed = seed
         self.script = script
@@ -332,9 +337,8 @@ class Session:
             size = int(np.prod(shape)) if shape is not None else 1
             raw, first = fresh, self._number(size)
             ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
-        number = len(self.calls)
-        if number in self.changed:
-            raw = _changed(raw, self.changed[number], family == UNIFORM)
+        for known in {len(self.calls), key} & self.changed.keys():
+            raw = _changed(raw, self.changed[known], family == UNIFORM)
         call = Call(site, key, sampler, family, parameters, scale, shape, raw, first, ids, weights)
         self.calls.append(call)
         self._calls_by_key[key] = call

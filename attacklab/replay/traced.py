@@ -26,13 +26,15 @@ from attacklab.replay.laws import (
     UNIFORM,
     UNKNOWN,
 )
-from attacklab.replay.session import Affine, Ids, Session
+from attacklab.replay.session import Affine, Ids, Seen, Session
 
 GEOMETRIC, SIGN, RAYLEIGH, WAVE = "geometric", "sign", "Rayleigh", "wave"
 """Laws that noise is made of: successes counted, a fair coin of −1 and 1, and the length and a coordinate of a point.
 
 The point lies on a circle for a wave: it is the cosine, or the sine, of a uniform angle (Box and Muller 1958).
 """
+
+NEARLY_NOTHING = 2.0**-20
 
 STEPS = {"add": "+", "subtract": "-", "multiply": "*", "true_divide": "/", "divide": "/"}
 COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
@@ -360,7 +362,7 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
 def _made_of_one(name: str, noise: Any, computed: Any) -> Any:
     """What a function makes of a draw: noise of a law that is known, if it is a formula by which noise is drawn."""
     session, tag = noise.session, noise.tag
-    looked_at = {unit for seen in session.seen for one in seen.operands if isinstance(one, Affine) for unit in one.ids.flat}
+    looked_at = {unit for seen in session.seen if not _is_guard(seen) for unit in seen.draws()}
     made = []
     for place, unit in enumerate(tag.ids.reshape(-1).tolist()):
         call, at = session.owner(unit)
@@ -379,6 +381,12 @@ def _made_of_one(name: str, noise: Any, computed: Any) -> Any:
         computed = computed + added * np.asarray(factors, dtype=float)
     affine = Affine(ids, (("*", factors), ("+", values)))
     return wrapped(session.add_node(affine, computed), affine, session)
+
+
+def _is_guard(seen: Seen) -> bool:
+    """Whether a draw was compared with a number that it is hardly ever below: then it has its law still."""
+    numbers = [one for one in seen.operands if not isinstance(one, Affine)]
+    return seen.kind == "compare" and len(numbers) == 1 and bool(np.max(np.abs(numbers[0]), initial=0.0) < NEARLY_NOTHING)
 
 
 def _law_of_function(

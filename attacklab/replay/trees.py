@@ -122,7 +122,7 @@ def choice_of(pair: Pair) -> Choice | None:
     trees = [_Tree(pair, second=second) for second in (False, True)]
     told = None
     cuts = trees[0].branchings(pair.first)
-    if cuts is None:
+    if not cuts:
         return None
     if len(cuts) > FEW_BRANCHINGS:
         told = frozenset(differences_between(pair))

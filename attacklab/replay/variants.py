@@ -20,7 +20,6 @@ from attacklab.replay.compare import ENDS, Outcome, differences_between, further
 from attacklab.replay.judge import Pair
 from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.outputs import skeleton
-from attacklab.replay.paths import drawn_in
 from attacklab.replay.session import Session
 
 SEEDS = 40
@@ -145,7 +144,7 @@ def _way(run: Session) -> tuple[int, int]:
     outcomes = tuple(
         (seen.site[:3], np.asarray(seen.outcome).tobytes())
         for seen in run.seen
-        if seen.kind == "compare" and any(run.owner(unit)[0].family != UNIFORM for unit in [*drawn_in(seen)][:1])
+        if seen.kind == "compare" and any(run.owner(unit)[0].family != UNIFORM for unit in [*seen.draws()][:1])
     )
     return _path(run), hash(outcomes)
 
