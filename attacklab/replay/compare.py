@@ -350,13 +350,19 @@ class Compared:
         if (orders and self._follows(orders)) or (self._coins and self._follows(self._coins)):
             return None
         calls = enumerate(self.first.calls)
-        if not masks or not _noisy_values(self.first) or not self._follows([number for number, call in calls if call.key[:-1] in masks]):
+        if (
+            not masks
+            or not _noisy_values(self.first)
+            or not self._follows([number for number, call in calls if call.key[:-1] in masks])
+        ):
             return Sampling()
         out = _decided(masks, is_in=False)
         runs = [self.runs.run(input_, Session(self.seed, None, out)) for input_ in (self.pair.first, self.pair.second)]
         if _noisy_values(runs[0]) != _noisy_values(runs[1]):  # a record that is not drawn counts all the same
             return None
-        rates = [_threshold(seen) if _is_below(seen) else 1 - _threshold(seen) for one in masks.values() for seen in one]
+        rates = [
+            _threshold(seen) if _is_below(seen) else 1 - _threshold(seen) for one in masks.values() for seen in one
+        ]
         samples = sum(len(group) if np.size(group[0].outcome) > 1 else 1 for group in masks.values())
         return Sampling(float(np.clip(min(rates), 1e-9, 1)), samples)
 

@@ -174,8 +174,10 @@ def _scaled(number: int, call: Call, factor: float) -> Any:
 def _sizes(call: Call) -> Any:
     """The draws of a call; for those that are 0, a number of their scale."""
     raw = np.ravel(call.raw)
-    scales = np.broadcast_to(np.asarray(call.scale, dtype=float), raw.shape) if np.size(call.scale) == 1 else np.ravel(
-        np.broadcast_to(np.asarray(call.scale, dtype=float), call.shape or ())
+    scales = (
+        np.broadcast_to(np.asarray(call.scale, dtype=float), raw.shape)
+        if np.size(call.scale) == 1
+        else np.ravel(np.broadcast_to(np.asarray(call.scale, dtype=float), call.shape or ()))
     )
     return np.where(raw == 0, 1 if raw.dtype.kind in "iu" else scales, raw)
 
@@ -262,7 +264,9 @@ def _matrix(run: Run) -> _Matrix | None:
     ]
     still = _numbers(first)
     moved = [_numbers(run({number: {at: _step(call, at)}})) for number, call, at in draws]
-    paths = [path for path in base if any(side.get(path) != still.get(path) for side in moved) and base[path] == base[path]]
+    paths = [
+        path for path in base if any(side.get(path) != still.get(path) for side in moved) and base[path] == base[path]
+    ]
     rows = [[base[path], *(side.get(path, math.nan) for side in scaled)] for path in paths]
     if not rows or not all(is_even([1, 0, 2, 3, 11, -7], row, float(LEAST_SCALE)) for row in rows):
         return None

@@ -376,7 +376,9 @@ def _made_of_one(name: str, noise: Any, computed: Any) -> Any:
         return lost((noise,), name, computed)
     values, factors = (_each([law[part] for law in made], tag) for part in (1, 2))
     bare = (computed - np.asarray(values, dtype=float)) / np.asarray(factors, dtype=float)
-    ids, added = session.synthetic(f"{name} of a draw", families.pop(), _each([1.0] * len(made), tag), tag.ids[None], bare)
+    ids, added = session.synthetic(
+        f"{name} of a draw", families.pop(), _each([1.0] * len(made), tag), tag.ids[None], bare
+    )
     if np.any(added):
         computed = computed + added * np.asarray(factors, dtype=float)
     affine = Affine(ids, (("*", factors), ("+", values)))
@@ -386,7 +388,9 @@ def _made_of_one(name: str, noise: Any, computed: Any) -> Any:
 def _is_guard(seen: Seen) -> bool:
     """Whether a draw was compared with a number that it is hardly ever below: then it has its law still."""
     numbers = [one for one in seen.operands if not isinstance(one, Affine)]
-    return seen.kind == "compare" and len(numbers) == 1 and bool(np.max(np.abs(numbers[0]), initial=0.0) < NEARLY_NOTHING)
+    return (
+        seen.kind == "compare" and len(numbers) == 1 and bool(np.max(np.abs(numbers[0]), initial=0.0) < NEARLY_NOTHING)
+    )
 
 
 def _law_of_function(

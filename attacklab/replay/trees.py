@@ -75,7 +75,9 @@ class _Tree:
         for number, call in enumerate(run.calls):
             if call.weights and call.size == 1:
                 cuts[number, 0, call.weights] = np.cumsum(call.weights)[:-1].tolist()
-            elif call.family != UNIFORM or any((number, at, near(call.scale_at(at))) not in cuts for at in range(call.size)):
+            elif call.family != UNIFORM or any(
+                (number, at, near(call.scale_at(at))) not in cuts for at in range(call.size)
+            ):
                 return None
         return cuts
 

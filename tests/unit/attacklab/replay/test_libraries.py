@@ -16,7 +16,7 @@ from attacklab import libraries
 from attacklab.libraries import samplers
 from attacklab.model.findings import Verdict
 from attacklab.replay import hooks, replay, sources
-from attacklab.replay.laws import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, SHIFT_LAWS, Law, tails_of
+from attacklab.replay.laws import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, SHIFT_LAWS, TABLE, Law, tails_of
 
 PAIR = (np.array([1.0, 1.0]), np.array([1.0]))
 COUNTED: list[int] = []
