@@ -32,8 +32,8 @@ from attacklab.replay.judge import Pair
 from attacklab.replay.outputs import Raised, differences
 from attacklab.replay.pairs import neighbours_among, pairs_of
 from attacklab.replay.search import searched
-from attacklab.replay.session import Session, Site
 from attacklab.replay.seeds import BASE_GENERATOR
+from attacklab.replay.session import Session, Site
 from attacklab.replay.sources import watch
 from attacklab.replay.trail import located
 from attacklab.replay.variants import examine_variants

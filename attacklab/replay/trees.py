@@ -7,6 +7,7 @@ many, those that move no part in which the two outputs differ stay as they came.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,7 @@ class _Tree:
         cuts: dict[Place, list[float]] = defaultdict(list)
         numbers = {id(call): number for number, call in enumerate(run.calls)}
         for bound in bounds:
-            (unit, law), (call, at) = bound.left, run.owner(bound.left[0])
+            (_unit, law), (call, at) = bound.left, run.owner(bound.left[0])
             if isinstance(bound.right, tuple) or call.family != UNIFORM or not bound.factors[0]:
                 return None
             scale = call.scale_at(at)
@@ -102,7 +103,7 @@ class _Tree:
                 continue
             low, high = chosen.get(place, (0.0, 1.0))
             ends = [low, *_inside(chosen, place, cuts[place]), high]
-            for start, end in zip(ends, ends[1:], strict=False):
+            for start, end in itertools.pairwise(ends):
                 ways.append(({**chosen, place: (start, end)}, chance * (end - start) / (high - low)))
         return odds
 
@@ -113,7 +114,7 @@ class _Tree:
         base = _parts(first, told)
         for place, at in (cuts or {}).items():
             ends = [0.0, *_inside({}, place, at), 1.0]
-            spans = list(zip(ends, ends[1:], strict=False))
+            spans = list(itertools.pairwise(ends))
             if all(_parts(self.run({place: span}), told) == base for span in spans):
                 self.settled.add(place)
         return cuts is not None
