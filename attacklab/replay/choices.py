@@ -160,9 +160,9 @@ class Choices:
             return
         what = f"comparison at {group[0].site}"
         chances = [paths.probability(side) for side in (group, match)]
-        scanned = [paths.scanned_law(side) for side in (group, match)]
-        is_scan = len(group) > 1 and None not in scanned and self._is_always_scan(group)
+        is_scan = len(group) > 1 and all(map(paths.is_scan, (group, match))) and self._is_always_scan(group)
         if is_scan or chances[0] is None or chances[1] is None:
+            scanned = [paths.scanned_law(side) for side in (group, match)]
             if scanned[0] is None or scanned[1] is None:
                 self.unjudged.append(f"{group[0].site} compares noisy values in a way that has no law here")
             else:
@@ -185,7 +185,7 @@ class Choices:
         for number in range(FRESH_RUNS):
             run = self.pair.runs.run(self.pair.pair.first, Session(self.pair.seed + 600 + number))
             bounds = [bound for bound in paths.bounds_of(run, {}) or [] if bound.site == site]
-            if not any(len(one) == count and paths.scanned_law(one) for one in paths.grouped(bounds)):
+            if not any(len(one) == count and paths.is_scan(one) for one in paths.grouped(bounds)):
                 return False
         return True
 
@@ -373,7 +373,8 @@ class Coins:
         bounds = paths.bounds_of(run, {})
         if not bounds or len(bounds) > paths.MOST:
             return None
-        is_coin = (one.left[1].family == UNIFORM and not isinstance(one.right, tuple) for one in bounds)
+        is_coin = [one.left[1].family == UNIFORM and not isinstance(one.right, tuple) for one in bounds]
+        is_coin += [call.family == UNIFORM for call in run.calls]
         return bounds if all(is_coin) else None
 
     def _second_like(self, first: Session) -> Session | None:

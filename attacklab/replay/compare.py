@@ -46,6 +46,9 @@ MOST_GIVEN = 1 << 16
 MOST_ALIGNED = 4096
 """Draws of one line beyond these are not paired up."""
 
+MOST_FURTHER = 8
+"""So many coins that one input has more than the other are decided as well."""
+
 ENDS = (2.0**-20, 1 - 2.0**-20)
 """Uniform numbers near the ends of their interval, which rare paths need."""
 
@@ -199,27 +202,27 @@ class Compared:
         pair: the neighbours.
         claim: what is claimed.
         seed: of the draws.
-        chosen: by the number of a call, what is made of its draw in every run.
+        chosen: by the number of a call, or by its key, what is made of its draw in every run.
     """
 
     def __init__(
-        self, runs: Runs, pair: NeighbouringPair, claim: Claim, seed: int, chosen: Mapping[int, Any] | None = None
+        self, runs: Runs, pair: NeighbouringPair, claim: Claim, seed: int, chosen: Mapping[Any, Any] | None = None
     ) -> None:
         self.runs, self.pair, self.claim, self.seed = runs, pair, claim, seed
         self.outcome = Outcome()
         self.vague: list[Moved] = []
         self.aligned: dict[tuple[Any, ...], Ids] = {}
-        self.chosen: dict[int, Any] = dict(chosen or {})
+        self.chosen: dict[Any, Any] = dict(chosen or {})
         self.first = self.again({})
         if self._sampling is not None and self._sampling.rate < 1:  # a record that is not in a sample shows nothing
-            self.chosen |= {number: functools.partial(_all_in, seen) for number, seen in _masks(self.first)}
+            self.chosen |= _decided(_masks(self.first), is_in=True)
             self.first = self.again({})
         self.second = self.again({}, second=True)
         if not self._is_parallel():
             self._align()
 
     def again(
-        self, changed: Mapping[int, Any], *, second: bool = False, kept: bool = True, values: bool = True
+        self, changed: Mapping[Any, Any], *, second: bool = False, kept: bool = True, values: bool = True
     ) -> Session:
         """A run with some draws changed: the first again, or the second.
 
@@ -343,20 +346,39 @@ class Compared:
     def _sampling(self) -> Sampling | None:
         """The samples that are drawn; None where their law is not known."""
         orders = [number for number, call in enumerate(self.first.calls) if call.family == SAMPLING]
-        masks = list(_masks(self.first))
+        masks = _masks(self.first)
         if (orders and self._follows(orders)) or (self._coins and self._follows(self._coins)):
             return None
-        if not masks or not self._follows([number for number, _ in masks]):
+        calls = enumerate(self.first.calls)
+        if (
+            not masks
+            or not _noisy_values(self.first)
+            or not self._follows([number for number, call in calls if call.key[:-1] in masks])
+        ):
             return Sampling()
-        return Sampling(min(float(np.clip(_threshold(seen), 1e-9, 1)) for _, seen in masks), len(masks))
+        out = _decided(masks, is_in=False)
+        runs = [self.runs.run(input_, Session(self.seed, None, out)) for input_ in (self.pair.first, self.pair.second)]
+        if _noisy_values(runs[0]) != _noisy_values(runs[1]):  # a record that is not drawn counts all the same
+            return None
+        rates = [
+            _threshold(seen) if _is_below(seen) else 1 - _threshold(seen) for one in masks.values() for seen in one
+        ]
+        samples = sum(len(group) if np.size(group[0].outcome) > 1 else 1 for group in masks.values())
+        return Sampling(float(np.clip(min(rates), 1e-9, 1)), samples)
 
     @functools.cached_property
     def _coins(self) -> list[int]:
-        """The calls of uniform numbers that are compared one by one: they may draw a sample too."""
-        coins = {one.ids.item() for seen in self.first.seen for one in seen.operands if _is_one_draw(one)}
-        calls = {id(call): number for number, call in enumerate(self.first.calls) if call.family == UNIFORM}
-        owners = [id(self.first.owner(unit)[0]) for unit in sorted(coins)]
-        return [calls[owner] for owner in owners if owner in calls]
+        """The calls of uniform numbers that are compared one by one, and draw no sample that is known."""
+        used = {unit: len(node.affine.steps) for unit, node, _ in self.first.elements()}
+        compared = [seen for seen in self.first.seen if seen.kind != "other"]
+        operands = [one for seen in compared for one in seen.operands if _is_one_draw(one)]
+        coins = {one.ids.item() for one in operands if used.get(one.ids.item(), 0) <= len(one.steps)}
+        masks, owners = _masks(self.first), {id(self.first.owner(unit)[0]) for unit in coins}
+        return [
+            number
+            for number, call in enumerate(self.first.calls)
+            if call.family == UNIFORM and id(call) in owners and call.key[:-1] not in masks
+        ]
 
     def _follows(self, drawn: Sequence[int]) -> bool:
         """Whether values that noise is added to depend on some draws: on which records are drawn, or their order."""
@@ -473,6 +495,12 @@ def _steps_at(node: Node, place: int) -> list[tuple[str, Any]]:
     ]
 
 
+def _noisy_values(run: Session) -> list[Fraction]:
+    """The values that noise is added to; uniform numbers may be coins, and are left out."""
+    elements = ((run.owner(unit)[0], node, at) for unit, node, at in run.elements())
+    return [node.affine.exact(at)[0] for call, node, at in elements if call.family != UNIFORM]
+
+
 def _values(run: Session, units: Sequence[int]) -> list[Any]:
     """The values that noise of these draws is added to first; None where there is none."""
     wanted, values = set(units), dict[int, Fraction]()
@@ -496,27 +524,49 @@ def _is_one_draw(operand: Any) -> bool:
     return isinstance(operand, Affine) and operand.ids.size == 1
 
 
-def _masks(run: Session) -> Iterator[tuple[Any, Seen]]:
-    """Comparisons that draw a sample, a coin for each record, with the number of the call of the coins."""
+def _masks(run: Session) -> dict[tuple[Any, ...], list[Seen]]:
+    """Comparisons that draw a sample, a coin for each record, by the place where the coins are drawn.
+
+    The coins are numbers of one array, or drawn one by one at one place and compared with one rate.
+    """
+    masks: dict[tuple[Any, ...], list[Seen]] = defaultdict(list)
     for seen in run.seen:
         sides = seen.operands
-        if seen.kind == "compare" and np.size(seen.outcome) > 1 and len(sides) == 2:
+        if seen.kind == "compare" and len(sides) == 2:
             coins = next((one for one in sides if isinstance(one, Affine) and one.ids.size), None)
             number: Any = next((one for one in sides if not isinstance(one, Affine)), None)
             call = None if coins is None else run.owner(int(coins.ids.reshape(-1)[0]))[0]
             if call is not None and call.family == UNIFORM and np.size(number) == 1:
-                yield run.number_of(call), seen
+                masks[call.key[:-1]].append(seen)
+    return {place: group for place, group in masks.items() if _is_sample(group)}
+
+
+def _is_sample(group: Sequence[Seen]) -> bool:
+    if any(np.size(seen.outcome) > 1 for seen in group):
+        return all(np.size(seen.outcome) > 1 for seen in group)
+    return len(group) > 1 and len({(seen.site, seen.operation, _threshold(seen)) for seen in group}) == 1
 
 
 def _threshold(mask: Seen) -> float:
     return next(float(np.ravel(one)[0]) for one in mask.operands if not isinstance(one, Affine))
 
 
-def _all_in(mask: Seen, raw: Any) -> Any:
-    """Coins with which a comparison is true for all records."""
-    is_low = mask.operation.startswith("less") == isinstance(mask.operands[0], Affine)
-    threshold = _threshold(mask)
-    return threshold * raw if is_low else threshold + (1 - threshold) * raw
+def _is_below(mask: Seen) -> bool:
+    """Whether a record is drawn where its coin is below the threshold."""
+    return mask.operation.startswith("less") == isinstance(mask.operands[0], Affine)
+
+
+def _decided(masks: Mapping[tuple[Any, ...], Sequence[Seen]], *, is_in: bool) -> dict[tuple[Any, ...], Any]:
+    """Changes of coins with which all records are in the sample, or none, by the keys of their calls."""
+    return {
+        (*place, number): functools.partial(_on_one_side, _threshold(group[0]), _is_below(group[0]) == is_in)
+        for place, group in masks.items()
+        for number in range(len(group) + MOST_FURTHER)
+    }
+
+
+def _on_one_side(threshold: float, is_below: bool, raw: Any) -> Any:
+    return threshold * raw if is_below else threshold + (1 - threshold) * raw
 
 
 def _instead(new: Any, _raw: Any) -> Any:
@@ -532,12 +582,6 @@ def made_alike(node: Node, other: Node, first: Session, second: Session) -> bool
         step == step_2 and np.array_equal(one, two)
         for (step, one), (step_2, two) in zip(node.affine.steps, other.affine.steps, strict=True)
     )
-
-
-def draws_of(seen: Seen) -> Iterator[int]:
-    """The numbers of the draws that were looked at."""
-    for operand in seen.operands:
-        yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
 
 
 def alike(one: Fraction, other: Fraction) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,12 @@ FRESH = 3
 MOST_RUNS = 1200
 FEW_RUNS = 40
 ALPHA = 1e-10
+MOST_LOOKS = 8
+LEAST_RATIO = 1.25
+"""More runs are made where the odds seen exceed those that the claim allows by such a factor."""
+
 MOST_EVENTS = 6
+LEAST_APART = 5
 
 
 @dataclass(frozen=True)
@@ -44,18 +50,19 @@ def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], 
     """
     events = list(dict.fromkeys((leaf.path, leaf.value) for both in parts for leaf in both if leaf is not None))
     events += [(one.path, None) for one, other in parts if one is not None and other is None][:1]
-    events = events[:MOST_EVENTS]
+    if not is_simple:
+        events = _apart(pair, {path for path, _ in events}) + events
+    events = list(dict.fromkeys(events[:MOST_EVENTS]))
     counts = {event: [0, 0] for event in events}
     made, wanted = 0, FRESH if is_simple else FEW_RUNS
     while made < wanted:
-        for side, input_ in enumerate((pair.pair.first, pair.pair.second)):
-            run = pair.runs.run(input_, Session(pair.seed + 1000 + made))
-            values: dict[str, Any] = {leaf.path: leaf.value for leaf in leaves(run.output)}
+        for side in range(2):
+            values = _values(pair, side, 1000 + made)
             for path, value in events:
                 counts[path, value][side] += values.get(path) == value
         made += 1
-        if made == wanted == FEW_RUNS and max(abs(one - other) for one, other in counts.values()) >= FEW_RUNS // 4:
-            wanted = _runs_for(pair.claim)
+        if made == wanted and not is_simple and _may_refute(pair.claim, list(counts.values()), made):
+            wanted = min(MOST_RUNS, _runs_for(pair.claim) if made == FEW_RUNS else 2 * made)
     best = max(events, key=lambda event: abs(counts[event][0] - counts[event][1]))
     one, other = counts[best]
     if (is_simple and {one, other} == {0, made}) or (not is_simple and _refutes(pair.claim, one, other, made)):
@@ -78,14 +85,42 @@ def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], 
     return None
 
 
+def _values(pair: Pair, side: int, number: int) -> dict[str, Any]:
+    """The parts of an output of one input with other draws."""
+    input_ = pair.pair.second if side else pair.pair.first
+    run = pair.runs.run(input_, Session(pair.seed + number))
+    return {leaf.path: leaf.value for leaf in leaves(run.output)}
+
+
+def _apart(pair: Pair, paths: Collection[str]) -> list[tuple[str, Any]]:
+    """The values of some parts that come more often on one input than on the other, in a few runs of their own."""
+    counts: Counter[tuple[str, Any]] = Counter()
+    for number in range(FEW_RUNS):
+        for side, by in enumerate((1, -1)):
+            values = _values(pair, side, 900_000 + number)
+            counts.update({(path, values.get(path)): by for path in paths})
+    most = sorted(counts, key=lambda event: -abs(counts[event]))[: MOST_EVENTS // 2]
+    return [event for event in most if abs(counts[event]) > LEAST_APART]
+
+
 def _runs_for(claim: Claim) -> int:
     """How many runs show a probability of 1 against 0 at the claim, and some more."""
     return min(MOST_RUNS, math.ceil(60 * (1 + math.exp(min(claim.nominal.epsilon, 6.0)))) + FEW_RUNS)
 
 
+def _may_refute(claim: Claim, counts: Sequence[Sequence[int]], runs: int) -> bool:
+    """Whether more runs may refute a claim that these do not."""
+    if runs == FEW_RUNS:
+        return max(abs(one - other) for one, other in counts) >= FEW_RUNS // 4
+    if runs >= MOST_RUNS or any(_refutes(claim, one, other, runs) for one, other in counts):
+        return False
+    least = LEAST_RATIO * math.exp(min(claim.nominal.epsilon, 500.0))
+    return any(max(both) > least * min(both) + claim.nominal.delta * runs for both in counts)
+
+
 def _refutes(claim: Claim, one: int, other: int, runs: int) -> bool:
-    """Whether counts refute a claim, at a level of 10^−10 an event."""
+    """Whether counts refute a claim, at a level of 10^−10 an event over all times that they are looked at."""
     more, less = max(one, other), min(one, other)
-    lower = float(special.betaincinv(more, runs - more + 1, ALPHA)) if more else 0.0
-    upper = float(special.betaincinv(less + 1, runs - less, 1 - ALPHA)) if less < runs else 1.0
+    lower = float(special.betaincinv(more, runs - more + 1, ALPHA / MOST_LOOKS)) if more else 0.0
+    upper = float(special.betaincinv(less + 1, runs - less, 1 - ALPHA / MOST_LOOKS)) if less < runs else 1.0
     return any(lower > math.exp(min(point, 500.0)) * upper + claim.at(point).delta for point in claim.points)

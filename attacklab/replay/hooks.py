@@ -9,49 +9,59 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import math
 import os
 import random
 import secrets
 import sys
-from collections.abc import Callable
-from types import FunctionType, MethodType, ModuleType
+from collections.abc import Callable, Mapping
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from attacklab.libraries import samplers
 from attacklab.model.random_bits import SeededBits, SystemBits
-from attacklab.replay.session import Session, is_users
-from attacklab.replay.sources import (
+from attacklab.replay.seeds import (
     BASE_GENERATOR,
     BASE_STATE,
+    begun,
+    bits_behind,
+    forget,
+    is_seeded_in,
+    note_seed,
+    note_state,
+    open_state,
+    seeds_of,
+)
+from attacklab.replay.session import Session, is_users
+from attacklab.replay.sources import (
     PYTHON,
     WatchedGenerator,
     WatchedState,
-    begun,
-    bits_behind,
     bits_of,
     inside,
     integer,
     method_of,
     rvs_of,
     sampler_of,
-    seeded,
     tensors,
     watch,
     watched,
 )
-from attacklab.replay.traced import plain
+from attacklab.replay.traced import followed, plain
 
 DEEPEST = 6
 """How far generators are looked for in objects that hold objects."""
+
+_CONTAINERS = (dict, list, tuple)
 
 MOST_ITEMS = 4096
 """Of a longer container, the first are looked at."""
 
 _HOOKS = [f"attacklab.replay.{name}" for name in ("hooks", "sources", "tensors")]
 _default_rng = np.random.default_rng
-_seed_python = random.Random.seed
+_seed_python, _python_state, _set_python_state = random.Random.seed, random.Random.getstate, random.Random.setstate
 _PYTHON = [
     name for name in dir(random.Random) if name[0] != "_" and name.islower() and not name.endswith(("seed", "state"))
 ]
@@ -62,7 +72,7 @@ class _MadeGenerator(WatchedGenerator):
 
     def __init__(self, bit_generator: Any) -> None:
         super().__init__(bit_generator)
-        self.stream = seeded("Generator", bit_generator)
+        note_seed(self, "Generator", bit_generator)
 
 
 class _MadeState(WatchedState):
@@ -70,22 +80,34 @@ class _MadeState(WatchedState):
 
     def __init__(self, seed: Any = None) -> None:
         super().__init__(seed)
-        self.stream = seeded("RandomState", seed)
+        note_seed(self, "RandomState", seed)
 
 
 def _made_rng(seed: Any = None) -> Any:
     session = watched()
     if session is None:
         return _default_rng(seed)
-    stream = seeded("default_rng", seed)
     with inside(session):  # without a seed it asks the system for one
-        return watch(_default_rng(plain(seed)), stream)
+        made = watch(_default_rng(plain(seed)))
+    if made is not seed:
+        note_seed(made, "default_rng", seed)
+    return made
 
 
 def _seeded_python(self: Any, a: Any = None, *rest: Any, **named: Any) -> None:
-    if watched() is not None:
-        self.stream, self.drawn = seeded("random.seed", a), 0
     _seed_python(self, plain(a), *rest, **named)
+    note_seed(self, "random.seed", a)
+
+
+def _read_python(self: Any) -> Any:
+    open_state(self)
+    return _python_state(self)
+
+
+def _set_python(self: Any, state: Any) -> None:
+    open_state(self)
+    _set_python_state(self, state)
+    note_state(self)
 
 
 def _note_process() -> None:
@@ -118,8 +140,8 @@ class Hooks:
         self._set(np.random.mtrand, "_rand", legacy)
 
         def seed(value: Any = None) -> None:
-            legacy.stream, legacy.drawn = seeded("numpy.random.seed", value), 0
             state.seed(plain(value))
+            note_seed(legacy, "numpy.random.seed", value)
 
         self._set(np.random, "seed", seed)
         for name, made in (("default_rng", _made_rng), ("Generator", _MadeGenerator), ("RandomState", _MadeState)):
@@ -129,8 +151,10 @@ class Hooks:
                 if kind is random.Random or name in vars(kind):
                     self._set(kind, name, method_of(name, f"random.{name}", getattr(random.Random, name), PYTHON))
             self._set(random, name, functools.partial(getattr(random.Random, name), random._inst))
-        self._set(random.Random, "seed", _seeded_python)
-        self._set(random, "seed", functools.partial(_seeded_python, random._inst))
+        for name, hook in (("seed", _seeded_python), ("getstate", _read_python), ("setstate", _set_python)):
+            self._set(random.Random, name, hook)
+            self._set(random, name, functools.partial(hook, random._inst))
+        self._undo.append(functools.partial(forget, random._inst))
         raw: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
             (secrets, "randbits", integer),
             (secrets, "randbelow", lambda rng, most: integer(rng, most.bit_length() + 64) % most),
@@ -146,6 +170,8 @@ class Hooks:
         )
         for place, name, fresh in raw:
             self._set(place, name, bits_of(f"{getattr(place, '__name__', place)}.{name}", getattr(place, name), fresh))
+        for name in ("log", "sqrt", "sin", "cos"):
+            self._set(math, name, followed(name, getattr(math, name)))
         generic = importlib.import_module("scipy.stats._distn_infrastructure").rv_generic
         self._set(generic, "rvs", rvs_of(generic.rvs))
 
@@ -163,6 +189,7 @@ class Hooks:
             torch, made = sys.modules["torch"], tensors()
             self._set(torch, "Generator", made.WatchedTorchGenerator)
             self._set(torch, "manual_seed", functools.partial(made.seed_global, torch.manual_seed))
+            self._undo.append(functools.partial(forget, made.GLOBAL))
         self._watched.update(new)
         return bool(new)
 
@@ -192,25 +219,44 @@ class Hooks:
             functools.partial(setattr, place, name, before) if is_own else functools.partial(delattr, place, name)
         )
 
-    def _replacement(self, value: Any, *, is_code: bool = False) -> Any:
-        """What stands for a value; of a generator that the code itself holds, its seed is that of the code."""
+    def _replacement(self, value: Any, *, is_code: bool = False, maker: type | None = None) -> Any:
+        """What stands for a value.
+
+        Args:
+            value: a generator, or what may hold one.
+            is_code: whether the code itself holds it: then a generator's seed is that of the code.
+            maker: the class of the object that holds it: so it is where that class seeds it with this number.
+        """
         if id(value) not in self._instead and type(value) in (BASE_GENERATOR, BASE_STATE):
-            made = watch(value)
-            if is_code:
-                made.begun = begun(value)
-                bits = bits_behind(value)
-                self._undo.append(functools.partial(setattr, bits, "state", bits.state))
+            made, bits = watch(value), bits_behind(value)
+            known = begun(value)
+            if is_code or (maker is not None and known is not None and is_seeded_in(maker, known.value)):
+                seeds_of(made).begun = known
+            self._undo.append(functools.partial(setattr, bits, "state", bits.state))
             self._instead[id(value)] = (made, value)
-        if id(value) not in self._instead and isinstance(value, MethodType):
-            owner = self._replacement(value.__self__, is_code=is_code)
+        if isinstance(value, random.Random) and value is not random._inst:
+            self._begin_python(value, is_code, maker)
+        if type(value) is tuple and any(type(part) in (BASE_GENERATOR, BASE_STATE, tuple) for part in value):
+            parts = tuple(self._replacement(part, is_code=is_code, maker=maker) for part in value)
+            return parts if any(new is not part for new, part in zip(parts, value, strict=True)) else value
+        if id(value) not in self._instead and isinstance(value, MethodType | BuiltinMethodType):
+            owner = self._replacement(value.__self__, is_code=is_code, maker=maker)
             is_exchanged = owner is not value.__self__ or isinstance(owner, random.Random)
             return getattr(owner, value.__name__, value) if is_exchanged else value
         return self._instead.get(id(value), (value,))[0]
 
-    def _exchange(self, held: Any, *, is_code: bool = False) -> None:
+    def _begin_python(self, generator: random.Random, is_code: bool, maker: type | None) -> None:
+        """Keep the seed of one of Python's generators, if the code made it."""
+        seeds, is_systems = seeds_of(generator), isinstance(generator, random.SystemRandom)
+        known = None if is_systems or seeds.begun is not None else begun(generator)
+        if known is not None and (is_code or (maker is not None and is_seeded_in(maker, known.value))):
+            seeds.begun = known
+            self._undo.append(functools.partial(_set_python_state, generator, known.state))
+
+    def _exchange(self, held: Any, *, is_code: bool = False, maker: type | None = None) -> None:
         items = list(held.items()) if isinstance(held, dict) else list(enumerate(held[:MOST_ITEMS]))
         for name, value in items:
-            new = self._replacement(value, is_code=is_code)
+            new = self._replacement(value, is_code=is_code, maker=maker)
             if new is not value:
                 held[name] = new
                 self._undo.append(functools.partial(held.__setitem__, name, value))
@@ -227,38 +273,61 @@ class Hooks:
         """
         if isinstance(value, ModuleType) and _is_users_module(value.__name__):
             value, is_code, is_global = vars(value), True, True
-        if id(value) in seen or depth > DEEPEST or isinstance(value, ModuleType | type):
+        if id(value) in seen or depth > DEEPEST or isinstance(value, ModuleType):
             return
         seen.add(id(value))
-        if type(value) in (dict, list):
+        if type(value) in _CONTAINERS:
             held = list(value.values() if isinstance(value, dict) else value[:MOST_ITEMS])
-            self._exchange(value, is_code=is_code)
+            if type(value) is not tuple:  # else whoever holds it holds another
+                self._exchange(value, is_code=is_code)
             for part in held:
                 if _is_users_own(part):
-                    is_container = type(part) in (dict, list)
+                    is_container = type(part) in _CONTAINERS
                     self._into(part, seen, depth + 1, is_code=is_code and is_container, is_global=is_global)
             return
         parts = [getattr(value, "__self__", None), getattr(value, "__func__", None)]
         if isinstance(value, functools.partial):
             parts += [value.func, *value.args, *value.keywords.values()]
-            self._exchange(value.keywords)
+            before = value.__reduce__()[2]
+            new = [self._replacement(part, is_code=is_global) for part in (value.func, value.args)]
+            keywords = {name: self._replacement(part, is_code=is_global) for name, part in value.keywords.items()}
+            value.__setstate__((*new, keywords, before[3]))
+            self._undo.append(functools.partial(value.__setstate__, before))
         for cell in getattr(value, "__closure__", None) or ():
             with contextlib.suppress(ValueError):  # an empty cell
                 content = cell.cell_contents
                 parts.append(content)
-                cell.cell_contents = self._replacement(content)
+                cell.cell_contents = self._replacement(content, is_code=is_global)
                 self._undo.append(functools.partial(setattr, cell, "cell_contents", content))
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict):
             seen.add(id(attributes))
             parts += attributes.values()
-            self._exchange(attributes)
+            self._exchange(attributes, maker=None if isinstance(value, FunctionType) else type(value))
+        kind = value if isinstance(value, type) else type(value)
+        if _is_users_module(kind.__module__):
+            parts += [] if kind is value else [kind]
+            parts += self._exchange_attributes(kind, vars(kind))
+            if kind is not value:
+                slots = {name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}
+                parts += self._exchange_attributes(value, slots)
         for part in parts:
             is_own = _is_users_own(part)
             if is_own or (not is_global and (callable(part) or hasattr(part, "__dict__"))):
                 self._into(part, seen, depth + 1, is_global=is_global)
         if isinstance(value, FunctionType):
             self._into_code(value, seen, depth + 1)
+
+    def _exchange_attributes(self, owner: Any, attributes: Mapping[str, Any]) -> list[Any]:
+        """Exchange what a class has as attributes, or an object in slots; gives what they are."""
+        is_class = isinstance(owner, type)
+        set_ = type.__setattr__ if is_class else object.__setattr__
+        for name, value in list(attributes.items()):
+            new = self._replacement(value, is_code=is_class, maker=type(owner))
+            if new is not value:
+                set_(owner, name, new)
+                self._undo.append(functools.partial(set_, owner, name, value))
+        return list(attributes.values())
 
     def _into_code(self, function: FunctionType, seen: set[int], depth: int) -> None:
         """Exchange a function's defaults and globals, and what the globals of the user's own functions hold."""
@@ -283,7 +352,13 @@ def _is_users_own(value: Any) -> bool:
         return is_users(value.__code__.co_filename)
     if isinstance(value, ModuleType):
         return _is_users_module(value.__name__)
-    return type(value) in (dict, list, MethodType, functools.partial) or _is_users_module(type(value).__module__)
+    if isinstance(value, type):
+        return _is_users_module(value.__module__)
+    return type(value) in (*_CONTAINERS, MethodType, functools.partial) or _is_users_module(type(value).__module__)
+
+
+def _slots(kind: type) -> list[str]:
+    return [name for of in kind.__mro__ for name in np.atleast_1d(vars(of).get("__slots__", ())).tolist()]
 
 
 def _is_users_module(name: Any) -> bool:

@@ -61,7 +61,7 @@ def placed(pair: Pair, unit: int) -> Placed | None:
 def _by_choice(pair: Pair, unit: int, second: bool) -> list[Steps | None]:
     """For each selection of a run, the intervals by its outcomes; None where they are not known."""
     run = pair.again({}, second=second, kept=False)
-    numbers = [number for number, call in enumerate(run.calls) if call.weights]
+    numbers = [number for number, call in enumerate(run.calls) if call.family == CATEGORICAL]
     found: list[Steps | None] = []
     for seen, law, drawn in paths.selections(run):
         number = numbers.pop(0) if seen.kind == "categorical" else -1

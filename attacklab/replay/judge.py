@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
-from attacklab.replay import laws
+from attacklab.replay import laws, trees
 from attacklab.replay.choices import Choice, Choices, Coins, units
-from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, draws_of, further
+from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, further
 from attacklab.replay.coupled import bare_noise
 from attacklab.replay.events import telling_event
 from attacklab.replay.laws import (
@@ -40,7 +40,7 @@ class Pair(Compared):
 
     def examine(self) -> Outcome:
         """Compare the two runs."""
-        if isinstance(self.first.output, Raised) and isinstance(self.second.output, Raised):
+        if isinstance(self.first.output, Raised) and self.first.output == self.second.output:
             self.outcome.raised = f"{self.first.output.kind}: {self.first.output.message[:160]}"
             return self.outcome
         for call in (*self.first.calls, *self.second.calls):
@@ -269,7 +269,7 @@ class Pair(Compared):
             unread = ", ".join(sorted(self.runs.unread))
             self.outcome.unjudged.append(f"{unread} draws in a way that cannot be read, which may hide what differs")
             return
-        if not parts or self._by_coins() or self._by_zero(parts):
+        if self._by_outcomes() or not parts or self._by_zero(parts):
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
@@ -283,11 +283,14 @@ class Pair(Compared):
         is_simple = not hiding and not self.first.seen and not self.second.seen
         event = telling_event(self, parts, is_simple)
         if event is not None:
-            raised = next((run.output for run in (self.first, self.second) if isinstance(run.output, Raised)), None)
+            failures = [run.output for run in (self.first, self.second) if isinstance(run.output, Raised)]
+            raised = failures[0] if failures else None
             self._add(
-                flaw="a part of the output has no noise, and shows the data"
-                if raised is None
-                else "the code fails on one of two neighbours",
+                flaw=(
+                    "a part of the output has no noise, and shows the data",
+                    "the code fails on one of two neighbours",
+                    "the message of an error has no noise, and shows the data",
+                )[len(failures)],
                 reason=event.reason + (f" ({raised.kind}: {raised.message[:120]})" if raised else ""),
                 site=self._diverging_site(),
                 event=event.words,
@@ -335,10 +338,9 @@ class Pair(Compared):
             self._add(**parts_, event="outputs in the tail of the noise, beyond both")
         return True
 
-    def _by_coins(self) -> bool:
-        """Judge an output that coins decide: which of them, flipped, give on one input what came out on the other?"""
-        coins = Coins(self)
-        choice = coins.choice()
+    def _by_outcomes(self) -> bool:
+        """Judge an output that finitely many outcomes decide."""
+        choice = trees.choice_of(self) or Coins(self).choice()
         if choice is None:
             return False
         loss = laws.largest_loss(*choice.pair)
@@ -352,7 +354,7 @@ class Pair(Compared):
         """Draws of which nothing is seen after them."""
         runs = self.first, self.second
         followed = {unit for run in runs for unit, *_ in run.elements()} | {*self.first.merged}
-        followed |= {unit for run in runs for seen in run.seen for unit in draws_of(seen)}
+        followed |= {unit for run in runs for seen in run.seen for unit in seen.draws()}
         drawn = [call for call in self.first.calls if call.family in (*NOISES, BITS) and call.size]
         return [call for call in drawn if followed.isdisjoint(call.ids.ravel()[:1])]
 
@@ -389,7 +391,7 @@ def _looked_at(run: Session) -> Iterator[int]:
     """Draws that are compared or selected by."""
     for seen in run.seen:
         if seen.kind != "other":
-            yield from draws_of(seen)
+            yield from seen.draws()
 
 
 def _is_monotone(numbers: Sequence[float]) -> bool:

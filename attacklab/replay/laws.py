@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -23,7 +23,7 @@ from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroC
 LAPLACE, GAUSSIAN = "Laplace", "Gaussian"
 DISCRETE_LAPLACE, DISCRETE_GAUSSIAN = "discrete Laplace", "discrete Gaussian"
 GUMBEL, LOGISTIC, EXPONENTIAL, UNIFORM, CAUCHY = "Gumbel", "logistic", "exponential", "uniform", "Cauchy"
-CATEGORICAL, UNKNOWN = "categorical", "unknown"
+CATEGORICAL, UNKNOWN, TABLE = "categorical", "unknown", "integer"
 BITS, SAMPLING, OTHER = "raw bits", "sampling", "other"
 """What is drawn besides noise: raw bits, records or their order, and what has no law here."""
 
@@ -38,8 +38,8 @@ CONTINUOUS: dict[str, Any] = {
 }
 """Laws of noise that is added, each with what SciPy calls it at scale 1."""
 
-DISCRETE = {DISCRETE_LAPLACE: stats.laplace, DISCRETE_GAUSSIAN: stats.norm}
-"""Laws of integers, each with the continuous one of the same shape."""
+DISCRETE = {DISCRETE_LAPLACE: stats.laplace, DISCRETE_GAUSSIAN: stats.norm, TABLE: None}
+"""Laws of integers, each with the continuous one of the same shape; of a table of weights from 0 on, there is none."""
 
 GAUSSIANS = (GAUSSIAN, DISCRETE_GAUSSIAN)
 SYMMETRIC = (LAPLACE, *GAUSSIANS, LOGISTIC, CAUCHY, DISCRETE_LAPLACE)
@@ -57,6 +57,9 @@ LEAST_CHANCE = 2.0**-40
 CELLS = 513
 LARGEST_TABLE = 1e4
 """Up to this scale the tails of a discrete Gaussian are summed; beyond, they are those of the continuous one."""
+
+REACH_OF_TABLE = 36.0
+"""How far tables of rounded noise go, in scales: what is beyond is too rare to count."""
 
 LOSS_GRID = 2.0**-9
 LARGEST_LOSS = 64.0
@@ -77,7 +80,7 @@ class Law:
         family: one of the names above.
         centre: the value that noise is added to.
         scale: of the noise, not negative.
-        weights: the probabilities of a categorical law.
+        weights: the probabilities of a categorical law, or of an integer one.
         step: how far apart the values of a discrete law are.
     """
 
@@ -110,6 +113,8 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
         return math.inf
     if first.family in DISCRETE and not _is_on_one_grid(first, second):
         return math.inf
+    if first.family == TABLE:
+        return largest_ratio(*(side.tolist() for side in cell_masses(first, second)))
     if first.family in L1_LAWS:
         return shift / first.scale
     return math.inf
@@ -127,8 +132,10 @@ def renyi_divergence(first: Law, second: Law, order: float) -> float:
     if first == second:
         return 0.0
     shift, scale = near(abs(first.centre - second.centre)), near(first.scale)
+    if first.family == second.family and first.family in (CATEGORICAL, TABLE):
+        return _divergence(*cell_masses(first, second), order)
     if first.family != second.family or first.family not in (LAPLACE, *GAUSSIANS) or not (scale and second.scale):
-        return math.inf if first.family == second.family and first.family != CATEGORICAL else 0.0
+        return math.inf if first.family == second.family else 0.0
     if first.family in GAUSSIANS:
         return max(_gaussian_divergence(shift, *scales, order) for scales in _both(scale, float(second.scale)))
     if not _nearly(first.scale, second.scale):
@@ -339,6 +346,8 @@ def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[n
     if first.family not in SHIFT_LAWS or second.family not in SHIFT_LAWS:
         return np.ones(1), np.ones(1)
     shift = second.centre - first.centre
+    if first.family == second.family == TABLE:
+        return _tables(first, second)
     if not first.scale or not second.scale:
         equal = first.scale == second.scale and not shift
         return (np.ones(1), np.ones(1)) if equal else (np.array([1.0, 0.0]), np.array([0.0, 1.0]))
@@ -349,6 +358,44 @@ def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[n
     edges = edges[np.isfinite(edges)]
     masses = [_masses(law, edges - centre) for centre, law in where]
     return masses[0], masses[1]
+
+
+def _tables(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The probabilities of the same integers under two tables."""
+    by = (second.centre - first.centre) / first.step
+    size = max(len(first.weights), len(second.weights))
+    if not _is_on_one_grid(first, second) or abs(by) >= size:
+        return np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    masses = np.zeros((2, 3 * size))
+    for side, law, start in ((masses[0], first, size), (masses[1], second, size + round(by))):
+        side[start : start + len(law.weights)] = law.weights
+    return masses[0], masses[1]
+
+
+def rounded(law: Law, how: Callable[[Any], Any]) -> Law | None:
+    """The law of noise at 0 that is rounded to integers; None where it reaches too far for a table.
+
+    Args:
+        law: of the noise.
+        how: it is rounded, as one of `ROUNDINGS`.
+    """
+    reach = math.ceil(REACH_OF_TABLE * near(law.scale)) + 2
+    if law.family not in (LAPLACE, GAUSSIAN, LOGISTIC) or reach > LARGEST_TABLE:
+        return None
+    numbers = np.arange(-reach, reach + 1)
+    low = numbers - np.where(numbers <= 0, *ROUNDINGS[how])
+    high = numbers + 1 - np.where(numbers < 0, *ROUNDINGS[how])
+    weights = _masses(law, np.unique(np.concatenate([low, high])))[1:-1]
+    return Law(TABLE, Fraction(-reach), Fraction(1), tuple(weights.tolist()))
+
+
+ROUNDINGS: dict[Callable[[Any], Any], tuple[float, float]] = {
+    np.rint: (0.5, 0.5),
+    np.floor: (0.0, 0.0),
+    np.ceil: (1.0, 1.0),
+    np.trunc: (1.0, 0.0),
+}
+"""For each way to round, how far below an integer the numbers begin that become it, up to 0 and above."""
 
 
 def _upper(law: Law, depths: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -365,6 +412,10 @@ def tails_of(law: Law, offsets: NDArray[np.float64]) -> tuple[NDArray[np.float64
         offsets, scale = offsets / near(law.step), scale / near(law.step)
         with np.errstate(invalid="ignore"):  # of the infinities
             offsets = np.where(np.abs(offsets - np.rint(offsets)) < 1e-9, np.rint(offsets), offsets)
+    if family == TABLE:
+        at = np.clip(np.floor(offsets), -1, len(law.weights) - 1).astype(int) + 1
+        sums = np.concatenate([[0.0], np.cumsum(law.weights)]), np.cumsum(law.weights[::-1])[::-1]
+        return sums[0][at], np.append(sums[1], 0.0)[at]
     if family == DISCRETE_LAPLACE:
         at = np.floor(offsets)  # P[K >= k] = r^k/(1 + r) for k >= 1, r = e^(-1/scale)
         tail = np.exp(-np.where(at < 0, -at, at + 1) / scale) / (1 + np.exp(-1 / scale))
@@ -447,6 +498,15 @@ def largest_ratio(first: Sequence[float], second: Sequence[float]) -> float:
         if min(one, other) > 0:
             ratios.append(abs(math.log(one) - math.log(other)))
     return max(ratios)
+
+
+def _divergence(first: NDArray[np.float64], second: NDArray[np.float64], order: float) -> float:
+    """The larger Rényi divergence of two tables; what is too rare to tell from nothing is left out."""
+    is_seen = np.maximum(first, second) > LEAST_CHANCE
+    with np.errstate(divide="ignore", over="ignore"):
+        sides = [(one[is_seen], other[is_seen]) for one, other in ((first, second), (second, first))]
+        sums = [float(np.sum(one**order * other ** (1 - order), where=one > 0)) for one, other in sides]
+    return math.log(max(1.0, *sums)) / (order - 1) if max(sums) < math.inf else math.inf
 
 
 def _gaussian_divergence(shift: float, one: float, other: float, order: float) -> float:

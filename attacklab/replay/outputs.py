@@ -124,12 +124,15 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
         yield from _parts(value.detach().double().numpy(), path, depth + 1)
     elif isinstance(value, Raised):
         yield Leaf(path, ("raised", value.kind))
+        yield from _parts(ADDRESS.sub("", value.message), f"{path}.message", depth + 1)
     elif hasattr(value, "__array__") and not isinstance(value, np.generic | np.ndarray):
         yield from _parts(np.asarray(value)[()], path, depth)
     elif isinstance(value, io.BytesIO | io.StringIO):
         yield from _parts(value.getvalue(), path, depth)
     elif isinstance(value, functools.partial):
         yield from _parts((value.func, value.args, value.keywords), path, depth)
+    elif isinstance(value, HOLDS_NO_DATA):
+        yield Leaf(path, type(value).__name__)
     elif is_opaque(value):
         yield Leaf(path, (OPAQUE, type(value).__name__))
     elif not callable(value) and (names := _attributes(value)):
@@ -146,8 +149,6 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
 
 def is_opaque(value: Any) -> bool:
     """Whether a part of an output holds what nobody can read off it: a closure, a generator, a handle."""
-    if isinstance(value, HOLDS_NO_DATA):
-        return False
     if isinstance(value, type) or callable(value):
         return not _is_found_by_name(value)
     return isinstance(value, Iterator | io.IOBase) or (not _attributes(value) and bool(ADDRESS.search(repr(value))))

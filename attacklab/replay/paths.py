@@ -30,7 +30,9 @@ from attacklab.replay.laws import (
 )
 from attacklab.replay.session import Affine, Node, Seen, Session, Site, rational
 
-POINTS = 1201
+POINTS, LEAST_POINTS, MOST_POINTS = 1201, 121, 20_000
+"""How many points a grid has around a centre, and about how many in all."""
+
 MOST = 64
 """How many comparisons are looked at one by one."""
 
@@ -59,16 +61,17 @@ class Bound:
     factors: tuple[Fraction, ...] = ()
 
 
-def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None:
+def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Sequence[str] = ()) -> list[Bound] | None:
     """All comparisons of a run that involve a hidden draw; None where one of them cannot be read.
 
     Args:
         run: the run.
         shown: the draws whose noisy numbers the output holds, and those numbers: whoever sees them can compare them.
+        skipped: laws of draws whose comparisons are left out.
     """
     bounds: list[Bound] = []
     for seen in run.seen:
-        if seen.kind != "compare":
+        if seen.kind != "compare" or {run.owner(unit)[0].family for unit in seen.draws()} <= {*skipped}:
             continue
         outcome = np.asarray(seen.outcome)
         sides = [_numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
@@ -198,14 +201,20 @@ def _grid(law: Law, group: Sequence[Bound]) -> tuple[NDArray[np.float64], NDArra
     """The middles and the masses of cells of the shared draw, fine wherever a noisy value may lie."""
     scale = float(law.scale)
     thresholds = [near(bound.right) for bound in group if not isinstance(bound.right, tuple)]
-    spread = np.sinh(np.linspace(-np.arcsinh(REACH), np.arcsinh(REACH), POINTS))
     middles = {near(one.centre): float(one.scale) for bound in group for one in _laws(bound)}
+    spread = _spread(len(middles))
     edges = np.unique(
         np.concatenate([*(centre + spread * (own or scale) for centre, own in middles.items()), thresholds])
     )
     edges = edges[np.abs(edges) < 1e300]
     masses = interval(law, edges[:-1], edges[1:])
     return (edges[:-1] + edges[1:]) / 2, masses
+
+
+def _spread(count: int) -> NDArray[np.float64]:
+    """Offsets from a centre in scales, dense near 0; fewer of them where the grid has many centres."""
+    points = max(LEAST_POINTS, min(POINTS, MOST_POINTS // count))
+    return np.sinh(np.linspace(-np.arcsinh(REACH), np.arcsinh(REACH), points))
 
 
 def argmax_law(laws: Sequence[Law], smallest: bool = False) -> Law | None:
@@ -221,8 +230,8 @@ def argmax_law(laws: Sequence[Law], smallest: bool = False) -> Law | None:
         weights = np.exp([float((law.centre - top) / scale) for law in laws])
         return Law(CATEGORICAL, weights=tuple((weights / weights.sum()).tolist()))
     centre = [near(law.centre) for law in laws]
-    spread = np.sinh(np.linspace(-np.arcsinh(REACH), np.arcsinh(REACH), POINTS))
-    edges = np.unique(np.concatenate([at + spread * float(law.scale) for at, law in zip(centre, laws, strict=True)]))
+    middles = {(at, float(law.scale)) for at, law in zip(centre, laws, strict=True)}
+    edges = np.unique(np.concatenate([at + _spread(len(middles)) * scale for at, scale in sorted(middles)]))
     middle = (edges[:-1] + edges[1:]) / 2
     masses = np.array([interval(law, edges[:-1], edges[1:]) for law in laws])
     ends = (np.full_like(middle, -np.inf), middle) if not smallest else (middle, np.full_like(middle, np.inf))
@@ -258,11 +267,15 @@ def selections(run: Session) -> list[tuple[Seen, Law | None, list[int]]]:
 
 def scanned_law(group: Sequence[Bound]) -> Law | None:
     """The law of the place that Python's `max` or `min` over noisy values gives; None where this is no such scan."""
+    if not is_scan(group):
+        return None
     laws = {unit: law for bound in group for unit, law in sides_of(bound)}
-    for smallest in (False, True):
-        if _is_scan(group, smallest):
-            return argmax_law([laws[unit] for unit in sorted(laws)], smallest)
-    return None
+    return argmax_law([laws[unit] for unit in sorted(laws)], not _is_scan(group, False))
+
+
+def is_scan(group: Sequence[Bound]) -> bool:
+    """Whether comparisons are those of Python's `max` or `min`."""
+    return _is_scan(group, False) or _is_scan(group, True)
 
 
 def _is_scan(group: Sequence[Bound], smallest: bool) -> bool:

@@ -32,8 +32,9 @@ from attacklab.replay.judge import Pair
 from attacklab.replay.outputs import Raised, differences
 from attacklab.replay.pairs import neighbours_among, pairs_of
 from attacklab.replay.search import searched
+from attacklab.replay.seeds import BASE_GENERATOR
 from attacklab.replay.session import Session, Site
-from attacklab.replay.sources import BASE_GENERATOR, watch
+from attacklab.replay.sources import watch
 from attacklab.replay.trail import located
 from attacklab.replay.variants import examine_variants
 
@@ -45,6 +46,9 @@ RESTS_ON = (
     "named for, which is to be proved of each apart"
 )
 """What the verdict on all pairs of a finite domain does not show itself."""
+
+OTHER_SEEDS = 8
+"""Where both inputs of a pair raise the same, so many other outcomes of the noise are tried."""
 
 MOST_PAIRS = 200
 SECONDS = 20.0
@@ -243,6 +247,10 @@ class Study:
             self.template = pair
         examination = Pair(self.runs, pair, self.target.claim, self.seed)
         outcome = examination.examine()
+        for other in range(OTHER_SEEDS if outcome.raised else 0):  # perhaps noise decides whether it raises
+            if outcome.raised:
+                examination = Pair(self.runs, pair, self.target.claim, self.seed + 60_000 + other)
+                outcome = examination.examine()
         if not outcome.is_refuted and not outcome.raised:
             other = examine_variants(examination, None if self.count < FULL_PAIRS else self.count)
             outcome.differences += other.differences
@@ -257,7 +265,7 @@ class Study:
                 if any(flaw == difference.flaw and kept.is_certain for (flaw, _), (kept, _) in self.worst.items()):
                     continue
                 placed = replace(
-                    difference, site=located(self.runs, pair, self.seed, examination.first, examination.second)
+                    difference, site=located(self.runs, pair, examination.seed, examination.first, examination.second)
                 )
             key = (placed.flaw, str(placed.site))
             kept = self.worst.get(key)

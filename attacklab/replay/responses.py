@@ -18,7 +18,7 @@ import numpy as np
 
 from attacklab.replay import laws
 from attacklab.replay.compare import Moved
-from attacklab.replay.laws import DISCRETE, EXPONENTIAL, SHIFT_LAWS, UNIFORM, Law, near
+from attacklab.replay.laws import DISCRETE, EXPONENTIAL, SHIFT_LAWS, TABLE, UNIFORM, Law, near
 from attacklab.replay.outputs import leaves, number_of
 from attacklab.replay.session import Affine, Call, Node, Session, filled, rational
 
@@ -151,7 +151,7 @@ def _parts(run: Run) -> dict[str, Part] | None:
             numbers = [side.get(path, math.nan) for side in sides]
             factor, law = 0.0, laws.fitted(DEPTHS, numbers) if call.family == UNIFORM else None
             if call.family != UNIFORM:
-                factor, law = _fitted(call, place, [base[path], *numbers])
+                factor, law = _fitted(call, place, numbers)
             parts[path] = Part(call, place, factor, law)
     return dict(sorted(parts.items()))
 
@@ -161,14 +161,25 @@ def _numbers(run: Session) -> dict[str, float]:
 
 
 def _scaled(number: int, call: Call, factor: float) -> Any:
-    """A change that multiplies a call's draws; of uniform ones, what they are instead."""
+    """A change that puts a call's draws at multiples of their sizes; of uniform ones, what they are instead."""
     if number < 0:  # what is added to noise that was made of several draws
-        return dict(enumerate(((factor - 1) * np.ravel(call.raw)).tolist()))
-    return functools.partial(filled if call.family == UNIFORM else _times, factor)
+        return dict(enumerate((factor * _sizes(call) - np.ravel(call.raw)).tolist()))
+    if call.family == UNIFORM:
+        return functools.partial(filled, factor)
+    is_whole = np.asarray(call.raw).dtype.kind in "iu"
+    values = np.reshape(factor * _sizes(call), np.shape(call.raw))
+    return lambda raw: values if isinstance(raw, np.ndarray) else int(values) if is_whole else float(values)
 
 
-def _times(factor: float, raw: Any) -> Any:
-    return raw * factor if isinstance(raw, np.ndarray) else type(raw)(raw * factor)
+def _sizes(call: Call) -> Any:
+    """The draws of a call; for those that are 0, a number of their scale."""
+    raw = np.ravel(call.raw)
+    scales = (
+        np.broadcast_to(np.asarray(call.scale, dtype=float), raw.shape)
+        if np.size(call.scale) == 1
+        else np.ravel(np.broadcast_to(np.asarray(call.scale, dtype=float), call.shape or ()))
+    )
+    return np.where(raw == 0, 1 if raw.dtype.kind in "iu" else scales, raw)
 
 
 def _owners(run: Run, number: int, call: Call, base: Mapping[str, float]) -> dict[str, int | None]:
@@ -244,19 +255,23 @@ class _Matrix:
 
 def _matrix(run: Run) -> _Matrix | None:
     first = run({})
-    base = _numbers(first)
     calls = [(number, call) for number, call in first.movable() if call.family in SHIFT_LAWS and call.size]
     draws = [(number, call, at) for number, call in calls for at in range(call.size)]
     if len(draws) > MOST_MIXED or any(call.family == UNIFORM for _, call in calls):
         return None
-    scaled = [_numbers(run({number: _scaled(number, call, by) for number, call in calls})) for by in (0, 2, 3, 11, -7)]
+    base, *scaled = [
+        _numbers(run({number: _scaled(number, call, by) for number, call in calls})) for by in (1, 0, 2, 3, 11, -7)
+    ]
+    still = _numbers(first)
     moved = [_numbers(run({number: {at: _step(call, at)}})) for number, call, at in draws]
-    paths = [path for path in base if any(side.get(path) != base[path] for side in moved) and base[path] == base[path]]
+    paths = [
+        path for path in base if any(side.get(path) != still.get(path) for side in moved) and base[path] == base[path]
+    ]
     rows = [[base[path], *(side.get(path, math.nan) for side in scaled)] for path in paths]
     if not rows or not all(is_even([1, 0, 2, 3, 11, -7], row, float(LEAST_SCALE)) for row in rows):
         return None
     columns = [
-        [(side.get(path, math.nan) - base[path]) / _step(call, at) for path in paths]
+        [(side.get(path, math.nan) - still[path]) / _step(call, at) for path in paths]
         for side, (_, call, at) in zip(moved, draws, strict=True)
     ]
     used = [place for place, column in enumerate(columns) if any(column)]
@@ -278,11 +293,27 @@ def is_even(at: Sequence[float], numbers: Sequence[float], share: float = 0.05) 
 
 
 def _fitted(call: Call, place: int, numbers: Sequence[float]) -> tuple[float, Law | None]:
-    """By how much a number follows a draw, and its law: from its values with the draw as it was, and at multiples."""
-    raw = float(np.ravel(call.raw)[place])
-    if not raw or not is_even([1, *multiples_of(call)], numbers, float(LEAST_SCALE)):
+    """By how much a number follows a draw, and its law: from its values with the draw at multiples of its size."""
+    at = [by * near(_sizes(call)[place]) for by in multiples_of(call)]
+    if not is_even(at, numbers, float(LEAST_SCALE)):
+        return _rounded(call, place, np.array(at), np.array(numbers))
+    slope = (numbers[1] - numbers[0]) / (at[1] - at[0])
+    if not slope:
         return 0.0, None
-    slope = (numbers[0] - numbers[1]) / raw
     factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope)) * (1 + 8 * LEAST_SCALE)
     step = factor if call.family in DISCRETE else Fraction(1)
-    return slope, Law(call.family, rational(numbers[1]), factor * call.scale_at(place), step=step)
+    value, weights = rational(numbers[0]), call.weights
+    if call.family == TABLE and slope < 0:
+        value, weights = value - factor * (len(weights) - 1), weights[::-1]
+    return slope, Law(call.family, value, factor * call.scale_at(place), weights, step)
+
+
+def _rounded(call: Call, place: int, at: Any, numbers: Any) -> tuple[float, Law | None]:
+    """By how much a number follows a draw that is rounded to an integer, and its law."""
+    noise = Law(call.family, scale=call.scale_at(place))
+    for how in laws.ROUNDINGS:
+        for sign in (1, -1):  # the noise is symmetric, so that only what is rounded has a sign
+            if np.array_equal(numbers - numbers[0], how(sign * at)):
+                law = laws.rounded(noise, how)
+                return (0.0, None) if law is None else (sign, replace(law, centre=law.centre + rational(numbers[0])))
+    return 0.0, None

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import AND_MORE, DISCRETE, SYMMETRIC, UNIFORM, UNKNOWN, Law
+from attacklab.replay.laws import AND_MORE, DISCRETE, SYMMETRIC, TABLE, UNIFORM, UNKNOWN, Law
 
 Ids = NDArray[np.int64]
 
@@ -110,7 +110,7 @@ class Call:
         raw: what was drawn, without its location.
         first: the number of the first of its draws.
         ids: the numbers of all.
-        weights: of a categorical law.
+        weights: how probable the outcomes 0, 1, … of a choice or of integer noise are.
     """
 
     site: Site
@@ -209,6 +209,11 @@ class Seen:
     operands: tuple[Any, ...]
     outcome: Any
 
+    def draws(self) -> Iterator[int]:
+        """The numbers of the draws that were looked at."""
+        for operand in self.operands:
+            yield from operand.ids.reshape(-1).tolist() if isinstance(operand, Affine) else ()
+
 
 def rational(number: Any) -> Fraction:
     """A finite number of any type as a fraction; of another number, its worst: a value far away.
@@ -248,7 +253,7 @@ class Session:
     Args:
         seed: of the draws that the record does not have.
         script: what to take from a record; None to record.
-        changed: by the number of a call, what is made of its draw, to see what an output depends on: a function, or for
+        changed: by the number of a call, or by its key, what is made of its draw, to see what an output depends on: a function, or for
             some of its numbers what is added to them (to uniform ones: what they are instead). Noise that was made of
             several draws has numbers below 0.
 
@@ -259,7 +264,7 @@ class Session:
 
     current: Session | None = None
 
-    def __init__(self, seed: int, script: Script | None = None, changed: Mapping[int, Any] | None = None) -> None:
+    def __init__(self, seed: int, script: Script | None = None, changed: Mapping[Any, Any] | None = None) -> None:
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.seed = seed
         self.script = script
@@ -269,6 +274,7 @@ class Session:
         self.nodes: list[Node] = []
         self.seen: list[Seen] = []
         self.seeds: list[tuple[Site, str, Any]] = []
+        self.states: dict[str, Any] = {}
         self.known: set[Any] = set()
         self.is_plain = False
         self.unread: list[str] = []
@@ -307,7 +313,7 @@ class Session:
             real: draws afresh.
             scale: of the noise.
             parameters: what the source was asked for.
-            weights: of a categorical law.
+            weights: how probable its outcomes 0, 1, … are, where it has few.
             stream: what makes two draws the same one: a generator's seed, and how much was drawn from it before.
         """
         site = here()
@@ -331,9 +337,8 @@ class Session:
             size = int(np.prod(shape)) if shape is not None else 1
             raw, first = fresh, self._number(size)
             ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
-        number = len(self.calls)
-        if number in self.changed:
-            raw = _changed(raw, self.changed[number], family == UNIFORM)
+        for known in {len(self.calls), key} & self.changed.keys():
+            raw = _changed(raw, self.changed[known], family == UNIFORM)
         call = Call(site, key, sampler, family, parameters, scale, shape, raw, first, ids, weights)
         self.calls.append(call)
         self._calls_by_key[key] = call
@@ -473,9 +478,13 @@ class Session:
         call, at = self.owner(int(node.affine.ids.reshape(-1)[place]))
         value, factor = node.affine.exact(place)
         scale = call.scale_at(at) * abs(factor)
+        weights: tuple[float, ...] = ()
+        if call.family == TABLE:
+            weights = call.weights if factor > 0 else call.weights[::-1]
+            value, factor = value + min(factor, 0) * (len(weights) - 1), abs(factor)
         is_kept = factor > 0 or call.family.removesuffix(AND_MORE) in SYMMETRIC
         family = call.family if is_kept and not node.affine.is_size else UNKNOWN
-        return Law(family, value, scale, step=abs(factor) if family in DISCRETE else Fraction(1))
+        return Law(family, value, scale, weights, abs(factor) if family in DISCRETE else Fraction(1))
 
     def elements(self) -> Iterator[tuple[int, Node, int]]:
         """The draws' numbers of every noisy value, with the value and the place in it."""

@@ -7,23 +7,33 @@ has no reader is not watched; a replay finds out, as two runs with the same watc
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import importlib
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from attacklab.replay import laws
-from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING
-from attacklab.replay.session import Affine, Session, here
+from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING, TABLE
+from attacklab.replay.seeds import (
+    BASE_GENERATOR,
+    BASE_STATE,
+    begin,
+    bits_behind,
+    copied,
+    note_seed,
+    note_state,
+    open_state,
+    seeds_of,
+)
+from attacklab.replay.session import Affine, Session
 from attacklab.replay.traced import GEOMETRIC, SIGN, combined, plain, wrapped
-
-BASE_GENERATOR, BASE_STATE = np.random.Generator, np.random.RandomState
 
 DRAWN: Mapping[str, Callable[[np.random.Generator, Any, Any], Any]] = {
     laws.LAPLACE: lambda rng, scale, size: rng.laplace(0.0, scale, size),
@@ -106,6 +116,8 @@ PYTHON: Mapping[str, Spec] = {
 }
 
 RAW = ("bytes", "integers", "randint", "random_integers", "tomaxint", "getrandbits", "randbytes", "randrange")
+INTEGERS = ("integers", "randint", "randrange", "random_integers")
+LARGEST_DIE = 4096
 CHOOSING = ("choice", "choices", "sample", "permutation", "permuted", "shuffle")
 UNLIKE = (
     *("beta", "binomial", "chisquare", "dirichlet", "f", "gamma", "hypergeometric", "logseries", "lognormal"),
@@ -131,7 +143,7 @@ class Reading:
         stream: what makes two draws the same one.
         real: what draws, where it is not noise.
         then: what is made of what was drawn.
-        weights: of a choice.
+        weights: how probable the outcomes 0, 1, … of a choice or of an integer are.
         asked: what the call was asked for, where it is not noise.
     """
 
@@ -188,8 +200,10 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
             session.unread.append(label)
             return original(*args, **kwargs)
         reading = Reading(**known)
-        _begin(session, reading.source)
-        if session.known and (_seed_of(reading.source, label) or ())[:2] in session.known:
+        if reading.source is None and label.startswith("torch"):
+            reading = replace(reading, source=tensors().GLOBAL)
+        seeds = begin(reading.source, session)
+        if seeds is not None and (seeds.stream or ())[:2] in session.known:
             with inside(session):
                 return original(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
         value = _noisy(session, label, reading) if reading.real is None else _plainly(session, label, reading)
@@ -204,6 +218,8 @@ def _noisy(session: Session, label: str, reading: Reading) -> Any:
     size = np.shape(scale) or None if reading.shape is None else reading.shape
 
     def real() -> Any:
+        if reading.weights:
+            return session.rng.choice(len(reading.weights), size, p=reading.weights)
         drawn = DRAWN[reading.law](session.rng, scale, size)
         drawn = round(drawn) if reading.rounds else drawn
         return drawn.item() if isinstance(drawn, np.generic) and into is None else drawn
@@ -211,7 +227,9 @@ def _noisy(session: Session, label: str, reading: Reading) -> Any:
     asked = (("loc", plain(loc)), ("scale", scale))
     with inside(session):
         stream = reading.stream or _stream(reading.source, label)
-        raw, ids = session.draw(label, reading.law, real, scale=scale, parameters=asked, stream=stream)
+        raw, ids = session.draw(
+            label, reading.law, real, scale=scale, parameters=asked, weights=reading.weights, stream=stream
+        )
     noise = wrapped(raw, Affine(ids), session)
     if into is not None:
         noise = tensors().tensor_of(noise, into)
@@ -233,65 +251,18 @@ def _plainly(session: Session, label: str, reading: Reading) -> Any:
             weights=reading.weights,
             stream=reading.stream or _stream(reading.source, label),
         )
-    if reading.weights:
+    if reading.law == CATEGORICAL:
         session.add_seen("categorical", label, ids.reshape(-1)[:1], (np.array(reading.weights), value), 0)
     return value if reading.into is None else tensors().tensor_of(value, reading.into)
 
 
-def bits_behind(generator: Any) -> Any:
-    """The bit generator of a generator of numpy's."""
-    return generator.bit_generator if isinstance(generator, BASE_GENERATOR) else generator._bit_generator
-
-
-class Begun(NamedTuple):
-    """How a generator began that the code made with a number, before any run.
-
-    Attributes:
-        what: it in words.
-        value: the number, as far as it is known.
-        state: where each run begins.
-    """
-
-    what: str
-    value: Any
-    state: Any
-
-
-def begun(generator: Any) -> Begun | None:
-    """How a generator of numpy's began; None where the system, or somebody's random bits, seeded it."""
-    bits = bits_behind(generator)
-    seeds = getattr(bits, "seed_seq", generator)
-    value = "a number" if seeds is None else getattr(seeds, "entropy", None)  # None: by the legacy way, from a number
-    if seeds is not None and not (isinstance(value, int) and value < 1 << 64):
-        return None
-    return Begun(f"the {type(generator).__name__} of the code", value, bits.state)
-
-
-def _begin(session: Session, source: Any) -> None:
-    """Let a generator that the code made with a number begin anew at its first draw in a run."""
-    known: Begun | None = getattr(source, "begun", None)
-    if known is not None and source.session is not session:
-        source.session, source.drawn = session, 0
-        source.stream = (known.what, repr(known.value), repr(known.state))
-        bits_behind(source).state = known.state
-        session.seeds.append((here(), known.what, known.value))
-
-
-def _seed_of(source: Any, name: str) -> Any:
-    """What a generator was seeded with, as `seeded` gives it."""
-    is_global = source is None and name.startswith("torch")
-    return getattr(tensors().GLOBAL if is_global else source, "stream", None)
-
-
 def _stream(source: Any, name: str) -> Any:
     """What tells a draw of a seeded generator from every other."""
-    seed = _seed_of(source, name)
-    if seed is None:
+    seeds = seeds_of(source) if hasattr(source, "__dict__") else None
+    if seeds is None or seeds.stream is None:
         return None
-    if source is None:
-        source = tensors().GLOBAL
-    source.drawn += 1
-    return (seed, source.drawn, name)
+    seeds.drawn += 1
+    return (seeds.stream, seeds.drawn, name)
 
 
 def tensors() -> Any:
@@ -309,19 +280,44 @@ class _Everywhere(type):
 class WatchedGenerator(np.random.Generator, metaclass=_Everywhere):
     """numpy's generator, watched."""
 
-    stream: Any = None
-    drawn = 0
-    begun: Begun | None = None
-    session: Session | None = None
+    def __deepcopy__(self, memo: Any) -> Any:
+        return copied(self, WatchedGenerator(copy.deepcopy(bits_behind(self))))
+
+    @property
+    def bit_generator(self) -> Any:
+        """The bits behind it, whose state code may read or set."""
+        open_state(self)
+        return bits_behind(self)
+
+    def spawn(self, count: int) -> Any:
+        """Generators of this one's seed, each with its own key."""
+        made = super().spawn(count)
+        for child in made:
+            note_seed(child, "spawn", bits_behind(child))
+        return made
 
 
 class WatchedState(np.random.RandomState, metaclass=_Everywhere):
     """numpy's legacy generator, watched."""
 
-    stream: Any = None
-    drawn = 0
-    begun: Begun | None = None
-    session: Session | None = None
+    def __deepcopy__(self, memo: Any) -> Any:
+        return copied(self, WatchedState(copy.deepcopy(bits_behind(self))))
+
+    def get_state(self, *args: Any, **kwargs: Any) -> Any:
+        """Its state."""
+        open_state(self)
+        return super().get_state(*args, **kwargs)
+
+    def set_state(self, state: Any) -> None:
+        """Set its state."""
+        open_state(self)
+        super().set_state(state)
+        note_state(self)
+
+    def seed(self, seed: Any = None) -> None:
+        """Seed it."""
+        super().seed(plain(seed))
+        note_seed(self, "RandomState.seed", seed)
 
 
 def method_of(name: str, label: str, original: Callable[..., Any], specs: Mapping[str, Spec]) -> Callable[..., Any]:
@@ -343,6 +339,8 @@ def method_of(name: str, label: str, original: Callable[..., Any], specs: Mappin
             known = special
         elif name in CHOOSING:
             known = _of_choice(name, args, kwargs)
+        elif name in INTEGERS and (special := _of_integers(name, isinstance(source, random.Random), args, kwargs)):
+            known = special
         else:
             given = {key: plain(value) for key, value in kwargs.items()}
             known = {
@@ -408,6 +406,21 @@ def _of_binomial(args: Any, kwargs: Any) -> dict[str, Any] | None:
     return {"law": laws.UNIFORM, "shape": shape, "then": lambda drawn: (drawn < p) * 1}
 
 
+def _of_integers(name: str, is_python: bool, args: Any, kwargs: Any) -> dict[str, Any] | None:
+    """An integer between two, of which each is as probable; None of arrays, steps, and more than a die has."""
+    low, high, size = _bound(args, kwargs, low=0, high=None, size=None)
+    low, high = kwargs.get("a", kwargs.get("start", low)), kwargs.get("b", kwargs.get("stop", high))
+    low, high = (0, low) if high is None else (low, high)
+    end = kwargs.get("endpoint", False) or name == "random_integers" or (is_python and name == "randint")
+    if (is_python and size is not None) or np.ndim(low) or np.ndim(high) or len(args) > 3:
+        return None
+    count = int(high) - int(low) + bool(end)
+    if not 1 < count <= LARGEST_DIE or int(low) != low or int(high) != high:
+        return None
+    known = {"law": TABLE, "value": int(low), "shape": size, "weights": (1 / count,) * count}
+    return known if "dtype" not in kwargs else {**known, "then": lambda drawn: drawn.astype(kwargs["dtype"])}
+
+
 def _of_negative_binomial(args: Any, kwargs: Any) -> dict[str, Any] | None:
     """Failures before the first success: a geometric number less 1."""
     successes, p, size = _bound(args, kwargs, n=None, p=None, size=None)
@@ -455,11 +468,14 @@ def _of_choice(name: str, args: Any, kwargs: Any) -> dict[str, Any]:
         return {"law": SIGN, "shape": size}
     odds = None if weights is None else np.asarray([float(plain(one)) for one in weights])
     odds = odds if odds is None or name == "choice" else odds / math.fsum(odds)
+    outcomes = () if odds is None else tuple(odds.tolist())
+    if odds is None and np.prod(1 if size is None else size) == 1 and 0 < count <= LARGEST_DIE:
+        outcomes = (1 / count,) * count
     return {
         "law": SAMPLING if odds is None else CATEGORICAL,
         "real": lambda rng: rng.choice(count, size, replace, odds),
         "then": functools.partial(_picked, name, range(count) if is_count else among),
-        "weights": () if odds is None else tuple(odds.tolist()),
+        "weights": outcomes,
         "asked": (count, size),
     }
 
@@ -491,7 +507,8 @@ def rvs_of(original: Callable[..., Any]) -> Callable[..., Any]:
     def rvs(self: Any, *args: Any, **kwargs: Any) -> Any:
         label, source = f"scipy.stats.{self.name}.rvs", kwargs.get("random_state")
         if isinstance(source, int | np.integer):
-            source = SimpleNamespace(stream=seeded(label, source), drawn=0)
+            number, source = source, SimpleNamespace()
+            note_seed(source, label, number)
 
         def read(self: Any, *args: Any, random_state: Any = None, **kwargs: Any) -> dict[str, Any]:
             del random_state
@@ -527,32 +544,11 @@ def integer(rng: Any, bits: int) -> int:
     return int.from_bytes(rng.bytes(-(-bits // 8)), "big") >> (-bits % 8)
 
 
-def watch(generator: Any, stream: Any = None) -> Any:
+def watch(generator: Any) -> Any:
     """A generator of numpy's, watched; anything else as it is."""
     if type(generator) is BASE_GENERATOR:
-        made: Any = WatchedGenerator(generator.bit_generator)
-    elif type(generator) is BASE_STATE:
-        made = WatchedState(generator._bit_generator)
-    else:
-        return generator
-    made.stream = stream
-    return made
-
-
-def seeded(what: str, seed: Any) -> Any:
-    """Keep what a generator is seeded with; gives what its draws share with those of another of the same seed."""
-    session = watched()
-    bits = getattr(seed, "seed_seq", seed)
-    value = plain(getattr(bits, "entropy", bits))
-    if session is None or value is None or isinstance(value, np.random.BitGenerator | BASE_GENERATOR | BASE_STATE):
-        return None
-    is_systems = isinstance(value, int) and hasattr(bits, "entropy") and 1 << 96 <= value < 1 << 128
-    if is_systems and bits is not seed:
-        return None  # two generators share these bits
-    value = tuple(np.ravel(value).tolist()) if isinstance(value, list | tuple | np.ndarray) else value
-    if not is_systems:
-        session.seeds.append((here(), what, value))
-    return (what, repr(value), *getattr(bits, "spawn_key", ()))  # children of one seed draw differently
+        return WatchedGenerator(generator.bit_generator)
+    return WatchedState(generator._bit_generator) if type(generator) is BASE_STATE else generator
 
 
 for _base, _class in ((BASE_GENERATOR, WatchedGenerator), (BASE_STATE, WatchedState)):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from attacklab.replay.seeds import note_seed
 from attacklab.replay.session import Affine, Session
 from attacklab.replay.traced import Traced, combined, lost, plain, selected, wrapped
 
@@ -165,27 +166,20 @@ def _bare(tensor: Any) -> Any:
     return (numbers.float() if numbers.dtype == torch.bfloat16 else numbers).numpy()
 
 
-GLOBAL = SimpleNamespace(stream=None, drawn=0)
+GLOBAL = SimpleNamespace()
 """What stands for PyTorch's global generator."""
 
 
 class WatchedTorchGenerator(torch.Generator):  # type: ignore[misc] # PyTorch may not be installed
     """PyTorch's generator, whose draws are known by its seed."""
 
-    stream: Any = None
-    drawn = 0
-
     def manual_seed(self, seed: int) -> Any:
         """Seed it."""
-        from attacklab.replay.sources import seeded
-
-        self.stream, self.drawn = seeded("torch.Generator.manual_seed", seed), 0
+        note_seed(self, "torch.Generator.manual_seed", seed)
         return super().manual_seed(int(seed))
 
 
 def seed_global(original: Callable[[int], Any], seed: Any) -> Any:
     """Seed the global generator."""
-    from attacklab.replay.sources import seeded
-
-    GLOBAL.stream, GLOBAL.drawn = seeded("torch.manual_seed", seed), 0
+    note_seed(GLOBAL, "torch.manual_seed", seed)
     return original(int(seed))

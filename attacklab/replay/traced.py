@@ -15,11 +15,26 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.replay.laws import AND_MORE, DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAPLACE, SYMMETRIC, UNKNOWN
-from attacklab.replay.session import Affine, Ids, Session
+from attacklab.replay.laws import (
+    AND_MORE,
+    DISCRETE_LAPLACE,
+    EXPONENTIAL,
+    GAUSSIAN,
+    GUMBEL,
+    LAPLACE,
+    SYMMETRIC,
+    UNIFORM,
+    UNKNOWN,
+)
+from attacklab.replay.session import Affine, Ids, Seen, Session
 
-GEOMETRIC, SIGN = "geometric", "sign"
-"""Laws that noise is made of: successes counted, and a fair coin of −1 and 1."""
+GEOMETRIC, SIGN, RAYLEIGH, WAVE = "geometric", "sign", "Rayleigh", "wave"
+"""Laws that noise is made of: successes counted, a fair coin of −1 and 1, and the length and a coordinate of a point.
+
+The point lies on a circle for a wave: it is the cosine, or the sine, of a uniform angle (Box and Muller 1958).
+"""
+
+NEARLY_NOTHING = 2.0**-20
 
 STEPS = {"add": "+", "subtract": "-", "multiply": "*", "true_divide": "/", "divide": "/"}
 COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
@@ -39,6 +54,21 @@ class Traced:
     def bare(self) -> Any:
         """The value without what it remembers."""
         raise NotImplementedError
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **rest: Any) -> Any:
+        given = tuple(map(plain, inputs))
+        targets = None if out is None else tuple(map(plain, out))
+        computed = getattr(ufunc, method)(*given, **rest, **({} if targets is None else {"out": targets}))
+        is_masked = isinstance(computed, np.ma.MaskedArray)
+        if method != "__call__" or len(inputs) > 2 or rest.get("where", True) is not True or is_masked:
+            return lost(inputs, ufunc.__name__, computed)
+        result = combined(ufunc.__name__, inputs, computed)
+        if targets is not None and isinstance(targets[0], np.ndarray):
+            targets[0][...] = plain(result)
+            if isinstance(result, Traced) and result.tag is not None:
+                return wrapped(targets[0], result.tag, result.session)
+            return targets[0]
+        return result
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function in (np.argmax, np.argmin) and isinstance(args[0], TracedArray):
@@ -128,6 +158,7 @@ class TracedArray(np.ndarray[Any, Any], Traced):
 
     __array_priority__ = 1e8
     __array_function__ = Traced.__array_function__  # type: ignore[assignment] # not that of ndarray, the first base
+    __array_ufunc__ = Traced.__array_ufunc__  # type: ignore[assignment]
 
     def __array_finalize__(self, made_from: Any) -> None:
         self.tag = None
@@ -138,21 +169,6 @@ class TracedArray(np.ndarray[Any, Any], Traced):
     def __deepcopy__(self, memo: Any) -> Any:
         copied = plain(self).copy()
         return copied if self.tag is None else wrapped(copied, self.tag, self.session)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **rest: Any) -> Any:
-        given = tuple(map(plain, inputs))
-        targets = None if out is None else tuple(map(plain, out))
-        computed = getattr(ufunc, method)(*given, **rest, **({} if targets is None else {"out": targets}))
-        is_masked = isinstance(computed, np.ma.MaskedArray)
-        if method != "__call__" or len(inputs) > 2 or rest.get("where", True) is not True or is_masked:
-            return lost(inputs, ufunc.__name__, computed)
-        result = combined(ufunc.__name__, inputs, computed)
-        if targets is not None and isinstance(targets[0], np.ndarray):
-            targets[0][...] = plain(result)
-            if isinstance(result, Traced) and result.tag is not None:
-                return wrapped(targets[0], result.tag, result.session)
-            return targets[0]
-        return result
 
     def __getitem__(self, key: Any) -> Any:
         got = plain(self)[plain(key) if isinstance(key, Traced) else key]
@@ -274,6 +290,8 @@ def combined(name: str, inputs: tuple[Any, ...], computed: Any) -> Any:
     tags: list[Any] = [one.tag for one in tagged]
     if any(tag.is_size for tag in tags):
         return lost(inputs, name, computed)
+    if name in ("log", "sqrt", "sin", "cos"):
+        return _made_of_one(name, tagged[0], computed)
     if name == "absolute":
         return wrapped(computed, Affine(tags[0].ids, (*tags[0].steps, ("abs", 0))), session)
     if len(tagged) == 2:
@@ -341,6 +359,72 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
     return wrapped(session.add_node(affine, computed), affine, session)
 
 
+def _made_of_one(name: str, noise: Any, computed: Any) -> Any:
+    """What a function makes of a draw: noise of a law that is known, if it is a formula by which noise is drawn."""
+    session, tag = noise.session, noise.tag
+    looked_at = {unit for seen in session.seen if not _is_guard(seen) for unit in seen.draws()}
+    made = []
+    for place, unit in enumerate(tag.ids.reshape(-1).tolist()):
+        call, at = session.owner(unit)
+        value, factor = tag.exact(place)
+        law = None if unit in looked_at else _law_of_function(name, call.family, value, factor, call.scale_at(at))
+        if law is None:
+            return lost((noise,), name, computed)
+        made.append(law)
+    families = {law[0] for law in made}
+    if len(families) != 1:
+        return lost((noise,), name, computed)
+    values, factors = (_each([law[part] for law in made], tag) for part in (1, 2))
+    bare = (computed - np.asarray(values, dtype=float)) / np.asarray(factors, dtype=float)
+    ids, added = session.synthetic(
+        f"{name} of a draw", families.pop(), _each([1.0] * len(made), tag), tag.ids[None], bare
+    )
+    if np.any(added):
+        computed = computed + added * np.asarray(factors, dtype=float)
+    affine = Affine(ids, (("*", factors), ("+", values)))
+    return wrapped(session.add_node(affine, computed), affine, session)
+
+
+def _is_guard(seen: Seen) -> bool:
+    """Whether a draw was compared with a number that it is hardly ever below: then it has its law still."""
+    numbers = [one for one in seen.operands if not isinstance(one, Affine)]
+    return (
+        seen.kind == "compare" and len(numbers) == 1 and bool(np.max(np.abs(numbers[0]), initial=0.0) < NEARLY_NOTHING)
+    )
+
+
+def _law_of_function(
+    name: str, family: str, value: Fraction, factor: Fraction, scale: Fraction
+) -> tuple[str, float, float] | None:
+    """The law of a function of value + factor·draw: its family at scale 1, and what that is multiplied by and added to.
+
+    Returns:
+        The family, the value and the factor; None where it has none here.
+    """
+    size = factor * scale
+    if name == "log" and family == UNIFORM and size and value in (0, -size):  # the logarithm of a uniform number
+        return EXPONENTIAL, math.log(abs(size)), -1.0
+    if name == "log" and family == EXPONENTIAL and not value and size > 0:
+        return GUMBEL, math.log(size), -1.0
+    if name == "sqrt" and family == EXPONENTIAL and not value and size > 0:
+        return RAYLEIGH, 0.0, math.sqrt(size / 2)
+    turns = abs(float(size)) / (2 * math.pi)
+    if name in ("sin", "cos") and family == UNIFORM and round(turns) and abs(turns - round(turns)) < 1e-9:
+        return WAVE, 0.0, 1.0
+    return None
+
+
+def followed(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of Python's `math`, which follows noise."""
+
+    @functools.wraps(original)
+    def function(*numbers: Any) -> Any:
+        computed = original(*numbers)
+        return combined(name, numbers, computed) if isinstance(numbers[0], Traced) and len(numbers) == 1 else computed
+
+    return function
+
+
 def _each(numbers: list[Any], like: Affine) -> Any:
     """Numbers in the shape of the noise that they belong to."""
     return np.array(numbers, dtype=object).reshape(like.ids.shape) if like.ids.ndim else numbers[0]
@@ -354,6 +438,8 @@ def _law_of_two(families: list[str], scales: list[float], is_product: bool, is_o
         return (LAPLACE if one == EXPONENTIAL else DISCRETE_LAPLACE), scales[0]
     if one == other == GAUSSIAN and not is_product:
         return GAUSSIAN, math.hypot(*scales)
+    if is_product and {one, other} == {RAYLEIGH, WAVE}:
+        return GAUSSIAN, scales[0] * scales[1]
     parts = [(scale, name.removesuffix(AND_MORE)) for scale, name in zip(scales, families, strict=True)]
     known = [part for part in parts if part[1] in SYMMETRIC and not is_product]
     return (max(known)[1] + AND_MORE, max(known)[0]) if known else (UNKNOWN, 0.0)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
-from attacklab.replay.compare import ENDS, Outcome, differences_between, draws_of, further, made_alike
+from attacklab.replay.compare import ENDS, Outcome, differences_between, further, made_alike
 from attacklab.replay.judge import Pair
 from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.outputs import skeleton
@@ -144,7 +144,7 @@ def _way(run: Session) -> tuple[int, int]:
     outcomes = tuple(
         (seen.site[:3], np.asarray(seen.outcome).tobytes())
         for seen in run.seen
-        if seen.kind == "compare" and any(run.owner(unit)[0].family != UNIFORM for unit in [*draws_of(seen)][:1])
+        if seen.kind == "compare" and any(run.owner(unit)[0].family != UNIFORM for unit in [*seen.draws()][:1])
     )
     return _path(run), hash(outcomes)
 

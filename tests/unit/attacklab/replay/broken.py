@@ -773,3 +773,36 @@ def first_above_one_threshold(values, rng):
 def clamped_to_the_private_count(x, rng):
     noisy = (x > 0.3).sum() + rng.laplace(0, 1)
     return min(max(noisy, 0), len(x))  # flaw
+
+
+FEES, OTHER_FEES = np.array([1.5, 2.5, 3.5, 4.5]), np.array([1.5, 2.5, 3.5, 9.5])
+
+
+@broken(LONG, OTHER)
+def larger_of_the_arrays(x, rng):
+    total = x.sum()
+    return np.maximum(total, total + rng.laplace(0, 1))  # flaw
+
+
+@broken(LONG, OTHER)
+def raw_where_noise_is_negative(x, rng):
+    counts = np.histogram(x, 4, (0, 1))[0]
+    noisy = counts + rng.laplace(0, 2, 4)
+    return np.where(noisy > 0, noisy, counts)  # flaw
+
+
+@broken(FEES, OTHER_FEES)
+def record_by_a_weighted_choice(x, rng):
+    weights = np.exp(-0.5 * np.abs(np.arange(4) - 1.5))
+    return x[rng.choice(4, p=weights / weights.sum())]  # flaw
+
+
+@broken(FEES.tolist(), OTHER_FEES.tolist())
+def two_records_at_random(x):
+    return random.sample(x, 2)  # flaw
+
+
+@broken(LONG, SHORT)
+def sample_drawn_record_by_record(x):
+    batch = [value for value in x.tolist() if random.random() < 0.9]
+    return sum(batch) + 0.5 * (random.expovariate(1) - random.expovariate(1))  # flaw

@@ -39,19 +39,6 @@ def clipped_to_the_private_count(x, rng):
 
 
 @unjudged(LONG, OTHER)
-def larger_of_the_arrays(x, rng):
-    total = x.sum()
-    return np.maximum(total, total + rng.laplace(0, 1))
-
-
-@unjudged(LONG, OTHER)
-def raw_where_noise_is_negative(x, rng):
-    counts = np.histogram(x, 4, (0, 1))[0]
-    noisy = counts + rng.laplace(0, 2, 4)
-    return np.where(noisy > 0, noisy, counts)
-
-
-@unjudged(LONG, OTHER)
 def raw_if_the_noisy_number_is_negative(x, rng):
     total = x.sum()
     noisy = total + rng.laplace(0, 1)
@@ -67,17 +54,6 @@ def record_at_a_noisy_place(x, rng):
 @unjudged(FEES, OTHER_FEES)
 def quantile_at_a_noisy_rank(x, rng):
     return np.quantile(x, np.clip(0.5 + rng.laplace(0, 0.2), 0, 1))
-
-
-@unjudged(FEES, OTHER_FEES)
-def record_by_a_weighted_choice(x, rng):
-    weights = np.exp(-0.5 * np.abs(np.arange(4) - 1.5))
-    return x[rng.choice(4, p=weights / weights.sum())]
-
-
-@unjudged(FEES.tolist(), OTHER_FEES.tolist())
-def two_records_at_random(x):
-    return random.sample(x, 2)
 
 
 @unjudged(LONG, SHORT)
@@ -228,12 +204,6 @@ def truncated_normal(x):
 @unjudged(LONG, SHORT)
 def noise_modulo_one(x, rng):
     return x.sum() + rng.laplace(0, 1) % 1
-
-
-@unjudged(LONG, SHORT)
-def sample_drawn_record_by_record(x):
-    batch = [value for value in x.tolist() if random.random() < 0.9]
-    return sum(batch) + 0.5 * (random.expovariate(1) - random.expovariate(1))
 
 
 @unjudged(LONG, SHORT)
