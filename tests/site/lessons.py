@@ -59,7 +59,7 @@ def headings(lesson: Path) -> list[str]:
 
 def solutions() -> dict[str, str]:
     """The lecturer's solution of each lesson, by the lesson's number as its file has it."""
-    page = (FOLDER / "lecturer.md").read_text(encoding="utf-8")
+    page = (FOLDER / "solutions.md").read_text(encoding="utf-8")
     return {f"{int(number):02}": source for number, source in _SOLUTION.findall(page)}
 
 

@@ -165,7 +165,7 @@ def test_the_draws_of_the_noisy_doubles_are_the_textbook_samplers() -> None:
 
 
 def test_the_attack_of_a_game_names_the_likelier_database_and_is_right_as_often_as_said() -> None:
-    """Of 1000 rounds it is right in half of them and half of the pair's best advantage, within six standard deviations."""
+    """Of 1000 rounds it is right in half, and half of the best advantage more, within six standard deviations."""
     advantages = {
         "weights_without_the_2": 0.2220,
         "prices_that_were_bid": 0.6215,
