@@ -1,4 +1,4 @@
-"""A list of class `lessons` or `slides` shows the first picture of each lesson that it links to, in the site's language."""
+"""A list of class `lessons` or `slides` shows the first picture of each lesson that it links to."""
 
 from __future__ import annotations
 
