@@ -2,10 +2,12 @@
 const PROJECTOR = document.documentElement.lang.startsWith("zh") ? "投影" : "Projector";
 const CONTROLS = "input, select, textarea, button, summary, a";
 
+const THINGS = ":is(section, .section) > :not(section, .section, ol, ul), :is(section, .section) > :is(ol, ul) > li";
+
 // What is shown together: headings with what follows them, and each other thing by itself.
 function stepsOf(article) {
   const steps = [];
-  const things = article.querySelectorAll(":is(section, .section) > :not(section, .section, script, style, .toctree-wrapper)");
+  const things = article.querySelectorAll(THINGS);
   for (const thing of things) {
     if (!thing.getClientRects().length) continue;
     const last = steps.at(-1);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import textwrap
 import tomllib
 import warnings
@@ -23,6 +24,8 @@ from attacklab.reporting.figures import Role
 from attacklab.reporting.plots import COLOURS, STYLE
 
 plt.rcParams.update(STYLE)
+if "inline" in plt.get_backend():  # in a notebook: pictures that are sharp at any size
+    importlib.import_module("matplotlib_inline.backend_inline").set_matplotlib_formats("svg")
 
 NAIVE, EXACT, IDEAL = (COLOURS[role][0] for role in (Role.NAIVE, Role.EXACT, Role.IDEAL))
 FIRST, SECOND = "#e8743b", "#2b7fc4"
