@@ -52,9 +52,14 @@ def cells_of(text: str) -> list[Cell]:
     return [Cell(found["options"], found["source"]) for found in _CELL.finditer(text)]
 
 
+def without_cells(lesson: Path) -> str:
+    """The words of a lesson."""
+    return _CELL.sub("", lesson.read_text(encoding="utf-8").split("---\n", 2)[2])
+
+
 def headings(lesson: Path) -> list[str]:
-    """The headings of the second level outside cells."""
-    return re.findall(r"^## (.*)$", _CELL.sub("", lesson.read_text(encoding="utf-8")), re.M)
+    """The headings of the second level."""
+    return re.findall(r"^## (.*)$", without_cells(lesson), re.M)
 
 
 def solutions() -> dict[str, str]:
