@@ -6,7 +6,7 @@ Each game draws from the laws of a naive mechanism, and its attack names the dat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
@@ -44,19 +44,19 @@ def weights_without_the_2() -> Draws:
     """The marital status of people aged 81, with weights e^(εu)."""
     statuses = ("Widowed", "Married-civ-spouse", "Divorced")
     law = partial(one_uniform, partial(naive_exponential_stabilised, epsilon=2.0))
-    return _from_laws(*(step_law(law(utilities)) for utilities in ([9, 8, 3], [10, 7, 3])), statuses.__getitem__)
+    return _from_laws((step_law(law(utilities)) for utilities in ([9, 8, 3], [10, 7, 3])), statuses.__getitem__)
 
 
 def prices_that_were_bid() -> Draws:
     """The price of a shop in which one bidder bids more than a cent, 4.99 or 5.00."""
-    return _from_laws(*(step_law(one_uniform(_price, [0.01] * 3 + [bid])) for bid in (4.99, 5.0)), "{:.2f}".format)
+    return _from_laws((step_law(one_uniform(_price, [0.01] * 3 + [bid])) for bid in (4.99, 5.0)), "{:.2f}".format)
 
 
 def lost_weights() -> Draws:
     """Whether a sum in bfloat16 chooses the heavy outcome, 0, or one of 500 light ones."""
     mechanism = partial(naive_exponential_low_precision, epsilon=1.0, dtype=bfloat16)
     pair = [-1.0] + [-11.0] * 500, [0.0] + [-12.0] * 500
-    return _from_laws(*(step_law(one_uniform(mechanism, utilities)) for utilities in pair), str)
+    return _from_laws((step_law(one_uniform(mechanism, utilities)) for utilities in pair), str)
 
 
 def noise_for_this_database() -> Draws:
@@ -78,7 +78,7 @@ def counted_bits() -> Draws:
         )
         for count in (3, 4)
     )
-    return _from_laws(*laws, lambda seen: f"{seen[0]} · {seen[1]}".replace("-", "−"))
+    return _from_laws(laws, lambda seen: f"{seen[0]} · {seen[1]}".replace("-", "−"))
 
 
 def mean_of_two_or_one() -> Draws:
@@ -110,17 +110,19 @@ def _price(bids: list[float], trials: int, rng: np.random.Generator) -> Any:
     """Choose a price among those that were bid, by its revenue."""
     prices = sorted(set(bids))
     revenues = [price * sum(bid >= price for bid in bids) for price in prices]
-    return np.array(prices)[naive_exponential_stabilised(revenues, trials, rng, epsilon=1.0, sensitivity=5.0)]
+    chosen = naive_exponential_stabilised(revenues, trials, rng, epsilon=1.0, sensitivity=5.0)
+    return np.array(prices)[np.asarray(chosen)]
 
 
-def _from_laws(first: Law, second: Law, shown: Callable[[Any], str]) -> Draws:
+def _from_laws(laws: Iterable[Law], shown: Callable[[Any], str]) -> Draws:
+    first, second = laws
     outcomes = sorted({*first, *second})
     masses = np.array([[float(law.mass(outcome)) for outcome in outcomes] for law in (first, second)])
     masses /= masses.sum(axis=1, keepdims=True)  # of what an enumeration left open
 
     def draw(database: int, rng: np.random.Generator) -> Draw:
-        number = rng.choice(len(outcomes), p=masses[database])
-        p, q = masses[:, number]
+        number = int(rng.choice(len(outcomes), p=masses[database]))
+        p, q = float(masses[0, number]), float(masses[1, number])
         return shown(outcomes[number]), p / q if q else math.inf
 
     return draw
