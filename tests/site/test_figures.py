@@ -71,6 +71,8 @@ def test_every_figure_has_its_script_its_data_its_texts_and_a_lesson_which_it_op
     openings = [re.findall(r"(?m)^```\{touchable\} (.+)\n```$", page.partition("\n## ")[0]) for page in pages]
     assert sorted(figure for figures in openings for figure in figures) == sorted(shown())
     assert all(len(figures) == 1 for figures in openings)
+    first_page = (ROOT / "docs" / "index.md").read_text("utf-8")
+    assert "```{touchable} noisy_doubles\n```" in first_page.split("\n\n")[2]
     assert sorted(NAMES) == sorted(FIGURES)
     assert {f"which_database {game}" for game in which_database.GAMES} < set(shown())
     assert {path.stem for path in FOLDER.glob("*.json")} == {*NAMES, "texts"}
