@@ -160,6 +160,8 @@ def test_cards_and_slides_show_a_picture_of_every_lesson(language: str, visit: C
         assert pictures.count() == page.locator(f"ul.{kind} > li").count() == 12
         assert all(source.endswith(".svg") for source in pictures.evaluate_all("all => all.map((one) => one.src)"))
         assert all(pictures.evaluate_all("all => all.map((one) => one.complete && one.naturalWidth > 0)"))
+    linked = pictures.evaluate_all("all => all.map((one) => one.closest('a').href === one.src)")
+    assert linked == [True] * 12
 
 
 def test_pictures_are_dark_by_night_and_keep_their_size_on_a_phone(visit: Callable[..., Visit]) -> None:
