@@ -29,6 +29,7 @@ extensions = [
     "translated",
     "reference_pages",
     "touchable",
+    "lesson_pictures",
     "notebooks",
 ]
 include_patterns = [
@@ -90,7 +91,7 @@ html_static_path = ["_static", "../site/.node/static"]
 templates_path = ["_templates"]
 html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
-html_js_files = [("site.js", {"defer": "defer"})]
+html_js_files = [("site.js", {"defer": "defer"}), ("projector.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_copyright = False
 mathjax_path = "tex-svg.js"

@@ -15,12 +15,14 @@ from translated import translations_of
 LESSON = re.compile(r"docs/lessons/\d\d_\w+")
 INTRODUCTION = {
     "en": (
-        "*This lesson runs in the lab's environment: in a clone of the repository, `make install`, then "
-        "`.venv/bin/pip install jupyterlab` and `.venv/bin/jupyter lab {name}`.*"
+        "*This lesson runs where the lab is installed. In a clone of the repository: `make install`, "
+        "`.venv/bin/pip install jupyterlab`, `.venv/bin/jupyter lab {name}`. Without a clone, where pip finds the "
+        'lab\'s wheels: `pip install "attacklab[lab]" jupyterlab`, `jupyter lab {name}`.*'
     ),
     "zh_CN": (
-        "*本课在实验室的环境里运行：在仓库的克隆中执行 `make install`，然后执行 "
-        "`.venv/bin/pip install jupyterlab` 和 `.venv/bin/jupyter lab {name}`。*"
+        "*本课在装有实验室的环境里运行。在仓库的克隆中：`make install`，`.venv/bin/pip install jupyterlab`，"
+        "`.venv/bin/jupyter lab {name}`。没有克隆时，只要 pip 找得到实验室的 wheel："
+        '`pip install "attacklab[lab]" jupyterlab`，`jupyter lab {name}`。*'
     ),
 }
 """What stands above a lesson that has left the site, by the language of the site."""

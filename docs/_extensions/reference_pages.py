@@ -13,6 +13,7 @@ import re
 from collections import _tuplegetter  # type: ignore[attr-defined] # the type of a named tuple's fields
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from dossiers import dossier
@@ -22,6 +23,7 @@ import attacklab
 from attacklab.auditing.flaws import catalogue
 from attacklab.cli import COMMANDS, command_of
 
+ROOT = Path(__file__).parents[2]
 PACKAGE = "attacklab"
 _MARKER = re.compile(r"(?m)^<!-- generated: (\w+) ?(.*) -->$")
 _SPECIAL = re.compile(r"([\\*_\[\]<>$|])")
@@ -50,6 +52,16 @@ def command_line() -> Iterator[str]:
             record = parameter.get_help_record(context)
             if record is not None:
                 yield f"`{record[0]}`\n: {_escaped(record[1])}\n"
+
+
+def experiments(folder: str) -> Iterator[str]:
+    """A list of the pages in a folder of reports, each by the question that it answers."""
+    yield "```{toctree}\n:maxdepth: 1\n"
+    for path in sorted((ROOT / folder).glob("*.md")):
+        question = re.search(r"(?m)^\*(.+)\*$", path.read_text("utf-8"))
+        if question:
+            yield f"{question[1].replace('`', '')} </{folder}/{path.stem}>"
+    yield "```"
 
 
 def fields_of(name: str) -> Iterator[str]:
@@ -83,6 +95,7 @@ _GENERATORS: dict[str, Callable[..., Iterator[str]]] = {
     "dossier": dossier,
     "flaws": flaws,
     "command_line": command_line,
+    "experiments": experiments,
     "fields": fields_of,
     "modules": modules,
     "members": members,

@@ -1,8 +1,9 @@
 // What scrolls sideways can be reached by the keyboard.
 const LABEL = document.documentElement.lang.startsWith("zh") ? "可左右滚动" : "Scrolls sideways";
+const BOXES = "article pre, .table-wrapper, mjx-container[display], .sig, :is(p, .output, td):has(> img, > a > img)";
 
 function letScroll() {
-  for (const box of document.querySelectorAll("article pre, .table-wrapper, mjx-container[display], .sig")) {
+  for (const box of document.querySelectorAll(BOXES)) {
     if (box.scrollWidth > box.clientWidth) {
       box.tabIndex = 0;
       box.role = "region";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import textwrap
 import tomllib
 import warnings
@@ -23,6 +24,8 @@ from attacklab.reporting.figures import Role
 from attacklab.reporting.plots import COLOURS, STYLE
 
 plt.rcParams.update(STYLE)
+if "inline" in plt.get_backend():  # in a notebook: pictures that are sharp at any size
+    importlib.import_module("matplotlib_inline.backend_inline").set_matplotlib_formats("svg")
 
 NAIVE, EXACT, IDEAL = (COLOURS[role][0] for role in (Role.NAIVE, Role.EXACT, Role.IDEAL))
 FIRST, SECOND = "#e8743b", "#2b7fc4"
@@ -41,7 +44,7 @@ _spoken = dict(TEXTS["en"])
 
 
 def speak(language: str) -> None:
-    """Let pictures and grading speak a language; findings stay English, as on the command line.
+    """Let pictures, verdicts and grading speak a language; what else findings say stays English.
 
     Args:
         language: one of `LANGUAGES`; "zh" needs the font Noto Sans CJK.
@@ -121,11 +124,12 @@ def two_laws(
 def tell(findings: Finding | Iterable[Finding]) -> None:
     """Print what findings say: the verdict, the advantage with its ceiling, and the reason."""
     for finding in [findings] if isinstance(findings, Finding) else findings:
-        print(f"{finding.target}: {finding.verdict.upper()}")
+        print(f"{finding.target}: {_spoken[finding.verdict]}")
         if finding.advantage is not None:
-            estimate = finding.advantage
-            bounds = f" (bounds {estimate.lower:.3f} to {estimate.upper:.3f})" if not finding.is_proof else ""
-            print(f"  advantage {estimate.estimate:.3f}{bounds}, ceiling {finding.ceiling:.3f}")
+            found = finding.advantage
+            bounds = "" if finding.is_proof else _spoken["bounds"].format(lower=found.lower, upper=found.upper)
+            told = _spoken["found"].format(advantage=found.estimate, bounds=bounds, ceiling=finding.ceiling)
+            print(f"  {told}")
         print(textwrap.fill(finding.reason, LINE, initial_indent="  ", subsequent_indent="  "))
 
 
@@ -134,7 +138,7 @@ def tell_replay(findings: Iterable[Finding]) -> None:
     for finding in findings:
         noted = " (a note on accounting)" if finding.severity is Severity.ACCOUNTING else ""
         pairs = finding.trials // 2
-        print(f"{finding.target}: {finding.verdict.upper()}{noted} on {pairs} pair{'s' if pairs > 1 else ''}")
+        print(f"{finding.target}: {_spoken[finding.verdict]}{noted} on {pairs} pair{'s' if pairs > 1 else ''}")
         if finding.witness is not None:
             print(textwrap.fill(finding.flaw, LINE, initial_indent="  ", subsequent_indent="  "))
             print(f"  line: {finding.witness.source}")

@@ -52,14 +52,19 @@ def cells_of(text: str) -> list[Cell]:
     return [Cell(found["options"], found["source"]) for found in _CELL.finditer(text)]
 
 
+def without_cells(lesson: Path) -> str:
+    """The words of a lesson."""
+    return _CELL.sub("", lesson.read_text(encoding="utf-8").split("---\n", 2)[2])
+
+
 def headings(lesson: Path) -> list[str]:
-    """The headings of the second level outside cells."""
-    return re.findall(r"^## (.*)$", _CELL.sub("", lesson.read_text(encoding="utf-8")), re.M)
+    """The headings of the second level."""
+    return re.findall(r"^## (.*)$", without_cells(lesson), re.M)
 
 
 def solutions() -> dict[str, str]:
     """The lecturer's solution of each lesson, by the lesson's number as its file has it."""
-    page = (FOLDER / "lecturer.md").read_text(encoding="utf-8")
+    page = (FOLDER / "solutions.md").read_text(encoding="utf-8")
     return {f"{int(number):02}": source for number, source in _SOLUTION.findall(page)}
 
 

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from pathlib import Path
@@ -17,17 +18,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab.auditing.attacks.samplers.laplace import TEXTBOOK, reachable
 from attacklab.laws import advantage, one_uniform, step_law
 from attacklab.model.claims import PrivacyClaim
-from experiments.touchable import FIGURES, betting, noisy_doubles
+from experiments.common import lessons
+from experiments.touchable import FIGURES, betting, noisy_doubles, which_database
 from mechanisms.exponential.naive import naive_exponential
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf
 from tests.site.conftest import AXE, Visit
-from tests.site.figures import FOLDER, NAMES, ROOT, block, cells, data, document, press, said, texts
+from tests.site.figures import FOLDER, NAMES, ROOT, block, cells, data, document, press, said, shown, texts, words
 
 LANGUAGES = ("en", "zh-CN")
 PHONE = {"width": 390, "height": 844}
 NARROW = {"width": 320, "height": 568}
+ONE_EACH = list({figure.split()[0]: figure for figure in shown()}.values())
+"""Every figure once, with one of its games."""
+
 PLACEHOLDER = re.compile(r"\{\w+\}")
 MOST_ROUNDING = 2e-6
 """Numbers other than doubles in hexadecimal are written with six decimals."""
@@ -60,10 +66,15 @@ def test_the_data_are_what_the_lab_computes(name: str) -> None:
     assert alike(json.loads(json.dumps(FIGURES[name]())), data(name))
 
 
-def test_every_figure_has_its_script_its_data_its_texts_and_a_lesson() -> None:
-    lessons = "".join(path.read_text("utf-8") for path in (ROOT / "docs" / "lessons").glob("*.md"))
-    shown = re.findall(r"(?m)^```\{touchable\} (\w+)\n```$", lessons)
-    assert sorted(shown) == sorted(NAMES) == sorted(FIGURES)
+def test_every_figure_has_its_script_its_data_its_texts_and_a_lesson_which_it_opens() -> None:
+    pages = [path.read_text("utf-8") for path in (ROOT / "docs" / "lessons").glob("[0-9]*.md")]
+    openings = [re.findall(r"(?m)^```\{touchable\} (.+)\n```$", page.partition("\n## ")[0]) for page in pages]
+    assert sorted(figure for figures in openings for figure in figures) == sorted(shown())
+    assert all(len(figures) == 1 for figures in openings)
+    first_page = (ROOT / "docs" / "index.md").read_text("utf-8")
+    assert "```{touchable} noisy_doubles\n```" in first_page.split("\n\n")[2]
+    assert sorted(NAMES) == sorted(FIGURES)
+    assert {f"which_database {game}" for game in which_database.GAMES} < set(shown())
     assert {path.stem for path in FOLDER.glob("*.json")} == {*NAMES, "texts"}
     assert {path.stem for path in FOLDER.glob("*.js")} == {*NAMES, "figure"}
 
@@ -80,29 +91,32 @@ def test_what_is_said_of_the_two_laws_is_true_of_them() -> None:
         assert law[nearer] == 2 * law[further]
     assert law[answer] != 2 * law[answer - 1]
     assert "outputs below 0 or above 12 count as 0 and 12" in about
+    assert f"ε = ln 2 ≈ {found['epsilon']:.3f}" in about
     assert (law[0], law[last]) == (law[1], law[last - 1])  # 1 + ½ + ¼ + … steps further out
 
 
 def test_both_languages_have_the_same_texts_with_the_same_placeholders() -> None:
     found = texts()
     assert set(found) == {"en", "zh"}
-    assert found["en"].keys() == found["zh"].keys() == {"page", *NAMES}
+    assert found["en"].keys() == found["zh"].keys()
+    assert {name.partition(".")[0] for name in found["en"]} == {"page", *NAMES}
     for figure, english in found["en"].items():
         chinese = found["zh"][figure]
         assert english.keys() == chinese.keys(), figure
-        for key, words in english.items():
-            assert words.strip()
-            assert sorted(PLACEHOLDER.findall(words)) == sorted(PLACEHOLDER.findall(chinese[key])), (figure, key)
+        for key, sentence in english.items():
+            assert sentence.strip()
+            assert sorted(PLACEHOLDER.findall(sentence)) == sorted(PLACEHOLDER.findall(chinese[key])), (figure, key)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_script_uses_every_text_and_no_other(name: str) -> None:
-    script = (FOLDER / f"{name}.js").read_text("utf-8")
-    words = set(re.findall(r'"(\w+)"', script)) | {entry["name"] for entry in data(name).get("lists", [])}
+@pytest.mark.parametrize("figure", shown())
+def test_a_script_uses_every_text_and_no_other(figure: str) -> None:
+    name = figure.split()[0]
+    script = (FOLDER / f"{name}.js").read_text("utf-8").replace("`database_${number}`", '"database_0", "database_1"')
+    used = set(re.findall(r'"(\w+)"', script)) | {entry["name"] for entry in data(name).get("lists", [])}
     written = set(re.findall(r'say\("(\w+)"', script))
-    keys = set(texts()["en"][name])
+    keys = set(words(figure, "en"))
     assert written <= keys
-    assert keys - words == {"title", "about"}  # which figure.js shows
+    assert keys - used == {"title", "about"}  # which figure.js shows
 
 
 def test_the_block_shows_a_sentence_where_no_script_runs_and_its_data_cannot_end_it() -> None:
@@ -152,11 +166,29 @@ def test_the_draws_of_the_noisy_doubles_are_the_textbook_samplers() -> None:
         assert np.allclose(outputs, textbook, rtol=1e-13, atol=1e-13)
 
 
-def test_a_noisy_answer_can_come_from_its_own_true_answer() -> None:
-    for setting in data("noisy_doubles")["settings"]:
-        for shown in setting["shown"]:
-            assert int(shown["around"][noisy_doubles.WINDOW // 2]) & (1, 2)[shown["answer"]]
-            assert noisy_doubles.window(float.fromhex(shown["output"]))[32] == float.fromhex(shown["output"])
+def test_the_attack_of_a_game_names_the_likelier_database_and_is_right_as_often_as_said() -> None:
+    """Of 1000 rounds it is right in half, and half of the best advantage more, within six standard deviations."""
+    advantages = {
+        "weights_without_the_2": 0.2220,
+        "prices_that_were_bid": 0.6215,
+        "lost_weights": 0.5,
+        "noise_for_this_database": 1.0,
+        "counted_bits": 1.0,
+        "mean_of_two_or_one": 0.2637,
+    }
+    for game, found in data("which_database").items():
+        assert len(found["rounds"]) == which_database.SHOWN
+        spread = 6 * math.sqrt(0.25 / found["draws"])
+        assert abs(found["right"] / found["draws"] - (1 + advantages[game]) / 2) < spread, game
+        for database, _, named, factor in found["rounds"]:
+            assert factor >= 1 or (factor == 0 and named == database)
+
+
+def test_static_pictures_have_the_colours_of_the_touchable_ones() -> None:
+    style = (FOLDER / "figures.css").read_text("utf-8")
+    colours = dict(re.findall(r"--(\w+): (#\w+);", style.partition("}")[0]))
+    roles = {role: getattr(lessons, role.upper()) for role in ("first", "second", "naive", "exact", "ideal")}
+    assert {role: colours[role] for role in roles} == roles
 
 
 def test_the_printed_sampler_never_draws_the_third_outcome() -> None:
@@ -210,13 +242,12 @@ def figure(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", shown())
 def test_a_figure_fits_a_phone_and_speaks_the_pages_language(
     name: str, language: str, figure: Callable[..., Visit]
 ) -> None:
     page = figure(name, language, viewport=PHONE).page
-    words = texts()[language[:2]][name]
-    assert page.locator("figcaption strong").inner_text() == words["title"]
+    assert page.locator("figcaption strong").inner_text() == words(name, language[:2])["title"]
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
     tables = "[...document.querySelectorAll('.touchable table')]"
     assert page.evaluate(f"{tables}.filter((one) => one.scrollWidth > one.parentNode.clientWidth).length") == 0
@@ -228,7 +259,7 @@ def test_a_figure_fits_a_phone_and_speaks_the_pages_language(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", shown())
 def test_on_the_narrowest_phone_nothing_is_cut(name: str, language: str, figure: Callable[..., Visit]) -> None:
     """What is wider than the figure lies in a part of it that scrolls; the site leaves 288 of 320 pixels."""
     page = figure(name, language, viewport=NARROW).page
@@ -252,7 +283,7 @@ def test_on_the_narrowest_phone_nothing_is_cut(name: str, language: str, figure:
     assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ONE_EACH)
 def test_every_control_is_reached_by_the_tab_key_and_shows_the_focus(name: str, figure: Callable[..., Visit]) -> None:
     page = figure(name).page
     controls = page.locator(".touchable :is(input, select, button):not(:disabled)")
@@ -263,7 +294,7 @@ def test_every_control_is_reached_by_the_tab_key_and_shows_the_focus(name: str, 
         assert controls.nth(number).evaluate("(one) => Boolean(one.labels?.length || one.ariaLabel || one.textContent)")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ONE_EACH)
 def test_a_figure_has_colours_of_its_own_by_night(name: str, figure: Callable[..., Visit]) -> None:
     page = figure(name, color_scheme="light").page
     colour = "getComputedStyle(document.querySelector('figure')).getPropertyValue('--first')"
@@ -277,7 +308,7 @@ def test_a_figure_has_colours_of_its_own_by_night(name: str, figure: Callable[..
     assert page.evaluate(colour) == dark
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ONE_EACH)
 def test_a_figure_has_no_grave_fault_of_accessibility(name: str, figure: Callable[..., Visit]) -> None:
     if not AXE.is_file():
         pytest.skip("axe-core is not here; `make docs` installs it")
@@ -355,39 +386,82 @@ def test_a_weight_becomes_0_as_in_the_mechanism_itself(figure: Callable[..., Vis
     assert slider.get_attribute("aria-valuetext") == "−2984"
 
 
-def test_the_attack_names_the_databases_of_the_draws(figure: Callable[..., Visit]) -> None:
+def test_a_bet_is_judged_and_the_doubles_shown_are_those_that_the_attack_of_the_lab_finds(
+    figure: Callable[..., Visit],
+) -> None:
+    """The lab's own attack, with the browser's logarithm, says of every double shown where it can come from."""
     page = figure("noisy_doubles").page
-    settings = data("noisy_doubles")["settings"]
-    words = texts()["en"]["noisy_doubles"]
+    answers = page.locator(".touchable button.first, .touchable button.second")
+    bits = page.locator(".bits button")
 
-    def agrees(setting: dict[str, Any], count: int) -> None:
-        shown = setting["shown"][:count]
-        last = shown[-1]
-        right = sum(one["named"] == one["answer"] for one in shown)
-        assert f"Named rightly: {right} of {count} draws" in said(page)
-        only = last["around"][32] != "3"
-        assert said(page).startswith("Only" if only else "Both")
-        assert (words["right"] if last["named"] == last["answer"] else "it was") in said(page).split("\n", 1)[0]
-        assert page.locator(".output code").inner_text().replace("−", "-") == last["output"]
-        decimal = page.locator(".output").inner_text().split(" = ")[1].replace("−", "-")
-        assert float(decimal) == float.fromhex(last["output"])
-        for colour, origins in (("first", "1"), ("second", "2")):
-            assert page.locator(f"svg rect.{colour}").count() == last["around"].count(origins)
-        assert page.locator("svg rect.both").count() == 2 * last["around"].count("3")
+    def browser_log(numbers: np.ndarray[Any, Any]) -> Any:
+        return np.array(page.evaluate("(numbers) => numbers.map(Math.log)", np.ravel(numbers).tolist())).reshape(
+            np.shape(numbers)
+        )
 
-    agrees(settings[-1], 1)
-    page.get_by_role("button", name="Draw", exact=True).click()
-    agrees(settings[-1], 2)
-    page.get_by_role("button", name="Draw ten").press("Enter")
-    agrees(settings[-1], 12)
-    press(page, "Privacy parameter ε", "ArrowLeft", 2)
-    agrees(settings[-3], 1)
-    for _ in range(4):
-        page.get_by_role("button", name="Draw ten").click()
-    agrees(settings[-3], 40)
-    assert words["done"] in said(page)
+    def output() -> float:
+        return float.fromhex(page.locator(".output code").inner_text().replace("−", "-"))
+
+    def agrees(epsilon: float) -> int:
+        y = output()
+        model = replace(TEXTBOOK, log=browser_log)
+        magnitudes = np.abs(np.array([y])).view(np.int64) + np.arange(-32, 33)
+        doubles = np.copysign(magnitudes.view(np.float64), y)[slice(1, None) if y < 0 else slice(-1)]
+        from_0, from_1 = (reachable(doubles, answer, 1 / epsilon, model) for answer in (0.0, 1.0))
+        assert page.locator("svg rect.first").count() == (from_0 & ~from_1).sum()
+        assert page.locator("svg rect.second").count() == (from_1 & ~from_0).sum()
+        assert page.locator("svg rect.both").count() == 2 * (from_0 & from_1).sum()
+        itself = int(np.flatnonzero(doubles == y)[0])
+        return int(from_0[itself]) + 2 * int(from_1[itself])
+
+    sentences = texts()["en"]["noisy_doubles"]
+    assert said(page) == sentences["bet_first"]
+    assert page.locator("svg rect:is(.first, .second, .both)").count() == 0  # nothing is told before the bet
+    for epsilon, steps in ((0.01, 0), (0.1, 2), (2.0, 3)):
+        press(page, "Privacy parameter ε", "ArrowLeft", steps)
+        answers.nth(1).click()
+        lines = said(page).split("\n")
+        truth = int(lines[0][-2])
+        assert lines[0] == sentences["you_right" if truth == 1 else "you_wrong"].format(answer=truth)
+        assert f"({truth} of 1 bets right)" in (page.locator("figure svg").nth(1).text_content() or "")
+        origin = agrees(epsilon)
+        assert origin & (1, 2)[truth]
+        assert lines[1].startswith("The attack: both" if origin == 3 else f"The attack: only the count {truth} can")
+        before = output()
+        bits.last.click()
+        assert abs(output() - before) == np.spacing(abs(before))
+        made = ("made_neither", "made_0", "made_1", "made_both")
+        assert said(page) == sentences[made[agrees(epsilon)]]
+        bits.first.press("Enter")
+        assert said(page) == sentences[made[agrees(epsilon)]]
+    page.get_by_role("button", name="100 more").click()
+    assert "of 101 right)" in (page.locator("figure svg").nth(1).text_content() or "")
+
+
+def test_a_game_tells_the_database_after_the_bet_and_counts_what_was_right(figure: Callable[..., Visit]) -> None:
+    page = figure("which_database lost_weights").page
+    rounds = data("which_database")["lost_weights"]["rounds"]
+    sentences = words("which_database lost_weights", "en")
+    names = ("D", "D′")
+    right = 0
+    for number, (database, output, named, factor) in enumerate(rounds[:6], 1):
+        assert page.locator(".output").inner_text() == sentences["published"].format(output=output)
+        assert said(page) == sentences["bet_first"]
+        page.get_by_role("button", name=re.compile("^D the")).click()
+        right += database == 0
+        lines = said(page).split("\n")
+        assert lines[0] == sentences["you_right" if database == 0 else "you_wrong"].format(database=names[database])
+        assert lines[1].startswith(f"The attack says {names[named]}")
+        assert (f"{factor:g} times" in lines[1]) == (factor > 0)
+        assert f"({right} of {number} bets right)" in (page.locator("figure svg").text_content() or "")
+        page.get_by_role("button", name="Next round").press("Enter")
+    for _ in range(6):
+        page.get_by_role("button", name="Ten more").click()
+    attack = sum(database == named for database, _, named, _ in rounds)
+    assert f"({attack} of {len(rounds)} right)" in (page.locator("figure svg").text_content() or "")
+    assert sentences["done"] in said(page)
     page.get_by_role("button", name="Start again").click()
-    agrees(settings[-3], 1)
+    assert said(page) == sentences["bet_first"]
 
 
 def test_sums_are_those_of_python_in_every_order(figure: Callable[..., Visit]) -> None:

@@ -14,10 +14,13 @@ import nbformat
 import pytest
 
 from tests.site.built import LANGUAGES, SITE, html, needs_site
-from tests.site.lessons import FOLDER, LESSONS, cells, cells_of, headings, solutions
+from tests.site.lessons import FOLDER, LESSONS, cells, cells_of, headings, solutions, without_cells
 
 MOST_SECONDS = 15.0
 """The processor time that one lesson may take."""
+
+WORDS_A_MINUTE = 75
+"""How fast the list of lessons says that one reads."""
 
 ROOT = FOLDER.parent.parent
 
@@ -53,6 +56,16 @@ def test_there_are_twelve_lessons_and_each_is_in_the_table_of_contents() -> None
 
     assert [by_number(lesson) for lesson in LESSONS] == [f"{number:02}" for number in range(1, 13)]
     assert all(lesson.stem in listed for lesson in LESSONS)
+
+
+@every_lesson
+def test_a_card_says_how_many_minutes_the_words_of_a_lesson_take(lesson: Path) -> None:
+    (minutes,) = re.findall(
+        rf"(?m)^- .*\({lesson.name}\).*\*(\d+) minutes\*$", (FOLDER / "index.md").read_text("utf-8")
+    )
+    words = len(without_cells(lesson).split())
+
+    assert abs(int(minutes) - words / WORDS_A_MINUTE) <= 2
 
 
 @every_lesson
@@ -122,3 +135,17 @@ def test_a_lesson_downloads_as_a_notebook_with_the_same_cells(lesson: Path, lang
     else:
         assert len(code) >= len(cells(lesson))
         assert not re.search(r"(?m)^[A-Z][a-z]+ [a-z]+ [a-z]+ [a-z]+", words)
+
+
+@needs_site
+@pytest.mark.parametrize("stem", ["09_base_two_and_coins", "12_glue"])
+def test_a_downloaded_notebook_runs_from_its_first_cell_to_its_last(stem: str, tmp_path: Path) -> None:
+    nbclient = pytest.importorskip("nbclient", reason="needs the packages that `make docs` installs")
+    notebook = nbformat.read(SITE / "en" / "docs" / "lessons" / f"{stem}.ipynb", as_version=4)
+
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert [output for output in outputs if output.output_type == "error"] == []
+    assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
+    assert "NOT YET" in outputs[-1].text

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.site.built import MADE, ROOT, SITE, needs_site, pages
+from tests.site.built import LANGUAGES, MADE, ROOT, SITE, needs_site, pages
 from tests.site.conftest import AXE, Visit
 
 pytestmark = needs_site
@@ -118,6 +119,59 @@ def test_pages_open_from_files_too(browser: Any) -> None:
     assert page.title().startswith("attacklab")
     page.close()
     assert errors == []
+
+
+def test_the_projector_steps_through_a_page_by_one_key_without_navigation(visit: Callable[..., Visit]) -> None:
+    visited = visit("en/docs/lessons/lecturer.html")
+    page = visited.page
+    steps = "[...document.querySelectorAll('.step')].map((one) => one.textContent.slice(0, 40))"
+    assert page.evaluate(steps) == []
+    page.keyboard.press("p")
+    first = page.evaluate(steps)
+    assert first[0].startswith("For lecturers")
+    assert not page.locator(".sidebar-drawer").is_visible()
+    page.keyboard.press("Space")
+    second = page.evaluate(steps)
+    assert len(second) == 1
+    assert second != first
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(steps) == first
+    page.keyboard.press("Escape")
+    assert page.evaluate(steps) == []
+    assert page.locator(".sidebar-drawer").is_visible()
+    page.get_by_role("button", name="Projector").click()
+    assert page.evaluate(steps) == first
+    assert visited.errors == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_handout_is_printed_on_one_page(language: str, visit: Callable[..., Visit]) -> None:
+    page = visit(f"{language}/docs/lessons/handout.html").page
+    page.wait_for_selector("mjx-container svg")
+    printed = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "12mm"))
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_cards_and_slides_show_a_picture_of_every_lesson(language: str, visit: Callable[..., Visit]) -> None:
+    for name, kind in (("index", "lessons"), ("slides", "slides")):
+        page = visit(f"{language}/docs/lessons/{name}.html").page
+        pictures = page.locator(f"ul.{kind} > li .picture img")
+        assert pictures.count() == page.locator(f"ul.{kind} > li").count() == 12
+        assert all(source.endswith(".svg") for source in pictures.evaluate_all("all => all.map((one) => one.src)"))
+        assert all(pictures.evaluate_all("all => all.map((one) => one.complete && one.naturalWidth > 0)"))
+    linked = pictures.evaluate_all("all => all.map((one) => one.closest('a').href === one.src)")
+    assert linked == [True] * 12
+
+
+def test_pictures_are_dark_by_night_and_keep_their_size_on_a_phone(visit: Callable[..., Visit]) -> None:
+    page = visit("en/docs/lessons/04_vanishing_weights.html", color_scheme="light", viewport=PHONE).page
+    dark = "(one) => getComputedStyle(one).filter.startsWith('invert')"
+    picture = page.locator(".cell_output img").first
+    assert not picture.evaluate(dark)
+    page.emulate_media(color_scheme="dark")
+    assert picture.evaluate(dark)
+    assert picture.evaluate("(one) => one.getBoundingClientRect().width") > 500
 
 
 def _grave(faults: list[list[Any]]) -> list[list[Any]]:

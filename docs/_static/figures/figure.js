@@ -61,9 +61,7 @@ const touchable = (() => {
 
   function toHex(number) {
     if (number === 0) return Object.is(number, -0) ? "-0x0.0p+0" : "0x0.0p+0";
-    const bits = new DataView(new ArrayBuffer(8));
-    bits.setFloat64(0, number);
-    const word = bits.getBigUint64(0);
+    const word = toBits(number);
     const biased = Number((word >> 52n) & 0x7ffn);
     const digits = (word & 0xfffffffffffffn).toString(16).padStart(13, "0");
     const exponent = biased ? biased - 1023 : -1022;
@@ -184,12 +182,32 @@ const touchable = (() => {
           line(x(ceiling), y + 15, x(ceiling), y + 34, "ceiling"),
         ];
       }),
-      text(x(ceiling), step * rows.length + 8, ceilingWords, { "text-anchor": "middle" }),
+      text(x(ceiling), step * rows.length + 8, ceilingWords, { "text-anchor": x(ceiling) < 60 ? "start" : "middle" }),
     ];
   }
 
+  // The bits of a double as an integer, and back.
+  const view = new DataView(new ArrayBuffer(8));
+  function toBits(number) {
+    view.setFloat64(0, number);
+    return view.getBigUint64(0);
+  }
+  function fromBits(bits) {
+    view.setBigUint64(0, bits);
+    return view.getFloat64(0);
+  }
+
+  // The two answers of a game, to bet on.
+  function bets(labels, place) {
+    const buttons = labels.map((label, answer) => button(label, () => place(answer), { class: ["first", "second"][answer] }));
+    return { nodes: buttons, close: (closed) => buttons.forEach((one) => { one.disabled = closed; }) };
+  }
+
+  // How often bets on a fair coin were right, on the scale of the advantage: 0 for a blind guess, 1 for certainty.
+  const advantageOf = (right, count) => (count ? (2 * right) / count - 1 : 0);
+
   return {
-    define, html, svg, fraction, fromHex, toHex, slider, choice, button, row, live, key, table, drawing, scale, text,
-    line, path, axes, bars,
+    define, html, svg, fraction, fromHex, toHex, toBits, fromBits, slider, choice, button, bets, advantageOf, row, live, key,
+    table, drawing, scale, text, line, path, axes, bars,
   };
 })();

@@ -1,23 +1,72 @@
 "use strict";
-// The doubles around a noisy answer, which of them the sampler reaches from 0 and from 1, and whom the attack names.
+// A bet on a noisy answer: which doubles around it the textbook's sampler reaches from 0 and from 1, and whom the
+// attack names. The sampler runs here, and the attack inverts it with the same logarithm.
 
 touchable.define("noisy_doubles", ({ root, data, say, show }) => {
-  const { html, svg, fromHex, slider, button, row, live, key, drawing, text, line, bars } = touchable;
+  const {
+    html, svg, toHex, toBits, fromBits, bets, advantageOf, slider, button, row, live, key, drawing, text, line, bars,
+  } = touchable;
   const COLOURS = ["nowhere", "first", "second", "both"]; // by where a double can come from
-  const state = { setting: data.settings.at(-1), count: 1 };
-  const current = () => state.setting.shown[state.count - 1];
+  const [WINDOW, FLIPPED] = [64, 16]; // how many doubles are shown, and how many of the last bits can be flipped
+  const state = { setting: data.settings.at(-1) };
+
+  // The textbook's sampler, ±λ·ln v for a v that is a multiple of 2^−52.
+  function uniform() {
+    const [high, low] = crypto.getRandomValues(new Uint32Array(2));
+    return ((high >>> 5) * 2 ** 26 + (low >>> 6)) * 2 ** -53;
+  }
+  function noisy(answer, scale) {
+    const centred = uniform() - 0.5;
+    return answer - scale * Math.sign(centred) * Math.log(1 - 2 * Math.abs(centred));
+  }
+
+  // Whether the sampler can give y for an answer: it is run on every v that might lead there.
+  const ulp = (number) => fromBits(toBits(Math.abs(number)) + 1n) - Math.abs(number);
+  function reaches(y, answer, scale) {
+    const depth = Math.abs(y - answer) / scale;
+    const centre = Math.exp(-depth) * 2 ** 52;
+    const width = centre * (Math.expm1((ulp(y) + ulp(y - answer)) / scale) + 2 ** -52 * (4 * depth + 2)) + 1;
+    for (let k = Math.max(1, Math.ceil(centre - width)); k <= Math.min(2 ** 52, centre + width); k++) {
+      const noise = scale * Math.log(k * 2 ** -52);
+      if (answer + (y < answer ? noise : -noise) === y) return true;
+    }
+    return false;
+  }
+  const origin = (y, scale) => Number(reaches(y, 0, scale)) + 2 * Number(reaches(y, 1, scale));
+
+  // The doubles around y in ascending order, y in the middle.
+  const around = (y) => Array.from({ length: WINDOW }, (_, number) =>
+    fromBits(toBits(y) + BigInt((number - WINDOW / 2) * (y < 0 ? -1 : 1))));
+
+  function draw() {
+    const scale = 1 / state.setting.epsilon;
+    const answer = Number(uniform() < 0.5);
+    const y = noisy(answer, scale);
+    const from = origin(y, scale);
+    const named = from === 3 ? Number(y > 0.5) : from - 1;
+    Object.assign(state, { answer, y, named, bet: null, told: false, shown: y });
+  }
+  function tell() {
+    state.told = true;
+    state.attack.right += state.named === state.answer;
+    state.attack.count++;
+  }
+  function again() {
+    Object.assign(state, { attack: { right: 0, count: 0 }, you: { right: 0, count: 0 } });
+    draw();
+  }
 
   const doubles = drawing(say("alt"), 150, (width) => {
     const [left, right] = [58, width];
-    const step = (right - left) / data.window;
-    const middle = left + (data.window / 2) * step;
+    const step = (right - left) / WINDOW;
+    const middle = left + (WINDOW / 2) * step;
     const rows = [[1, say("from_0"), 34], [2, say("from_1"), 84]];
-    const { around } = current();
-    const mark = (origin, number, top, answer) => {
-      const reached = (origin & answer) > 0;
+    const origins = around(state.shown).map((y) => origin(y, 1 / state.setting.epsilon));
+    const mark = (from, number, top, answer) => {
+      const reached = state.told && (from & answer) > 0;
       return svg("rect", {
         x: left + number * step + step * 0.2, width: step * 0.6, y: reached ? top : top + 30, height: reached ? 40 : 10,
-        class: reached ? COLOURS[origin] : "nowhere",
+        class: reached ? COLOURS[from] : "nowhere",
       });
     };
     return [
@@ -27,57 +76,79 @@ touchable.define("noisy_doubles", ({ root, data, say, show }) => {
       rows.map(([answer, name, top]) => [
         text(0, top + 28, name, { class: "name" }),
         line(left, top + 40, right, top + 40, "axis"),
-        [...around].map((origin, number) => mark(Number(origin), number, top, answer)),
+        origins.map((from, number) => mark(from, number, top, answer)),
       ]),
     ];
   });
 
-  const rightly = () => state.setting.shown.slice(0, state.count).filter((one) => one.named === one.answer).length;
-  const score = drawing(say("score_alt"), 54, (width) => bars({
-    width, ceiling: state.setting.ceiling, ceilingWords: say("ceiling", { share: show.percent(state.setting.ceiling) }),
-    rows: [[say("named_rightly"), rightly() / state.count, "naive", show.percent(rightly() / state.count, 0)]],
+  const score = drawing(say("score_alt"), 94, (width) => bars({
+    width, ceiling: state.setting.ceiling, ceilingWords: say("ceiling", { value: show.decimal(state.setting.ceiling, 3) }),
+    rows: [["you_advantage", state.you, "ideal"], ["attack_advantage", state.attack, "naive"]].map(([words, counts, colour]) => {
+      const advantage = advantageOf(counts.right, counts.count);
+      return [say(words, counts), Math.max(0, advantage), colour, show.decimal(advantage, 3)];
+    }),
   }));
 
   const output = html("p", { class: "output" });
+  const bits = html("div", { class: "bits", role: "group", "aria-label": say("bits") });
   const spoken = live();
   function update() {
-    const { answer, named, around, output: hex } = current();
-    output.replaceChildren(
-      `y = ${show.double(fromHex(hex))} = `, html("code", {}, hex.replace("-", "−")),
-    );
+    const { y, shown, answer, named, told, bet } = state;
+    output.replaceChildren(`y = ${show.double(shown)} = `, html("code", {}, toHex(shown).replace("-", "−")));
     doubles.redraw();
     score.redraw();
-    const used = state.count === state.setting.shown.length;
-    const verdict = named === answer ? say("right") : say("wrong", { answer });
-    spoken.replaceChildren(
-      say(around[data.window / 2] === "3" ? "either" : "only", { named, verdict }), html("br"),
-      say("score", {
-        right: rightly(), count: state.count, draws: show.count(data.draws), share: show.percent(state.setting.right / data.draws),
-      }),
-      used ? ` ${say("done")}` : "",
-    );
+    betting.close(told);
+    flips.forEach((flip, place) => {
+      flip.textContent = String((toBits(shown) >> BigInt(FLIPPED - 1 - place)) & 1n);
+      flip.ariaLabel = say("flip", { value: flip.textContent, place: place + 53 - FLIPPED });
+      flip.disabled = !told;
+    });
+    const from = origin(shown, 1 / state.setting.epsilon);
+    if (!told) spoken.textContent = say("bet_first");
+    else if (shown !== y) spoken.textContent = say(["made_neither", "made_0", "made_1", "made_both"][from]);
+    else {
+      const lines = [say(from === 3 ? "either" : "only", { named, verdict: named === answer ? say("right") : say("wrong", { answer }) })];
+      if (bet !== null) lines.unshift(say(bet === answer ? "you_right" : "you_wrong", { answer }));
+      lines.push(say("score", { draws: show.count(data.draws), share: show.percent(state.setting.right / data.draws) }));
+      spoken.replaceChildren(...lines.flatMap((words) => [words, html("br")]).slice(0, -1));
+    }
   }
-  const draw = (more) => () => {
-    state.count = Math.min(state.count + more, state.setting.shown.length);
-    update();
-  };
 
+  const betting = bets([say("bet_0"), say("bet_1")], (answer) => {
+    state.bet = answer;
+    tell();
+    state.you.right += answer === state.answer;
+    state.you.count++;
+    update();
+    next.focus();
+  });
+  const next = button(say("draw"), () => { draw(); update(); });
+  const more = button(say("draw_more"), () => {
+    for (let number = 0; number < 100; number++) {
+      draw();
+      tell();
+    }
+    update();
+  });
+  const flips = Array.from({ length: FLIPPED }, (_, place) => button("0", () => {
+    state.shown = fromBits(toBits(state.shown) ^ (1n << BigInt(FLIPPED - 1 - place)));
+    update();
+  }));
+  bits.append(...flips);
   const epsilon = slider({
     label: say("epsilon"), least: 0, most: data.settings.length - 1, value: data.settings.length - 1,
     describe: (position) => String(data.settings[position].epsilon),
     change: (position) => {
-      Object.assign(state, { setting: data.settings[position], count: 1 });
+      state.setting = data.settings[position];
+      again();
       update();
     },
   });
   root.append(
-    row(epsilon.node),
-    row(
-      button(say("draw"), draw(1)), button(say("draw_ten"), draw(10)),
-      button(say("again"), () => { state.count = 1; update(); }),
-    ),
+    output, row(...betting.nodes, next, more), doubles.node,
     key([["first", say("only_0")], ["second", say("only_1")], ["both", say("both")], ["nowhere", say("neither")]]),
-    doubles.node, output, score.node, spoken,
+    spoken, score.node, html("p", { class: "hint" }, say("bits")), bits, row(epsilon.node),
   );
+  again();
   update();
 });
