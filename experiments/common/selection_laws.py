@@ -28,10 +28,10 @@ from scipy.special import zeta
 from attacklab.laws import Law, Limits, enumerate_law, largest_ratio, smallest_epsilon
 from attacklab.reporting.experiment import Settings
 from attacklab.reporting.figures import Figure, Panel, Role
-from experiments import definition
 from experiments.common.curves import figure, line, marks, panel
 from experiments.common.paragraphs import PARAGRAPHS
-from mechanisms.published import discrete_laplace
+from mechanisms.laplace.exact import exact_randomized_response
+from mechanisms.published import discrete_gaussian, discrete_laplace
 
 EPSILON = 1
 OUTCOMES = (2, 3, 4, 6, 8, 16, 32, 64)
@@ -39,6 +39,10 @@ LARGEST_GAP = 12
 REACH = 80
 """Noise farther out has less than e^−80 of its probability."""
 NEAR = 10
+SIGMA = 3
+LIGHTEST = Fraction(1, 1 << 20)
+"""Outcomes lighter than this are left out of a score's sensitivity, since what is left open may weigh as much."""
+EXPONENTIAL = {"laplace": "discrete Laplace", "response": "randomized response"}
 RANGES = tuple(1 << power for power in range(4, 21))
 EPSILONS = {"log_1": 1.0, "log_2": 2.0}
 LABELS = {
@@ -52,12 +56,18 @@ def measured_selections(settings: Settings) -> dict[str, Any]:
     """What follows from the laws; the same in every run but for what is left open of those that have no end."""
     limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 30)))
     score = enumerate_law(discrete_laplace, Fraction(1, EPSILON), limits=limits)
+    response = exact_randomized_response(epsilon=EPSILON).release
+    gaussian = enumerate_law(discrete_gaussian, Fraction(SIGMA**2), limits=limits)
     one = smallest_epsilon(score, score.map(_next))[0]
     return {
         "outcomes": OUTCOMES,
         "scores": [outcomes * one for outcomes in OUTCOMES],
         "index": {name: [index_epsilon(n, down) for n in OUTCOMES] for name, down in (("counts", 0), ("any", 1))},
-        "exponential": {name: as_exponential(*law(limits)(1)) for name, law in definition.LAWS.items()},
+        "exponential": {
+            "laplace": as_exponential(score, score.map(_next)),
+            "response": as_exponential(*(enumerate_law(response, truth, limits=limits) for truth in (True, False))),
+            "gaussian": as_exponential(gaussian, gaussian.map(_next)),
+        },
         "ranges": RANGES,
         "near": {name: [near(weights, size) for size in RANGES] for name, weights in WEIGHTS.items()},
     }
@@ -104,7 +114,7 @@ def as_exponential(p: Law, q: Law) -> dict[str, float]:
     sensitivity = max(
         abs(math.log(p.mass(outcome) / q.mass(outcome)))
         for outcome in p
-        if min(p.mass(outcome), q.mass(outcome)) >= definition.LIGHTEST
+        if min(p.mass(outcome), q.mass(outcome)) >= LIGHTEST
     )
     ratio = max(largest_ratio(p, q).lower, largest_ratio(q, p).lower)
     return {"epsilon": math.log(ratio), "sensitivity": sensitivity, "theorem": 2 * sensitivity}
@@ -168,14 +178,13 @@ def _price_panel(measured: dict[str, Any]) -> Panel:
 
 
 def _exponential_panel(measured: dict[str, Any]) -> Panel:
-    rows = [measured["exponential"][name] for name in definition.PURE]
+    rows = [measured["exponential"][name] for name in EXPONENTIAL]
     places = range(len(rows))
     series = [
         marks("its ε, by exact laws", Role.EXACT, places, [row["epsilon"] for row in rows]),
         marks("by the theorem, score ln Pr[M(x) = r]", Role.OTHER, places, [row["theorem"] for row in rows]),
     ]
-    names = [definition.LABELS[name].replace(", ", ",\n") for name in definition.PURE]
-    return panel("Mechanisms as exponential mechanisms", "", "ε", series, x_names=names)
+    return panel("Mechanisms as exponential mechanisms", "", "ε", series, x_names=list(EXPONENTIAL.values()))
 
 
 def _range_panel(measured: dict[str, Any]) -> Panel:
