@@ -1,7 +1,8 @@
 """What the definition of differential privacy promises, read off exact laws beside the promise.
 
 Sources: Dwork and Roth 2014, definition 2.4 and theorem 2.2 (group privacy); Kasiviswanathan and Smith 2014, 'On the
-"Semantics" of Differential Privacy: A Bayesian Formulation'; Dong, Roth and Su 2022 (trade-off curves).
+"Semantics" of Differential Privacy: A Bayesian Formulation'; Dong, Roth and Su 2022 (trade-off curves). The remarks
+are those of textbooks and lecture notes; `experiments.common.definition_laws` says which, and what becomes of each.
 """
 
 from __future__ import annotations
@@ -15,13 +16,25 @@ from typing import Any
 import numpy as np
 from gmpy2 import mpq
 
-from attacklab.laws import Bounds, Law, Limits, enumerate_law, largest_ratio, log_bounds, smallest_delta, trade_off
+from attacklab.laws import (
+    Bounds,
+    Law,
+    Limits,
+    enumerate_law,
+    largest_ratio,
+    log_bounds,
+    smallest_delta,
+    smallest_epsilon,
+    trade_off,
+)
 from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
+from experiments.common import definition_laws
 from experiments.common.bounds import as_floats, middle
-from experiments.common.curves import figure, line, panel
+from experiments.common.curves import figure, line, marks, panel
 from experiments.common.paragraphs import PARAGRAPHS
+from experiments.targets import means
 from mechanisms.gaussian.claims import discrete_gaussian_delta
 from mechanisms.laplace.exact import exact_dyadic_geometric, exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace
@@ -51,6 +64,15 @@ LABELS = {
     "gaussian": f"discrete Gaussian, σ = {SIGMA}",
 }
 PURE = ("laplace", "response", "geometric")
+SMALL_DELTA = 1e-6
+"""The δ of the approximate max divergence."""
+BELIEFS = (*(Fraction(1, 1 << power) for power in range(1, 11)), Fraction(1, 2000))
+"""Prior probabilities of two rows that are the same for certain."""
+EXPECTED_VICTIMS = tuple(Fraction(10) ** power for power in range(-4, 3))
+COIN_POWERS = tuple(range(44, 65))
+GROUP_DELTA = Fraction(1, 1 << 20)
+STEP = Fraction(1, 10)
+"""The ε of each of the answers that a definition by 1 + ε would have to add up."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -77,6 +99,8 @@ def collect(settings: Settings) -> Collected:
         },
         "type_1": errors,
         "type_2": {name: _type_2(*laws[name](1), errors) for name in LABELS},
+        "divergences": {name: _divergences(*laws[name](1)) for name in LABELS},
+        **_remarks(),
     }
     return Collected((), measured)
 
@@ -136,8 +160,32 @@ def _type_2(p: Law, q: Law, errors: list[float]) -> list[float]:
     return [float(error) for error in np.interp(errors, [float(a) for a in type_1], [float(b) for b in type_2])]
 
 
+def _divergences(p: Law, q: Law) -> dict[str, float]:
+    """The max divergence but for `SMALL_DELTA`, and the Kullback-Leibler divergence."""
+    return {
+        "approximate": smallest_epsilon(p, q, SMALL_DELTA)[1],
+        "kullback_leibler": definition_laws.kullback_leibler(p, q),
+    }
+
+
+def _remarks() -> dict[str, Any]:
+    """What becomes of remarks on the definition."""
+    return {
+        "beliefs": [float(prior) for prior in BELIEFS],
+        "belief_quotients": {
+            name: [float(definition_laws.belief_quotient(prior, together=together)) for prior in BELIEFS]
+            for name, together in (("together", True), ("independent", False))
+        },
+        "added_up": str(definition_laws.ratio_of_answers(STEP)),
+        "expected_victims": [float(victims) for victims in EXPECTED_VICTIMS],
+        "victims": [definition_laws.victims(victims / means.PEOPLE) for victims in EXPECTED_VICTIMS],
+        "catastrophe": [definition_laws.catastrophe_deltas(power) for power in COIN_POWERS],
+        "group_sum": list(definition_laws.group_deltas(GROUP_DELTA, LARGEST_GROUP)),
+    }
+
+
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Three figures: δ(ε) and trade-off curves; posteriors; groups."""
+    """Five figures: δ(ε) and trade-off curves; posteriors; groups; what a bound stands for; what δ risks."""
     measured = data["measured"]
     return [
         figure(
@@ -153,7 +201,17 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         figure(
             "definition_groups",
             "What is left of the promise to k people together.",
-            [_group_epsilon_panel(measured), _group_delta_panel(measured)],
+            [_group_epsilon_panel(measured), _group_delta_panel(measured), _group_sum_panel(measured)],
+        ),
+        figure(
+            "definition_remarks",
+            "Remarks on the definition: beliefs about rows that go together, e^ε or 1 + ε, and which divergence.",
+            [_belief_panel(measured), _factor_panel(measured), _divergence_panel(measured)],
+        ),
+        figure(
+            "definition_delta",
+            "What δ risks, and a coin of probability δ in doubles.",
+            [_victims_panel(measured), _catastrophe_panel(measured)],
         ),
     ]
 
@@ -235,6 +293,104 @@ def _group_delta_panel(measured: dict[str, Any]) -> Panel:
     return panel(LABELS["gaussian"], "records that differ, k", "smallest δ at kε", series, y_scale="log")
 
 
+def _group_sum_panel(measured: dict[str, Any]) -> Panel:
+    sizes, rows = measured["group_sizes"], measured["group_sum"]
+    series = [
+        marks("a mechanism that needs it", Role.EXACT, sizes, [row["needed"] for row in rows]),
+        line("sum in the proof, δ·(1 + e^ε + … + e^((k − 1)ε))", Role.IDEAL, sizes, [row["sum"] for row in rows]),
+        line("theorem, k·e^((k − 1)ε)·δ", Role.CEILING, sizes, [row["theorem"] for row in rows]),
+    ]
+    return panel(
+        "ε = ln 3, δ = 2^−20: the sum cannot be improved",
+        "records that differ, k",
+        "smallest δ at kε",
+        series,
+        y_scale="log",
+    )
+
+
+def _belief_panel(measured: dict[str, Any]) -> Panel:
+    priors, quotients = measured["beliefs"], measured["belief_quotients"]
+    ends, ratio = [priors[0], priors[-1]], definition_laws.RATIO
+    series = [
+        marks("rows that are the same", Role.NAIVE, priors, quotients["together"]),
+        marks("independent rows", Role.EXACT, priors, quotients["independent"]),
+        line("printed for all beliefs, e^ε", Role.CEILING, ends, [ratio] * 2),
+        line("holds for all beliefs, e^(2ε)", Role.IDEAL, ends, [ratio**2] * 2),
+    ]
+    return panel(
+        "Belief with and without one's row, ε = ln 3",
+        "prior probability",
+        "largest quotient of the two posteriors",
+        series,
+        x_scale="log",
+    )
+
+
+def _factor_panel(measured: dict[str, Any]) -> Panel:
+    totals, answers = [i / 10 for i in range(21)], definition_laws.ANSWERS
+    series = [
+        line("e^ε, and e^(ε/10) ten times", Role.EXACT, totals, [math.exp(total) for total in totals]),
+        line("1 + ε/10 ten times", Role.NAIVE, totals, [(1 + total / answers) ** answers for total in totals]),
+        line("1 + ε once", Role.CEILING, totals, [1 + total for total in totals]),
+        marks("ten randomized responses of ratio 1.1", Role.NAIVE, [1.0], [float(Fraction(measured["added_up"]))]),
+    ]
+    return panel("A factor e^ε or 1 + ε", "ε", "largest ratio of probabilities", series)
+
+
+def _divergence_panel(measured: dict[str, Any]) -> Panel:
+    def series(key: str, label: str, role: Role) -> Series:
+        return marks(label, role, range(len(LABELS)), [measured["divergences"][name][key] for name in LABELS])
+
+    largest = [measured["group_epsilon"][name][0] for name in PURE]
+    rows = [
+        marks("max divergence (the Gaussian has none)", Role.EXACT, range(len(PURE)), largest),
+        series("approximate", f"max divergence but for δ = {SMALL_DELTA:g}", Role.OTHER),
+        series("kullback_leibler", "Kullback-Leibler divergence", Role.NAIVE),
+    ]
+    return panel("Worst case and mean of the privacy loss", "", "nats", rows, x_names=list(LABELS.values()))
+
+
+def _victims_panel(measured: dict[str, Any]) -> Panel:
+    expected, rows = measured["expected_victims"], measured["victims"]
+
+    def series(key: str, label: str, role: Role) -> Series:
+        return line(label, role, expected, [row[key] for row in rows])
+
+    drawn = [
+        series("loss", "a loss above ε, each answers for oneself", Role.NAIVE),
+        series("one", "a record comes out, one at most", Role.CEILING),
+        series("each", "a record comes out, each by its own coin", Role.EXACT),
+        series("all", "a record comes out, all or none", Role.OTHER),
+    ]
+    return panel(
+        f"{means.PEOPLE:,} people, (ε, δ)-DP",
+        "n·δ",
+        "probability that somebody is harmed",
+        drawn,
+        x_scale="log",
+        y_scale="log",
+    )
+
+
+def _catastrophe_panel(measured: dict[str, Any]) -> Panel:
+    rows = measured["catastrophe"]
+    claimed = [row["claimed"] for row in rows]
+    drawn = [
+        line("naive, random() < δ", Role.NAIVE, claimed, [row["naive"] for row in rows]),
+        marks("exact coin", Role.EXACT, claimed, [row["exact"] for row in rows]),
+        line("claimed", Role.CEILING, claimed, claimed),
+    ]
+    return panel(
+        "Publish everything with probability δ",
+        "claimed δ",
+        "needed δ, by exact laws",
+        drawn,
+        x_scale="log",
+        y_scale="log",
+    )
+
+
 def group_claim(measured: dict[str, Any], size: int) -> PrivacyClaim:
     """What the discrete Gaussian's own claim at `EPSILON` promises to a group."""
     return PrivacyClaim(float(EPSILON), measured["group_delta"][0][1]).group(size)
@@ -245,7 +401,7 @@ def _exact(label: str, x: Iterable[float], y: Iterable[float], *, marks_only: bo
 
 
 def explain(data: dict[str, Any]) -> str:
-    """Set the laws' figures beside the claim's."""
+    """Set the laws' figures beside the claim's, and say which remarks hold."""
     measured = data["measured"]
     even = measured["priors"].index(0.5)
     at_half = measured["epsilons"].index(0.5)
@@ -262,6 +418,19 @@ def explain(data: dict[str, Any]) -> str:
         other_epsilon=measured["epsilons"][at_half],
         laplace_delta=middle(measured["delta"]["laplace"][at_half]),
         response_delta=middle(measured["delta"]["response"][at_half]),
+        delta_sum=measured["group_sum"][-1],
+        quotient=measured["belief_quotients"]["together"][-1],
+        independent=max(measured["belief_quotients"]["independent"]),
+        added_up=float(Fraction(measured["added_up"])),
+        people=means.PEOPLE,
+        hundredth=measured["victims"][measured["expected_victims"].index(0.01)],
+        one_victim=measured["victims"][measured["expected_victims"].index(1.0)],
+        coin=measured["catastrophe"][-1],
+        coin_power=COIN_POWERS[-1],
+        times=measured["catastrophe"][-1]["naive"] / measured["catastrophe"][-1]["claimed"],
+        kullback_leibler=measured["divergences"]["response"]["kullback_leibler"],
+        gaussian=measured["divergences"]["gaussian"],
+        small_delta=SMALL_DELTA,
         gap=max(
             max(abs(formula - bound) for bound in bounds)
             for formula, bounds in zip(measured["delta_formula"], measured["delta"]["gaussian"], strict=True)

@@ -1,7 +1,8 @@
 """Dwork and Roth 2014, Theorem 3.13, against exact laws (see mechanisms.noisy_max.exact).
 
 The theorem says that report noisy max with one-sided exponential noise has the law of the exponential mechanism. It
-has that of permute-and-flip (Ding et al. 2021); it is Gumbel noise that gives the exponential mechanism.
+has that of permute-and-flip (Ding et al. 2021); it is Gumbel noise that gives the exponential mechanism. What
+textbooks say of selections in general stands in `experiments.common.selection_laws`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from gmpy2 import mpq
 from attacklab.laws import Bounds, Limits, enumerate_law, exp_bounds
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role
+from experiments.common import selection_laws
 from experiments.common.bounds import as_floats, middle
 from experiments.common.curves import figure, line, marks, panel
 from experiments.common.paragraphs import PARAGRAPHS
@@ -66,6 +68,7 @@ def collect(settings: Settings) -> Collected:
         },
         "theorem_3_13": [as_floats(bounds) for bounds in claimed],
         "continuous": [as_floats(distance(p, q)) for p, q in zip(laws["laplace"], ideal["continuous"], strict=True)],
+        "in_general": selection_laws.measured_selections(settings),
     }
     return Collected((), measured)
 
@@ -113,7 +116,7 @@ def distance(p: Bounds, q: Bounds) -> Bounds:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """The worse outcome's probability against the gap, and the distance from the formulas."""
+    """The worse outcome's probability against the gap, the distance from the formulas, and selections in general."""
     measured = data["measured"]
     gaps = measured["gaps"]
     apart = gaps[1:]  # at gap 0 the exponential noise and the exponential mechanism agree
@@ -151,7 +154,10 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         ),
     ]
     caption = "Report noisy max between two outcomes, by its noise."
-    return [figure("noisy_max_laws", caption, panels)]
+    return [
+        figure("noisy_max_laws", caption, panels),
+        selection_laws.figure_of_selections(measured["in_general"]),
+    ]
 
 
 def _middles(bounds: Sequence[list[float]]) -> list[float]:
@@ -163,7 +169,7 @@ def explain(data: dict[str, Any]) -> str:
     measured = data["measured"]
     at = measured["gaps"].index(1.0)
     farthest = max(range(len(measured["gaps"])), key=lambda i: measured["theorem_3_13"][i][0])
-    return PARAGRAPHS["noisy_max_laws"].format(
+    paragraph = PARAGRAPHS["noisy_max_laws"].format(
         gap=measured["gaps"][at],
         **{name: middle(measured["worse"][name][at]) for name in MECHANISMS},
         gaps=len(measured["gaps"]),
@@ -175,6 +181,7 @@ def explain(data: dict[str, Any]) -> str:
         laplace_error=_greatest(measured["distance"]["laplace"]),
         discrete=_greatest(measured["continuous"]),
     )
+    return f"{paragraph}\n{selection_laws.explain_selections(measured['in_general'])}"
 
 
 def _greatest(distances: Sequence[list[float]]) -> float:

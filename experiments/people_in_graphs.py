@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from attacklab.laws import Limits, enumerate_law, smallest_epsilon
+from attacklab.laws import Law, Limits, advantage, enumerate_law, smallest_epsilon
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role
 from experiments.common.curves import figure, line, marks, panel
@@ -35,18 +35,22 @@ QUESTION = "What does an ε for the edges of a graph promise to its people, and 
 EPSILON = 1
 MOST_FRIENDS = max(degrees(CLUB).values())
 BOUNDS = range(1, MOST_FRIENDS + 1)
+EDGES = 10
+"""At ε = 1/EDGES for an edge, so many edges have ε = 1 together, and δ stays 0."""
 
 
 def collect(settings: Settings) -> Collected:
     """Find the ε of people under a claim for edges, and how far one person moves the bounded counts."""
     limits = Limits(unresolved=Fraction(1, 1 << settings.budget(60, 40)))
-    law = enumerate_law(discrete_laplace, Fraction(1, EPSILON), limits=limits)
+    law, wide = (enumerate_law(discrete_laplace, Fraction(scale, EPSILON), limits=limits) for scale in (1, EDGES))
     friends = sorted(set(degrees(CLUB).values()))
     bounds = list(BOUNDS)[:: settings.budget(1, 5)]
     moves = {bound: list(rewirings(bound)) for bound in bounds}
     measured = {
         "friends": friends,
-        "epsilon": [smallest_epsilon(law, law.map(partial(operator.add, d)))[0] for d in friends],
+        "epsilon": _epsilons(law, friends),
+        "wide_epsilon": _epsilons(wide, friends),
+        "wide_advantage": float(advantage(wide, wide.map(partial(operator.add, EDGES))).lower),
         "bounds": bounds,
         "tried": sum(map(len, moves.values())),
         "naive_move": [
@@ -56,6 +60,11 @@ def collect(settings: Settings) -> Collected:
         "kept": [fractional_edges(CLUB, d) for d in bounds],
     }
     return Collected((), measured)
+
+
+def _epsilons(noise: Law, moves: list[int]) -> list[float]:
+    """The ε that answers need which are that far apart."""
+    return [smallest_epsilon(noise, noise.map(partial(operator.add, move)))[0] for move in moves]
 
 
 def rewirings(bound: int) -> list[Graph]:
@@ -115,13 +124,17 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     friends, bounds = measured["friends"], measured["bounds"]
     panels = [
         panel(
-            f"Noise that hides an edge with ε = {EPSILON:g}",
+            f"Noise that hides an edge with ε = {EPSILON:g} or {EPSILON / EDGES:g}",
             "friends of a person, d",
             "ε that hiding the person needs",
             [
-                marks("exact laws", Role.EXACT, friends, measured["epsilon"]),
-                line("group privacy, dε", Role.IDEAL, friends, [d * EPSILON for d in friends]),
-                line("claimed, for edges", Role.CEILING, friends, [EPSILON] * len(friends)),
+                marks(f"exact laws, edges at ε = {EPSILON:g}", Role.EXACT, friends, measured["epsilon"]),
+                marks(f"exact laws, edges at ε = {EPSILON / EDGES:g}", Role.OTHER, friends, measured["wide_epsilon"]),
+                *(
+                    line("group privacy, dε", Role.IDEAL, friends, [d * epsilon for d in friends])
+                    for epsilon in (EPSILON, EPSILON / EDGES)
+                ),
+                line(f"ε = {EPSILON:g}", Role.CEILING, friends, [EPSILON] * len(friends)),
             ],
         ),
         panel(
@@ -166,6 +179,11 @@ def explain(data: dict[str, Any]) -> str:
         epsilon=EPSILON,
         most=measured["epsilon"][-1],
         most_friends=measured["friends"][-1],
+        tenth=EPSILON / EDGES,
+        few=EDGES,
+        few_ceiling=math.tanh(EPSILON / 2),
+        wide_most=measured["wide_epsilon"][-1],
+        above=sum(friends > EDGES for friends in degrees(CLUB).values()),
         widest=PEOPLE - 1,
         node_error=_error(PEOPLE - 1),
         edge_error=_error(1),

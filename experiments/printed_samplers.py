@@ -1,19 +1,23 @@
 """Samplers in proportion to weights, as printed and as published, against their corrected forms, by exact laws.
 
 The printed forms are those of Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy',
-section 3.3, Algorithms 2 to 4; the published form has the comparisons and the precision of the implementation that came
-with the paper. `mechanisms.exponential.base2.weighted_sampling` holds the corrected forms and says what was corrected.
+section 3.3, Algorithms 2 to 4; proposition 3.6 and lemma 3.7 are measured beside them. The published form has the
+comparisons and the precision of the implementation that came with the paper.
+`mechanisms.exponential.base2.weighted_sampling` holds the corrected forms and says what was corrected.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
 from typing import Any, TypeAlias
 
+import numpy as np
 from gmpy2 import mpq
+from scipy.stats import binom
 
 from attacklab.laws import advantage, enumerate_law, smallest_delta
 from attacklab.model.claims import PrivacyClaim
@@ -49,6 +53,13 @@ SAME_LENGTH: Pair = ((4, 4, 4, 2, 1), (2, 2, 2, 2, 1))
 OTHER_LENGTH: Pair = ((4, 4, 4, 4, 4), (4, 2, 2, 2, 2))
 MOST_ROUNDS, QUICK_ROUNDS = 10, 6
 """Laws double in length with each round."""
+LEAST_ACCEPTED = (4, 4, 4, 4, 1)
+"""Their total is one above a power of two, so that nearly half of all draws are rejected."""
+DRAWS = 8
+"""Tails are taken up to so many times the bits of one draw."""
+ROUNDED_OTHERS = (1, 4, 16, 64, 256)
+ETAS = (1.0, 0.5, 0.25)
+FRACTIONS = tuple(i / 16 for i in range(16))
 
 
 def collect(settings: Settings) -> Collected:
@@ -65,6 +76,8 @@ def collect(settings: Settings) -> Collected:
         "equal_weights": {name: [str(law.mass(i)) for i in range(len(EQUAL))] for name, law in forms.items()},
         "published": _published(),
         "work": _work(settings.budget(MOST_ROUNDS, QUICK_ROUNDS)),
+        "tails": {name: _tail(sampler) for name, sampler in TAILS.items()},
+        "rounded": {str(eta): [rounding_change(eta, others) for others in ROUNDED_OTHERS] for eta in ETAS},
     }
     return Collected((), measured)
 
@@ -170,6 +183,46 @@ def _advantage(sampler: Callable[..., Any], pair: Pair, *, work: bool = True) ->
     return as_floats(advantage(first, second))
 
 
+TAILS: dict[str, Callable[..., int]] = {"rejection": sample_by_rejection, "bisection": sample_by_bisection}
+
+
+def _tail(sampler: Callable[..., int]) -> list[float]:
+    """The probability of more bits than one draw has, than two have, and so on, for the weights accepted least."""
+    law = enumerate_law(sampler, IntegerWeights(LEAST_ACCEPTED), counted="bits")
+    width = _width(LEAST_ACCEPTED)
+    return [float(law.probability(partial(_takes_more, width * draws)).upper) for draws in range(DRAWS + 1)]
+
+
+def _takes_more(most: int, seen: tuple[int, int]) -> bool:
+    _, bits = seen
+    return bits > most
+
+
+def _width(weights: tuple[int, ...]) -> int:
+    """The bits p of one draw: those of the next power of two."""
+    return (sum(weights) - 1).bit_length()
+
+
+def rounding_change(eta: float, others: int) -> float:
+    """The largest quotient of an outcome's probabilities with costs rounded at random and with costs as they are.
+
+    Weights are 2^(−η·cost). The outcome has one cost and all others have another, both in [0, 1), on a grid. Of these
+    the number that is rounded up is binomial.
+    """
+    step, up = 2.0**-eta, np.arange(others + 1)
+    changes = [0.0]
+    for theirs in FRACTIONS:
+        rounded_others = others - up + up * step
+        shares = binom.pmf(up, others, theirs)
+        for own in FRACTIONS:
+            rounded = sum(
+                chance * float(np.sum(shares * weight / (weight + rounded_others)))
+                for chance, weight in ((1 - own, 1.0), (own, step))
+            )
+            changes.append(abs(math.log(rounded * (1 + others * step ** (theirs - own)))))
+    return math.exp(max(changes))
+
+
 def figures(data: dict[str, Any]) -> list[Figure]:
     """The laws of three equal weights, the light outcome's probability, and what the work tells."""
     return [
@@ -177,6 +230,11 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             "printed_samplers",
             "Sampling in proportion to weights: exact laws of the printed, published and corrected forms.",
             [_equal_weights_panel(data["measured"]["equal_weights"]), _published_panel(data["measured"]["published"])],
+        ),
+        figure(
+            "printed_samplers_bits",
+            "How many random bits a draw takes, and what rounding costs at random does to probabilities.",
+            [_tail_panel(data["measured"]["tails"]), _rounding_panel(data["measured"]["rounded"])],
         ),
         figure(
             "printed_samplers_work",
@@ -244,6 +302,37 @@ def _work_panel(work: dict[str, Any]) -> Panel:
     )
 
 
+def _tail_panel(tails: dict[str, list[float]]) -> Panel:
+    draws = list(range(DRAWS + 1))
+    series = [
+        line("rejection (Algorithm 2)", Role.EXACT, draws, tails["rejection"]),
+        line("bisection (Algorithm 3)", Role.OTHER, draws, tails["bisection"]),
+        line("bound 2^−c", Role.CEILING, draws, [2.0**-c for c in draws]),
+    ]
+    return panel(
+        f"Weights {', '.join(map(str, LEAST_ACCEPTED))}: draws of p = {_width(LEAST_ACCEPTED)} bits",
+        "c",
+        "probability of more than c·p bits",
+        series,
+        y_scale="log",
+    )
+
+
+def _rounding_panel(rounded: dict[str, list[float]]) -> Panel:
+    series = [
+        line(f"η = {float(eta):g}", role, ROUNDED_OTHERS, [100 * (change - 1) for change in changes])
+        for (eta, changes), role in zip(rounded.items(), (Role.NAIVE, Role.OTHER, Role.EXACT), strict=True)
+    ]
+    return panel(
+        "Costs rounded to integers at random",
+        "number of other outcomes",
+        "largest change of a probability, percent",
+        series,
+        x_scale="log",
+        y_scale="log",
+    )
+
+
 def explain(data: dict[str, Any]) -> str:
     """Say what is drawn wrongly, and what the work tells."""
     measured = data["measured"]
@@ -270,6 +359,13 @@ def explain(data: dict[str, Any]) -> str:
         hidden=middle(work["algorithm_4"][-1]),
         printed_loop=middle(work["algorithm_4_printed_loop"][-1]),
         lengths=middle(work["other_length"][-1]),
+        weights=", ".join(map(str, LEAST_ACCEPTED)),
+        width=_width(LEAST_ACCEPTED),
+        draws=DRAWS,
+        tails={name: tail[-1] for name, tail in measured["tails"].items()},
+        bound=2.0**-DRAWS,
+        changes={name: 100 * (max(changes) - 1) for name, changes in measured["rounded"].items()},
+        etas=ETAS,
     )
 
 

@@ -21,6 +21,7 @@ from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets
+from experiments.common import mitigations
 from experiments.common.curves import advantage_of, advantage_series, figure, findings_of, line, panel
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker, audits
@@ -56,7 +57,7 @@ def collect(settings: Settings) -> Collected:
         target = naive(EPSILON)
         pair = TruncatedAddition.scenario(target, accumulator, light).pair
         rows.append({"format": accumulator.name, "light_outcomes": light, **_laws(target, pair), **_ideal(pair)})
-    return Collected(findings, {"rows": rows})
+    return Collected(findings, {"rows": rows, "mitigations": mitigations.measured_mitigations(settings)})
 
 
 def _laws(target: Target, pair: NeighbouringPair) -> dict[str, Any]:
@@ -86,9 +87,12 @@ def _ideal(pair: NeighbouringPair) -> dict[str, float]:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage against the number of light outcomes, a panel a format."""
+    """Advantage against the number of light outcomes, a panel a format; and what mitigations leave."""
     caption = f"Advantage of the bet on any light outcome at ε = {EPSILON:g}; bands are confidence bounds."
-    return [figure("truncated_addition", caption, [_panel(data, *case) for case in FORMATS])]
+    return [
+        figure("truncated_addition", caption, [_panel(data, *case) for case in FORMATS]),
+        mitigations.figure_of_mitigations(data["measured"]["mitigations"]),
+    ]
 
 
 def _panel(data: dict[str, Any], accumulator: Format, naive: Maker) -> Panel:
@@ -150,9 +154,10 @@ def explain(data: dict[str, Any]) -> str:
         return f"{estimate:.3f} in {accumulator.name} ({light} light outcomes; ideal {ideal:.3f})"
 
     widest = max((row for row in rows if row["format"] == BINARY64.name), key=lambda row: int(row["light_outcomes"]))
-    return PARAGRAPHS["truncated_addition"].format(
+    paragraph = PARAGRAPHS["truncated_addition"].format(
         widest=widest,
         epsilon=EPSILON,
         ceiling=math.tanh(EPSILON / 2),
         shown=", ".join(most(accumulator, naive) for accumulator, naive in FORMATS[1:]),
     )
+    return f"{paragraph}\n{mitigations.explain_mitigations(data['measured']['mitigations'])}"

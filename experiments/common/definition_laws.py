@@ -1,0 +1,154 @@
+"""Remarks that textbooks and notes make on the definition of differential privacy, as exact laws.
+
+Each function says which remark it computes, and what becomes of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import partial, reduce
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.laws import Law, enumerate_law, hockey_stick, largest_ratio, privacy_loss, smallest_delta, step_law
+from experiments.targets import means
+from mechanisms.coins import bernoulli
+from mechanisms.randomness import RandomBits
+
+RATIO = 3
+"""e^ε of the remarks that are computed in fractions, so that ε = ln 3 = 1.0986."""
+ANSWERS = 10
+
+Rows: TypeAlias = tuple[bool | None, bool]
+"""The first person's row, None where it was taken out, and the second's."""
+
+_PRESENT: tuple[Rows, ...] = tuple((first, second) for first in (False, True) for second in (False, True))
+_WITHOUT: tuple[Rows, ...] = ((None, False), (None, True))
+
+
+def response(truth: bool, ratio: Fraction = Fraction(RATIO)) -> Law:
+    """Randomized response, which says the truth with probability ratio/(1 + ratio)."""
+    told = ratio / (1 + ratio)
+    return Law({truth: told, not truth: 1 - told})
+
+
+def belief_quotient(prior: Fraction, *, together: bool) -> Fraction:
+    """The largest quotient of Pr[X₁ = x | M(X) = y] and Pr[X₁ = x | M(X₋₁) = y], or of the two exchanged.
+
+    The remark says that e^ε bounds it, for ε-DP M and any belief about the rows X. It does if the rows are independent:
+    then the second is the prior of x. If they are not, each of Pr[y | x] and Pr[y] may change by e^ε when a row is
+    taken out, so that e^(2ε) is a bound, and no less is.
+
+    Args:
+        prior: the probability that the first person's bit is set.
+        together: whether the second person's bit is the same for certain; else it is independent and as likely.
+
+    Returns:
+        The largest over all randomized responses about a function of the two rows, all of which are ε-DP.
+    """
+    belief = {
+        rows: (prior if rows[0] else 1 - prior) * (rows[0] == rows[1] if together else prior if rows[1] else 1 - prior)
+        for rows in _PRESENT
+    }
+    quotients = []
+    for answers in product((False, True), repeat=len(_PRESENT) + len(_WITHOUT)):
+        told = {rows: response(bit).mass(True) for rows, bit in zip(_PRESENT + _WITHOUT, answers, strict=True)}
+        with_row = _posterior(belief, {rows: told[rows] for rows in belief})
+        without_row = _posterior(belief, {rows: told[None, rows[1]] for rows in belief})
+        quotients += [with_row / without_row, without_row / with_row]
+    return max(quotients)
+
+
+def _posterior(belief: Mapping[Rows, Fraction], told: Mapping[Rows, Any]) -> Fraction:
+    """The probability that the first person's bit is set, given an answer of that likelihood."""
+    with_bit, total = (
+        sum(share * told[rows] for rows, share in belief.items() if rows[0] or every) for every in (False, True)
+    )
+    return Fraction(with_bit / total)
+
+
+def ratio_of_answers(step: Fraction) -> Fraction:
+    """The largest ratio of `ANSWERS` randomized responses that each keep the ratio 1 + `step`.
+
+    A definition by 1 + ε instead of e^ε would not add up: (1 + ε)^k is more than 1 + kε.
+    """
+    laws = [reduce(Law.product, [response(truth, 1 + step)] * ANSWERS) for truth in (True, False)]
+    return Fraction(largest_ratio(*laws).upper)
+
+
+def victims(delta: Fraction, people: int = means.PEOPLE) -> dict[str, float]:
+    """The probability that somebody is harmed, for mechanisms that keep (ε, δ), by what harm is.
+
+    Returns:
+        That a record comes out where each is published by a coin of its own, where all are or none is, and where at
+        most one is: (0, δ)-DP all three, and nδ is the most that any can have. And that some answer has a privacy loss
+        above ε where each of the people gives a randomized response whose loss is above ε by so little that it keeps
+        (ε, δ): the remark that δ = 1/(100n) prevents that with 99 % does not hold.
+    """
+    ratio = (RATIO + delta) / (1 - delta)
+    loss = privacy_loss(response(True, ratio), response(False, ratio))
+    above = loss.probability(lambda bounds: bounds.lower > RATIO).lower
+    return {
+        "each": -math.expm1(people * math.log1p(-float(delta))),
+        "all": float(delta),
+        "one": min(1.0, float(people * delta)),
+        "loss": -math.expm1(people * math.log1p(-float(above))),
+        "loss_of_one": float(above),
+    }
+
+
+def catastrophe(delta: Fraction, record: int, bits: RandomBits) -> int | None:
+    """Publish the record with probability δ, and nothing else: (0, δ)-DP."""
+    return record if bits.call(bernoulli, delta) else None
+
+
+def naive_catastrophe(delta: float, record: int, uniforms: NDArray[np.float64]) -> list[int | None]:
+    """The same by `random() < δ`, for uniform numbers that are multiples of 2^−53."""
+    return [record if is_published else None for is_published in uniforms < delta]
+
+
+def catastrophe_deltas(power: int) -> dict[str, float]:
+    """The δ that the catastrophe mechanism claims, 2^−power, and that its naive and exact implementations need."""
+    delta = Fraction(1, 1 << power)
+    return {
+        "claimed": float(delta),
+        "naive": _needed(*(step_law(partial(naive_catastrophe, float(delta), record)) for record in (0, 1))),
+        "exact": _needed(*(enumerate_law(partial(catastrophe, delta, record)) for record in (0, 1))),
+    }
+
+
+def _needed(first: Law, second: Law) -> float:
+    return float(smallest_delta(first, second, 0).upper)
+
+
+def group_deltas(delta: Fraction, most: int) -> Iterator[dict[str, float]]:
+    """The δ of groups of 1 to `most` people: the sum in the theorem's proof, the theorem's bound, and what is needed.
+
+    The mechanism says yes with the probability s_k = δ·(1 + e^ε + … + e^((k−1)ε)) for k people: neighbours are
+    (ε, δ)-close, and a group of k needs the sum itself. So the bound k·e^((k−1)ε)·δ of the theorem can be replaced by
+    the sum, and by nothing smaller.
+    """
+    shares = [sum((RATIO**i * delta for i in range(size)), Fraction(0)) for size in range(most + 1)]
+    laws = [Law({True: share, False: 1 - share}) for share in shares]
+    epsilon = Fraction(math.nextafter(math.log(RATIO), math.inf))
+    for size in range(1, most + 1):
+        yield {
+            "sum": float(shares[size]),
+            "theorem": float(size * RATIO ** (size - 1) * delta),
+            "needed": float(hockey_stick(laws[size], laws[0], size * epsilon).lower),
+            "neighbours": float(smallest_delta(laws[size], laws[size - 1], epsilon).upper),
+        }
+
+
+def kullback_leibler(p: Law, q: Law) -> float:
+    """Σ p·ln(p/q) in nats, in doubles, over the outcomes that both laws know: what is left open is left out."""
+    return math.fsum(
+        float(mass) * (math.log(mass) - math.log(q.mass(outcome)))
+        for outcome, mass in p.masses.items()
+        if q.mass(outcome)
+    )
