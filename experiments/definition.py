@@ -27,6 +27,7 @@ from attacklab.laws import (
     smallest_epsilon,
     trade_off,
 )
+from attacklab.laws.proof import prove
 from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
@@ -76,7 +77,7 @@ STEP = Fraction(1, 10)
 
 
 def collect(settings: Settings) -> Collected:
-    """Find the laws on neighbouring inputs, and what follows from them."""
+    """Find the laws on neighbouring inputs, and what follows from them; decide the catastrophe mechanism's claim."""
     limits = Limits(unresolved=Fraction(1, 1 << settings.budget(60, 40)))
     laws = {name: law(limits) for name, law in LAWS.items()}
     epsilons = [Fraction(i, settings.budget(20, 4)) for i in range(int(2 * EPSILON * settings.budget(20, 4)) + 1)]
@@ -102,7 +103,8 @@ def collect(settings: Settings) -> Collected:
         "divergences": {name: _divergences(*laws[name](1)) for name in LABELS},
         **_remarks(),
     }
-    return Collected((), measured)
+    targets = (definition_laws.naive_catastrophe(), definition_laws.exact_catastrophe())
+    return Collected([prove(target, definition_laws.RECORDS) for target in targets], measured)
 
 
 def _shifted(
@@ -427,6 +429,7 @@ def explain(data: dict[str, Any]) -> str:
         one_victim=measured["victims"][measured["expected_victims"].index(1.0)],
         coin=measured["catastrophe"][-1],
         coin_power=COIN_POWERS[-1],
+        verdicts=[finding["verdict"] for finding in data["findings"]],
         times=measured["catastrophe"][-1]["naive"] / measured["catastrophe"][-1]["claimed"],
         kullback_leibler=measured["divergences"]["response"]["kullback_leibler"],
         gaussian=measured["divergences"]["gaussian"],

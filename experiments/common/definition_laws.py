@@ -6,23 +6,27 @@ Each function says which remark it computes, and what becomes of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import product
 from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from attacklab.laws import Law, enumerate_law, hockey_stick, largest_ratio, privacy_loss, smallest_delta, step_law
+from attacklab.laws import Law, enumerate_law, hockey_stick, largest_ratio, privacy_loss, smallest_delta
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
 from experiments.targets import means
+from experiments.targets.making import exact_by_reference, named
 from mechanisms.coins import bernoulli
 from mechanisms.randomness import RandomBits
 
 RATIO = 3
 """e^ε of the remarks that are computed in fractions, so that ε = ln 3 = 1.0986."""
 ANSWERS = 10
+CATASTROPHE = 2.0**-60
+"""The δ of the catastrophe mechanism as a target."""
+RECORDS = NeighbouringPair(1, 0, None)
+"""Neighbouring databases of that mechanism: one record."""
 
 Rows: TypeAlias = tuple[bool | None, bool]
 """The first person's row, None where it was taken out, and the second's."""
@@ -107,23 +111,38 @@ def catastrophe(delta: Fraction, record: int, bits: RandomBits) -> int | None:
     return record if bits.call(bernoulli, delta) else None
 
 
-def naive_catastrophe(delta: float, record: int, uniforms: NDArray[np.float64]) -> list[int | None]:
-    """The same by `random() < δ`, for uniform numbers that are multiples of 2^−53."""
-    return [record if is_published else None for is_published in uniforms < delta]
+def catastrophe_in_doubles(delta: float, record: int, bits: RandomBits) -> int | None:
+    """The same by `random() < δ`, where `random()` is a multiple of 2^−53."""
+    return record if bits.take(53) < delta * 2.0**53 else None
+
+
+@named
+def naive_catastrophe(epsilon: float = 1.0) -> Target:
+    """A record published with probability 2^−60, the coin in doubles."""
+    return _catastrophe(partial(catastrophe_in_doubles, CATASTROPHE), epsilon)
+
+
+@named
+def exact_catastrophe(epsilon: float = 1.0) -> Target:
+    """A record published with probability 2^−60, exact."""
+    return _catastrophe(partial(catastrophe, Fraction(CATASTROPHE)), epsilon)
+
+
+def _catastrophe(sampler: Callable[..., int | None], epsilon: float) -> Target:
+    return exact_by_reference(Target.dataset, sampler, epsilon=epsilon, delta=CATASTROPHE, pairs=(RECORDS,))
 
 
 def catastrophe_deltas(power: int) -> dict[str, float]:
     """The δ that the catastrophe mechanism claims, 2^−power, and that its naive and exact implementations need."""
     delta = Fraction(1, 1 << power)
-    return {
-        "claimed": float(delta),
-        "naive": _needed(*(step_law(partial(naive_catastrophe, float(delta), record)) for record in (0, 1))),
-        "exact": _needed(*(enumerate_law(partial(catastrophe, delta, record)) for record in (0, 1))),
-    }
-
-
-def _needed(first: Law, second: Law) -> float:
-    return float(smallest_delta(first, second, 0).upper)
+    needed = {}
+    for name, sampler in (
+        ("naive", partial(catastrophe_in_doubles, float(delta))),
+        ("exact", partial(catastrophe, delta)),
+    ):
+        first, second = (enumerate_law(sampler, record) for record in (RECORDS.first, RECORDS.second))
+        needed[name] = float(smallest_delta(first, second, 0).upper)
+    return {"claimed": float(delta), **needed}
 
 
 def group_deltas(delta: Fraction, most: int) -> Iterator[dict[str, float]]:

@@ -74,6 +74,14 @@ def test_a_coin_in_doubles_comes_up_too_often_below_its_grid(power: int) -> None
     assert found["exact"] == found["claimed"] == 2.0**-power
 
 
+def test_the_law_of_a_catastrophe_refutes_the_coin_in_doubles_and_proves_the_exact_one() -> None:
+    findings = committed_record("definition")["findings"]
+    assert [(finding["target"], finding["verdict"]) for finding in findings] == [
+        ("naive_catastrophe", "violated"),
+        ("exact_catastrophe", "proved"),
+    ]
+
+
 def test_kullback_leibler_divergences_are_those_of_the_closed_forms() -> None:
     found = committed_record("definition")["measured"]["divergences"]
     weights = {n: math.exp(-abs(n) / 4) for n in range(-400, 401)}
