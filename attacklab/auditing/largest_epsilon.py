@@ -9,7 +9,8 @@ rarer event, which the other input hardly ever shows. So they run in rounds, eac
 ε that the best bet of the round before seems to show. The black box needs no rounds: it ranks events by the ε that they
 promise to prove, and learns them from as many outputs as that takes. Every event of every scenario is counted on a
 choosing sample. The most promising scenarios of all rounds are counted again, on half as many trials as will judge, and
-the event with the largest lower bound on ε is judged on fresh outputs.
+the event with the largest lower bound on ε is judged on fresh outputs. An event that every output of one input showed
+and none of the other, on both samples, is judged at once: no other can show more.
 
 If a call for many outputs raises, the sample is drawn anew, one output a call. Where that happens to the sample that
 judges, and refusals depend on the data, the bound is wrong with a probability of at most 2α; it is α everywhere else.
@@ -68,7 +69,8 @@ AGAIN = 2
 class _Bet:
     """An event of a scenario, how its bound is read, the ε that it seems to show in one answer, and how it is drawn.
 
-    The ε is given with less and less doubt, so that what shows nothing at first can be compared too.
+    The ε is given with less and less doubt, so that what shows nothing at first can be compared too. `always` says
+    whether all outputs of one input showed the event, and none of the other.
     """
 
     planned: PlannedScenario
@@ -76,6 +78,7 @@ class _Bet:
     reading: Reading
     shown: tuple[float, ...]
     one_by_one: bool
+    always: bool
 
     @property
     def epsilon(self) -> float:
@@ -106,7 +109,8 @@ def largest_epsilon(
         report: is told after every batch how far it is.
 
     Returns:
-        One finding whose `epsilon_lower` is the bound, and one for each attack that had nothing to try or failed.
+        One finding whose `epsilon_lower` is the bound, and one for each attack that had nothing to try or failed, up to
+        the one whose event no other can better.
 
     Raises:
         ArithmeticModeError: this process does not compute as IEEE 754 says.
@@ -119,10 +123,13 @@ def largest_epsilon(
     )
     search = _Search(target, chosen, trials, alpha, seed, report)
     bets, findings = search.bets()
-    finalists = sorted(bets, key=lambda bet: bet.shown, reverse=True)[:FINALISTS]
-    again = [search.chosen(bet.planned, max(1, trials // AGAIN)) for bet in finalists]
-    better = [bet for bet in again if isinstance(bet, _Bet)]
-    findings += [failure for failure in again if isinstance(failure, Finding)]
+    if bets and bets[-1].always:
+        better = bets[-1:]
+    else:
+        finalists = sorted(bets, key=lambda bet: bet.shown, reverse=True)[:FINALISTS]
+        again = [search.again(bet) for bet in finalists]
+        better = [bet for bet in again if isinstance(bet, _Bet)]
+        findings += [failure for failure in again if isinstance(failure, Finding)]
     if better:
         findings.insert(0, search.judged(max(better, key=lambda bet: bet.shown)))
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
@@ -152,14 +159,23 @@ class _Search:
     report: Callable[[Advance], object]
 
     def bets(self) -> tuple[list[_Bet], list[Finding]]:
-        """The best bet of each scenario, and what the first round found in place of bets."""
+        """The best bet of each scenario, and what the first round found in place of bets.
+
+        The search ends with a bet that was always right, on a second sample as well; no other is.
+        """
         bets, findings, claimed, shown = [], [], self.target, -math.inf
         known: set[tuple[int, str]] = set()
         for turn in range(ROUNDS):
-            outcomes = list(self._round(claimed, known, first=turn == 0))
-            fresh = [outcome for outcome in outcomes if isinstance(outcome, _Bet)]
+            fresh = []
+            for outcome in self._round(claimed, known, first=turn == 0):
+                if isinstance(outcome, Finding):
+                    findings += [outcome] if turn == 0 else []
+                    continue
+                again = self.again(outcome) if outcome.always else outcome
+                if isinstance(again, _Bet) and again.always:
+                    return [again], findings
+                fresh.append(replace(outcome, always=False))
             bets += fresh
-            findings += [outcome for outcome in outcomes if isinstance(outcome, Finding) and turn == 0]
             best = max((bet.epsilon for bet in fresh), default=0.0)
             if best <= shown + RISE:
                 break
@@ -187,6 +203,10 @@ class _Search:
                     claiming = replace(planned, judge=replace(judge, target=self.target))
                     yield self.chosen(claiming, max(1, self.trials // SHARE))
 
+    def again(self, bet: _Bet) -> _Bet | Finding:
+        """The best bet of a bet's scenario on a larger sample, or why there is none."""
+        return self.chosen(bet.planned, max(1, self.trials // AGAIN))
+
     def chosen(self, planned: PlannedScenario, trials: int) -> _Bet | Finding:
         """The best bet of a scenario, or why there is none."""
         claim = planned.claim
@@ -206,7 +226,9 @@ class _Search:
             for reading in readings(delta)
         }
         event, reading = max(shown, key=shown.__getitem__)
-        return _Bet(planned, event, reading, shown[event, reading], one_by_one)
+        counts = seen[event]
+        always = {counts.first, counts.second} == {0, counts.trials}
+        return _Bet(planned, event, reading, shown[event, reading], one_by_one, always)
 
     def _shown(self, reading: Reading, counts: Counts, delta: float, alpha: float, role: Role) -> float:
         return reading.epsilon(counts, delta, alpha, np.random.default_rng([self.seed, TOSSES, role]))

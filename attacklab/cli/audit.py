@@ -24,7 +24,6 @@ from attacklab.cli.scripts import script_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
-from attacklab.laws.proof.pairs import default_pair
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable
 from attacklab.model.findings import Finding, Verdict
@@ -124,6 +123,8 @@ def _time(asked: TargetOptions, files: Files, trials: int | None, alpha: float, 
 
 def _timed_pair(target: Target) -> NeighbouringPair:
     """The first pair that a target declares or that its domain gives, or a small one."""
+    from attacklab.laws.proof.pairs import default_pair  # here, because proofs take long to import
+
     if target.pairs or target.kind is not Kind.DATASET:
         return default_pair(target)
     pairs = () if target.domain is None else target.domain.pairs(target.relation)

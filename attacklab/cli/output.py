@@ -27,7 +27,6 @@ from attacklab.model.errors import UsageError
 from attacklab.model.files import Made, is_standard_output, require_writable, write_whole
 from attacklab.model.findings import Finding, Verdict, environment, record, to_text
 from attacklab.model.plain_text import plain
-from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.summary import UNDECIDED, summary
 from attacklab.reporting.wording import (
@@ -124,6 +123,8 @@ class Files:
     def _page(
         self, findings: Sequence[Finding], place: Place | None, script_of: Callable[[Finding], str] | None
     ) -> str:
+        from attacklab.reporting.audit_page import audit_page  # here, because templates take long to import
+
         return audit_page(
             findings,
             datetime.now(UTC),

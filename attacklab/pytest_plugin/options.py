@@ -88,9 +88,9 @@ OPTIONS = (
     Option(
         "dp_seconds",
         _within(float, lambda value: 0 < value < math.inf, "a number greater than 0"),
-        3.0,
+        10.0,
         "S",
-        "Approximate length of each audit, in seconds; --dp-trials overrides it [default: 3]",
+        "Approximate length of each audit, in seconds; --dp-trials overrides it [default: 10]",
     ),
     Option(
         "dp_seed",

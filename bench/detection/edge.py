@@ -57,11 +57,13 @@ class Edge:
         specimens: the targets.
         alpha: of each of their audits.
         path: where the counts of those audits are kept.
+        trials: of each audit; None for as many as a default audit draws, which follow cost and evidence.
     """
 
     specimens: tuple[Specimen, ...]
     alpha: float
     path: Path
+    trials: int | None = TRIALS
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,6 +77,9 @@ EDGE = Edge(
     DATA / "edge_alarms.jsonl",
 )
 """Claims on outputs alone."""
+
+MANY = Edge(EDGE.specimens, ALPHA, DATA / "many_trials_alarms.jsonl", trials=None)
+"""The same targets, with all the trials that evidence warrants."""
 
 JOINT = Edge(JOINT_SPECIMENS, JOINT_ALPHA, DATA / "joint_alarms.jsonl")
 """Claims that cover work."""
@@ -109,9 +114,9 @@ def accusers(findings: list[Finding]) -> list[str]:
     return list(dict.fromkeys(finding.attack for finding in findings if finding.refutes))
 
 
-def audited(target: Target, seeds: range, alpha: float = ALPHA) -> Alarms:
-    """The alarms of one default audit a seed."""
-    accused = {str(seed): accusers(audit(target, trials=TRIALS, alpha=alpha, seed=seed)) for seed in seeds}
+def audited(target: Target, seeds: range, alpha: float = ALPHA, trials: int | None = TRIALS) -> Alarms:
+    """The alarms of one audit by all attacks a seed."""
+    accused = {str(seed): accusers(audit(target, trials=trials, alpha=alpha, seed=seed)) for seed in seeds}
     return {seed: attacks for seed, attacks in accused.items() if attacks}
 
 
@@ -156,7 +161,7 @@ class Journal:
             name = min(done, key=done.__getitem__)
             target = self._edge.specimens[self._edge.names.index(name)].make()
             first = done[name]
-            alarms = audited(target, range(first, first + self._chunk), self._edge.alpha)
+            alarms = audited(target, range(first, first + self._chunk), self._edge.alpha, self._edge.trials)
             self._keep({"target": name, "first": first, "audits": self._chunk, "alarms": alarms})
             done[name] += self._chunk
             say(f"{sum(done.values())} of {audits} audits")

@@ -95,20 +95,21 @@ class LatticeBias(OfKinds, kinds={Kind.NOISE}):
         noises = [_numbers(probe, side, self.learning) - answer for side, answer in sides]
         noise = np.concatenate(noises)
         step, claim = far - near, target.claim.nominal
-        learning, ranking = noise[::2], noise[1::2]
-        if not len(ranking) or _differ(*noises):
+        if len(noise) < 2 or _differ(*noises):
             return
-        ranked = []
+        learning, (values, counts) = (np.unique(half, return_counts=True) for half in (noise[::2], noise[1::2]))
+        drawn, ranked = int(counts.sum()), []
         for sign in (1, -1):  # a set that is likely under the first answer, or under the second
             for deviations in DEVIATIONS:
-                points = _favoured(learning, sign * step, claim.epsilon, deviations)
-                first, second = (int(np.isin(ranking + shift, points).sum()) for shift in (0.0, sign * step))
-                ranked.append((_evidence(claim, first, second, len(ranking)), sign, deviations))
+                points = _favoured(*learning, sign * step, claim.epsilon, deviations)
+                first, second = (int(counts[np.isin(values + shift, points)].sum()) for shift in (0.0, sign * step))
+                ranked.append((_evidence(claim, first, second, drawn), sign, deviations))
         shown, sign, deviations = max(ranked)
         middle = np.median(noise) + step / 2
-        halves = [int((ranking + shift > middle).sum()) for shift in (step, 0.0)]
-        if shown > 0 and shown > PLAINER * _evidence(claim, halves[0], halves[1], len(ranking)):
-            points = _favoured(noise, sign * step, claim.epsilon, deviations) + (near if sign > 0 else far)
+        halves = [int(counts[values + shift > middle].sum()) for shift in (step, 0.0)]
+        if shown > 0 and shown > PLAINER * _evidence(claim, halves[0], halves[1], drawn):
+            whole = np.unique(noise, return_counts=True)
+            points = _favoured(*whole, sign * step, claim.epsilon, deviations) + (near if sign > 0 else far)
             yield Scenario(pair, (_one_of(np.sort(points)),))
 
 
@@ -133,9 +134,10 @@ def _numbers(probe: Probe, answer: Any, outputs: int) -> NDArray[np.float64]:
     return values[~np.isnan(values)]
 
 
-def _favoured(noise: NDArray[np.float64], step: float, epsilon: float, deviations: float) -> NDArray[np.float64]:
+def _favoured(
+    values: NDArray[np.float64], counts: NDArray[np.int64], step: float, epsilon: float, deviations: float
+) -> NDArray[np.float64]:
     """The values of noise that are seen more than e^ε times as often as what makes them of an answer one step off."""
-    values, counts = np.unique(noise, return_counts=True)
     places = np.searchsorted(values, values - step).clip(max=len(values) - 1)
     others = np.where(values[places] == values - step, counts[places], 0)
     factor = math.exp(min(epsilon, 300.0))

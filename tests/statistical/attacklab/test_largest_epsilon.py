@@ -221,6 +221,26 @@ def test_a_scenario_that_two_rounds_offer_is_counted_once_and_is_one_finalist() 
     assert sorted(counted) == [(100, 1), (100, 2), (500, 1), (500, 2)]
 
 
+@pytest.mark.parametrize(("seldom", "samples"), [(0.0, [100, 500]), (0.004, [100, 500, 100, 500])])
+def test_a_bet_that_is_always_right_on_two_samples_ends_the_search(seldom: float, samples: list[int]) -> None:
+    """Where 100 outputs do not show that the bet is wrong now and then, 500 do, and the next attack has its turn."""
+
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return np.where(rng.random(trials) < seldom, 1 - records[0], records[0])
+
+    drawn = []
+
+    def report(advance: Advance) -> None:
+        if advance.choosing and advance.done == advance.trials:
+            drawn.append(advance.trials)
+
+    attacks = [Bets((Scenario(PAIR, (ZERO,)),)), Bets((Scenario(PAIR, (NEVER,)),), name="later")]
+    found = audit(of_dataset(release), attacks, trials=1_000, alpha=0.05, report=report, maximise_epsilon=True)
+    assert drawn[: len(samples)] == samples
+    assert (len(drawn) > len(samples)) is bool(seldom)
+    assert epsilon_of(found) > 4.0
+
+
 def test_the_same_seed_gives_the_same_finding_and_all_say_how_to_replay_it() -> None:
     target = of_dataset(randomized_response(3.0))
     first, again = (

@@ -173,6 +173,41 @@ def test_a_sound_target_at_the_edge_of_its_claim_gets_a_part_of_the_trials() -> 
     assert sum(finding.trials for finding in findings) < 22_000_000
 
 
+@pytest.mark.usefixtures("fast")
+def test_what_no_100_000_trials_can_refute_is_refuted_where_outputs_are_cheap() -> None:
+    target = Target.noise(response(1.0), epsilon=11.0, domain=BIT)
+    attacks = [BlackBox(learning=256)]
+    assert {finding.verdict for finding in audit(target, attacks, trials=DEFAULT_TRIALS)} == {Verdict.INCONCLUSIVE}
+    assert Verdict.VIOLATED in {finding.verdict for finding in audit(target, attacks)}
+
+
+class Slow:
+    """Geometric noise at 5 ms an output, on a clock that only outputs advance."""
+
+    def __init__(self, epsilon: float) -> None:
+        self.seconds, self.release = 0.0, geometric(epsilon)
+
+    def __call__(self, answer: Any, trials: int, rng: np.random.Generator) -> Any:
+        self.seconds += 0.005 * trials
+        return self.release(answer, trials, rng)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+def test_an_audit_of_a_slow_target_ends_in_about_a_minute_and_says_what_it_could_see(
+    monkeypatch: pytest.MonkeyPatch, epsilon: float
+) -> None:
+    slow = Slow(epsilon)
+    monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: slow.seconds)
+    said: list[str] = []
+    findings = audit(Target.noise(slow, epsilon=1.0, domain=WHOLE), say=said.append)
+    assert 15 < slow.seconds < 66
+    assert any(finding.refutes for finding in findings) is (epsilon > 1)
+    assert any("trials a second, so up to " in line for line in said)
+    undetected = [finding for finding in findings if finding.verdict is Verdict.NOT_DETECTED]
+    assert undetected
+    assert all(finding.smallest_detectable is not None for finding in undetected)
+
+
 def test_an_audit_at_the_edge_of_the_claim_accuses_no_more_often_than_alpha() -> None:
     """With probability 10^−9 at the most, more than 15 of 30 audits at α = 0.05 accuse a sound target."""
     target = Target.noise(response(bit(1.0)), epsilon=1.0, domain=BIT)
