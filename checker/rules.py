@@ -208,6 +208,12 @@ def counts(fields: Fields) -> Query:
     return Query(Neighbours("answers", "lists of counts, one of which differs by 1"), (1,), None)
 
 
+def sized_counts(fields: Fields) -> Query:
+    """Counts of a public number of cells, which neighbours share; others are refused."""
+    cells = fields.at_least("cells", 1)
+    return Query(Neighbours("answers", f"lists of {cells} counts, one of which differs by 1"), (1,), cells)
+
+
 def total(fields: Fields) -> Query:
     """A sum of integers in [l, u] moves by max(|l|, |u|) at most with one record more, by u − l with another one.
 
@@ -273,6 +279,13 @@ def utilities(fields: Fields) -> Scores:
         f"utilities, each at most {claims.shown_below(sensitivity)} apart{', all in one direction' if monotone else ''}"
     )
     return Scores(Neighbours("utilities", words, sensitivity), sensitivity, lower, upper, monotone)
+
+
+def sized_utilities(fields: Fields) -> Scores:
+    """Utilities of a public number of outcomes, which neighbours share; others are refused."""
+    outcomes, asked = fields.at_least("outcomes", 1), utilities(fields)
+    words = f"{outcomes} {asked.neighbours.words}"
+    return replace(asked, neighbours=replace(asked.neighbours, words=words), entries=outcomes)
 
 
 def rank_scores(fields: Fields) -> Scores:
@@ -839,6 +852,7 @@ BIT = Neighbours("bit", "bits")
 
 SCORES: dict[str, Callable[[Fields], Scores]] = {
     "Utilities": utilities,
+    "SizedUtilities": sized_utilities,
     "RankScores": rank_scores,
     "Distances": distances,
 }
@@ -849,6 +863,7 @@ LOCAL = {"Mean", "Median", "Triangles", "TreeCost"}
 QUERIES: dict[str, Callable[[Fields], Query]] = {
     "Answer": answer,
     "Counts": counts,
+    "SizedCounts": sized_counts,
     "Total": total,
     "Count": count,
     "CountFrom": count_from,
