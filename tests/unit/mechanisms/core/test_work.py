@@ -389,7 +389,7 @@ def test_other_numbers_than_the_public_one_are_refused(term: Any, data: Any) -> 
         term.release(data, TapedBits(0, 0))
     if isinstance(term, Select):
         with pytest.raises(ValueError, match="there must be 2 utilities"):
-            term.query.of_each([data])
+            SizedUtilities(outcomes=2).of_each([data])
     for wrong in (0, -1):
         with pytest.raises(ValueError, match="must be at least 1"):
             SizedCounts(wrong)
