@@ -500,6 +500,19 @@ def above_threshold(fields: Fields) -> Release:
     then needs at most 2d more. A value released with noise of its own costs a shift of d (Lyu, Su and Li 2017,
     theorems 2 and 4). These laws lose as much by c shifts as by one that is c times as far.
     """
+    return _sparse(fields, None)
+
+
+def sized_above_threshold(fields: Fields) -> Release:
+    """A sparse vector for a public number of answers draws once for each until the output says that it stops.
+
+    It draws for the threshold and for each value that it releases as well: a word for each, but for what words leave.
+    """
+    return _sparse(fields, fields.at_least("queries", 1))
+
+
+def _sparse(fields: Fields, queries: int | None) -> Release:
+    """Apply the rule of a sparse vector, whose bits are known for a public number of answers."""
     answers = fields.take("answer", dict)
     (d,), each = query(answers).moves, query(answers).neighbours
     if answers["is"] != "Answer":
@@ -511,14 +524,19 @@ def above_threshold(fields: Fields) -> Release:
     if values is not None:
         shifts.append((values, (d * positives,)))
     losses: Losses = ()
-    used = set()
+    used = []
     for value, moves in shifts:
         law = _noise(value)
         if not isinstance(law, laws.LaplaceLaw):
             raise Refused("the laws of a sparse vector must be of pure DP")
         losses += _cost(law, moves)
-        used.add(law)
-    return Release(Neighbours("answers", f"lists of {each.words} each", each.distance), losses, frozenset(used))
+        used.append(law)
+    many = "" if queries is None else f"{queries} "
+    neighbours = Neighbours("answers", f"lists of {many}{each.words} each", each.distance)
+    if queries is None:
+        return Release(neighbours, losses, frozenset(used))
+    words = (_inverted(law, draws) for law, draws in zip(used, (1, queries, positives), strict=False))
+    return Release(neighbours, losses, frozenset(used), replace(_added(words), bits=None))
 
 
 def keys_above(fields: Fields) -> Release:
@@ -885,6 +903,7 @@ MECHANISMS: dict[str, Callable[[Fields], Release]] = {
     "Restated": restated,
     "Session": session,
     "AboveThreshold": above_threshold,
+    "SizedAboveThreshold": sized_above_threshold,
     "KeysAbove": keys_above,
     "Select": select,
     "PermuteAndFlip": permute_and_flip,

@@ -39,7 +39,7 @@ from mechanisms.core.smooth import Smooth
 from mechanisms.core.snapped import Snapped
 from mechanisms.core.term import Mechanism
 from mechanisms.core.tested import Tested
-from mechanisms.core.threshold import AboveThreshold, KeysAbove
+from mechanisms.core.threshold import AboveThreshold, KeysAbove, SizedAboveThreshold
 from mechanisms.core.with_work import Delayed, Padded, WithWork
 
 Json = Any
@@ -119,6 +119,9 @@ TERMS: dict[str, Mechanism] = {
     "with_work_kernel": WithWork(Kernel(ANSWER, -1, ((5, 2, 1), (3, 3, 2), (2, 3, 3), (1, 3, 4)))),
     "with_work_profile": WithWork(Mapped(Restated(Noisy(ANSWER, ROUNDED), ProfileDP(POINTS)), Within(0.0, 2.0))),
     "with_work_quantile": WithWork(Padded(Select(QUANTILE, Fraction(1, 3)), 256, 0)),
+    "with_work_threshold": WithWork(
+        SizedAboveThreshold(ANSWER, Fraction(3), 2, DiscreteLaplace(Fraction(2)), LAPLACE, LAPLACE, queries=4)
+    ),
     "with_work_counts": WithWork(Noisy(SizedCounts(3), LAPLACE)),
     "with_work_select": WithWork(Padded(Select(SizedUtilities(outcomes=5), Fraction(1, 3)), 256, 0)),
     "with_work_sample": WithWork(FixedSample(REPLACED, 2, 5)),

@@ -116,6 +116,7 @@ WORSE: dict[str, list[tuple[Any, ...]]] = {
     "with_work": [("mechanism", "law", "scale", Fraction(4, 3)), ("mechanism", "query", "sensitivity", 3)],
     "with_work_quantile": [("mechanism", "bits", 127), ("mechanism", "mechanism", "query", "last", 5000)],
     "with_work_counts": [("mechanism", "query", "cells", 4)],
+    "with_work_threshold": [("mechanism", "queries", 5), ("mechanism", "positives", 3)],
     "with_work_select": [("mechanism", "bits", 127), ("mechanism", "mechanism", "query", "outcomes", 500)],
     "with_work_sample": [("mechanism", "size", 3), ("mechanism", "records", 4)],
     "padded": [("bits", 39)],

@@ -36,6 +36,7 @@ from mechanisms.core.select_dyadic import SelectFixedWork
 from mechanisms.core.smooth import Smooth
 from mechanisms.core.snapped import Snapped
 from mechanisms.core.term import Mechanism
+from mechanisms.core.threshold import SizedAboveThreshold
 from mechanisms.core.with_work import Delayed, Padded, WithWork
 from mechanisms.core.work import Work, but_for
 from mechanisms.randomness import RandomBits
@@ -65,6 +66,8 @@ CASES: dict[str, tuple[Mechanism, Any, Any]] = {
     "Gaussian noise": (Restated(Noisy(ANSWER, DiscreteGaussian(Fraction(1, 9))), ApproximateDP(ONE, ONE)), 0, 1),
     "mapped": (Mapped(Both((Size(), Noisy(CountFrom(ONE, "substitute"), LITTLE))), len), (0, 0), (0, 2)),
     "in turn": (Both((KERNEL, NOISY)), 0, 1),
+    "sparse vector": (SizedAboveThreshold(ANSWER, 1, 1, LITTLE, LITTLE, queries=2), (0, 1), (1, 2)),
+    "sparse values": (SizedAboveThreshold(ANSWER, 1, 1, LITTLE, LITTLE, LITTLE, queries=1), (0,), (1,)),
     "a number of counts": (Mapped(Noisy(SizedCounts(2), LITTLE), tuple), (1, 0), (1, 1)),
     "a number of outcomes": (
         Select(SizedUtilities(ONE, Fraction(-4), Fraction(4), outcomes=3), ONE),
@@ -380,6 +383,7 @@ def test_a_claim_on_work_implies_the_one_on_outputs_and_not_the_other_way_round(
     ("term", "data"),
     [
         (Noisy(SizedCounts(2), LITTLE), [1, 0, 0]),
+        (SizedAboveThreshold(ANSWER, 1, 1, LITTLE, LITTLE, queries=2), [1, 0, 0]),
         (Select(SizedUtilities(outcomes=2), ONE), [0, 1, 1]),
         (Select(SizedUtilities(outcomes=2), ONE), [1]),
     ],
