@@ -208,6 +208,12 @@ def counts(fields: Fields) -> Query:
     return Query(Neighbours("answers", "lists of counts, one of which differs by 1"), (1,), None)
 
 
+def sized_counts(fields: Fields) -> Query:
+    """Counts of a public number of cells, which neighbours share; others are refused."""
+    cells = fields.at_least("cells", 1)
+    return Query(Neighbours("answers", f"lists of {cells} counts, one of which differs by 1"), (1,), cells)
+
+
 def total(fields: Fields) -> Query:
     """A sum of integers in [l, u] moves by max(|l|, |u|) at most with one record more, by u − l with another one.
 
@@ -273,6 +279,13 @@ def utilities(fields: Fields) -> Scores:
         f"utilities, each at most {claims.shown_below(sensitivity)} apart{', all in one direction' if monotone else ''}"
     )
     return Scores(Neighbours("utilities", words, sensitivity), sensitivity, lower, upper, monotone)
+
+
+def sized_utilities(fields: Fields) -> Scores:
+    """Utilities of a public number of outcomes, which neighbours share; others are refused."""
+    outcomes, asked = fields.at_least("outcomes", 1), utilities(fields)
+    words = f"{outcomes} {asked.neighbours.words}"
+    return replace(asked, neighbours=replace(asked.neighbours, words=words), entries=outcomes)
 
 
 def rank_scores(fields: Fields) -> Scores:
@@ -487,6 +500,19 @@ def above_threshold(fields: Fields) -> Release:
     then needs at most 2d more. A value released with noise of its own costs a shift of d (Lyu, Su and Li 2017,
     theorems 2 and 4). These laws lose as much by c shifts as by one that is c times as far.
     """
+    return _sparse(fields, None)
+
+
+def sized_above_threshold(fields: Fields) -> Release:
+    """A sparse vector for a public number of answers draws once for each until the output says that it stops.
+
+    It draws for the threshold and for each value that it releases as well: a word for each, but for what words leave.
+    """
+    return _sparse(fields, fields.at_least("queries", 1))
+
+
+def _sparse(fields: Fields, queries: int | None) -> Release:
+    """Apply the rule of a sparse vector, whose bits are known for a public number of answers."""
     answers = fields.take("answer", dict)
     (d,), each = query(answers).moves, query(answers).neighbours
     if answers["is"] != "Answer":
@@ -498,14 +524,19 @@ def above_threshold(fields: Fields) -> Release:
     if values is not None:
         shifts.append((values, (d * positives,)))
     losses: Losses = ()
-    used = set()
+    used = []
     for value, moves in shifts:
         law = _noise(value)
         if not isinstance(law, laws.LaplaceLaw):
             raise Refused("the laws of a sparse vector must be of pure DP")
         losses += _cost(law, moves)
-        used.add(law)
-    return Release(Neighbours("answers", f"lists of {each.words} each", each.distance), losses, frozenset(used))
+        used.append(law)
+    many = "" if queries is None else f"{queries} "
+    neighbours = Neighbours("answers", f"lists of {many}{each.words} each", each.distance)
+    if queries is None:
+        return Release(neighbours, losses, frozenset(used))
+    words = (_inverted(law, draws) for law, draws in zip(used, (1, queries, positives), strict=False))
+    return Release(neighbours, losses, frozenset(used), replace(_added(words), bits=None))
 
 
 def keys_above(fields: Fields) -> Release:
@@ -839,6 +870,7 @@ BIT = Neighbours("bit", "bits")
 
 SCORES: dict[str, Callable[[Fields], Scores]] = {
     "Utilities": utilities,
+    "SizedUtilities": sized_utilities,
     "RankScores": rank_scores,
     "Distances": distances,
 }
@@ -849,6 +881,7 @@ LOCAL = {"Mean", "Median", "Triangles", "TreeCost"}
 QUERIES: dict[str, Callable[[Fields], Query]] = {
     "Answer": answer,
     "Counts": counts,
+    "SizedCounts": sized_counts,
     "Total": total,
     "Count": count,
     "CountFrom": count_from,
@@ -870,6 +903,7 @@ MECHANISMS: dict[str, Callable[[Fields], Release]] = {
     "Restated": restated,
     "Session": session,
     "AboveThreshold": above_threshold,
+    "SizedAboveThreshold": sized_above_threshold,
     "KeysAbove": keys_above,
     "Select": select,
     "PermuteAndFlip": permute_and_flip,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import clamped, convert, positive, rational, vector
+from mechanisms.core.numbers import clamped, convert, count, positive, rational, vector
 from mechanisms.core.term import Query, Relation
 
 _LOW_BITS = 26
@@ -246,11 +246,49 @@ class Counts(Query[NDArray[np.int64]]):
     relation: ClassVar[Relation] = "answers"
     grid: ClassVar[Grid] = Grid(0)
     stability: ClassVar[int] = 1
-    entries: ClassVar[int | None] = None
+
+    @property
+    def entries(self) -> int | None:
+        """The data say how many."""
+        return None
 
     def of(self, data: Any) -> NDArray[np.int64]:
         """Return the counts, each rounded by itself, shape (cells,)."""
         return self.grid.nearest_each(data)
+
+
+@dataclass(frozen=True)
+class SizedCounts(Counts):
+    """Counts of a public number of cells, so that a rule knows how many draws they take.
+
+    Args:
+        cells: how many there are.
+
+    Raises:
+        TypeError: `cells` is not an integer.
+        ValueError: it is less than 1.
+    """
+
+    cells: int
+
+    def __post_init__(self) -> None:
+        convert(self, count, "cells")
+
+    @property
+    def entries(self) -> int:
+        """As many as there are cells."""
+        return self.cells
+
+    def of(self, data: Any) -> NDArray[np.int64]:
+        """Return the counts; see `Counts.of`.
+
+        Raises:
+            ValueError: there are not as many as the public number.
+        """
+        counts = super().of(data)
+        if len(counts) != self.cells:
+            raise ValueError(f"there must be {self.cells} counts, their public number, not {len(counts)}")
+        return counts
 
 
 def require_records(relation: str) -> None:

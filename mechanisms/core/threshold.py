@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.claims import ApproximateDP, Claim, together
+from mechanisms.core.inversion import undecided
 from mechanisms.core.laws import Law
 from mechanisms.core.noise import Noise
 from mechanisms.core.numbers import Number, convert, count, positive, rational
 from mechanisms.core.records import Answer
 from mechanisms.core.rounding import fraction
 from mechanisms.core.term import Mechanism, Relation
+from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 NOT_REPORTED = -math.inf
@@ -91,6 +93,46 @@ class AboveThreshold(Mechanism):
         return Stream(
             self, self.answer.of_each(data), self.answer.grid.steps_of("threshold", self.threshold), *self._noises
         )
+
+
+@dataclass(frozen=True)
+class SizedAboveThreshold(AboveThreshold):
+    """A sparse vector for a public number of answers, so that a rule knows how many draws it takes at most.
+
+    It draws for the threshold, for each answer until it has reported so many above, and for each value that it
+    releases: a word for each draw, but for what first words leave open. How many these are the output says.
+
+    Args:
+        answer: as for `AboveThreshold`, and so are the other parameters.
+        queries: how many answers there are.
+
+    Raises:
+        TypeError: as for `AboveThreshold`; or `queries` is not an integer.
+        ValueError: likewise; or it is less than 1.
+    """
+
+    queries: int = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        convert(self, count, "queries")
+
+    @property
+    def work(self) -> Work:
+        """As many words as the output says, but for what they leave open."""
+        of_values = self.positives * undecided(self.value_law) if self.value_law else Fraction(0)
+        return Work(None, undecided(self.threshold_law) + self.queries * undecided(self.answer_law) + of_values)
+
+    def prepared(self, data: Any) -> Stream:
+        """Look at the data; see `Mechanism.prepared`.
+
+        Raises:
+            ValueError: there are not as many answers as the public number.
+        """
+        stream = super().prepared(data)
+        if stream.steps.size != self.queries:
+            raise ValueError(f"there must be {self.queries} answers, their public number, not {stream.steps.size}")
+        return stream
 
 
 @dataclass(frozen=True)

@@ -219,13 +219,42 @@ def _sample(term: Json) -> tuple[float, float]:
     return math.log1p(share * math.expm1(1 / scale)), _words_left_open(scale)
 
 
-RARELY = {"with_work": _noise_with_work, "with_work_sample": _sample, "padded": _padded, "delayed": _delayed}
+def _counts(term: Json) -> tuple[float, float]:
+    scale, cells = _number(term["mechanism"], "law", "scale"), term["mechanism"]["query"]["cells"]
+    return float(1 / scale), cells * _words_left_open(scale)
+
+
+def _sparse(term: Json) -> tuple[float, float]:
+    vector = term["mechanism"]
+    scales = [_number(vector, name, "scale") for name in ("threshold_law", "answer_law", "value_law")]
+    moves = 1, 2 * vector["positives"], vector["positives"]
+    d = math.ceil(_number(vector, "answer", "sensitivity") / Fraction(2) ** vector["answer"]["grid"]["exponent"])
+    epsilon = sum(d * times / scale for times, scale in zip(moves, scales, strict=True))
+    draws = 1, vector["queries"], vector["positives"]
+    return float(epsilon), sum(n * _words_left_open(scale) for n, scale in zip(draws, scales, strict=True))
+
+
+def _select(term: Json) -> tuple[float, float]:
+    """Of a search with w words of 64 and r rounds of two, by the rule's theorem."""
+    padded, rounds = term["mechanism"], term["mechanism"]["bits"] // 128
+    more = 2.0**-17 + padded["mechanism"]["query"]["outcomes"] * 2.0**-27
+    return float(_number(padded["mechanism"], "epsilon")), min(more**rounds + rounds * 2.0**-63, more)
+
+
+RARELY = {
+    "with_work": _noise_with_work,
+    "with_work_counts": _counts,
+    "with_work_select": _select,
+    "with_work_sample": _sample,
+    "padded": _padded,
+    "delayed": _delayed,
+}
 """What a term loses, and with what probability that does not hold, written down once more in doubles."""
 
 
 def test_random_edits_of_what_happens_rarely_are_refused_or_leave_the_claim_true() -> None:
     source, kept = random.Random(20261127), 0
-    for _ in range(2000):
+    for _ in range(3000):
         name = source.choice(sorted(RARELY))
         whole = written(name)
         for _ in range(source.choice([1, 2, 2, 3])):

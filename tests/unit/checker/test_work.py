@@ -86,7 +86,14 @@ def test_a_claim_on_work_implies_that_on_outputs_and_is_no_claim_of_a_part() -> 
 
 
 def test_without_the_probability_of_other_work_a_claim_is_refused() -> None:
-    for name in ("with_work", "with_work_quantile", "with_work_sample", "delayed"):
+    for name in (
+        "with_work",
+        "with_work_quantile",
+        "with_work_sample",
+        "with_work_counts",
+        "with_work_select",
+        "delayed",
+    ):
         whole = written(name)
         assert "not seen to keep" in refusal(edited(whole, ("claim", "claim", "delta"), rational(Fraction(0))))
     whole = written("padded")
@@ -108,6 +115,9 @@ def test_the_probability_of_a_second_word_is_bounded_by_the_definition_of_the_la
 WORSE: dict[str, list[tuple[Any, ...]]] = {
     "with_work": [("mechanism", "law", "scale", Fraction(4, 3)), ("mechanism", "query", "sensitivity", 3)],
     "with_work_quantile": [("mechanism", "bits", 127), ("mechanism", "mechanism", "query", "last", 5000)],
+    "with_work_counts": [("mechanism", "query", "cells", 4)],
+    "with_work_threshold": [("mechanism", "queries", 5), ("mechanism", "positives", 3)],
+    "with_work_select": [("mechanism", "bits", 127), ("mechanism", "mechanism", "query", "outcomes", 500)],
     "with_work_sample": [("mechanism", "size", 3), ("mechanism", "records", 4)],
     "padded": [("bits", 39)],
     "delayed": [

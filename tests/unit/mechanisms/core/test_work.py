@@ -26,16 +26,17 @@ from mechanisms.core.maps import Within
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.noisy_max import PermuteAndFlip
 from mechanisms.core.ranks import RankScores
-from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram
+from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram, SizedCounts
 from mechanisms.core.restated import Restated
 from mechanisms.core.rounding import exp_above
 from mechanisms.core.sample import FixedSample, PoissonSample
-from mechanisms.core.scores import Utilities
+from mechanisms.core.scores import SizedUtilities, Utilities
 from mechanisms.core.select import Select
 from mechanisms.core.select_dyadic import SelectFixedWork
 from mechanisms.core.smooth import Smooth
 from mechanisms.core.snapped import Snapped
 from mechanisms.core.term import Mechanism
+from mechanisms.core.threshold import SizedAboveThreshold
 from mechanisms.core.with_work import Delayed, Padded, WithWork
 from mechanisms.core.work import Work, but_for
 from mechanisms.randomness import RandomBits
@@ -65,6 +66,15 @@ CASES: dict[str, tuple[Mechanism, Any, Any]] = {
     "Gaussian noise": (Restated(Noisy(ANSWER, DiscreteGaussian(Fraction(1, 9))), ApproximateDP(ONE, ONE)), 0, 1),
     "mapped": (Mapped(Both((Size(), Noisy(CountFrom(ONE, "substitute"), LITTLE))), len), (0, 0), (0, 2)),
     "in turn": (Both((KERNEL, NOISY)), 0, 1),
+    "sparse vector": (SizedAboveThreshold(ANSWER, 1, 1, LITTLE, LITTLE, queries=2), (0, 1), (1, 2)),
+    "sparse values": (SizedAboveThreshold(ANSWER, 1, 1, LITTLE, LITTLE, LITTLE, queries=1), (0,), (1,)),
+    "a number of counts": (Mapped(Noisy(SizedCounts(2), LITTLE), tuple), (1, 0), (1, 1)),
+    "a number of outcomes": (
+        Select(SizedUtilities(ONE, Fraction(-4), Fraction(4), outcomes=3), ONE),
+        (0, 1, 1),
+        (1, 0, 0),
+    ),
+    "a padded number of outcomes": (Padded(Select(SizedUtilities(outcomes=2), ONE), 64, 0), (0, 1), (1, 0)),
     "sample of a size": (FixedSample(Noisy(CountFrom(ONE, "substitute"), LITTLE), 2, 3), (1, 1, 0), (1, 0, 0)),
     "quantile": (QUANTILE, (1, 2, 2), (1, 2)),
     "padded": (Padded(Response(ONE), 5, False), True, False),
@@ -367,6 +377,28 @@ def test_a_claim_on_work_implies_the_one_on_outputs_and_not_the_other_way_round(
     assert not OutputAndWork(ApproximateDP(2 * ONE)).within(inner)
     for claim in (inner, ZeroConcentratedDP(ONE), ProfileDP((inner,))):
         assert not claim.within(OutputAndWork(claim))
+
+
+@pytest.mark.parametrize(
+    ("term", "data"),
+    [
+        (Noisy(SizedCounts(2), LITTLE), [1, 0, 0]),
+        (SizedAboveThreshold(ANSWER, 1, 1, LITTLE, LITTLE, queries=2), [1, 0, 0]),
+        (Select(SizedUtilities(outcomes=2), ONE), [0, 1, 1]),
+        (Select(SizedUtilities(outcomes=2), ONE), [1]),
+    ],
+)
+def test_other_numbers_than_the_public_one_are_refused(term: Any, data: Any) -> None:
+    with pytest.raises(ValueError, match=r"there must be 2 .*, their public number, not"):
+        term.release(data, TapedBits(0, 0))
+    if isinstance(term, Select):
+        with pytest.raises(ValueError, match="there must be 2 utilities"):
+            SizedUtilities(outcomes=2).of_each([data])
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match="must be at least 1"):
+            SizedCounts(wrong)
+        with pytest.raises(ValueError, match="must be at least 1"):
+            SizedUtilities(outcomes=wrong)
 
 
 def test_entries_are_public_numbers() -> None:
