@@ -572,6 +572,8 @@ def _described_input(value: Any) -> dict[str, Any]:
         array = np.asarray(value)
     except ValueError:  # lists of different lengths
         array = np.empty((), dtype=object)
+    if isinstance(value, list | tuple) and array.ndim > 1:  # records that are lists or tuples stay such
+        array = np.empty((), dtype=object)
     described: dict[str, Any] = {"shape": list(array.shape), "dtype": str(array.dtype)}
     if array.dtype == object:
         content = repr(value)
@@ -598,7 +600,7 @@ def _is_literal(text: str) -> bool:
 
 
 def recovered_pair(described: Mapping[str, Any]) -> NeighbouringPair:
-    """The pair that `described_pair` was given, every bit of its numbers; lists come as arrays.
+    """The pair that `described_pair` was given, every bit of its numbers; lists of numbers come as arrays.
 
     Raises:
         UsageError: the record has a digest of an input only, as an older one has of long inputs.

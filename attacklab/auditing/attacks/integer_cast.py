@@ -144,12 +144,11 @@ class _Axis:
 
     def _suspects(self, sign: int) -> Iterator[tuple[int, type]]:
         """Numbers k of steps, and the type of answers: between k and k + 1 the typical output may jump."""
+        heights, kept, without_jump = list(self._heights(sign)), 0, 0
         for kind in (int, float) if self._step >= 1 else (float,):
             seen = functools.cache(lambda steps, kind=kind: sign * self.moved(self._answer(sign * steps, kind)))
-            kept, without_jump = 0, 0
-            for height in self._heights(sign):
-                if math.isnan(seen(height)):
-                    break
+            while heights and not math.isnan(seen(heights[0])):
+                height = heights.pop(0)
                 if abs(seen(height) - seen(0)) > self.noise:
                     yield steepest_step(partial(_apart, seen=seen), kept, height), kind
                     yield from ((step, kind) for step in self._caught_up(seen, height))
@@ -157,8 +156,6 @@ class _Axis:
                     if without_jump == WITHOUT_JUMP:
                         return
                 kept = height
-            else:
-                return
 
     def _caught_up(self, seen: Callable[[int], float], height: int) -> Iterator[int]:
         """Where a rounded answer jumps ahead: it falls behind as the answer grows, up to the next tie."""

@@ -53,9 +53,9 @@ def domain_from_text(text: str) -> Domain:
 def read_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
     """Read a JSON file of pairs: a list of objects with `first`, `second` and, for datasets, `relation`.
 
-    Numbers may be hex strings, to keep every bit. Lists of numbers or strings become arrays; single numbers, strings
-    and objects stay what they are. Datasets by add-remove or
-    substitute, and graphs by node or edge, are checked to be neighbours.
+    Numbers may be hex strings, to keep every bit. Lists of numbers or strings become arrays, and lists of as many
+    numbers each a matrix; single numbers, strings and objects, lists of objects, and lists of different lengths stay
+    what they are. Datasets by add-remove or substitute, and graphs by node or edge, are checked to be neighbours.
 
     Raises:
         UsageError: the file cannot be read, or does not hold neighbouring pairs; the message names the pair.
@@ -82,6 +82,8 @@ def pair_of(data: Any, label: str) -> NeighbouringPair:
     if not isinstance(data, dict) or not {"first", "second"} <= set(data) <= {"first", "second", "relation"}:
         raise UsageError(f"{label} must be an object with first, second and, for datasets, relation")
     first, second = (_input(data[side], label) for side in ("first", "second"))
+    if isinstance(first, list) or isinstance(second, list):
+        first, second = (_parsed(data[side]) for side in ("first", "second"))  # both of one form
     relation = None if data.get("relation") is None else Relation(data["relation"])
     if relation is None:
         return NeighbouringPair(first, second, None)
@@ -101,9 +103,13 @@ def _input(value: Any, label: str) -> Any:
             f"{label} has the input null; write a number, a string, an object, or a list of numbers or strings"
         )
     array = as_array(parsed) if parsed else np.empty(0)
-    if array.dtype.kind not in "biufU":
-        raise UsageError(f"{label} has an input of mixed values or ragged lists; write numbers only, or strings only")
-    return array
+    if array.dtype.kind in "biufU":
+        return array
+    if not all(isinstance(record, list | dict) for record in parsed):
+        raise UsageError(
+            f"{label} has an input of mixed values; write numbers only, strings only, or lists or objects only"
+        )
+    return parsed
 
 
 def _parsed(value: Any) -> Any:

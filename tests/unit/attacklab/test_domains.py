@@ -247,6 +247,19 @@ def test_pairs_are_read_from_a_file_with_every_bit(tmp_path: Path) -> None:
     assert (numbers.first, numbers.second, numbers.relation) == (0.1, 0, None)
     assert (records.first.tolist(), records.relation) == ([1, 2], Relation.ADD_REMOVE)
     assert (words.first.tolist(), words.second.tolist()) == (["a"], ["b"])
+    forms: list[tuple[Any, Any]] = [
+        ([[1, 2], [3, 4]], [[1, 2]]),
+        ([[1], [2, 3]], [[1]]),
+        ([{"age": 1}], []),
+        ({"a": 1, "b": 2}, {"b": 2}),
+    ]
+    path.write_text(json.dumps([{"first": a, "second": b, "relation": "add-remove"} for a, b in forms]))
+    matrices, *others = read_pairs(path)
+    assert matrices.first.shape == (2, 2)
+    assert [(pair.first, pair.second) for pair in others] == forms[1:]
+    path.write_text('[{"first": [1, [2]], "second": [1], "relation": "add-remove"}]')
+    with pytest.raises(UsageError, match=r"pair 0 of .* has an input of mixed values"):
+        read_pairs(path)
     path.write_text('[{"first": [1], "second": [1], "relation": "substitute"}]')
     with pytest.raises(UsageError, match=r"pair 0 of .*: not neighbouring by substitute"):
         read_pairs(path)

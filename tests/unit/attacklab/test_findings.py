@@ -108,6 +108,7 @@ INPUTS = (
     np.array([1, 2**70, None], dtype=object),
     {"a": [1, 0.1, None], "b": ("x", -0.0)},
     [[1.5], [2, "two"], list(range(LONG))],
+    [(1.5, 2.0), (3.5, 4.0)],
 )
 
 

@@ -153,7 +153,9 @@ DATASETS: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", DATASETS)
 def test_datasets_of_every_form_are_neighbours_by_one_record_and_stay_as_they_are(form: str) -> None:
-    dataset, without, replaced = DATASETS[form], list[Any](), None
+    dataset: Any = DATASETS[form]
+    without: list[Any]
+    replaced: Any
     if isinstance(dataset, dict):
         without = [{key: value for key, value in dataset.items() if key != left_out} for left_out in dataset]
         replaced = {**dataset, "b": [4]}

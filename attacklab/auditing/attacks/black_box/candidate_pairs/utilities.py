@@ -43,9 +43,9 @@ def pairs_of_utilities(target: Target, probe: Probe, outcomes: Sequence[int]) ->
         yield from _opposite(count, target.sensitivity)
         for end in sorted({min(few), max(few)}) if place == 0 else ():
             yield from _on_lines(target, probe, end)
-    for count in outcomes:
-        if count not in few and not is_dear(probe, np.zeros(count)):
-            yield from _opposite(count, target.sensitivity)
+    many = [count for count in outcomes if count not in few]
+    for count in many if many and not is_dear(probe, np.zeros(max(few))) else ():
+        yield from _opposite(count, target.sensitivity)
 
 
 def _moved(count: int, step: float) -> Iterator[NeighbouringPair]:
