@@ -1,6 +1,6 @@
 // What scrolls sideways can be reached by the keyboard.
 const LABEL = document.documentElement.lang.startsWith("zh") ? "可左右滚动" : "Scrolls sideways";
-const BOXES = "article pre, .table-wrapper, mjx-container[display], .sig, :is(p, .output, td):has(> img, > a > img)";
+const BOXES = "article pre, .table-wrapper, mjx-container[display], .sig, :is(p, .cell_output):has(> img, > a > img)";
 
 function letScroll() {
   for (const box of document.querySelectorAll(BOXES)) {

@@ -130,6 +130,7 @@ def test_the_projector_steps_through_a_page_by_one_key_without_navigation(visit:
     first = page.evaluate(steps)
     assert first[0].startswith("For lecturers")
     assert not page.locator(".sidebar-drawer").is_visible()
+    assert page.evaluate(_WIDER_THAN_THE_WINDOW) == 0
     page.keyboard.press("Space")
     second = page.evaluate(steps)
     assert len(second) == 1
