@@ -11,6 +11,7 @@ import io
 import itertools
 import math
 import re
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,9 @@ from attacklab.replay.traced import GEOMETRIC, SIGN
 
 MOST_GIVEN = 1 << 16
 """Of what an output gives one after another, no more is asked for."""
+
+LEAST_RUNS = 100
+"""So many are made, however long they take."""
 
 MOST_ALIGNED = 4096
 """Draws of one line beyond these are not paired up."""
@@ -144,6 +148,10 @@ class Moved:
         return not alike(self.first.scale, self.second.scale)
 
 
+class TimeUp(Exception):
+    """No more runs are to be made."""
+
+
 @dataclass
 class Runs:
     """What is run: a function of one input and a generator, under hooks that are in place.
@@ -155,6 +163,7 @@ class Runs:
         known: streams of draws that are no noise, as their seed is fixed.
         is_plain: whether draws are handed over as plain numbers, which are not followed.
         count: how many there were.
+        until: when no more are made, by the monotonic clock, once there were `LEAST_RUNS`.
     """
 
     call: Callable[[Any, Any], Any]
@@ -163,9 +172,16 @@ class Runs:
     known: set[Any] = field(default_factory=set)
     is_plain: bool = False
     count: int = 0
+    until: float = math.inf
 
     def run(self, input_: Any, session: Session) -> Session:
-        """One run under watch, whose output the session keeps."""
+        """One run under watch, whose output the session keeps.
+
+        Raises:
+            TimeUp: no more are to be made.
+        """
+        if self.count >= LEAST_RUNS and time.monotonic() > self.until:
+            raise TimeUp
         self.count += 1
         taken, generator = copy.deepcopy(input_), self.rng(session.seed)
         session.known, session.is_plain = self.known, self.is_plain

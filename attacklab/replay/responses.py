@@ -310,6 +310,8 @@ def _fitted(call: Call, place: int, numbers: Sequence[float]) -> tuple[float, La
 
 def _rounded(call: Call, place: int, at: Any, numbers: Any) -> tuple[float, Law | None]:
     """By how much a number follows a draw that is rounded to an integer, and its law."""
+    if not np.isfinite(numbers).all():
+        return 0.0, None
     noise = Law(call.family, scale=call.scale_at(place))
     for how in laws.ROUNDINGS:
         for sign in (1, -1):  # the noise is symmetric, so that only what is rounded has a sign

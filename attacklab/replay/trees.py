@@ -30,7 +30,7 @@ FEW_BRANCHINGS = 8
 """With more of them in one run, those that move nothing that differs are left out."""
 
 Place = tuple[int, int, Any]
-"""A draw: the number of its call, its place in that, and the probabilities of its outcomes, or the scale of a uniform one.
+"""A draw: the number of its call, its place in that, and how probable its outcomes are, or its scale if it is uniform.
 """
 
 Chosen = Mapping[Place, tuple[float, float]]
