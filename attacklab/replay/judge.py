@@ -336,8 +336,8 @@ class Pair(Compared):
             worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
             how = " (measured by moving the draws)"
             parts_ = self._of_number(worst, f"{how}: {excess.loss}, and the claim allows {excess.claimed}", excess)
-            diverging = self._diverging_site()
-            if worst.is_rescaled and diverging.line:
+            call, diverging = self.first.owner(worst.unit)[0], self._diverging_site()
+            if worst.is_rescaled and (diverging.line or call.scale_at(0) == self._second_scale(call)):
                 parts_["site"] = diverging
             self._add(**parts_, event="outputs in the tail of the noise, beyond both")
         return True
