@@ -11,7 +11,7 @@ import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws, trees
-from attacklab.replay.choices import Choice, Choices, Coins, units
+from attacklab.replay.choices import Choice, Choices, units
 from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, further
 from attacklab.replay.coupled import bare_noise
 from attacklab.replay.events import telling_event
@@ -344,7 +344,7 @@ class Pair(Compared):
 
     def _by_outcomes(self) -> bool:
         """Judge an output that finitely many outcomes decide."""
-        choice = trees.choice_of(self) or Coins(self).choice()
+        choice = trees.choice_of(self)
         if choice is None:
             return False
         loss = laws.largest_loss(*choice.pair)
