@@ -341,66 +341,6 @@ class Choices:
         return above if same[False] else 1 - above if same[True] else 1.0
 
 
-class Coins:
-    """An output that comparisons of uniform draws decide, as randomized response does.
-
-    Where the same coins give other outputs on the two inputs, those are looked for that give the same: then the two
-    probabilities of the coins are those of one output.
-    """
-
-    def __init__(self, pair: Pair) -> None:
-        self.pair = pair
-
-    def choice(self) -> Choice | None:
-        """The most probable output of the first input, as a choice; None where coins alone do not decide it."""
-        bounds = self._bounds(self.pair.first)
-        if bounds is None:
-            return None
-        likely = [bound.above == ((paths.probability([bound]) or 0.0) >= 0.5) for bound in bounds]
-        first = self.pair.again(steered(self.pair.first, bounds, likely))
-        second = self._second_like(first)
-        sides = [self._bounds(run) for run in (first, second) if run is not None]
-        if len(sides) < 2 or sides[0] is None or sides[1] is None or len(sides[0]) != len(sides[1]):
-            return None
-        chances = [[paths.probability([bound]) or 1e-300 for bound in side] for side in sides if side]
-        steps = [math.log(one) - math.log(other) for one, other in zip(*chances, strict=True)]
-        worst = next((bound for bound, step in zip(sides[0], steps, strict=True) if abs(step) > 1e-12), sides[0][0])
-        chance = math.prod(chances[0])
-        pair = laws.coin(chance), laws.coin(min(1.0, chance * math.exp(-sum(steps))))
-        return Choice(worst.site, pair, f"randomized response at {worst.site}")
-
-    def _bounds(self, run: Session) -> list[Bound] | None:
-        bounds = paths.bounds_of(run, {})
-        if not bounds or len(bounds) > paths.MOST:
-            return None
-        is_coin = [one.left[1].family == UNIFORM and not isinstance(one.right, tuple) for one in bounds]
-        is_coin += [call.family == UNIFORM for call in run.calls]
-        return bounds if all(is_coin) else None
-
-    def _second_like(self, first: Session) -> Session | None:
-        """A run on the second input, with coins flipped one by one until it gives the output of the first."""
-        target, changes = skeleton(first.output, floats=True), dict[int, dict[int, float]]()
-        run, agreed = self._flipped(first, target, changes)
-        for _ in range(paths.MOST):
-            if agreed == len(target):
-                return run
-            bounds = self._bounds(run) or []
-            flips = [_merged(changes, steered(run, [bound], [not bound.above])) for bound in bounds]
-            tries = [(*self._flipped(first, target, flip), flip) for flip in flips]
-            best = max(tries, key=lambda one: one[1], default=(run, 0, {}))
-            if best[1] <= agreed:
-                return None
-            run, agreed, changes = best
-        return None
-
-    def _flipped(self, first: Session, target: list[Any], changes: dict[int, Any]) -> tuple[Session, int]:
-        script = Script(first, is_followed=False)
-        run = self.pair.runs.run(self.pair.pair.second, Session(self.pair.seed + 1, script, changes))
-        reached = skeleton(run.output, floats=True)
-        same = sum(one == other for one, other in zip(reached, target, strict=False))
-        return run, same if len(reached) == len(target) else min(same, len(target) - 1)
-
-
 def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:
     """Changes of draws with which comparisons come out as wanted, as far as each has a draw of its own."""
     counts: dict[int, int] = defaultdict(int)
@@ -425,10 +365,6 @@ def _follows(outcomes: Sequence[Any], outputs: Sequence[list[Any]]) -> bool:
     known = [of for of in parts.values() if all(len(values) == 1 for values in of.values())]
     told = [tuple(tuple(sorted(map(repr, of.get(outcome, ())))) for of in known) for outcome in set(outcomes)]
     return len(set(told)) == len(told)
-
-
-def _merged(one: dict[int, dict[int, float]], other: dict[int, dict[int, float]]) -> dict[int, dict[int, float]]:
-    return {number: {**one.get(number, {}), **other.get(number, {})} for number in {*one, *other}}
 
 
 def units(group: Sequence[Bound]) -> list[int]:

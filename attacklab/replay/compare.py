@@ -11,6 +11,7 @@ import io
 import itertools
 import math
 import re
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,8 +44,14 @@ from attacklab.replay.traced import GEOMETRIC, SIGN
 MOST_GIVEN = 1 << 16
 """Of what an output gives one after another, no more is asked for."""
 
+LEAST_RUNS = 100
+"""So many are made, however long they take."""
+
 MOST_ALIGNED = 4096
 """Draws of one line beyond these are not paired up."""
+
+MOST_COINS = 64
+"""With more coins for records, it is not looked at whether each record has its own."""
 
 MOST_FURTHER = 8
 """So many coins that one input has more than the other are decided as well."""
@@ -144,6 +151,10 @@ class Moved:
         return not alike(self.first.scale, self.second.scale)
 
 
+class TimeUp(Exception):
+    """No more runs are to be made."""
+
+
 @dataclass
 class Runs:
     """What is run: a function of one input and a generator, under hooks that are in place.
@@ -155,6 +166,7 @@ class Runs:
         known: streams of draws that are no noise, as their seed is fixed.
         is_plain: whether draws are handed over as plain numbers, which are not followed.
         count: how many there were.
+        until: when no more are made, by the monotonic clock, once there were `LEAST_RUNS`.
     """
 
     call: Callable[[Any, Any], Any]
@@ -163,9 +175,16 @@ class Runs:
     known: set[Any] = field(default_factory=set)
     is_plain: bool = False
     count: int = 0
+    until: float = math.inf
 
     def run(self, input_: Any, session: Session) -> Session:
-        """One run under watch, whose output the session keeps."""
+        """One run under watch, whose output the session keeps.
+
+        Raises:
+            TimeUp: no more are to be made.
+        """
+        if self.count >= LEAST_RUNS and time.monotonic() > self.until:
+            raise TimeUp
         self.count += 1
         taken, generator = copy.deepcopy(input_), self.rng(session.seed)
         session.known, session.is_plain = self.known, self.is_plain
@@ -358,13 +377,28 @@ class Compared:
             return Sampling()
         out = _decided(masks, is_in=False)
         runs = [self.runs.run(input_, Session(self.seed, None, out)) for input_ in (self.pair.first, self.pair.second)]
-        if _noisy_values(runs[0]) != _noisy_values(runs[1]):  # a record that is not drawn counts all the same
-            return None
+        if _noisy_values(runs[0]) != _noisy_values(runs[1]) or not self._is_one_coin(masks):
+            return None  # a record that is not drawn counts all the same, or it has several coins
         rates = [
             _threshold(seen) if _is_below(seen) else 1 - _threshold(seen) for one in masks.values() for seen in one
         ]
         samples = sum(len(group) if np.size(group[0].outcome) > 1 else 1 for group in masks.values())
         return Sampling(float(np.clip(min(rates), 1e-9, 1)), samples)
+
+    def _is_one_coin(self, masks: Mapping[tuple[Any, ...], Sequence[Seen]]) -> bool:
+        """Whether one coin decides for the record in question; taken to be so where there are many coins."""
+        counts = {place: max(len(group), *(np.size(seen.outcome) for seen in group)) for place, group in masks.items()}
+        if max(counts.values()) > MOST_COINS:
+            return True
+        everything = _decided(masks, is_in=True)
+        inputs = self.pair.first, self.pair.second
+        whole = [_noisy_values(self.runs.run(input_, Session(self.seed, None, everything))) for input_ in inputs]
+        for at in range(max(counts.values()) + 1):
+            left = everything | _left_out(masks, at)
+            without = [_noisy_values(self.runs.run(input_, Session(self.seed, None, left))) for input_ in inputs]
+            if any(map(_are_near, (without[0], without[0], whole[0]), (without[1], whole[1], without[1]))):
+                return True
+        return False
 
     @functools.cached_property
     def _coins(self) -> list[int]:
@@ -501,6 +535,11 @@ def _noisy_values(run: Session) -> list[Fraction]:
     return [node.affine.exact(at)[0] for call, node, at in elements if call.family != UNIFORM]
 
 
+def _are_near(one: Sequence[Fraction], other: Sequence[Fraction]) -> bool:
+    """Whether two rows of values are the same but for rounding."""
+    return len(one) == len(other) and np.allclose([*map(near, one)], [*map(near, other)], rtol=1e-9)
+
+
 def _values(run: Session, units: Sequence[int]) -> list[Any]:
     """The values that noise of these draws is added to first; None where there is none."""
     wanted, values = set(units), dict[int, Fraction]()
@@ -563,6 +602,25 @@ def _decided(masks: Mapping[tuple[Any, ...], Sequence[Seen]], *, is_in: bool) ->
         for place, group in masks.items()
         for number in range(len(group) + MOST_FURTHER)
     }
+
+
+def _left_out(masks: Mapping[tuple[Any, ...], Sequence[Seen]], at: int) -> dict[tuple[Any, ...], Any]:
+    """Changes of coins with which one record is in no sample, and all others are."""
+    changes = {}
+    for place, group in masks.items():
+        sides = _threshold(group[0]), _is_below(group[0])
+        if np.size(group[0].outcome) == 1:
+            changes[*place, at] = functools.partial(_on_one_side, sides[0], not sides[1])
+        else:
+            left = functools.partial(_on_two_sides, *sides, at)
+            changes |= {(*place, number): left for number in range(len(group) + MOST_FURTHER)}
+    return changes
+
+
+def _on_two_sides(threshold: float, is_below: bool, at: int, raw: Any) -> Any:
+    moved = np.array(_on_one_side(threshold, is_below, raw))
+    moved.reshape(-1)[at : at + 1] = _on_one_side(threshold, not is_below, np.ravel(raw)[at : at + 1])
+    return moved
 
 
 def _on_one_side(threshold: float, is_below: bool, raw: Any) -> Any:

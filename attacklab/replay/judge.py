@@ -11,7 +11,7 @@ import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws, trees
-from attacklab.replay.choices import Choice, Choices, Coins, units
+from attacklab.replay.choices import Choice, Choices, units
 from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, further
 from attacklab.replay.coupled import bare_noise
 from attacklab.replay.events import telling_event
@@ -181,7 +181,9 @@ class Pair(Compared):
             self._add(**self._of_number(broken, "", certain), event="an output that is not finite")
             return
         looked = {*_looked_at(self.first)}
-        looked -= {one.unit for one in hidden if one.unit in looked and self._is_followed(one)}
+        compared = [one for one in hidden if one.unit in looked]
+        if self._are_followed(compared):
+            looked -= {one.unit for one in compared if self._are_followed([one])}
         counted = self._together(known, [one for one in hidden if one.unit not in looked], choices)
         self.outcome.loss = max(self.outcome.loss, laws.loss_of(counted), key=near)
         if self.excess(self._together(known, hidden, choices)) is None:
@@ -195,7 +197,8 @@ class Pair(Compared):
         for call, group in by_call.items():
             own = moving.get(call, set()).difference(self.held, *(moving[one] for one in moving if one != call))
             shown_ += group if len(own) >= len(group) and (is_pure or call in even) else []
-            bare = [one for one in group if not one.first.scale and one.unit not in looked and self._is_followed(one)]
+            bare = [one for one in group if not one.first.scale and one.unit not in looked]
+            bare = [one for one in bare if self._are_followed([one])]
             spent += group if moving.get(call) else bare
         excess = self.excess([one.pair for one in (*known, *shown_)])
         is_certain = excess is not None
@@ -219,14 +222,15 @@ class Pair(Compared):
             }
         self._add(**parts, is_certain=is_certain)
 
-    def _is_followed(self, moved: Moved) -> bool:
-        """Whether a number of the output moves with a noisy one, however little that one does."""
-        call, at = self.first.owner(moved.unit)
-        number = self.first.number_of(call)
-        if number is None or np.asarray(call.raw).dtype.kind != "f":
-            return False
-        step = 2.0**-20 * near(max(call.scale_at(at), moved.shift))
-        output = self.again({number: {at: step}}).output
+    def _are_followed(self, moved: Sequence[Moved]) -> bool:
+        """Whether a number of the output moves with some noisy ones, however little those do."""
+        changes: dict[int, dict[int, float]] = defaultdict(dict)
+        for one in moved:
+            call, at = self.first.owner(one.unit)
+            number = self.first.number_of(call)
+            if number is not None and np.asarray(call.raw).dtype.kind == "f":
+                changes[number][at] = 2.0**-20 * near(max(call.scale_at(at), one.shift))
+        output = self.again(changes).output if changes else self.first.output
         return skeleton(output) == skeleton(self.first.output) and bool(differences(self.first.output, output))
 
     def _together(
@@ -332,15 +336,15 @@ class Pair(Compared):
             worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
             how = " (measured by moving the draws)"
             parts_ = self._of_number(worst, f"{how}: {excess.loss}, and the claim allows {excess.claimed}", excess)
-            diverging = self._diverging_site()
-            if worst.is_rescaled and diverging.line:
+            call, diverging = self.first.owner(worst.unit)[0], self._diverging_site()
+            if worst.is_rescaled and (diverging.line or call.scale_at(0) == self._second_scale(call)):
                 parts_["site"] = diverging
             self._add(**parts_, event="outputs in the tail of the noise, beyond both")
         return True
 
     def _by_outcomes(self) -> bool:
         """Judge an output that finitely many outcomes decide."""
-        choice = trees.choice_of(self) or Coins(self).choice()
+        choice = trees.choice_of(self)
         if choice is None:
             return False
         loss = laws.largest_loss(*choice.pair)

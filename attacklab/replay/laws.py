@@ -120,6 +120,15 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
     return math.inf
 
 
+def directed_loss(first: Law, second: Law) -> Fraction | float:
+    """The largest loss of an output that is more probable under the first law; of noise it is that of either way."""
+    loss = largest_loss(first, second)
+    if first.family == second.family and first.family in (CATEGORICAL, TABLE) and 0 < loss < math.inf:
+        masses = zip(*(side.tolist() for side in cell_masses(first, second)), strict=True)
+        return max([0.0, *(math.log(one) - math.log(other) for one, other in masses if one > 0 and other > 0)])
+    return loss
+
+
 def _cauchy_loss(shift: float, one: float, other: float) -> float:
     """The largest loss between Cauchy laws: the ratio of their densities is one of quadratic forms."""
     forms = np.array([[1.0, 0.0], [0.0, one**2]]), np.array([[1.0, -shift], [-shift, shift**2 + other**2]])
@@ -299,8 +308,12 @@ def _excess_by_order(claim: Claim, pairs: Sequence[tuple[Law, Law]]) -> Excess |
 
 
 def loss_of(pairs: Sequence[tuple[Law, Law]]) -> Fraction | float:
-    """The largest losses of all pairs, added up."""
-    losses = [largest_loss(*pair) for pair in pairs]
+    """The largest loss of all pairs together: the losses of one direction, added up."""
+    return max(_loss_in_one_direction(pairs), _loss_in_one_direction([pair[::-1] for pair in pairs]), key=near)
+
+
+def _loss_in_one_direction(pairs: Sequence[tuple[Law, Law]]) -> Fraction | float:
+    losses = [directed_loss(*pair) for pair in pairs]
     exact = sum((loss for loss in losses if isinstance(loss, Fraction)), Fraction(0))
     rest = sum(loss for loss in losses if not isinstance(loss, Fraction))
     return exact if not rest else near(exact) + rest

@@ -26,7 +26,7 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.releases import as_release
 from attacklab.model.targets import Target
 from attacklab.replay import laws
-from attacklab.replay.compare import Difference, Outcome, Runs
+from attacklab.replay.compare import Difference, Outcome, Runs, TimeUp
 from attacklab.replay.hooks import Hooks
 from attacklab.replay.judge import Pair
 from attacklab.replay.outputs import Raised, differences
@@ -87,7 +87,8 @@ def replay(
         inputs: instead of pairs, all inputs of a finite domain, of which every pair of neighbours is tried.
         seed: of all draws; the same seed gives the same findings.
         most_pairs: after so many pairs no more are tried, nor in the search.
-        seconds: after so long no further pair is tried; the first is always finished. The findings say so.
+        seconds: after so long no further pair is tried, and what is left of the one at hand is not judged, once there
+            were 100 runs. The findings say so.
         spec: the words of a command line that load the target again.
 
     Returns:
@@ -245,16 +246,22 @@ class Study:
         if not self.count:
             self._require_repeatable(pair)
             self.template = pair
+        self.runs.until = self.until
         examination = Pair(self.runs, pair, self.target.claim, self.seed)
-        outcome = examination.examine()
-        for other in range(OTHER_SEEDS if outcome.raised else 0):  # perhaps noise decides whether it raises
-            if outcome.raised:
-                examination = Pair(self.runs, pair, self.target.claim, self.seed + 60_000 + other)
-                outcome = examination.examine()
-        if not outcome.is_refuted and not outcome.raised:
-            other = examine_variants(examination, None if self.count < FULL_PAIRS else self.count)
-            outcome.differences += other.differences
-            outcome.take(other)
+        try:
+            outcome = examination.examine()
+            for other in range(OTHER_SEEDS if outcome.raised else 0):  # perhaps noise decides whether it raises
+                if outcome.raised:
+                    examination = Pair(self.runs, pair, self.target.claim, self.seed + 60_000 + other)
+                    outcome = examination.examine()
+            if not outcome.is_refuted and not outcome.raised:
+                variants = examine_variants(examination, None if self.count < FULL_PAIRS else self.count)
+                outcome.differences += variants.differences
+                outcome.take(variants)
+        except TimeUp:
+            outcome = examination.outcome
+            outcome.unjudged.append("what the time was too short for; raise seconds")
+        self.runs.until = math.inf
         self.count += 1
         self.outcomes += 1 + outcome.variants
         if outcome.raised:

@@ -37,6 +37,9 @@ OPPOSITE = (-1, -7, -31)
 LEAST_SCALE = Fraction(1, 1 << 16)
 """Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
 
+UNITS = (1.0, 0.1, 0.01)
+"""To multiples of these, noise may be rounded before it is added."""
+
 OTHER_OUTCOMES = (50_000, 50_001)
 """Added to the seed: under these draws every part has to follow its noise by the same factor."""
 
@@ -310,10 +313,17 @@ def _fitted(call: Call, place: int, numbers: Sequence[float]) -> tuple[float, La
 
 def _rounded(call: Call, place: int, at: Any, numbers: Any) -> tuple[float, Law | None]:
     """By how much a number follows a draw that is rounded to an integer, and its law."""
-    noise = Law(call.family, scale=call.scale_at(place))
-    for how in laws.ROUNDINGS:
-        for sign in (1, -1):  # the noise is symmetric, so that only what is rounded has a sign
-            if np.array_equal(numbers - numbers[0], how(sign * at)):
-                law = laws.rounded(noise, how)
-                return (0.0, None) if law is None else (sign, replace(law, centre=law.centre + rational(numbers[0])))
+    if not np.isfinite(numbers).all():
+        return 0.0, None
+    steps = numbers - numbers[0]
+    for unit in UNITS:
+        noise = Law(call.family, scale=call.scale_at(place) / rational(unit))
+        for how in laws.ROUNDINGS:
+            for sign in (1, -1):  # the noise is symmetric, so that only what is rounded has a sign
+                if np.allclose(steps / unit, how(sign * at / unit), rtol=0, atol=1e-6) and steps.any():
+                    law, step = laws.rounded(noise, how), rational(unit)
+                    if law is None:
+                        return 0.0, None
+                    centre = law.centre * step + rational(numbers[0])
+                    return sign * unit, replace(law, centre=centre, scale=step, step=step)
     return 0.0, None

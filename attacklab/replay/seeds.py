@@ -141,7 +141,7 @@ def is_seeded_in(kind: type, value: Any) -> bool:
 
 
 def begin(source: Any, session: Session) -> Seeds | None:
-    """Let a generator that began before this run begin anew, and see whether its state was set; None of no generator."""
+    """Let a generator of an earlier run begin anew, and see whether its state was set; None of no generator."""
     if not hasattr(source, "__dict__"):
         return None
     seeds = seeds_of(source)

@@ -253,9 +253,9 @@ class Session:
     Args:
         seed: of the draws that the record does not have.
         script: what to take from a record; None to record.
-        changed: by the number of a call, or by its key, what is made of its draw, to see what an output depends on: a function, or for
-            some of its numbers what is added to them (to uniform ones: what they are instead). Noise that was made of
-            several draws has numbers below 0.
+        changed: by the number of a call, or by its key, what is made of its draw, to see what an output depends on: a
+            function, or for some of its numbers what is added to them (to uniform ones: what they are instead). Noise
+            that was made of several draws has numbers below 0.
 
     Attributes:
         known: streams of draws that everybody knows, as their seed is fixed: they are no noise.

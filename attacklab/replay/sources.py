@@ -506,6 +506,10 @@ def rvs_of(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def rvs(self: Any, *args: Any, **kwargs: Any) -> Any:
         label, source = f"scipy.stats.{self.name}.rvs", kwargs.get("random_state")
+        if source is None:
+            own, common = self._random_state, np.random.mtrand._rand
+            is_common = isinstance(own, BASE_STATE) and bits_behind(own) is bits_behind(common)
+            source = common if is_common else own
         if isinstance(source, int | np.integer):
             number, source = source, SimpleNamespace()
             note_seed(source, label, number)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,12 +25,12 @@ from attacklab.replay.traced import SIGN
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
 
-MOST_RUNS = 700
+MOST_RUNS, MOST_BRANCHINGS = 700, 4096
 FEW_BRANCHINGS = 8
 """With more of them in one run, those that move nothing that differs are left out."""
 
 Place = tuple[int, int, Any]
-"""A draw: the number of its call, its place in that, and the probabilities of its outcomes, or the scale of a uniform one.
+"""A draw: the number of its call, its place in that, and how probable its outcomes are, or its scale if it is uniform.
 """
 
 Chosen = Mapping[Place, tuple[float, float]]
@@ -110,14 +110,20 @@ class _Tree:
     def settle(self, told: frozenset[str]) -> bool:
         """Let draws stay as they came that move none of these parts; whether all draws can be moved."""
         first = self.run({})
-        cuts = self.branchings(first)
-        base = _parts(first, told)
-        for place, at in (cuts or {}).items():
-            ends = [0.0, *_inside({}, place, at), 1.0]
-            spans = list(itertools.pairwise(ends))
-            if all(_parts(self.run({place: span}), told) == base for span in spans):
-                self.settled.add(place)
-        return cuts is not None
+        cuts = self.branchings(first) or {}
+        base, groups = _parts(first, told), [list(cuts)]
+        while groups and self.runs < MOST_RUNS:
+            group = groups.pop()
+            spans = [list(itertools.pairwise([0.0, *_inside({}, place, cuts[place]), 1.0])) for place in group]
+            picks = [[0] * len(group), [-1] * len(group), [self.pair.seed + 7 * number for number in range(len(group))]]
+            ways = [
+                {place: at[pick % len(at)] for place, at, pick in zip(group, spans, row, strict=True)} for row in picks
+            ]
+            if all(_parts(self.run(way), told) == base for way in ways):
+                self.settled.update(group)
+            elif len(group) > 1:
+                groups += [group[: len(group) // 2], group[len(group) // 2 :]]
+        return bool(cuts)
 
 
 def choice_of(pair: Pair) -> Choice | None:
@@ -125,7 +131,7 @@ def choice_of(pair: Pair) -> Choice | None:
     trees = [_Tree(pair, second=second) for second in (False, True)]
     told = None
     cuts = trees[0].branchings(pair.first)
-    if not cuts:
+    if not cuts or len(cuts) > MOST_BRANCHINGS:
         return None
     if len(cuts) > FEW_BRANCHINGS:
         told = frozenset(differences_between(pair))
@@ -147,3 +153,7 @@ def _parts(run: Session, told: frozenset[str] | None) -> list[Any]:
 def _inside(chosen: Chosen, place: Place, cuts: list[float]) -> list[float]:
     low, high = chosen.get(place, (0.0, 1.0))
     return sorted({cut for cut in cuts if low < cut < high})
+
+
+def _picked(group: Sequence[Place], spans: Sequence[list[tuple[float, float]]], picks: Sequence[int]) -> Chosen:
+    return {place: at[pick % len(at)] for place, at, pick in zip(group, spans, picks, strict=True)}

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import hashlib
 import io
 import math
@@ -806,3 +808,175 @@ def two_records_at_random(x):
 def sample_drawn_record_by_record(x):
     batch = [value for value in x.tolist() if random.random() < 0.9]
     return sum(batch) + 0.5 * (random.expovariate(1) - random.expovariate(1))  # flaw
+
+
+KEPT: dict[str, Any] = {}
+
+
+def kept(name: str, make: Callable[[], Any]) -> Any:
+    """A generator that is made at its first use, and kept."""
+    if name not in KEPT:
+        KEPT[name] = make()
+    return KEPT[name]
+
+
+@broken(LONG, SHORT)
+def generator_made_once_of_a_fixed_seed(x):
+    return x.sum() + kept("numpy", lambda: np.random.default_rng(42)).laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def generator_of_python_made_once(x):
+    rng = kept("python", lambda: random.Random(5))  # flaw
+    return len(x) + rng.expovariate(1) - rng.expovariate(1)
+
+
+STATE, STATE_OF_BITS, STATE_OF_PYTHON = (
+    np.random.RandomState(1).get_state(),
+    np.random.PCG64(3).state,
+    random.Random(3).getstate(),
+)
+
+
+@broken(LONG, SHORT)
+def state_of_numpy_set(x):
+    np.random.set_state(STATE)  # flaw
+    return x.sum() + np.random.laplace(0, 1)
+
+
+@broken(LONG, SHORT)
+def state_of_bits_set(x, rng):
+    rng.bit_generator.state = STATE_OF_BITS
+    return x.sum() + rng.laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def state_of_python_set(x):
+    random.setstate(STATE_OF_PYTHON)  # flaw
+    return len(x) + random.expovariate(1) - random.expovariate(1)
+
+
+@broken(LONG, SHORT)
+def state_set_back_between_two_answers(x):
+    state = np.random.get_state()
+    total = x.sum() + np.random.laplace(0, 2)
+    np.random.set_state(state)
+    return total, 2 * len(x) + np.random.laplace(0, 2)  # flaw
+
+
+@broken(LONG, SHORT)
+def copy_of_the_generator(x, rng):
+    again = copy.deepcopy(rng)
+    return x.sum() + rng.laplace(0, 2), 2 * len(x) + again.laplace(0, 2)  # flaw
+
+
+@broken(LONG, SHORT)
+def child_of_a_fixed_seed(x):
+    (rng,) = np.random.default_rng(1).spawn(1)  # flaw
+    return x.sum() + rng.laplace(0, 1)
+
+
+class Drawing:
+    """Draws from generators that its own code seeds."""
+
+    shared = np.random.default_rng(11)
+    __slots__ = ("rng",)
+
+    def __init__(self):
+        self.rng = np.random.default_rng(8)
+
+
+IN_A_TUPLE, IN_A_SLOT = (np.random.default_rng(9),), Drawing()
+IN_A_PARTIAL = functools.partial(np.random.default_rng(4).laplace, 0, 1)
+OF_PYTHON = random.Random(99)
+
+
+def _noise_of_a_closure():
+    rng = np.random.default_rng(4)
+    return lambda: rng.laplace(0, 1)  # flaw
+
+
+IN_A_CELL = _noise_of_a_closure()
+
+
+@broken(LONG, SHORT)
+def generator_in_a_tuple(x):
+    return x.sum() + IN_A_TUPLE[0].laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def generator_in_a_slot(x):
+    return x.sum() + IN_A_SLOT.rng.laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def generator_of_a_class(x):
+    return x.sum() + Drawing.shared.laplace(0, 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def generator_in_a_partial(x):
+    return x.sum() + IN_A_PARTIAL()  # flaw
+
+
+@broken(LONG, SHORT)
+def generator_in_a_cell(x):
+    return x.sum() + IN_A_CELL()
+
+
+@broken(LONG, SHORT)
+def generator_of_python_with_a_fixed_seed(x):
+    return len(x) + OF_PYTHON.expovariate(1) - OF_PYTHON.expovariate(1)  # flaw
+
+
+@broken(LONG, SHORT)
+def message_of_an_error(x, rng):
+    noisy = x.sum() + rng.laplace(0, 1)
+    raise ValueError(f"{noisy} is far from {x.sum()}")  # flaw
+
+
+@broken(LONG, SHORT)
+def message_of_a_rare_error(x, rng):
+    noisy = x.sum() + rng.laplace(0, 1)
+    if noisy > 3:  # flaw
+        raise ValueError(f"of {len(x)}")  # flaw
+    return noisy
+
+
+@broken(LONG, SHORT)
+def integers_between_two_as_noise(x, rng):
+    return len(x) + rng.integers(-3, 4)  # flaw
+
+
+@broken(LONG, SHORT)
+def rounded_noise(x):
+    return len(x) + round(np.random.laplace(0, 0.5))  # flaw
+
+
+@broken(["a"], ["b"])
+def another_letter_by_a_coin(letters):
+    if random.random() < 0.6:  # flaw
+        return letters[0]
+    return random.choice([letter for letter in "abcd" if letter != letters[0]])
+
+
+@broken([1, 0, 1], [1, 0, 0])
+def two_coins_for_each_bit(bits):
+    return [bit if random.random() < 0.7 else int(random.random() < 0.5) for bit in bits]  # flaw
+
+
+@broken(LONG, SHORT, epsilon=1.0, delta=1e-5)
+def noise_by_box_and_muller(x):
+    length, angle = math.sqrt(-2 * math.log(random.random())), 2 * math.pi * random.random()
+    return x.sum() + length * math.cos(angle)  # flaw
+
+
+@broken(COUNTED, MORE_COUNTED)
+def largest_with_gumbel_noise_by_hand(counts, rng):
+    return int(np.argmax(3 * counts - np.log(-np.log(rng.random(4)))))  # flaw
+
+
+@broken(LONG, SHORT)
+def logarithms_on_two_sides(x):
+    share = random.random()  # flaw
+    return x.sum() + 0.5 * (math.log(2 * share) if share < 0.5 else -math.log(2 * (1 - share)))

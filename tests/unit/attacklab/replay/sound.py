@@ -887,3 +887,83 @@ def first_above_one_threshold(values, rng):
 def key_of_the_largest_noisy_value(values, rng):
     noisy = {key: value + rng.laplace(0, 1.2) for key, value in values.items()}
     return max(noisy, key=noisy.get)
+
+
+KEPT: dict[str, Any] = {}
+
+
+@sound(LONG, SHORT)
+def generator_made_once_of_the_system(x):
+    if "rng" not in KEPT:
+        KEPT["rng"] = np.random.default_rng()
+    return x.sum() + KEPT["rng"].laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def state_set_back_after_public_draws(x):
+    state = np.random.get_state()
+    np.random.seed(0)
+    direction = np.random.normal(size=3)
+    np.random.set_state(state)
+    return direction / np.abs(direction).sum() * np.clip(x, 0, 1).sum() + np.random.laplace(0, 1, 3)
+
+
+IN_A_TUPLE, IN_A_PARTIAL = (np.random.default_rng(),), functools.partial(np.random.default_rng().laplace, 0, 1)
+
+
+@sound(LONG, SHORT)
+def generator_in_a_tuple(x):
+    return x.sum() + IN_A_TUPLE[0].laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def generator_in_a_partial(x):
+    return x.sum() + IN_A_PARTIAL()
+
+
+@sound(LONG, SHORT)
+def noisy_number_in_a_message(x, rng):
+    noisy = x.sum() + rng.laplace(0, 1)
+    if noisy > 2:
+        raise ValueError(f"{noisy} is too large")
+    return noisy
+
+
+@sound(LONG, SHORT)
+def rounded_noise(x, rng):
+    return len(x) + np.round(rng.laplace(0, 1))
+
+
+@sound(["a"], ["b"])
+def another_letter_by_a_coin(letters):
+    if random.random() < math.e / (math.e + 3):
+        return letters[0]
+    return random.choice([letter for letter in "abcd" if letter != letters[0]])
+
+
+@sound([1, 0, 1], [1, 0, 0])
+def two_coins_for_each_bit(bits):
+    return [bit if random.random() < 0.46 else int(random.random() < 0.5) for bit in bits]
+
+
+@sound(LONG.tolist(), SHORT.tolist(), epsilon=math.log1p(0.5 * math.expm1(1.0)))
+def sample_drawn_record_by_record(x):
+    batch = [value for value in x if random.random() < 0.5]
+    return sum(batch) + np.random.laplace(0, 1)
+
+
+@sound(LONG, SHORT, epsilon=1.0, delta=1e-5)
+def noise_by_box_and_muller(x):
+    length, angle = math.sqrt(-2 * math.log(random.random())), 2 * math.pi * random.random()
+    return x.sum() + 4.3 * length * math.cos(angle)
+
+
+@sound(COUNTED, MORE_COUNTED)
+def largest_with_gumbel_noise_by_hand(counts, rng):
+    return int(np.argmax(counts / 2 - np.log(-np.log(rng.random(4)))))
+
+
+@sound(LONG, SHORT)
+def logarithms_on_two_sides(x):
+    share = random.random()
+    return x.sum() + (math.log(2 * share) if share < 0.5 else -math.log(2 * (1 - share)))

@@ -290,10 +290,6 @@ def test_wrong_uses_are_refused() -> None:
             wrong()
 
 
-def _rounded(x: Any, rng: Any) -> Any:
-    return len(x) + round(rng.laplace(0, 1))
-
-
 def _rounded_afterwards(x: Any, rng: Any) -> Any:
     return np.round(len(x) + np.frombuffer(rng.laplace(0, 1, 1).tobytes()), 1)
 
@@ -342,7 +338,7 @@ def _kept_between_runs(x: Any, rng: Any) -> Any:
 @pytest.mark.parametrize(
     "release",
     [
-        *(_rounded, _rounded_afterwards, _signs_by_a_comparison, _mixed_scales, _in_another_process),
+        *(_rounded_afterwards, _signs_by_a_comparison, _mixed_scales, _in_another_process),
         *(_kept_between_runs, _rejected_by_its_size, _rejected_afterwards, _in_an_order_by_other_noise),
     ],
 )
@@ -419,16 +415,24 @@ def test_a_choice_that_the_output_is_refutes_the_claim(seed: int) -> None:
         lambda x, rng: rng.binomial(10, 0.01 + 0.9 * x),
         lambda x, rng: rng.poisson(1 + x),
         lambda x, rng: rng.multinomial(10, [0.1 + 0.5 * x, 0.9 - 0.5 * x]),
-        lambda x, rng: int(rng.integers(0, 2 + int(5 * x))),
         lambda x: random.gauss(0, 1 + 99 * x),
         lambda x: random.gammavariate(1 + 100 * x, 1),
-        lambda x: random.randint(0, 1 + int(x) * 100),
     ],
 )
 def test_a_draw_that_is_asked_for_otherwise_is_named_though_nothing_is_added_to_it(release: Any) -> None:
     (finding,) = replay(release, [(0.0, 1.0)], epsilon=0.1)
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert re.search(r"test_replay\.py:\d+ draws .+ on one input and .+ on the other", finding.reason)
+
+
+@pytest.mark.parametrize(
+    "release",
+    [lambda x, rng: int(rng.integers(0, 2 + int(5 * x))), lambda x: random.randint(0, 1 + int(x) * 100)],
+)
+def test_an_integer_that_is_drawn_from_more_on_one_input_refutes_the_claim(release: Any) -> None:
+    (finding,) = replay(release, [(0.0, 1.0)], epsilon=0.1)
+    assert finding.refutes
+    assert "without bound" in finding.reason
 
 
 def test_a_named_pair_is_not_searched_from_and_every_run_is_counted() -> None:
