@@ -45,6 +45,7 @@ class Choice:
         what: it in words.
         group: the comparisons that it is made of, if it is made of any.
         selection: its place among the selections of a run, if it is one.
+        draw: the one that decides it alone, with all that it is compared with.
     """
 
     site: Site
@@ -52,6 +53,12 @@ class Choice:
     what: str
     group: tuple[Bound, ...] = field(default=(), compare=False)
     selection: int | None = field(default=None, compare=False)
+    draw: int | None = field(default=None, compare=False)
+
+    @property
+    def draws(self) -> set[int]:
+        """The draws that are known to decide it."""
+        return {*units(self.group)} if self.draw is None else {self.draw}
 
     @property
     def certain_pair(self) -> tuple[Law, Law]:
@@ -199,7 +206,7 @@ class Choices:
                 continue
             if all(sum(call.size for call in run.calls) == 1 for run in (self.pair.first, self.pair.second)):
                 judged.add(key)
-                self._keep(Choice(group[0].site, together, f"comparison at {group[0].site}"))
+                self._keep(Choice(group[0].site, together, f"comparison at {group[0].site}", draw=min(key)))
             elif len(group) > 1 and self.pair.excess([together]) is not None:
                 self.unjudged.append(
                     f"{group[0].site} compares several values with one draw, which other draws may hide"

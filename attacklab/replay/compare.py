@@ -38,7 +38,7 @@ from attacklab.replay.laws import (
     near,
 )
 from attacklab.replay.outputs import Leaf, Raised, differences, is_float, leaves, number_of
-from attacklab.replay.session import Affine, Call, Ids, Node, Script, Seen, Session, Site, filled, rational
+from attacklab.replay.session import Affine, Call, Ids, Node, Script, Seen, Session, Site, filled, in_turn, rational
 from attacklab.replay.traced import GEOMETRIC, SIGN
 
 MOST_GIVEN = 1 << 16
@@ -251,7 +251,7 @@ class Compared:
             kept: whether that run takes what noise let out before.
             values: whether, of that, it takes noisy values.
         """
-        changed = {**self.chosen, **changed}
+        changed = in_turn(self.chosen, changed)
         if not second:
             return self.runs.run(self.pair.first, Session(self.seed, None, changed))
         script = Script(self.first, self.aligned, kept, values)

@@ -1,7 +1,8 @@
 """All comparisons that hang on one draw, together: for each interval of the draw, what the output tells.
 
 Numbers compared with one noisy threshold cut its line into intervals. In each of them the output is one, on either
-input, so that the law of the output is that of the intervals. Paths that only some outcomes take are run as well.
+input, so that the law of the output is that of the intervals. Paths that only some outcomes take are run as well. Parts
+of the output that move inside an interval are the noisy number itself, rounded or in words; they are judged as that.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 ROUNDS = 6
 MOST_CELLS = 64
+
+MIDDLE, ASIDE = 0.5, (0.1, 0.83)
+"""Where in an interval the output is looked at, and where besides, to see what moves inside it."""
 
 
 def joint_laws(pair: Pair, unit: int) -> tuple[Law, Law] | None:
@@ -40,7 +44,17 @@ def joint_laws(pair: Pair, unit: int) -> tuple[Law, Law] | None:
     raw, scale = float(np.ravel(call.raw)[at]), call.scale_at(at)
     if not scale:
         return None
+
+    def run_at(share: float) -> list[list[Session]]:
+        """On either input, a run for each interval, with the draw at so much of it."""
+        inside = [_inside(low, high, near(scale), share) for low, high in itertools.pairwise(edges)]
+        return [
+            [pair.again({number: {at: to - raw}}, second=second, kept=not second) for to in inside]
+            for second, number in zip((False, True), numbers, strict=True)
+        ]
+
     turns: set[float] = set()
+    edges = [-math.inf, math.inf]
     found = [_turns(pair, run, unit) for run in (pair.first, pair.second)]
     for _ in range(ROUNDS):
         if None in found:
@@ -52,19 +66,14 @@ def joint_laws(pair: Pair, unit: int) -> tuple[Law, Law] | None:
             break
         turns = new
         edges = [-math.inf, *sorted(turns), math.inf]
-        inside = [_between(low, high, near(scale)) for low, high in itertools.pairwise(edges)]
-        runs = [
-            [
-                pair.again({number: {at: to - raw}}, second=second, kept=not second)  # type: ignore[dict-item]
-                for to in inside
-            ]
-            for second, number in zip((False, True), numbers, strict=True)
-        ]
+        runs = run_at(MIDDLE)
         found = [_turns(pair, run, unit) for side in runs for run in side]
     else:
         return None
     masses = paths.interval(Law(call.family, scale=scale), np.array(edges[:-1]), np.array(edges[1:]))
-    told = [_weights([repr(skeleton(run.output)) for run in side], masses.tolist()) for side in runs]
+    outputs = [[[skeleton(run.output) for run in side] for side in sides] for sides in (runs, *map(run_at, ASIDE))]
+    moving = _moving(outputs)
+    told = [_weights([repr(_coarse(output, moving)) for output in side], masses.tolist()) for side in outputs[0]]
     if told[0].keys().isdisjoint(told[1]):
         return None
     outcomes = sorted({*told[0], *told[1]})
@@ -72,11 +81,27 @@ def joint_laws(pair: Pair, unit: int) -> tuple[Law, Law] | None:
     return first, second
 
 
-def _between(low: float, high: float, scale: float) -> float:
+def _inside(low: float, high: float, scale: float, share: float) -> float:
     """A value inside an interval, of which one end or both may be infinite."""
     if math.isinf(low) or math.isinf(high):
-        return low + scale if math.isinf(high) else high - scale
-    return (low + high) / 2
+        beyond = 2 * share * scale
+        return low + beyond if math.isinf(high) else high - beyond
+    return low + share * (high - low)
+
+
+def _moving(outputs: list[list[list[list[tuple[str, Any]]]]]) -> set[tuple[str, type]]:
+    """The parts of outputs, each with its type, that differ somewhere inside an interval."""
+    middle, *aside = outputs
+    return {
+        (path, type(value))
+        for sides in aside
+        for one, other in zip(itertools.chain(*middle), itertools.chain(*sides), strict=True)
+        for path, value in {*one} ^ {*other}
+    }
+
+
+def _coarse(output: list[tuple[str, Any]], moving: set[tuple[str, type]]) -> list[tuple[str, Any]]:
+    return [(path, "moves" if (path, type(value)) in moving else value) for path, value in output]
 
 
 def _turns(pair: Pair, run: Session, unit: int) -> set[float] | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws, trees
-from attacklab.replay.choices import Choice, Choices, units
+from attacklab.replay.choices import Choice, Choices
 from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, further
 from attacklab.replay.coupled import bare_noise
 from attacklab.replay.events import telling_event
@@ -238,7 +238,7 @@ class Pair(Compared):
     ) -> list[tuple[Law, Law]]:
         """The laws of noisy numbers, and of choices by other noise than theirs."""
         drawn = {one.unit for one in spent}
-        rest = [one.pair for one in choices if not drawn.intersection(units(one.group))]
+        rest = [one.pair for one in choices if drawn.isdisjoint(one.draws)]
         return [*(one.pair for one in (*known, *spent)), *rest]
 
     def _responses(self) -> tuple[dict[int, set[str]], set[int]]:

@@ -20,7 +20,7 @@ from attacklab.replay import laws
 from attacklab.replay.compare import Moved
 from attacklab.replay.laws import DISCRETE, EXPONENTIAL, SHIFT_LAWS, TABLE, UNIFORM, Law, near
 from attacklab.replay.outputs import leaves, number_of
-from attacklab.replay.session import Affine, Call, Node, Session, filled, rational
+from attacklab.replay.session import Affine, Call, Node, Session, filled, in_turn, rational
 
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
@@ -110,7 +110,7 @@ def _is_near(one: Fraction, other: Fraction) -> bool:
 
 def _run(pair: Pair, second: bool, seed: int) -> Run:
     input_ = pair.pair.second if second else pair.pair.first
-    return lambda changes: pair.runs.run(input_, Session(seed, None, {**pair.chosen, **changes}))
+    return lambda changes: pair.runs.run(input_, Session(seed, None, in_turn(pair.chosen, changes)))
 
 
 def _own(first: Mapping[str, Part], second: Mapping[str, Part], wanted: set[str]) -> Shifts | None:

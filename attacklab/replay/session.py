@@ -8,6 +8,7 @@ still differs afterwards depends on the data in another way than through what th
 from __future__ import annotations
 
 import bisect
+import functools
 import sys
 import sysconfig
 from collections import defaultdict
@@ -254,8 +255,8 @@ class Session:
         seed: of the draws that the record does not have.
         script: what to take from a record; None to record.
         changed: by the number of a call, or by its key, what is made of its draw, to see what an output depends on: a
-            function, or for some of its numbers what is added to them (to uniform ones: what they are instead). Noise
-            that was made of several draws has numbers below 0.
+            function, or for some of its numbers what is added to them (to uniform ones: what they are instead), or
+            several of those in turn. Noise that was made of several draws has numbers below 0.
 
     Attributes:
         known: streams of draws that everybody knows, as their seed is fixed: they are no noise.
@@ -498,7 +499,15 @@ def filled(value: Any, raw: Any) -> Any:
     return np.full_like(raw, value) if isinstance(raw, np.ndarray) else value
 
 
+def in_turn(first: Mapping[Any, Any], then: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Changes of draws, and what is made of the draws after them."""
+    both = {number: (first[number], then[number]) for number in first.keys() & then.keys()}
+    return {**first, **then, **both}
+
+
 def _changed(raw: Any, change: Any, is_uniform: bool) -> Any:
+    if isinstance(change, tuple):
+        return functools.reduce(lambda raw, one: _changed(raw, one, is_uniform), change, raw)
     if callable(change):
         return change(raw)
     moved = np.array(raw, copy=True).reshape(-1)

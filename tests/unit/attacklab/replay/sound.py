@@ -967,3 +967,50 @@ def largest_with_gumbel_noise_by_hand(counts, rng):
 def logarithms_on_two_sides(x):
     share = random.random()
     return x.sum() + (math.log(2 * share) if share < 0.5 else -math.log(2 * (1 - share)))
+
+
+FIVE, FOUR = np.arange(5.0), np.arange(4.0)
+
+
+@sound(FIVE, FOUR)
+def small_counts_are_hidden(x):
+    noisy = len(x) + np.random.laplace(0, 1)
+    return None if noisy < 10 else round(noisy)
+
+
+@sound(FIVE, FOUR)
+def large_counts_as_numbers_small_ones_as_words(x):
+    noisy = len(x) + np.random.laplace(0, 1)
+    return {"count": round(noisy) if noisy >= 5 else "<5"}
+
+
+@sound(FIVE, FOUR)
+def negative_counts_are_zero(x):
+    noisy = len(x) + np.random.laplace(0, 1)
+    if noisy < 0:
+        noisy = 0
+    return int(noisy)
+
+
+@sound(FIVE, FOUR)
+def three_words(x):
+    noisy = len(x) + np.random.laplace(0, 1)
+    return "many" if noisy > 8 else "some" if noisy > 4 else "few"
+
+
+@sound(FIVE, FOUR)
+def small_counts_in_words_others_rounded_up(x):
+    noisy = len(x) + np.random.laplace(0, 1)
+    return "fewer than 3" if noisy < 3 else f"{math.ceil(noisy)}"
+
+
+@sound(FIVE, FOUR)
+def a_flag_beside_the_rounded_number(x):
+    noisy = len(x) + np.random.laplace(0, 1)
+    return {"significant": bool(noisy > 4), "count": round(noisy, 1)}
+
+
+@sound(FIVE, FOUR, epsilon=1.0, delta=1e-4)
+def small_counts_are_hidden_under_gaussian_noise(x):
+    noisy = len(x) + random.gauss(0, 5.0)
+    return None if noisy < 3 else int(noisy)
