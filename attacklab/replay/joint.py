@@ -54,10 +54,7 @@ def joint_laws(pair: Pair, unit: int) -> tuple[Law, Law] | None:
         edges = [-math.inf, *sorted(turns), math.inf]
         inside = [_between(low, high, near(scale)) for low, high in itertools.pairwise(edges)]
         runs = [
-            [
-                pair.again({number: {at: to - raw}}, second=second, kept=not second)  # type: ignore[dict-item]
-                for to in inside
-            ]
+            [pair.again({number: {at: to - raw}}, second=second, kept=not second) for to in inside]
             for second, number in zip((False, True), numbers, strict=True)
         ]
         found = [_turns(pair, run, unit) for side in runs for run in side]
