@@ -99,6 +99,8 @@ def note_seed(source: Any, what: str, seed: Any) -> None:
     session = Session.current
     if session is None or session.inside:
         return
+    if isinstance(seed, np.random.BitGenerator) and _is_moved(seed):
+        seed = _digest(source)
     count, stream = len(session.seeds), stream_of(what, seed)
     made = Seeds(stream, session=session)
     if len(session.seeds) > count:
@@ -207,6 +209,12 @@ def _state(source: Any) -> Any:
     if isinstance(source, random.Random):
         return _python_state(source)
     return bits_behind(source).state if isinstance(source, BASE_GENERATOR | BASE_STATE) else None
+
+
+def _is_moved(bits: Any) -> bool:
+    """Whether bits are not where their seed begins: they jumped, were used, or had their state set."""
+    seeds = getattr(bits, "seed_seq", None)
+    return seeds is not None and repr(type(bits)(seeds).state) != repr(bits.state)
 
 
 def _set_state(source: Any, state: Any) -> None:

@@ -992,3 +992,9 @@ def frozen_law_of_a_fixed_seed(x):
 @broken(LONG, SHORT)
 def noise_rounded_to_tenths(x):
     return round(x.sum(), 1) + round(np.random.laplace(0, 0.3), 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def bits_that_jumped_from_a_fixed_seed(x):
+    rng = np.random.Generator(np.random.PCG64(5).jumped())  # flaw
+    return x.sum() + rng.laplace(0, 1)
