@@ -100,7 +100,7 @@ def note_seed(source: Any, what: str, seed: Any) -> None:
     if session is None or session.inside:
         return
     if isinstance(seed, np.random.BitGenerator) and _is_moved(seed):
-        seed = _digest(source)
+        seed = None if _digest(source) in session.states else _digest(source)
     count, stream = len(session.seeds), stream_of(what, seed)
     made = Seeds(stream, session=session)
     if len(session.seeds) > count:
@@ -255,6 +255,6 @@ def _digest(source: Any) -> str:
     """What tells the state of a generator from others, in a few letters."""
     state = _state(source)
     parts = state.get("state", state) if isinstance(state, dict) else state
-    key = parts.get("key") if isinstance(parts, dict) else None
+    key = parts.get("key") if isinstance(parts, dict) and "pos" in parts else None
     told = key.tobytes() + repr(parts["pos"]).encode() if isinstance(key, np.ndarray) else repr(parts).encode()
     return hashlib.sha256(told).hexdigest()[:12]
