@@ -375,9 +375,11 @@ class Compared:
             or not self._follows([number for number, call in calls if call.key[:-1] in masks])
         ):
             return Sampling()
+        is_one_by_one = any(np.size(group[0].outcome) == 1 for group in masks.values())
         out = _decided(masks, is_in=False)
         runs = [self.runs.run(input_, Session(self.seed, None, out)) for input_ in (self.pair.first, self.pair.second)]
-        if _noisy_values(runs[0]) != _noisy_values(runs[1]) or not self._is_one_coin(masks):
+        is_same = _noisy_values(runs[0]) == _noisy_values(runs[1])
+        if is_one_by_one and not (is_same and self._is_one_coin(masks)):
             return None  # a record that is not drawn counts all the same, or it has several coins
         rates = [
             _threshold(seen) if _is_below(seen) else 1 - _threshold(seen) for one in masks.values() for seen in one

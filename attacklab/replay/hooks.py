@@ -288,11 +288,12 @@ class Hooks:
         parts = [getattr(value, "__self__", None), getattr(value, "__func__", None)]
         if isinstance(value, functools.partial):
             parts += [value.func, *value.args, *value.keywords.values()]
-            before = value.__reduce__()[2]
+            partial: Any = value
+            before = partial.__reduce__()[2]
             new = [self._replacement(part, is_code=is_global) for part in (value.func, value.args)]
             keywords = {name: self._replacement(part, is_code=is_global) for name, part in value.keywords.items()}
-            value.__setstate__((*new, keywords, before[3]))
-            self._undo.append(functools.partial(value.__setstate__, before))
+            partial.__setstate__((*new, keywords, before[3]))
+            self._undo.append(functools.partial(partial.__setstate__, before))
         for cell in getattr(value, "__closure__", None) or ():
             with contextlib.suppress(ValueError):  # an empty cell
                 content = cell.cell_contents

@@ -246,7 +246,7 @@ class Pair(Compared):
         base = {leaf.path: leaf.value for leaf in leaves(self.first.output)}
         moving: dict[int, set[str]] = {}
         even: set[int] = set()
-        for number, call in enumerate(self.first.calls):
+        for number, call in self.first.movable():
             if call.family not in SHIFT_LAWS or call.family == UNIFORM:
                 continue
             far = [

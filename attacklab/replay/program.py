@@ -55,6 +55,9 @@ SECONDS = 20.0
 FULL_PAIRS = 2
 """After so many pairs, one further seed is tried of each, another one for each pair."""
 
+SYSTEMS = 1 << 120
+"""Generators that runs are given are seeded with numbers as large as those of the system: their seeds are nobody's."""
+
 GENERATORS = ("rng", "generator", "random_state", "prng")
 
 
@@ -471,7 +474,7 @@ def _hex(number: Fraction) -> str:
 
 
 def _generator(seed: int) -> np.random.Generator:
-    return BASE_GENERATOR(np.random.PCG64(seed))
+    return BASE_GENERATOR(np.random.PCG64(SYSTEMS + seed))
 
 
 __all__ = ["NAME", "replay"]

@@ -99,6 +99,8 @@ def note_seed(source: Any, what: str, seed: Any) -> None:
     session = Session.current
     if session is None or session.inside:
         return
+    if isinstance(seed, np.random.BitGenerator) and _is_moved(seed):
+        seed = None if _digest(source) in session.states else _digest(source)
     count, stream = len(session.seeds), stream_of(what, seed)
     made = Seeds(stream, session=session)
     if len(session.seeds) > count:
@@ -209,6 +211,12 @@ def _state(source: Any) -> Any:
     return bits_behind(source).state if isinstance(source, BASE_GENERATOR | BASE_STATE) else None
 
 
+def _is_moved(bits: Any) -> bool:
+    """Whether bits are not where their seed begins: they jumped, were used, or had their state set."""
+    seeds = getattr(bits, "seed_seq", None)
+    return seeds is not None and repr(type(bits)(seeds).state) != repr(bits.state)
+
+
 def _set_state(source: Any, state: Any) -> None:
     if isinstance(source, random.Random):
         _set_python_state(source, state)
@@ -247,6 +255,6 @@ def _digest(source: Any) -> str:
     """What tells the state of a generator from others, in a few letters."""
     state = _state(source)
     parts = state.get("state", state) if isinstance(state, dict) else state
-    key = parts.get("key") if isinstance(parts, dict) else None
+    key = parts.get("key") if isinstance(parts, dict) and "pos" in parts else None
     told = key.tobytes() + repr(parts["pos"]).encode() if isinstance(key, np.ndarray) else repr(parts).encode()
     return hashlib.sha256(told).hexdigest()[:12]

@@ -482,7 +482,8 @@ class Session:
         weights: tuple[float, ...] = ()
         if call.family == TABLE:
             weights = call.weights if factor > 0 else call.weights[::-1]
-            value, factor = value + min(factor, 0) * (len(weights) - 1), abs(factor)
+            lowest = value if factor > 0 else value + factor * (len(weights) - 1)
+            value, factor = lowest, abs(factor)
         is_kept = factor > 0 or call.family.removesuffix(AND_MORE) in SYMMETRIC
         family = call.family if is_kept and not node.affine.is_size else UNKNOWN
         return Law(family, value, scale, weights, abs(factor) if family in DISCRETE else Fraction(1))

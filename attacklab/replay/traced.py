@@ -158,7 +158,7 @@ class TracedArray(np.ndarray[Any, Any], Traced):
 
     __array_priority__ = 1e8
     __array_function__ = Traced.__array_function__  # type: ignore[assignment] # not that of ndarray, the first base
-    __array_ufunc__ = Traced.__array_ufunc__  # type: ignore[assignment]
+    __array_ufunc__ = Traced.__array_ufunc__
 
     def __array_finalize__(self, made_from: Any) -> None:
         self.tag = None

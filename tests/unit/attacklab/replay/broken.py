@@ -980,3 +980,21 @@ def largest_with_gumbel_noise_by_hand(counts, rng):
 def logarithms_on_two_sides(x):
     share = random.random()  # flaw
     return x.sum() + 0.5 * (math.log(2 * share) if share < 0.5 else -math.log(2 * (1 - share)))
+
+
+@broken(LONG, SHORT)
+def frozen_law_of_a_fixed_seed(x):
+    law = stats.laplace(scale=1)
+    law.random_state = 0  # flaw
+    return x.sum() + law.rvs()
+
+
+@broken(LONG, SHORT)
+def noise_rounded_to_tenths(x):
+    return round(x.sum(), 1) + round(np.random.laplace(0, 0.3), 1)  # flaw
+
+
+@broken(LONG, SHORT)
+def bits_that_jumped_from_a_fixed_seed(x):
+    rng = np.random.Generator(np.random.PCG64(5).jumped())  # flaw
+    return x.sum() + rng.laplace(0, 1)

@@ -1014,3 +1014,25 @@ def a_flag_beside_the_rounded_number(x):
 def small_counts_are_hidden_under_gaussian_noise(x):
     noisy = len(x) + random.gauss(0, 5.0)
     return None if noisy < 3 else int(noisy)
+
+
+@sound([3], [4], epsilon=2.2)
+def unary_encoding(x, rng):
+    return [int(rng.random() < (0.5 if place == x[0] else 0.1)) for place in range(6)]
+
+
+@sound(LONG, SHORT)
+def children_of_the_generator(x, rng):
+    one, other = rng.spawn(2)
+    return x.sum() + one.laplace(0, 2), len(x) + other.laplace(0, 2)
+
+
+@sound(LONG, SHORT)
+def bits_of_the_generator_shared(x, rng):
+    other = np.random.Generator(rng.bit_generator)
+    return x.sum() + other.laplace(0, 2), len(x) + rng.laplace(0, 2)
+
+
+@sound(LONG, SHORT)
+def bits_that_jumped(x):
+    return x.sum() + np.random.Generator(np.random.Philox().jumped()).laplace(0, 1)

@@ -23,15 +23,20 @@ from attacklab.model.findings import Reach, Severity, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 from attacklab.replay import replay
+from attacklab.replay.compare import LEAST_RUNS
 from attacklab.replay.laws import (
     DISCRETE_LAPLACE,
     GAUSSIAN,
     LAPLACE,
+    ROUNDINGS,
     Law,
+    coin,
     delta_at,
     gaussian_delta,
     largest_loss,
+    loss_of,
     renyi_divergence,
+    rounded,
 )
 from tests.unit.attacklab.replay import sound
 
@@ -185,7 +190,7 @@ def test_raw_bits_are_named_where_the_output_depends_on_them() -> None:
 def test_what_is_lost_is_told_of_the_outcomes_seen_and_not_beside_what_is_not_judged() -> None:
     reason = replay(_laplace, [(ONE, TWO)], epsilon=1.0)[0].reason
     assert ": the most that the outputs lose in any of these outcomes is ε = 1 (" in reason
-    reason = replay(lambda x, rng: len(x) + np.round(rng.laplace(0, 1), 2), [(ONE, TWO)], epsilon=1.0)[0].reason
+    reason = replay(lambda x, rng: len(x) + np.clip(rng.laplace(0, 1), -3, 3), [(ONE, TWO)], epsilon=1.0)[0].reason
     assert "not judged: " in reason
     assert "ε" not in reason
 
@@ -290,10 +295,6 @@ def test_wrong_uses_are_refused() -> None:
             wrong()
 
 
-def _rounded_afterwards(x: Any, rng: Any) -> Any:
-    return np.round(len(x) + np.frombuffer(rng.laplace(0, 1, 1).tobytes()), 1)
-
-
 def _signs_by_a_comparison(x: Any, rng: Any) -> Any:
     return len(x) + rng.exponential(1.0, 1) * np.where(rng.random(1) < 0.5, -1.0, 1.0)
 
@@ -338,7 +339,7 @@ def _kept_between_runs(x: Any, rng: Any) -> Any:
 @pytest.mark.parametrize(
     "release",
     [
-        *(_rounded_afterwards, _signs_by_a_comparison, _mixed_scales, _in_another_process),
+        *(_signs_by_a_comparison, _mixed_scales, _in_another_process),
         *(_kept_between_runs, _rejected_by_its_size, _rejected_afterwards, _in_an_order_by_other_noise),
     ],
 )
@@ -529,3 +530,29 @@ def test_the_key_of_the_largest_is_judged_as_its_place_is_whatever_the_seed(scal
 
     found = [replay(one, [pair], epsilon=1.0, seed=seed)[0].verdict for one in (key, place)]
     assert found == [Verdict.VIOLATED if scale < 1 else Verdict.NOT_DETECTED] * 2
+
+
+def _answers_above_a_noisy_threshold(x: Any, rng: Any) -> Any:
+    threshold = rng.laplace(0, 2)
+    return [place for place, answer in enumerate(x) if answer + rng.laplace(0, 4) >= threshold]
+
+
+def test_the_time_is_kept_on_the_first_pair_too_and_what_is_left_is_named() -> None:
+    (finding,) = replay(_answers_above_a_noisy_threshold, [(np.zeros(70), np.ones(70))], epsilon=1.0, seconds=0.0)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "the time was too short" in finding.reason
+    assert finding.trials <= LEAST_RUNS
+
+
+def test_losses_of_choices_are_added_up_in_one_direction() -> None:
+    rare, likely = coin(0.1), coin(0.5)
+    assert loss_of([(likely, rare), (rare, likely)]) == pytest.approx(math.log(9))
+
+
+@pytest.mark.parametrize("how", ROUNDINGS)
+def test_rounded_noise_is_as_probable_as_what_becomes_it(how: Any) -> None:
+    law = rounded(Law("Laplace", scale=Fraction(2)), how)
+    assert law is not None
+    drawn = np.random.default_rng(3).laplace(0, 2, 100_000)  # an error of 0.012 in one of 9: below 10⁻¹²
+    for number in range(-4, 5):
+        assert law.weights[number - int(law.centre)] == pytest.approx((how(drawn) == number).mean(), abs=0.012)

@@ -286,3 +286,9 @@ def mean_error_beside_the_answers(counts, rng):
 def squared_noise_beside_the_answer(x, rng):
     noise = rng.laplace(0, 1)
     return {"noisy": len(x) + noise, "squared": noise * noise}
+
+
+@unjudged(LONG, SHORT)
+def each_record_by_several_coins(x, rng):
+    total = sum(x.sum() / 5 for _ in range(5) if rng.random() < 0.5)
+    return total + rng.laplace(0, 0.7)
