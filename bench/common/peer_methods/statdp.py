@@ -31,7 +31,6 @@ LEAST_SHARE = 0.001
 
 CHOSEN_ON = 1 << 18
 """At most so many learning outputs of either input choose the event; the paper takes 100,000."""
-
 STEPS = 30
 """How often the interval of the bound is halved."""
 
