@@ -4,10 +4,8 @@ A claim ε is tested by keeping each output of the first input that is in the ev
 holds, the kept ones are no more than the second input's hits, and Fisher's exact test says how likely more would be.
 The learning outputs choose the event; the bound is the largest ε that the test rejects on the judging outputs.
 
-The statistics are those of the paper for vectors: each number, their sum, the largest and the least, and how many equal
-a value. The intervals are half-lines at quantiles, and likely values. The authors choose by the exact p-value at each
-claim; here by the ε up to which its normal approximation rejects. They thin several times; here one uniform number
-thins for every ε, which keeps the test's error α.
+The statistics are the paper's for vectors: each number, sum, largest, least, and how many equal a value. Intervals are
+half-lines at quantiles and likely values, chosen by a normal approximation. One uniform number thins for every ε.
 
 Source: Ding, Wang, Wang, Zhang and Kifer 2018, 'Detecting Violations of Differential Privacy', sections 4 and 5.
 """
@@ -33,7 +31,6 @@ LEAST_SHARE = 0.001
 
 CHOSEN_ON = 1 << 18
 """At most so many learning outputs of either input choose the event; the paper takes 100,000."""
-
 STEPS = 30
 """How often the interval of the bound is halved."""
 
