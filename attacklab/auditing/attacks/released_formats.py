@@ -23,7 +23,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from attacklab.auditing.attacks.base import Probe, as_released
+from attacklab.auditing.attacks.base import as_released
 from attacklab.model.floats import BINARY16, BINARY32, Doubles, Floats, Format, format_of, format_of_bits, half_ulp
 from attacklab.model.targets import Outputs
 
@@ -93,11 +93,6 @@ class Released:
         if self.power is not None:
             return np.full(doubles.shape, math.ldexp(0.5, self.power))
         return np.zeros(doubles.shape)
-
-
-def released_format(probe: Probe, input_: object) -> Format:
-    """The format in which a target computes its outputs, found by drawing a few dozen of them."""
-    return inferred(probe(input_, DRAWN)).form
 
 
 def inferred(outputs: Outputs) -> Released:
