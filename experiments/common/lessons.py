@@ -121,10 +121,15 @@ def two_laws(
     return axes
 
 
+def spoken(word: str) -> str:
+    """A verdict, or what two laws decide, in the language that is spoken."""
+    return _spoken[word]
+
+
 def tell(findings: Finding | Iterable[Finding]) -> None:
     """Print what findings say: the verdict, the advantage with its ceiling, and the reason."""
     for finding in [findings] if isinstance(findings, Finding) else findings:
-        print(f"{finding.target}: {_spoken[finding.verdict]}")
+        print(f"{finding.target}: {spoken(finding.verdict)}")
         if finding.advantage is not None:
             found = finding.advantage
             bounds = "" if finding.is_proof else _spoken["bounds"].format(lower=found.lower, upper=found.upper)
@@ -136,13 +141,15 @@ def tell(findings: Finding | Iterable[Finding]) -> None:
 def tell_replay(findings: Iterable[Finding]) -> None:
     """Print what a replay says: the verdict, and of a flaw the line, what is lost there and what is claimed."""
     for finding in findings:
-        noted = " (a note on accounting)" if finding.severity is Severity.ACCOUNTING else ""
+        noted = _spoken["note"] if finding.severity is Severity.ACCOUNTING else ""
         pairs = finding.trials // 2
-        print(f"{finding.target}: {_spoken[finding.verdict]}{noted} on {pairs} pair{'s' if pairs > 1 else ''}")
+        on_pairs = _spoken["on one pair" if pairs == 1 else "on pairs"].format(pairs=pairs)
+        print(f"{finding.target}: {spoken(finding.verdict)}{noted}{on_pairs}")
         if finding.witness is not None:
             print(textwrap.fill(finding.flaw, LINE, initial_indent="  ", subsequent_indent="  "))
-            print(f"  line: {finding.witness.source}")
-            print(f"  lost: {finding.witness.loss}; claimed: {finding.witness.claimed}")
+            witness = finding.witness
+            told = _spoken["witness"].format(line=witness.source, loss=witness.loss, claimed=witness.claimed)
+            print(textwrap.indent(told, "  "))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import pytest
 from matplotlib import font_manager
 from matplotlib.colors import to_hex
 
+from attacklab.laws import Decision
 from attacklab.model.findings import Verdict
 from experiments.common import lessons
 from experiments.common.lessons import EXACT, IDEAL, LANGUAGES, NAIVE, TEXTS, advantages, graded, speak, two_laws
@@ -44,7 +45,7 @@ def test_every_language_has_the_same_texts_with_the_same_places() -> None:
     assert LANGUAGES == ("en", "zh")
     assert places[0] == places[1]
     assert all(text.strip() for texts in TEXTS.values() for text in texts.values())
-    assert set(Verdict) <= set(TEXTS["en"])
+    assert {*Verdict, *(decision.value for decision in Decision)} <= set(TEXTS["en"])
 
 
 def test_the_first_word_of_a_name_decides_the_colour_in_every_language(monkeypatch: pytest.MonkeyPatch) -> None:
