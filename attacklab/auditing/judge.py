@@ -161,13 +161,14 @@ class Judge:
             return self.finding(Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target")
         return tuple(PlannedScenario(self, outline, place, len(outlines)) for place, outline in enumerate(outlines))
 
-    def findings(self, plan: Plan, trials: int, alpha: float) -> list[Finding]:
+    def findings(self, plan: Plan, trials: int, alpha: float, *, until_refuted: bool = False) -> list[Finding]:
         """Judge all that was planned.
 
         Args:
             plan: what `plan` gave.
             trials: the most outputs of either input on which an event is judged.
             alpha: the probability of any false alarm of this attack.
+            until_refuted: whether to leave out the scenarios behind the first that refutes the claim.
 
         Returns:
             One finding a scenario, or one that says why there is none.
@@ -185,6 +186,8 @@ class Judge:
             else:
                 finding = replace(finding, reason=finding.reason + NOT_REPLAYABLE)
             findings.append(replace(finding, seconds=time.perf_counter() - started))
+            if until_refuted and finding.refutes:
+                break
         return findings
 
     def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:

@@ -6,7 +6,8 @@ share evenly over its scenarios. The event that judges a scenario is chosen on o
 leaves (see `time_budget`), and those beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim.
 
 Where one refuted claim is enough, a short round comes first, and each round has half of α: what is plainly broken is
-refuted by a few hundred trials, and the audit ends there.
+refuted by a few hundred trials, and the audit ends there. It is enough too where a time is kept and an output takes
+`SLOW` seconds or longer, for which the black box comes first: no other attack looks for so much by so few outputs.
 
 Where a time is kept or one refuted claim is enough, attacks look for their scenarios when their turn comes, so that
 those behind the one that refutes cost nothing, and α is split over all that apply. Otherwise all look before anything
@@ -18,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -53,6 +55,9 @@ MOST_TRIALS = 10**12
 
 SHORT_ROUND = 1_000
 """Trials of the short round: a blatant flaw shows within a few hundred."""
+
+SLOW = 1e-3
+"""From so many seconds an output on, time is too dear to go on after a claim is refuted."""
 
 BLACK_BOX_SHARE = 0.25
 """The part of a run's α that the black box has to itself."""
@@ -96,7 +101,9 @@ def audit(
             place of `trials`, of which each attack gets as many as there is time for, 5 million at the most. An event
             is judged on more than `DEFAULT_TRIALS` only while it may still refute the claim.
         until_refuted: whether to end with the first attack that refutes the claim, and to make a short round for that
-            before the one with all trials. Attacks that were not reached have no finding.
+            before the one with all trials. Attacks that were not reached have no finding. Where a time is kept, and
+            not all trials are to be spent, an output of `SLOW` seconds or more means the same, and the attack that
+            refutes ends with the first scenario by which it does.
         maximise_epsilon: whether to look for the largest ε that can be proved, not for what refutes the claim; see
             `largest_epsilon`. The first finding's `epsilon_lower` is the bound.
 
@@ -193,28 +200,43 @@ class Audit:
             )
         with contextlib.ExitStack() as ends:
             turns = self._turns(ends)
-            for most, ahead in self._rounds(turns):
+            slow = self._is_slow(turns)
+            until_refuted = self.until_refuted or slow
+            for most, ahead in self._rounds(turns, slow=slow):
                 for place, turn in enumerate(ahead):
                     trials = min(most, self.trials or turn.affordable(ahead[place:]))
                     if self.trials is None and turn.costs and (self.seconds is not None or trials < DEFAULT_TRIALS):
                         self.say(turn.described(trials))
                     if trials > turn.trials:
-                        turn.judge_all(trials, rounds=2 if self.until_refuted else 1)
-                    if self.until_refuted and turn.refutes:
+                        turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
+                    if until_refuted and turn.refutes:
                         break
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
         results = [AttackResult(turn.attack, turn.trials, turn.alpha, turn.findings) for turn in turns if turn.trials]
         named = iter(supported([finding for result in results for finding in result.findings]))
         return [replace(result, findings=tuple(itertools.islice(named, len(result.findings)))) for result in results]
 
-    def _rounds(self, turns: Sequence[_Turn]) -> Iterator[tuple[int, Sequence[_Turn]]]:
-        """The most trials of each round, and who takes part in it."""
-        if self.until_refuted:
+    def _is_slow(self, turns: Sequence[_Turn]) -> bool:
+        """Whether a time is kept and an output takes long, as looking for the first scenarios shows."""
+        if self.trials is None and not self.spend_all:
+            for place, turn in enumerate(turns):
+                if turn.applies:
+                    turn.affordable(turns[place:])
+                    if math.isfinite(turn.seconds_an_output):
+                        return turn.seconds_an_output >= SLOW
+        return False
+
+    def _rounds(self, turns: Sequence[_Turn], *, slow: bool) -> Iterator[tuple[int, Sequence[_Turn]]]:
+        """The most trials of each round, and who takes part in it, in what order."""
+        if slow:
+            turns = sorted(turns, key=lambda turn: not isinstance(turn.attack, BlackBox))
+        if self.until_refuted or slow:
             yield SHORT_ROUND, turns
             if any(turn.refutes or turn.fails for turn in turns):
                 return
-            # An attack whose share was too small for the whole short round stays with that: trials tell the rounds.
-            turns = [turn for turn in turns if turn.goes_on]
+            # An attack whose share was too small for the whole short round stays with that where one refuted claim was
+            # asked for: trials tell the rounds.
+            turns = [turn for turn in turns if turn.goes_on and (turn.trials == SHORT_ROUND or not self.until_refuted)]
         yield MOST_TRIALS, turns
 
     def _turns(self, ends: contextlib.ExitStack) -> list[_Turn]:
@@ -306,23 +328,29 @@ class _Turn:
         return self.judge.plan(self.meter)
 
     def affordable(self, ahead: Sequence[_Turn]) -> int:
-        """How many trials there is time for, where the attacks ahead share what is left."""
+        """How many trials there is time for, where the attacks ahead share what is left as they share α."""
         assert self.meter is not None  # noqa: S101 - asked where a time is kept
-        seconds = self.meter.left / max(1, sum(turn.applies for turn in ahead))
-        if not (self.applies and seconds):
+        if not (self.applies and self.meter.left):
             return STEPS[0]  # judging says why there is nothing to judge
+        seconds = self.meter.left * self.alpha / sum(turn.alpha for turn in ahead if turn.applies)
         if self.costs is None:
             planned = self.plan if isinstance(self.plan, tuple) else ()
             self.costs = rehearsed(planned, seconds, self.alpha, self.meter)
         return affordable(self.costs, self.attack, self.judge.target.claim, seconds, self.meter)
+
+    @property
+    def seconds_an_output(self) -> float:
+        """As far as looking for scenarios or rehearsing them has shown; infinite where neither drew any."""
+        rehearsed_ = [cost.trial / (2 * cost.answers) for cost in self.costs or ()]
+        return min([self.meter.output if self.meter else math.inf, *rehearsed_])
 
     def described(self, trials: int) -> str:
         """How fast its trials are drawn, and so how many of them judge at the most."""
         rate = 1 / sum(cost.trial for cost in self.costs or ())
         return f"{self.judge.target.name}, {self.attack.name}: {rate:.2g} trials a second, so up to {trials}"
 
-    def judge_all(self, trials: int, rounds: int) -> None:
-        """Judge all that was planned in one of so many rounds, with its share of the attack's α."""
+    def judge_all(self, trials: int, rounds: int, *, until_refuted: bool) -> None:
+        """Judge what was planned in one of so many rounds, with its share of the attack's α; all, or until refuted."""
         self.trials = trials
         attack = sized(self.attack, trials)
         if attack != self.judge.attack:
@@ -330,7 +358,8 @@ class _Turn:
             self.__dict__.pop("plan", None)
         plan = self.plan
         with self.meter.charging() if self.meter else contextlib.nullcontext():
-            self.findings = tuple(self.judge.findings(plan, trials, share_of_alpha(self.alpha, rounds)))
+            share = share_of_alpha(self.alpha, rounds)
+            self.findings = tuple(self.judge.findings(plan, trials, share, until_refuted=until_refuted))
 
     @property
     def refutes(self) -> bool:
@@ -342,8 +371,8 @@ class _Turn:
 
     @property
     def goes_on(self) -> bool:
-        """Whether there is anything to judge, and the short round was not cut."""
-        return self.trials == SHORT_ROUND and any(finding.pair is not None for finding in self.findings)
+        """Whether there is anything to judge."""
+        return any(finding.pair is not None for finding in self.findings)
 
 
 def _require_settings(trials: int | None, seconds: float | None, alpha: float, seed: int) -> None:

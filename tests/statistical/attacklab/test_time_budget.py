@@ -85,6 +85,27 @@ def test_a_broken_target_of_100_000_draws_a_second_is_refuted_within_a_quarter_o
     assert audited[-1].attack.name == "low_bit_laplace"
 
 
+@pytest.mark.parametrize("rate", [200.0, 500.0])
+def test_where_outputs_are_slow_a_plain_flaw_is_refuted_first_and_ends_the_audit(
+    monkeypatch: pytest.MonkeyPatch, rate: float
+) -> None:
+    """Seed and clock are fixed, so it passes or fails alike on every machine."""
+    stop = -math.expm1(-2.0)
+
+    def double(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.generic]:
+        slow(answer, trials, rng)
+        return int(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
+
+    slow = Slow(rate, sound=True)
+    monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: slow.seconds)
+    findings = audit(Target.noise(double, epsilon=1.0, domain=Domain(integers=True)))
+    assert [one.attack for one in findings if one.refutes] == ["black_box"]
+    assert slow.seconds < 15.0
+    sound = Slow(rate, sound=True)
+    assert not any(one.refutes for one in untimed(sound.audited(monkeypatch, seconds=60.0, until_refuted=False)))
+    assert sound.seconds < 66.0
+
+
 @pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0, 5e6])
 @pytest.mark.parametrize("until_refuted", [True, False])
 def test_an_audit_keeps_to_the_time_and_uses_it(

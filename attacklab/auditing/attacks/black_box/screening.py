@@ -146,7 +146,8 @@ def _pooled(first: Outputs, second: Outputs) -> Outputs:
 
 def _numbers(outputs: Outputs) -> Iterator[Doubles]:
     if outputs.dtype.kind in "biuf" and outputs.ndim == 1:
-        yield from _read(outputs)
+        for feature in features(outputs):
+            yield from _read(feature.of(outputs))
         return
     if outputs.dtype == object and any(isinstance(output, Failure) for output in outputs):
         fails = np.array([isinstance(output, Failure) for output in outputs])

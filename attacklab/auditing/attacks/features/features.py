@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from attacklab.auditing.attacks.features.leaves import (
     MOST_NAMES,
+    hidden_bits,
+    hidden_bits_of,
     in_bytes,
     in_rows,
     in_sets,
@@ -143,7 +145,7 @@ class _Walk:
         values = followed(self.outputs, steps)
         if isinstance(values, np.ndarray) and (values.dtype.kind in "biuf" or is_foreign(values.dtype)):
             if values.ndim == 1:
-                yield self._feature(words, steps, as_numbers), True
+                yield from self._number(steps, words)
             else:
                 yield from self._in_sequences(values, steps, words, depth)
             return
@@ -158,6 +160,15 @@ class _Walk:
     def _feature(self, words: str, steps: tuple[Step, ...], read: Callable[[Values], NDArray[Any]]) -> Feature:
         return Feature(words, partial(_at, steps=steps, read=read))
 
+    def _number(self, steps: tuple[Step, ...], words: str) -> Found:
+        """The number at the end of a path, and its hidden bits if they vary."""
+        number = self._feature(words, steps, as_numbers)
+        yield number, True
+        hidden = hidden_bits(number.of(self.outputs))
+        known = hidden[~np.isnan(hidden)]
+        if known.size and (known != known[0]).any():
+            yield self._feature(f"the sign of zeros and the bits of NaN in {words}", steps, hidden_bits_of), False
+
     def _of_kinds(self, known: list[Any], steps: tuple[Step, ...], words: str, depth: int) -> Found:
         held = set(map(type, known))
 
@@ -165,7 +176,7 @@ class _Walk:
             return any(issubclass(kind, types) for kind in held)
 
         if has(int, float, np.floating, *EXACT):
-            yield self._feature(words, steps, as_numbers), True
+            yield from self._number(steps, words)
             for name, read in remainders(known):
                 yield self._feature(f"{name} of {words}", steps, read), False
         if has(complex, np.complexfloating):

@@ -35,6 +35,8 @@ MOST_DIGITS = 19  # integers of fewer digits fit in 64 bits
 MOST_BYTES = 64  # how many bytes are looked at
 ORDERED = 8  # how many keys have their place in the order looked at
 
+_SIGNIFICAND: Final = np.uint64((1 << 52) - 1)
+
 READINGS: Final = {8: ("<f8", ">f8", "<i8", ">i8"), 4: ("<f4", ">f4", "<i4", ">i4"), 2: ("<f2", ">f2", "<i2", ">i2")}
 """How bytes of a length may be read as one number."""
 
@@ -42,6 +44,22 @@ READINGS: Final = {8: ("<f8", ">f8", "<i8", ">i8"), 4: ("<f4", ">f4", "<i4", ">i
 def lengths(values: Values) -> NDArray[np.float64]:
     """How many parts each value has."""
     return _each(values, _length)
+
+
+def hidden_bits(numbers: NDArray[Any]) -> NDArray[np.float64]:
+    """What comparing numbers does not tell: the sign of a zero, and a NaN's sign and payload; NaN for other numbers."""
+    if numbers.dtype.kind != "f":
+        return np.full(len(numbers), math.nan)
+    with np.errstate(invalid="ignore", over="ignore"):
+        doubles = np.ascontiguousarray(numbers, dtype=np.float64)
+    payloads = 2.0 + (doubles.view(np.uint64) & _SIGNIFICAND)
+    of_nans = np.where(np.signbit(doubles), -payloads, payloads)
+    return np.where(np.isnan(doubles), of_nans, np.where(doubles == 0, np.signbit(doubles), math.nan))
+
+
+def hidden_bits_of(values: Values) -> NDArray[np.float64]:
+    """The hidden bits of what are numbers among values."""
+    return hidden_bits(as_numbers(values))
 
 
 def type_codes(values: Values, *, names: tuple[str, ...]) -> NDArray[np.float64]:

@@ -142,7 +142,8 @@ def _of_frame(value: Any) -> Parts:
     """A data frame by its labels, its types and its values: in one table if they have one type, or else by column."""
     columns = list(value.items())
     types = [_name_of_type(column.dtype) for _, column in columns]
-    parts = {"index": _labels(value.index), "columns": [label for label, _ in columns], "dtypes": types}
+    parts = {"columns": [label for label, _ in columns], "dtypes": types}
+    parts |= _of_index(value.index, "index") | _names_of_labels(value.columns, "columns")
     if len(set(types)) == 1:
         return Parts("DataFrame", {**parts, "values": value.to_numpy()})
     named = {f"column {place} ({label!r})": column.to_numpy() for place, (label, column) in enumerate(columns)}
@@ -151,17 +152,24 @@ def _of_frame(value: Any) -> Parts:
 
 def _of_series(value: Any) -> Parts:
     dtype = _name_of_type(value.dtype)
-    named = {"index": _labels(value.index), "name": value.name, "dtype": dtype, "values": value.to_numpy()}
-    return Parts("Series", named)
+    named = {"name": value.name, "dtype": dtype, "values": value.to_numpy()}
+    return Parts("Series", _of_index(value.index, "index") | named)
 
 
 _name_of_type = functools.lru_cache(str)  # pandas takes longer over it than over a small frame
 
 
-def _labels(index: Any) -> Any:
-    """The labels of rows; those of rows that are numbered from 0 on by their count alone."""
+def _of_index(index: Any, words: str) -> dict[str, Any]:
+    """The labels of rows and what they are called; those of rows that are numbered from 0 on by their count alone."""
     numbered = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
-    return Parts("RangeIndex", {"stop": index.stop}) if numbered else index.to_numpy()
+    labels = Parts("RangeIndex", {"stop": index.stop}) if numbered else index.to_numpy()
+    return {words: labels} | _names_of_labels(index, words)
+
+
+def _names_of_labels(index: Any, words: str) -> dict[str, Any]:
+    """What labels are called, if they are called anything."""
+    names = list(index.names)
+    return {f"names of {words}": names} if any(name is not None for name in names) else {}
 
 
 def _of_object(value: Any) -> Any:

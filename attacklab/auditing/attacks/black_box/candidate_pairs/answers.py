@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from attacklab.model.floats import Format
+from attacklab.model.floats import Format, power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 
@@ -28,6 +28,9 @@ FINEST, COARSEST = Fraction(1, 8), 1 << 12
 """The units that are tried, in steps: finer ones move an answer little further, coarser ones round all answers alike.
 """
 LARGE = (2.0**24, 2.0**53, 1e6, 1e9)  # answers at which formats stop holding every integer, and large round numbers
+
+PRECISIONS = (8, 11, 24)
+"""Of bfloat16, binary16 and binary32: in units of which doubles hold the ties between their numbers above 2^p."""
 
 
 def answers_before_edges(step: Fraction) -> Iterator[Fraction]:
@@ -77,6 +80,8 @@ def _pairs(step: float, scale: float, released: Format) -> Iterator[tuple[float,
         yield answer, float(released.next_below(released.rounded(np.array([answer])))[0])
     yield from (apart(answer) for answer in (1.0, 0.5, 10.0, 0.1, *LARGE))
     yield from (apart(answer - step) for answer in LARGE if answer > step)
+    # 2^p + 2 is held in p bits, and the tie above it is rounded up.
+    yield from (apart((2.0**precision + 2) * power_of_two_within(step)) for precision in PRECISIONS)
     mirrored = [apart(0.0), *edges, *(apart(answer) for answer in (1.0, 10.0, *LARGE))]
     yield from ((-first, -second) for first, second in mirrored)
 

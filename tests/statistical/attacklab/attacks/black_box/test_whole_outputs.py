@@ -42,8 +42,8 @@ class Tensor:
 class Labels:
     """As much of an index of pandas as is looked at."""
 
-    def __init__(self, labels: list[Any]) -> None:
-        self.labels = labels
+    def __init__(self, labels: list[Any], name: str | None = None) -> None:
+        self.labels, self.names = labels, [name]
 
     def to_numpy(self) -> np.ndarray:
         return np.array(self.labels)
@@ -54,8 +54,10 @@ class Series:
 
     __module__ = "pandas"
 
-    def __init__(self, values: list[Any], index: list[Any], name: str, dtype: str = "int64") -> None:
-        self.values, self.index, self.name, self.dtype = values, Labels(index), name, np.dtype(dtype)
+    def __init__(
+        self, values: list[Any], index: list[Any], name: str, dtype: str = "int64", of_index: str | None = None
+    ) -> None:
+        self.values, self.index, self.name, self.dtype = values, Labels(index, of_index), name, np.dtype(dtype)
 
     def to_numpy(self) -> np.ndarray:
         return np.array(self.values, dtype=self.dtype)
@@ -67,10 +69,10 @@ class Frame:
     __module__ = "pandas"
 
     def __init__(self, rows: list[list[Any]], columns: list[str], index: list[Any], dtype: str = "int64") -> None:
-        self.rows, self.columns, self.index, self.dtype = rows, columns, Labels(index), dtype
+        self.rows, self.columns, self.index, self.dtype = rows, Labels(columns), Labels(index), dtype
 
     def items(self) -> list[tuple[str, Series]]:
-        columns = zip(self.columns, zip(*self.rows, strict=True), strict=True)
+        columns = zip(self.columns.labels, zip(*self.rows, strict=True), strict=True)
         return [(label, Series(list(column), self.index.labels, label, self.dtype)) for label, column in columns]
 
     def to_numpy(self) -> np.ndarray:
@@ -176,6 +178,7 @@ GIVEN_AWAY: dict[str, Callable[[np.ndarray, int], Any]] = {
     "the rows of a frame": lambda records, k: Frame([[k], [k]], ["a"], of_length(records, [3, 4], [4, 3])),
     "a type in a frame": lambda records, k: Frame([[k]], ["a"], [0], of_length(records, "int32", "int64")),
     "the name of a series": lambda records, k: Series([k], [0], f"{len(records)} rows"),
+    "the name of an index": lambda records, k: Series([k], [0], "n", of_index=of_length(records, "odd", None)),
     "the type of an exception": lambda records, k: of_length(records, KeyError, IndexError)("none") if k else 1,
     "the message of an exception": lambda records, k: ValueError(f"{'ab'[len(records) % 2]} failed") if k else 1,
 }
