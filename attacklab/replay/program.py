@@ -55,6 +55,9 @@ SECONDS = 20.0
 FULL_PAIRS = 2
 """After so many pairs, one further seed is tried of each, another one for each pair."""
 
+PLAIN = (int, str, bytes, float)
+"""What a default may be that is a seed of the code."""
+
 GENERATORS = ("rng", "generator", "random_state", "prng")
 
 
@@ -437,16 +440,22 @@ class Study:
 
 
 def _given(function: Any, depth: int) -> Iterator[str]:
-    """What a caller gave a function: its defaults, what is bound to it, and what its object and closure hold."""
-    if isinstance(function, int | str | bytes | float):
+    """What a caller gave a function: what is bound to it, and what its object and closure hold, but for bare defaults."""
+    if isinstance(function, PLAIN):
         yield repr(function)
     elif depth:
-        held = [getattr(function, name, None) or {} for name in ("__kwdefaults__", "keywords", "__dict__")]
-        parts = [part for of in held if isinstance(of, dict) for part in of.values()]
+        parts = [*_values_of(function, "keywords"), *_values_of(function, "__dict__")]
         parts += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
         parts += [getattr(function, name, None) for name in ("func", "__self__")]
-        for part in (*parts, *(getattr(function, "__defaults__", None) or ()), *getattr(function, "args", ())):
+        defaults = (*(getattr(function, "__defaults__", None) or ()), *_values_of(function, "__kwdefaults__"))
+        parts += [one for one in defaults if not isinstance(one, PLAIN)]
+        for part in (*parts, *getattr(function, "args", ())):
             yield from _given(part, depth - 1)
+
+
+def _values_of(function: Any, name: str) -> Iterable[Any]:
+    held = getattr(function, name, None)
+    return held.values() if isinstance(held, dict) else ()
 
 
 def _badness(difference: Difference) -> float:

@@ -980,3 +980,20 @@ def largest_with_gumbel_noise_by_hand(counts, rng):
 def logarithms_on_two_sides(x):
     share = random.random()  # flaw
     return x.sum() + 0.5 * (math.log(2 * share) if share < 0.5 else -math.log(2 * (1 - share)))
+
+
+@broken(LONG, SHORT)
+def seed_that_is_a_default(x, random_state=0):
+    state = np.random.RandomState(random_state)  # flaw
+    return len(x) + state.laplace(0, 1)
+
+
+@broken(LONG, SHORT)
+def state_that_is_a_default(x, *, random_state=3):
+    return len(x) + stats.laplace.rvs(scale=1, random_state=random_state)  # flaw
+
+
+@broken(np.array([0, 0, 1]), np.array([0, 1]))
+def bare_count_of_a_noisy_winner(x):
+    winner = int(np.argmax(np.bincount(x, minlength=3) + np.random.laplace(0, 2, 3)))
+    return {"winner": winner, "votes": int(np.bincount(x, minlength=3)[winner])}  # flaw
