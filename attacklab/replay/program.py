@@ -275,7 +275,8 @@ class Study:
                 if any(flaw == difference.flaw and kept.is_certain for (flaw, _), (kept, _) in self.worst.items()):
                     continue
                 placed = replace(
-                    difference, site=located(self.runs, pair, examination.seed, examination.first, examination.second)
+                    difference,
+                    site=located(self.runs, pair, examination.first, examination.second, difference.part),
                 )
             key = (placed.flaw, str(placed.site))
             kept = self.worst.get(key)
@@ -440,7 +441,7 @@ class Study:
 
 
 def _given(function: Any, depth: int) -> Iterator[str]:
-    """What a caller gave a function: what is bound to it, and what its object and closure hold, but for bare defaults."""
+    """What a caller gave a function: what is bound to it, and what its object and closure hold; no bare defaults."""
     if isinstance(function, PLAIN):
         yield repr(function)
     elif depth:
