@@ -201,10 +201,11 @@ class Choices:
         alone = [(key, group) for key, group in groups.items() if len(key) == 1]
         judged = set()
         for key, group in alone if len(alone) <= MOST_TOGETHER else ():
-            together = joint_laws(self.pair, *key)
-            if together is None:
+            found = joint_laws(self.pair, *key)
+            if found is None:
                 continue
-            if all(sum(call.size for call in run.calls) == 1 for run in (self.pair.first, self.pair.second)):
+            together, is_alone = found
+            if is_alone:
                 judged.add(key)
                 self._keep(Choice(group[0].site, together, f"comparison at {group[0].site}", draw=min(key)))
             elif len(group) > 1 and self.pair.excess([together]) is not None:

@@ -76,6 +76,7 @@ class Difference:
         call: the draw.
         shift: how far apart the two values are that noise is added to.
         event: outputs that are more probable than the claim allows, in words.
+        part: where in the output that is, and the value there, if it is one value.
     """
 
     flaw: str
@@ -87,6 +88,7 @@ class Difference:
     call: str = ""
     shift: Fraction | None = None
     event: str = ""
+    part: tuple[str, Any] | None = None
 
 
 @dataclass

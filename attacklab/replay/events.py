@@ -33,11 +33,12 @@ LEAST_APART = 5
 
 @dataclass(frozen=True)
 class Event:
-    """A value of a part of the output, and how often it came on each input."""
+    """A value of a part of the output, the path and the value, and how often it came on each input."""
 
     words: str
     reason: str
     odds: str
+    part: tuple[str, Any]
 
 
 def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], is_simple: bool) -> Event | None:
@@ -76,11 +77,12 @@ def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], 
             )
             reason = f"{sides[0]} on the first input and {sides[1]} on the second"
             always = "whatever the noise: probability 1 against 0" if is_simple else f"in all of {made} runs each"
-            return Event(told, f"{reason}, {always}", "probability 1 against 0")
+            return Event(told, f"{reason}, {always}", "probability 1 against 0", best)
         return Event(
             told,
             f"{told} in {one} of {made} runs on the first input and in {other} on the second",
             f"{one} against {other} of {made} runs",
+            best,
         )
     return None
 

@@ -29,12 +29,13 @@ MIDDLE, ASIDE = 0.5, (0.1, 0.83)
 """Where in an interval the output is looked at, and where besides, to see what moves inside it."""
 
 
-def joint_laws(pair: Pair, unit: int) -> tuple[Law, Law] | None:
+def joint_laws(pair: Pair, unit: int) -> tuple[tuple[Law, Law], bool] | None:
     """The laws, on both inputs, of what the output tells of one draw, the others as they were.
 
     Returns:
-        None where the draw is compared in other ways than with numbers, or decides too much, or where no output is
-        one of both inputs, which no comparison explains.
+        The two laws, and whether nothing else is drawn, whatever the draw decides. None where the draw is compared in
+        other ways than with numbers, or decides too much, or whether more is drawn; and where no output is one of both
+        inputs, which no comparison explains.
     """
     call, at = pair.first.owner(unit)
     match = pair.second._calls_by_key.get(call.key)
@@ -71,14 +72,18 @@ def joint_laws(pair: Pair, unit: int) -> tuple[Law, Law] | None:
     else:
         return None
     masses = paths.interval(Law(call.family, scale=scale), np.array(edges[:-1]), np.array(edges[1:]))
-    outputs = [[[skeleton(run.output) for run in side] for side in sides] for sides in (runs, *map(run_at, ASIDE))]
+    everywhere = [runs, *map(run_at, ASIDE)]
+    made = [run for sides in everywhere for side in sides for run in side]
+    if any(call.key not in pair.first._calls_by_key for run in made for call in run.calls):
+        return None  # that draw is another one on either input
+    outputs = [[[skeleton(run.output) for run in side] for side in sides] for sides in everywhere]
     moving = _moving(outputs)
     told = [_weights([repr(_coarse(output, moving)) for output in side], masses.tolist()) for side in outputs[0]]
     if told[0].keys().isdisjoint(told[1]):
         return None
     outcomes = sorted({*told[0], *told[1]})
     first, second = (Law(CATEGORICAL, weights=tuple(side.get(one, 0.0) for one in outcomes)) for side in told)
-    return first, second
+    return (first, second), all(sum(call.size for call in run.calls) == 1 for run in made)
 
 
 def _inside(low: float, high: float, scale: float, share: float) -> float:

@@ -298,6 +298,7 @@ class Pair(Compared):
                 reason=event.reason + (f" ({raised.kind}: {raised.message[:120]})" if raised else ""),
                 site=self._diverging_site(),
                 event=event.words,
+                part=event.part,
                 is_counted=True,
                 excess=Excess(event.odds, str(self.claim)),
             )

@@ -58,6 +58,9 @@ FULL_PAIRS = 2
 SYSTEMS = 1 << 120
 """Generators that runs are given are seeded with numbers as large as those of the system: their seeds are nobody's."""
 
+PLAIN = (int, str, bytes, float)
+"""What a default may be that is a seed of the code."""
+
 GENERATORS = ("rng", "generator", "random_state", "prng")
 
 
@@ -275,7 +278,8 @@ class Study:
                 if any(flaw == difference.flaw and kept.is_certain for (flaw, _), (kept, _) in self.worst.items()):
                     continue
                 placed = replace(
-                    difference, site=located(self.runs, pair, examination.seed, examination.first, examination.second)
+                    difference,
+                    site=located(self.runs, pair, examination.first, examination.second, difference.part),
                 )
             key = (placed.flaw, str(placed.site))
             kept = self.worst.get(key)
@@ -440,16 +444,22 @@ class Study:
 
 
 def _given(function: Any, depth: int) -> Iterator[str]:
-    """What a caller gave a function: its defaults, what is bound to it, and what its object and closure hold."""
-    if isinstance(function, int | str | bytes | float):
+    """What a caller gave a function: what is bound to it, and what its object and closure hold; no bare defaults."""
+    if isinstance(function, PLAIN):
         yield repr(function)
     elif depth:
-        held = [getattr(function, name, None) or {} for name in ("__kwdefaults__", "keywords", "__dict__")]
-        parts = [part for of in held if isinstance(of, dict) for part in of.values()]
+        parts = [*_values_of(function, "keywords"), *_values_of(function, "__dict__")]
         parts += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
         parts += [getattr(function, name, None) for name in ("func", "__self__")]
-        for part in (*parts, *(getattr(function, "__defaults__", None) or ()), *getattr(function, "args", ())):
+        defaults = (*(getattr(function, "__defaults__", None) or ()), *_values_of(function, "__kwdefaults__"))
+        parts += [one for one in defaults if not isinstance(one, PLAIN)]
+        for part in (*parts, *getattr(function, "args", ())):
             yield from _given(part, depth - 1)
+
+
+def _values_of(function: Any, name: str) -> Iterable[Any]:
+    held = getattr(function, name, None)
+    return held.values() if isinstance(held, dict) else ()
 
 
 def _badness(difference: Difference) -> float:

@@ -198,11 +198,11 @@ def _owners(run: Run, number: int, call: Call, base: Mapping[str, float]) -> dic
             chosen = places[(places >> digit) & 1 == value].tolist()
             for path in _moved(run, number, call, chosen, base) if chosen else ():
                 found[path].append((digit, value))
-    everywhere = list(range(digits))
-    return {
-        path: sum(value << digit for digit, value in told) if [digit for digit, _ in told] == everywhere else None
-        for path, told in found.items()
-    }
+    everywhere, owners = list(range(digits)), dict[str, int | None]()
+    for path, told in found.items():
+        place = sum(value << digit for digit, value in told)
+        owners[path] = place if [digit for digit, _ in told] == everywhere and place < call.size else None
+    return owners
 
 
 def _moved(run: Run, number: int, call: Call, chosen: Sequence[int], base: Mapping[str, float]) -> list[str]:

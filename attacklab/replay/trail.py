@@ -9,11 +9,16 @@ from typing import Any
 
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.replay.outputs import Leaf, Raised, differences, leaves, number_of
+from attacklab.replay.returned import written
 from attacklab.replay.session import Script, Session, Site, is_users
+from attacklab.replay.traced import Traced
 
 MOST_STEPS = 200_000
 MOST_LOCALS = 200
 MOST_PARTS = 4096
+MOST_TRIED = 40
+"""With so many other draws, it is looked for a run whose output has a value that came often."""
+
 MOST_LOOKED_INTO = 500
 """After so many lines, a variable is looked into only where it is another object."""
 
@@ -26,7 +31,8 @@ class _Trail:
 
     def __init__(self, values: set[Any]) -> None:
         self.lines: list[Site] = []
-        self.returned: Site | None = None
+        self.returned = Site("?", 0, "?")
+        self.noisy: list[str] = []
         self.held: dict[tuple[Site, str], Counter[Any]] = {}
         self._values = values
         self._known: dict[int, dict[str, tuple[int, bool]]] = {}
@@ -53,35 +59,58 @@ class _Trail:
                         self.held[last, name] = held | self.held.get((last, name), Counter())
         if event == "return":
             self.returned = Site(code.co_filename, frame.f_lineno, code.co_name)
+            self.noisy = [name for name, value in frame.f_locals.items() if isinstance(value, Traced)]
         else:
             self.lines.append(Site(code.co_filename, frame.f_lineno, code.co_name))
         del argument
         return self._traced
 
 
-def located(runs: Any, pair: NeighbouringPair, seed: int, first: Session, second: Session) -> Site:
+def located(
+    runs: Any, pair: NeighbouringPair, first: Session, second: Session, part: tuple[str, Any] | None = None
+) -> Site:
     """The line to look at, where two outputs differ and no draw is to blame.
 
-    It is the first line that put a value in question into a variable, of one input and not of the other; else the line
-    after which the runs part, if they take different paths; else the one that returns.
+    It is the line of the return statement that computes the part; else the first line that put a value in question
+    into a variable, of one input and not of the other; else the line after which the runs part, if they take different
+    paths; else the one that returns.
+
+    Args:
+        runs: what is run.
+        pair: the neighbours.
+        first: the run of the first input.
+        second: that of the second.
+        part: the path of the part, and the value that it takes more often on one input; None for the first that
+            differs.
     """
+    is_shown = part is None or any(_has(run, part) for run in (first, second))
+    again = Session(first.seed), Session(second.seed, Script(first))
+    if not is_shown:
+        again, first, second = _with_part(runs, pair, part, first.seed + 1000) or (again, first, second)
     parts = differences(first.output, second.output)
     has_failed = isinstance(first.output, Raised) or isinstance(second.output, Raised)
     shown = [[leaf.value for leaf in side if leaf is not None and not has_failed] for side in zip(*parts, strict=True)]
+    shown = shown if is_shown or part is None else [[part[1]], [part[1]]]
     sides = [{_told(value) for value in side} - {0, 1, None} for side in shown or ([], [])]
     trails = []
-    for input_, script in ((pair.first, None), (pair.second, Script(first))):
+    for input_, session in zip((pair.first, pair.second), again, strict=True):
         trail, before = _Trail(sides[0] | sides[1]), sys.gettrace()
         sys.settrace(trail)
         try:
-            runs.run(input_, Session(seed if script is None else seed + 1, script))
+            runs.run(input_, session)
         finally:
             sys.settrace(before)
         trails.append(trail)
+    path = part[0] if part is not None else next((leaf.path for both in parts for leaf in both if leaf), "")
+    trail, run = (trails[1], second) if part is not None and not _has(first, part) else (trails[0], first)
+    by = None if has_failed else written(trail.returned, path, run.output[0], trail.noisy)
+    if by is not None and by.is_written:
+        return by.site
     held = [
         site
         for own, other, values in ((trails[0], trails[1], sides[0]), (trails[1], trails[0], sides[1]))
         for (site, name), found in own.held.items()
+        if by is None or site.function != by.site.function or name in by.names
         if any(found[value] > other.held.get((site, name), Counter())[value] for value in values)
     ]
     if held:
@@ -93,7 +122,24 @@ def located(runs: Any, pair: NeighbouringPair, seed: int, first: Session, second
         last = one
     if len(trails[0].lines) != len(trails[1].lines) and last is not None:
         return last
-    return trails[0].returned or Site("?", 0, "?")
+    return trail.returned if by is None else by.site
+
+
+def _has(run: Session, part: tuple[str, Any]) -> bool:
+    """Whether an output has a part with a value; of the value None, whether it has not the part."""
+    values = {leaf.path: leaf.value for leaf in leaves(run.output)}
+    return bool(values.get(part[0]) == part[1])
+
+
+def _with_part(
+    runs: Any, pair: NeighbouringPair, part: Any, seed: int
+) -> tuple[tuple[Session, Session], Session, Session] | None:
+    """Runs of both inputs, one of which has a part in its output, and the same to be run again."""
+    for number in range(seed, seed + MOST_TRIED):
+        made = [runs.run(input_, Session(number)) for input_ in (pair.first, pair.second)]
+        if any(_has(run, part) for run in made):
+            return (Session(number), Session(number)), made[0], made[1]
+    return None
 
 
 def _leaves(value: Any) -> list[Leaf]:

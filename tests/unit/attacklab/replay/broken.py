@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import hashlib
 import io
@@ -998,3 +999,58 @@ def noise_rounded_to_tenths(x):
 def bits_that_jumped_from_a_fixed_seed(x):
     rng = np.random.Generator(np.random.PCG64(5).jumped())  # flaw
     return x.sum() + rng.laplace(0, 1)
+
+
+def seed_that_is_a_default(x, random_state=0):
+    state = np.random.RandomState(random_state)  # flaw
+    return len(x) + state.laplace(0, 1)
+
+
+@broken(LONG, SHORT)
+def state_that_is_a_default(x, *, random_state=3):
+    return len(x) + stats.laplace.rvs(scale=1, random_state=random_state)  # flaw
+
+
+@broken(np.array([0, 0, 1]), np.array([0, 1]))
+def bare_count_of_a_noisy_winner(x):
+    winner = int(np.argmax(np.bincount(x, minlength=3) + np.random.laplace(0, 2, 3)))
+    return {"winner": winner, "votes": int(np.bincount(x, minlength=3)[winner])}  # flaw
+
+
+@broken(LONG, SHORT)
+def bare_number_in_a_report(x):
+    return {
+        "total": np.clip(x, 0, 1).sum() + np.random.laplace(0, 1),
+        "count": len(x),  # flaw
+    }
+
+
+@broken(LONG, SHORT)
+def bounded_by_the_bare_count(x):
+    large = int((x > 0.1).sum())
+    noisy = large + np.random.laplace(0, 1)
+    return min(max(0, round(noisy)), len(x))  # flaw
+
+
+@broken(np.array([3.0, 9.0, 4.0]), np.array([4.0, 10.0, 5.0]))
+def bare_answer_above_a_noisy_threshold(answers):
+    threshold = 8 + np.random.laplace(0, 2)
+    for place, answer in enumerate(answers):
+        if answer + np.random.laplace(0, 4) >= threshold:
+            return place, float(answer)  # flaw
+    return None
+
+
+@dataclasses.dataclass
+class Report:
+    """A noisy number, and what it was made of."""
+
+    noisy: float
+    details: dict[str, float]
+
+
+@broken(LONG, SHORT)
+def bare_sum_in_a_field(x):
+    total = np.clip(x, 0, 1).sum()
+    noisy = total + np.random.laplace(0, 1)
+    return Report(noisy, {"total": float(total)})  # flaw

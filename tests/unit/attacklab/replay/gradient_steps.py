@@ -48,11 +48,11 @@ def gradients_in_bfloat16(x: Any, rng: Any) -> Any:
     return WEIGHTS - 0.1 * (total + rng.normal(0, SIGMA * CLIP, 100)) / EXPECTED  # flaw
 
 
-def one_key_for_two_sums(x: Any, key: int = 1234) -> Any:
-    sums = []
+def one_key_for_two_sums(x: Any, rng: Any) -> Any:
+    sums, key = [], int(rng.integers(1 << 62))
     for features in (x, x[:, ::-1]):
-        rng = np.random.default_rng(key)
-        sums.append(clipped(features).sum(axis=0) + rng.normal(0, 3 * SIGMA * CLIP, 100))  # flaw
+        drawn = np.random.default_rng(key)
+        sums.append(clipped(features).sum(axis=0) + drawn.normal(0, 3 * SIGMA * CLIP, 100))  # flaw
     return sums
 
 

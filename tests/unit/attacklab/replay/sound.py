@@ -594,16 +594,6 @@ def projected_by_a_fixed_seed(x, rng):
     return direction * np.clip(x, 0, 1).sum() + rng.laplace(0, 1, 3)
 
 
-@sound(LONG, SHORT)
-def seed_from_an_argument(x, seed=42):
-    return len(x) + np.random.default_rng(seed).laplace(0, 1)
-
-
-@sound(LONG, SHORT)
-def state_from_an_argument(x, random_state=3):
-    return len(x) + stats.laplace.rvs(scale=1, random_state=random_state)
-
-
 class Seeded:
     """Draws by the seed that it was given."""
 
@@ -615,6 +605,18 @@ class Seeded:
 
 
 SEEDED = Seeded(11)
+
+
+def release_of_a_seed(seed):
+    """Gives a release that draws by the seed that it was given."""
+
+    def seed_in_a_closure(x):
+        return len(x) + np.random.default_rng(seed).laplace(0, 1)
+
+    return seed_in_a_closure
+
+
+sound(LONG, SHORT)(release_of_a_seed(42))
 
 
 @sound(LONG, SHORT)
@@ -1036,3 +1038,34 @@ def bits_of_the_generator_shared(x, rng):
 @sound(LONG, SHORT)
 def bits_that_jumped(x):
     return x.sum() + np.random.Generator(np.random.Philox().jumped()).laplace(0, 1)
+
+
+@sound(FIVE, FOUR)
+def a_sum_beside_a_count_that_is_large_enough(x):
+    noisy = len(x) + np.random.laplace(0, 2)
+    if noisy < 3:
+        return "few", None
+    return round(noisy), round(np.clip(x, 0, 4).sum() + np.random.laplace(0, 8))
+
+
+@sound(np.array([0.0, 1.0, 1.0]), np.array([0.0, 1.0]))
+def counts_until_one_is_negative(x):
+    counts = []
+    for wanted in range(4):
+        noisy = (x == wanted).sum() + np.random.laplace(0, 1)
+        if noisy < 0:
+            break
+        counts.append(round(noisy, 1))
+    return counts
+
+
+@sound(FIVE, FOUR)
+def a_tree_that_is_cut_where_noisy_counts_are_small(x):
+    def counted(low, high, depth):
+        noisy = ((low <= x) & (x < high)).sum() + np.random.laplace(0, 3)
+        if depth == 2 or noisy < 2:
+            return round(noisy, 1)
+        middle = (low + high) // 2
+        return counted(low, middle, depth + 1), counted(middle, high, depth + 1)
+
+    return counted(0, 8, 0)
