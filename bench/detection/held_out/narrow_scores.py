@@ -20,7 +20,7 @@ def largest_of(scores: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
 
 
 def weights_of(utilities: Any) -> NDArray[np.float64]:
-    return np.exp(0.5 * (np.asarray(utilities, dtype=np.float64) - np.max(utilities)))
+    return np.asarray(np.exp(0.5 * (np.asarray(utilities, dtype=np.float64) - np.max(utilities))))
 
 
 def weights_overflow(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
@@ -38,7 +38,7 @@ def probabilities_of_four_digits(utilities: Any, trials: int, rng: Rng) -> NDArr
 def sums_of_half_precision(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
     weights = (weights_of(utilities) * np.exp(0.5)).astype(np.float16)
     sums = np.cumsum(weights, dtype=np.float16).astype(np.float64)
-    return np.searchsorted(sums, rng.random(trials) * sums[-1], side="right").clip(0, len(sums) - 1)
+    return np.asarray(np.searchsorted(sums, rng.random(trials) * sums[-1], side="right").clip(0, len(sums) - 1))
 
 
 def exponential_mechanism(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:

@@ -18,7 +18,7 @@ GROUP = "shapes of inputs"
 
 
 def with_normal_noise(total: Any, scale: float, trials: int, rng: Rng) -> NDArray[Any]:
-    return np.rint((total + rng.normal(scale=scale, size=(trials, 4))) * 256) / 256
+    return np.asarray(np.rint((total + rng.normal(scale=scale, size=(trials, 4))) * 256) / 256)
 
 
 def gradients_clipped_by_entry(rows: Any, trials: int, rng: Rng) -> NDArray[Any]:

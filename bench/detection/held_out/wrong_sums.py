@@ -28,7 +28,7 @@ def sum_of_half_precision(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
 
 
 def half_the_width(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return (round(clipped(records, -1, 1).sum() * 512) + noise(1.0, trials, rng, sensitivity=512)) / 512
+    return np.asarray((round(clipped(records, -1, 1).sum() * 512) + noise(1.0, trials, rng, sensitivity=512)) / 512)
 
 
 def ones_counted_in_a_byte(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
@@ -44,7 +44,7 @@ def chunks_that_overlap(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
 
 def mean_for_a_public_size(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     values, size = clipped(records, 0, 10), max(1, len(records))
-    return np.rint((values.sum() / size + rng.laplace(scale=10 / size, size=trials)) * 128) / 128
+    return np.asarray(np.rint((values.sum() / size + rng.laplace(scale=10 / size, size=trials)) * 128) / 128)
 
 
 def mean_without_both_ends(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
@@ -56,7 +56,7 @@ def mean_without_both_ends(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
 
 def variance_by_the_square(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     values = clipped(records, 0, 1)
-    return np.rint((values.var() + rng.laplace(scale=len(values) ** -2.0, size=trials)) * 4096) / 4096
+    return np.asarray(np.rint((values.var() + rng.laplace(scale=len(values) ** -2.0, size=trials)) * 4096) / 4096)
 
 
 def mean_of_nothing_is_bare(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
@@ -65,7 +65,7 @@ def mean_of_nothing_is_bare(records: Any, trials: int, rng: Rng) -> NDArray[Any]
         return np.zeros(trials)
     total = values.sum() + rng.laplace(scale=20.0, size=trials)
     count = np.maximum(1.0, len(values) + rng.laplace(scale=2.0, size=trials))
-    return np.rint(total / count * 32 + 0.5) / 32
+    return np.asarray(np.rint(total / count * 32 + 0.5) / 32)
 
 
 def floors_of_1024(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
