@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from attacklab.auditing.judge import DEFAULT_TRIALS
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Data, Settings
@@ -25,33 +24,39 @@ from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = "How many flaws does a default audit find that it was not written for, and does it accuse sound targets?"
 
-POWER_TRIALS = (1_000, 10_000, DEFAULT_TRIALS)
+POWER_TRIALS = (1_000, 10_000, 100_000)
+
+DEFAULT = "default"
+"""What stands for the number of trials where nothing is said of it, and it follows cost and evidence."""
 
 QUICK = ("cut_towards_zero", "five_answers_at_epsilon_3")
 """Specimens of a quick run: two that are decided in no time, one broken and one sound."""
 
 
 def collect(settings: Settings) -> Collected:
-    """Audit all specimens with ever more trials."""
+    """Audit all specimens with ever more trials, and at last as an audit does by default; a quick run, with few."""
+    budgets = POWER_TRIALS[:1] if settings.quick else (*POWER_TRIALS, None)
     findings, rows, seconds = [], [], {}
     for specimen in HELD_OUT:
         if settings.quick and specimen.name not in QUICK:
             continue
-        new, row, took = _audited(specimen, POWER_TRIALS[:1] if settings.quick else POWER_TRIALS, settings.seed)
+        new, row, took = _audited(specimen, budgets, settings.seed)
         findings += new
         rows.append(row)
         seconds[specimen.name] = took
     return Collected(findings, {"specimens": rows}, seconds)
 
 
-def _audited(specimen: Specimen, budgets: Sequence[int], seed: int) -> tuple[list[Finding], dict[str, Any], float]:
+def _audited(
+    specimen: Specimen, budgets: Sequence[int | None], seed: int
+) -> tuple[list[Finding], dict[str, Any], float]:
     """A finding of each attack that refutes, who found what by trials, and the last audit's processor seconds."""
     by = {}
     for trials in budgets:
         started = time.process_time()
         findings = audit(specimen.make(), trials=trials, seed=seed)
         took = time.process_time() - started
-        by[str(trials)] = accusers(findings)
+        by[DEFAULT if trials is None else str(trials)] = accusers(findings)
     row: dict[str, Any] = {
         "name": specimen.name,
         "group": specimen.group,
@@ -65,8 +70,12 @@ def _audited(specimen: Specimen, budgets: Sequence[int], seed: int) -> tuple[lis
 
 
 def _is_found(row: dict[str, Any]) -> bool:
-    """Whether an audit with the most trials accused the target."""
+    """Whether the last audit, which is the default one unless the run is quick, accused the target."""
     return bool(list(row["found_by"].values())[-1])
+
+
+def _budget(name: str) -> str:
+    return "as many trials as evidence and cost warrant" if name == DEFAULT else f"{int(name):,} trials"
 
 
 def _by_group(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -111,7 +120,7 @@ def _class_panel(rows: Sequence[dict[str, Any]]) -> Panel:
 def _power_panel(rows: Sequence[dict[str, Any]]) -> Panel:
     def shares(label: str, role: Role, *, broken: bool) -> Series:
         of_sort = [row for row in rows if row["broken"] is broken]
-        trials = list(rows[0]["found_by"])
+        trials = [budget for budget in rows[0]["found_by"] if budget != DEFAULT]
         found = [sum(bool(row["found_by"][budget]) for row in of_sort) / len(of_sort) for budget in trials]
         return line(label, role, map(int, trials), found)
 
@@ -129,7 +138,7 @@ def explain(data: Data) -> str:
     return PARAGRAPHS["detection_rates"].format(
         broken=len(broken),
         sound=len(sound),
-        trials=int(list(rows[0]["found_by"])[-1]),
+        budget=_budget(list(rows[0]["found_by"])[-1]),
         alpha=DEFAULT_ALPHA,
         found=sum(map(_is_found, broken)),
         accused=sum(map(_is_found, sound)) or "none",

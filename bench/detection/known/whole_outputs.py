@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from attacklab.model.domains import Categories, Domain, Queries, Records, Streams
 from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Target
+from attacklab.model.targets import Failure, Target
 from bench.detection.exact_noise import (
     coins,
     discrete_laplace,
@@ -218,8 +218,8 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     broken(
         "raises_on_empty", Target.dataset, "a query over nobody raises, and over one person does not", raises_on_empty,
-        record_pair([1.0], [], Relation.ADD_REMOVE), lambda output: output is not None, trials=200, epsilon=1.0,
-        relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
+        record_pair([1.0], [], Relation.ADD_REMOVE), lambda output: not isinstance(output, Failure), trials=200,
+        epsilon=1.0, relation="add-remove", domain=Domain(shape=Records(), bounds=(0, 1))
     ),
     sound(
         "full_histogram", Target.dataset, "all keys are there, and one person moves one count by 1", full_histogram,
