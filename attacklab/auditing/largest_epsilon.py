@@ -49,7 +49,7 @@ ROUNDS = 4
 
 RISE = 0.05
 
-CHOOSING_DOUBT = 10.0
+CHOOSING_DOUBT = 100.0
 """Choosing goes by a bound at so many times smaller an α: the best of many has been lucky, a rare event most of all.
 Where that shows nothing of several, it goes by the bound at α, and then by what their rates show."""
 

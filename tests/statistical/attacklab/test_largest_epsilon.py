@@ -168,7 +168,7 @@ def test_the_event_that_shows_most_is_taken_rather_than_the_one_that_refutes_soo
 
 
 def test_of_events_that_show_nothing_when_chosen_the_one_whose_rates_differ_is_judged() -> None:
-    """Its rates are 13 standard errors apart on the choosing sample, where the bound takes off 20."""
+    """Its rates are 13 standard errors apart on the choosing sample, where a bound takes off 20."""
     target = of_dataset(randomized_response(math.exp(0.26)))
     (finding,) = audit(
         target, [Bets((Scenario(PAIR, (NEVER, ZERO)),))], trials=20_000, alpha=1e-90, maximise_epsilon=True
