@@ -1,8 +1,8 @@
 """The largest ε that a sample proves a target to have, rather than whether it refutes a claim.
 
 An audit of a claim may look often and stop early, which costs some of its bound. Here all trials are spent and looked
-at once, so the bound is that of Clopper and Pearson for a fixed number of trials, and one bet has the whole α. What is
-bounded is the ratio of the event's two probabilities, not each of them (see `ratio`).
+at once, so the bound is an exact one for a fixed number of trials, and one bet has the whole α. What is bounded is the
+ratio of the event's two probabilities, not each of them (see `ratio`).
 
 The attacks look for what refutes a claim, and what refutes a small ε best is seldom what shows a large one: that is a
 rarer event, which the other input hardly ever shows. So they run in rounds, each on the target with a larger claim: the
@@ -28,15 +28,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.flaws import with_weakness
 from attacklab.auditing.judge import Advance, Judge, PlannedScenario
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
-from attacklab.auditing.statistics.ratio import Reading, readings
+from attacklab.auditing.statistics.ratio import READINGS, Reading
 from attacklab.auditing.statistics.reasons import above_text, confidence_text, counted
 from attacklab.model.claims import OutputAndWork, PrivacyClaim
 from attacklab.model.errors import LabFault, Refused, TargetError
@@ -51,10 +49,7 @@ ROUNDS = 4
 
 RISE = 0.05
 
-TOSSES = 7
-"""What sets the coins' randomness apart from that of the outputs."""
-
-CHOOSING_DOUBT = 10.0
+CHOOSING_DOUBT = 100.0
 """Choosing goes by a bound at so many times smaller an α: the best of many has been lucky, a rare event most of all.
 Where that shows nothing of several, it goes by the bound at α, and then by what their rates show."""
 
@@ -219,19 +214,16 @@ class _Search:
             return planned.judge.finding(Verdict.ERROR, str(error), pair=planned.outline.pair)
         shown = {
             (event, reading): tuple(
-                self._shown(reading, counts, delta, alpha, Role.CHOOSE) / answers
+                reading.guessed(counts, delta, alpha) / answers
                 for alpha in (self.alpha / CHOOSING_DOUBT, self.alpha, 1 / 2)
             )
             for event, counts in enumerate(seen)
-            for reading in readings(delta)
+            for reading in READINGS
         }
         event, reading = max(shown, key=shown.__getitem__)
         counts = seen[event]
         always = {counts.first, counts.second} == {0, counts.trials}
         return _Bet(planned, event, reading, shown[event, reading], one_by_one, always)
-
-    def _shown(self, reading: Reading, counts: Counts, delta: float, alpha: float, role: Role) -> float:
-        return reading.epsilon(counts, delta, alpha, np.random.default_rng([self.seed, TOSSES, role]))
 
     def judged(self, bet: _Bet) -> Finding:
         """What a fresh sample shows of a bet."""
@@ -244,7 +236,7 @@ class _Search:
             fields = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
             return judge.finding(Verdict.ERROR, str(error), **fields)
         assessment = assess(judged, counts, self.alpha)
-        epsilon = self._shown(bet.reading, counts, judged.delta, self.alpha, Role.JUDGE)
+        epsilon = bet.reading.epsilon(counts, judged.delta, self.alpha)
         violated = epsilon > judged.epsilon
         shown = planned.shown(bet.event, judged, counts, assessment)
         return judge.finding(
@@ -259,10 +251,7 @@ class _Search:
 
     def _undecided(self, claim: PrivacyClaim) -> Verdict:
         """Whether any counts could have refuted the claim."""
-        clearest = Counts(self.trials, 0, self.trials)
-        could = max(
-            self._shown(reading, clearest, claim.delta, self.alpha, Role.JUDGE) for reading in readings(claim.delta)
-        )
+        could = READINGS[0].epsilon(Counts(self.trials, 0, self.trials), claim.delta, self.alpha)
         return Verdict.NOT_DETECTED if could > claim.epsilon else Verdict.INCONCLUSIVE
 
 

@@ -42,8 +42,9 @@ ENOUGH = 256
 the other never shows."""
 
 
-DOUBT = 2.5
-"""By how many standard errors an ε is discounted for what a bound takes off, and for having been picked."""
+DOUBT = 4.0
+"""By how many standard errors an ε is discounted for what a bound takes off, and for having been picked of many: the
+likelier event of two that seem to show as much has been the less lucky one."""
 
 
 def choosing_trials(claim: Claim, trials: int) -> int:

@@ -1,23 +1,26 @@
-"""A lower bound on ε from the counts of one event, by the ratio of its two probabilities alone.
+"""A lower bound on ε from the counts of one event in as many trials of either input.
 
-Bounds on P[E] and on Q[E] that hold together give one on their ratio, but a loose one: both must be at their worst at
-once. If a fair coin decided in each trial which of the two inputs to run, an output in E would come from the first with
-probability P[E]/(P[E] + Q[E]). Given how many outputs lie in E, the number of those from the first is then binomial, so
-Clopper and Pearson's bound on that share bounds the ratio, and neither probability has to be known.
+Two separate bounds on P[E] and Q[E] are loose, since both must be at their worst at once. To test one ε, only pairs of
+probabilities with P[E] = e^ε Q[E] + δ matter: the bound is the largest ε at which counts as extreme as those seen have
+a probability of at most α whatever Q[E] is. Counts are compared by the ratio of two separate bounds, each at that α.
+That order is fixed before any count is seen, grows with one count and falls with the other; so among the pairs that
+keep an ε, those at its edge make extreme counts likeliest, and no larger ε is refuted where a smaller one is not.
 
-In a sample there are as many outputs of either input. So coins are tossed afterwards, a few less than there are
-outputs, and as many outputs of either input as they ask for are kept, picked at random. Of an event, that picks a
-hypergeometric number. Should they ask for more than there are, which has a probability of 2·10^−9, the bound is 0.
+Only pairs count that lie in two intervals which hold both probabilities but for a `DOUBT` of α, which is taken off α.
+They are covered by cells: in one that ends at q, Q[E] is taken at its least and P[E] at e^ε q + δ. Blocks of the
+second count are taken at the least that makes the first count extreme. Both only enlarge a probability, so the bound
+holds however many there are; with as many as here, they cost a few hundredths of what the bound takes off.
 
-Where both probabilities are near 1, two separate bounds are closer. Which of the two is used, in which direction, and
-for the event or its complement, has to be said before the counts are seen: each is valid at α only by itself.
+In which direction, and for the event or its complement, has to be said before the counts are seen: each is valid at α
+only by itself.
 
-Source: Clopper and Pearson 1934, and the conditional test of Przyborowski and Wilenski 1940 for the ratio of two rates.
+Source: Buehler 1957, 'Confidence intervals for the product of two binomial parameters', for the bound of an order.
+Berger and Boos 1994, 'P values maximized over a confidence set for the nuisance parameter', for the intervals. Donner
+and Zou 2012, 'Closed-form confidence intervals for functions of the normal mean and standard deviation', for the guess.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -26,9 +29,19 @@ import scipy
 
 from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.model.findings import Counts
+from attacklab.model.floats import Doubles
 
-SPREAD = 6.0
-"""By how many standard deviations of the tosses' outcome they are fewer than the outputs."""
+DOUBT = 0.002
+"""Of α: with what probability the two intervals miss a probability."""
+
+TAIL = 1e-4
+"""Of α: about how likely the second count lies in the first block, or in the last, at most."""
+
+COARSE, FINE = 1 << 11, 1 << 17
+"""About how many pairs of a cell and a block say roughly where the bound lies, and make sure of it."""
+
+LEAST_STEP = 0.003
+"""By how many standard deviations at least the bound is lowered, until it surely holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,68 +49,149 @@ class Reading:
     """One way of reading a bound off counts.
 
     Attributes:
-        tossed: whether it is that of the coins; if not, it is that of two separate bounds.
         of_second: whether the second input is the one that shows the event more often.
         complement: whether it is the complement of the event that is counted.
     """
 
-    tossed: bool
     of_second: bool
     complement: bool
 
-    def epsilon(self, counts: Counts, delta: float, alpha: float, rng: np.random.Generator) -> float:
+    def epsilon(self, counts: Counts, delta: float, alpha: float) -> float:
         """A lower bound on ε at a δ, wrong with probability at most α; never negative.
 
         Args:
             counts: of the event.
-            delta: in [0, 1); 0 if coins are tossed.
+            delta: in [0, 1).
             alpha: in (0, 1).
-            rng: tosses the coins and picks the outputs.
 
         Raises:
-            ValueError: coins are tossed for a δ above 0, or an argument is out of range.
+            ValueError: an argument is out of range.
         """
-        more, less = (counts.trials - hits if self.complement else hits for hits in (counts.first, counts.second))
-        if self.of_second:
-            more, less = less, more
-        if not self.tossed:
-            return max(0.0, _of_two_bounds(more, less, counts.trials, delta, alpha))
-        if delta:
-            raise ValueError(f"no coin is tossed for a delta above 0, but it is {delta}")
-        return max(0.0, _of_share(*_asked_for(more, less, counts.trials, rng), alpha))
+        return _lower_bound(*self._hits(counts), counts.trials, delta, alpha)
+
+    def guessed(self, counts: Counts, delta: float, alpha: float) -> float:
+        """About the bound, at no cost, and without a promise; never negative."""
+        return _guess(*self._hits(counts), counts.trials, delta, alpha)
+
+    def _hits(self, counts: Counts) -> tuple[int, int]:
+        """How often the event, or its complement, happened with the input that shows it more often, and the other."""
+        first, second = (counts.trials - hits if self.complement else hits for hits in (counts.first, counts.second))
+        return (second, first) if self.of_second else (first, second)
 
 
-def readings(delta: float) -> list[Reading]:
-    """Every way of reading a bound at that δ."""
-    ways = ((True, False) if delta == 0 else (False,), (False, True), (False, True))
-    return [Reading(*way) for way in itertools.product(*ways)]
+READINGS = tuple(Reading(of_second, complement) for of_second in (False, True) for complement in (False, True))
 
 
-def _asked_for(more: int, less: int, trials: int, rng: np.random.Generator) -> tuple[int, int]:
-    """The hits among the outputs that fair coins ask for; none if they ask for too many."""
-    tosses = 2 * trials - math.ceil(SPREAD * math.sqrt(2 * trials))
-    if tosses < 1:
-        return 0, 0
-    heads = int(rng.binomial(tosses, 0.5))
-    if max(heads, tosses - heads) > trials:
-        return 0, 0
-    picked = (rng.hypergeometric(hits, trials - hits, of) for hits, of in ((more, heads), (less, tosses - heads)))
-    first, second = picked
-    return int(first), int(second)
-
-
-def _of_share(more: int, less: int, alpha: float) -> float:
-    """ln(P/Q) at the lower bound on P/(P + Q)."""
-    if more == 0:
+def _guess(more: int, less: int, trials: int, delta: float, alpha: float) -> float:
+    """What was seen, less the root of the sum of squares of what a bound on either probability alone takes off."""
+    (p, p_low), (q, q_high) = _seen_and_bound(more, less, trials, alpha)
+    if p_low <= delta:
         return 0.0
-    share = np.nan_to_num(scipy.special.betaincinv(more, less + 1, alpha))  # NaN for an α below 10^−100
-    return float(scipy.special.logit(share))
+    off = math.hypot(math.log((p - delta) / (p_low - delta)), math.log(q_high / q))
+    return max(0.0, math.log((p - delta) / q) - off)
 
 
-def _of_two_bounds(more: int, less: int, trials: int, delta: float, alpha: float) -> float:
-    """ln((P − δ)/Q) at the lower bound on P and the upper one on Q, each wrong with probability α/2."""
-    lower, _ = clopper_pearson(more, trials, alpha)
-    _, upper = clopper_pearson(less, trials, alpha)
-    if lower <= delta:
+def _seen_and_bound(more: int, less: int, trials: int, alpha: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Both probabilities as they were seen, each with a bound towards the other that is wrong with probability α."""
+    low, high = clopper_pearson([more, less], trials, min(2 * alpha, 0.9))
+    p, q = ((hits + 0.5) / (trials + 1) for hits in (more, less))
+    return (max(p, float(low[0])), float(low[0])), (min(q, float(high[1])), float(high[1]))
+
+
+def _lower_bound(more: int, less: int, trials: int, delta: float, alpha: float) -> float:
+    problem = _Problem.of(more, less, trials, delta, alpha)
+    if problem is None:
         return 0.0
-    return math.log((lower - delta) / upper) if upper > 0 else math.inf
+    target = float(scipy.special.ndtri(problem.alpha))
+
+    def excess(epsilon: float, size: int = COARSE, *, surely: bool = False) -> float:
+        """By how many standard deviations of a normal variable the counts are too likely."""
+        likelihood = problem.likelihood(epsilon, size, surely=surely)
+        return float(np.clip(scipy.special.ndtri(likelihood), -40, 40)) - target
+
+    (p, _), (q, _) = _seen_and_bound(more, less, trials, alpha)
+    seen = math.log((p - delta) / q)
+    if seen <= 0 or excess(0.0) >= 0:
+        return 0.0
+    epsilon = scipy.optimize.brentq(excess, 0.0, seen, xtol=1e-7) if excess(seen) > 0 else seen
+    deviation = (seen - epsilon) / max(-target, 0.5)
+    while epsilon > 0 and (beyond := excess(epsilon, FINE, surely=True)) > 0:
+        epsilon -= deviation * max(beyond, LEAST_STEP)
+    return max(0.0, epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Which counts are as extreme as those seen, and which probabilities they may have come from.
+
+    Attributes:
+        trials: of either input.
+        delta: of the claim.
+        alpha: what is left of α beside the doubt.
+        p: the interval of the larger probability.
+        q: the interval of the smaller probability.
+        level: of the two bounds whose ratio orders the counts.
+        ratio: that ratio for the counts that were seen.
+    """
+
+    trials: int
+    delta: float
+    alpha: float
+    p: tuple[float, float]
+    q: tuple[float, float]
+    level: float
+    ratio: float
+
+    @classmethod
+    def of(cls, more: int, less: int, trials: int, delta: float, alpha: float) -> _Problem | None:
+        """That of some counts; None if no ε is refuted by them."""
+        lows, highs = clopper_pearson([more, less], trials, alpha * DOUBT / 2)
+        left = alpha * (1 - DOUBT)
+        level = min(2 * left, 0.9)
+        at_least, at_most = clopper_pearson([more, less], trials, level)
+        if at_least[0] <= delta:
+            return None
+        p, q = ((float(low), float(high)) for low, high in zip(lows, highs, strict=True))
+        # The ratio is made a little less, so that rounding only adds counts to those as extreme.
+        ratio = float((at_least[0] - delta) / at_most[1]) * (1 - 1e-12)
+        return cls(trials, delta, left, p, q, level, ratio)
+
+    def likelihood(self, epsilon: float, size: int, *, surely: bool = True) -> float:
+        """The largest probability of counts as extreme as those seen, over the probabilities that have that ε.
+
+        Args:
+            epsilon: not so large that no probabilities in the two intervals have it.
+            size: about how many pairs of a cell and a block are looked at.
+            surely: give no less than that; else about that.
+        """
+        growth = math.exp(epsilon)
+        low, high = max(self.q[0], (self.p[0] - self.delta) / growth), min(self.q[1], (self.p[1] - self.delta) / growth)
+        if low > high:
+            return 0.0
+        starts, least = self._blocks(low, high, math.isqrt(size), surely=surely)
+        edges = np.linspace(low, high, size // len(starts) + 1)
+        begins, ends = (edges[:-1], edges[1:]) if surely else (edges, edges)
+        reached = _at_least(starts[:, np.newaxis], self.trials, begins)
+        inside = reached - np.concatenate([reached[1:], np.zeros((1, len(begins)))])
+        extreme = _at_least(least[:, np.newaxis], self.trials, np.minimum(growth * ends + self.delta, 1.0))
+        return min(1.0, float((inside * extreme).sum(axis=0).max()))
+
+    def _blocks(self, low: float, high: float, most: int, *, surely: bool) -> tuple[Doubles, Doubles]:
+        """Where blocks of the second count start, and from where on the first count is extreme in each."""
+        rare = self.alpha * TAIL
+        first, last = scipy.stats.binom.ppf(rare, self.trials, low), scipy.stats.binom.isf(rare, self.trials, high)
+        starts = np.unique(np.linspace(first, last, int(min(last - first + 1, most))).round())
+        starts[0] = 0
+        ends = np.append(starts[1:] - 1, last)
+        compared = starts if surely else np.where(starts > 0, (starts + ends) // 2, ends)
+        _, at_most = clopper_pearson(compared, self.trials, self.level)
+        needed = np.minimum(self.ratio * at_most + self.delta, 1.0)
+        beyond = scipy.stats.binom.isf(self.level / 2, self.trials, needed) + 1
+        return starts, np.where(needed < 1, beyond, self.trials + 1)
+
+
+def _at_least(hits: Doubles, trials: int, p: Doubles) -> Doubles:
+    """P[at least so many hits]; 0 where they are more than the trials."""
+    within = np.clip(hits, 1, trials)
+    shares = scipy.special.betainc(within, trials - within + 1, p)
+    return np.asarray(np.where(hits < 1, 1.0, np.where(hits > trials, 0.0, shares)))

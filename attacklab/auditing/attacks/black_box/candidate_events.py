@@ -48,7 +48,7 @@ RARITIES = (1.0, 1 / 8, 1 / 32, 1 / 128)
 """To prove an ε, the best event of a score is kept of all, and of those that hold so few of the outputs, or leave out
 so few: a rarer one shows more, and a sample larger than the one that ranks them can tell whether by enough."""
 
-EACH = 2  # how many scores have such events, besides those over all numbers
+EACH = 4  # how many scores have such events, besides those over all numbers
 FINALISTS = 12  # how many such scores there are, besides those over all numbers
 
 Ranking = Callable[[NDArray[np.int64], NDArray[np.int64], int], Doubles]

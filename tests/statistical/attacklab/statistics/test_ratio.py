@@ -1,4 +1,4 @@
-"""Bounds on ε by the ratio of two probabilities: enumerated where trials are few, never wrong too often where many."""
+"""Bounds on ε by the counts of one event: enumerated where trials are few, near the best where they are many."""
 
 from __future__ import annotations
 
@@ -10,108 +10,100 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.auditing.statistics.inference import assess
-from attacklab.auditing.statistics.ratio import SPREAD, Reading, _asked_for, _of_share, readings
-from attacklab.model.claims import PrivacyClaim
+from attacklab.auditing.statistics import ratio
+from attacklab.auditing.statistics.ratio import FINE, READINGS, Reading
 from attacklab.model.findings import Counts
 
-TOSSED = Reading(tossed=True, of_second=False, complement=False)
-APART = Reading(tossed=False, of_second=False, complement=False)
+PLAIN = Reading(of_second=False, complement=False)
+RATES = (0.01, 0.05, 0.1, 0.25, 0.4, 0.5, 0.7, 0.9, 0.99, 1.0)
 
 
-@pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-3])
-@pytest.mark.parametrize(("p", "q"), [(0.5, 0.25), (0.9, 0.8), (0.1, 0.1), (0.3, 0.01), (1.0, 0.4)])
-def test_a_bound_on_the_ratio_is_wrong_with_probability_at_most_alpha_whatever_the_rates(
-    p: float, q: float, alpha: float
+@pytest.mark.parametrize("size", [FINE, 1 << 7])
+@pytest.mark.parametrize(("delta", "alpha"), [(0.0, 0.3), (0.0, 0.05), (0.1, 0.1), (0.0, 1e-3)])
+def test_a_bound_is_wrong_with_probability_at_most_alpha_whatever_the_rates(
+    delta: float, alpha: float, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All counts that 24 fair coins can give, each with its probability."""
-    tosses, wrong = 24, 0.0
-    for more, less in itertools.product(range(tosses + 1), repeat=2):
-        if more + less <= tosses and _of_share(more, less, alpha) > math.log(p / q) + 1e-12:
-            wrong += stats.multinomial.pmf([more, less, tosses - more - less], tosses, [p / 2, q / 2, 1 - (p + q) / 2])
-    assert wrong <= alpha * (1 + 1e-9)
-    if p / q == 2 and alpha > 0.01:
-        assert wrong > alpha / 20  # else it would be far from the ratio
+    """All counts of 16 trials, each with its probability; also where cells and blocks are few and large."""
+    monkeypatch.setattr(ratio, "FINE", size)
+    trials = 16
+    hits = np.arange(trials + 1)
+    bounds = np.array([[PLAIN.epsilon(Counts(more, less, trials), delta, alpha) for less in hits] for more in hits])
+    wrong = [
+        stats.binom.pmf(hits, trials, p) @ (bounds > max(0.0, math.log(max(p - delta, 1e-300) / q)) + 1e-12) @ law
+        for q in RATES
+        for law in [stats.binom.pmf(hits, trials, q)]
+        for p in {*RATES, *(min(1.0, factor * q + delta) for factor in (1.0, 1.5, 3.0, 8.0))}
+    ]
+    assert max(wrong) <= alpha
+    if size == FINE:
+        assert max(wrong) > alpha / 4  # else it would be far from the ratio
 
 
-def test_the_page_on_auditing_says_what_a_million_trials_prove_at_most() -> None:
-    """An event that all outputs of one input show and none of the other's: ln(n/ln(1/α)), nearly."""
-    page = (Path(__file__).parents[4] / "docs/how_to/auditing.md").read_text("utf-8")
-    most = _of_share(1_000_000, 0, 1e-6)
-    assert most == pytest.approx(math.log(1_000_000 / math.log(1e6)), abs=1e-4)
-    assert f"prove ε = {most:.2f} at the very most" in page
-
-
-def test_the_outputs_that_coins_ask_for_are_as_if_each_trial_had_tossed_one() -> None:
-    """Of 20,000 samples, mean and variance lie within 6.2 of their standard errors: false alarm below 2.4e-9."""
-    trials, p, q, samples = 400, 0.3, 0.1, 20_000
-    rng = np.random.default_rng(5)
-    hits = rng.binomial(trials, p, samples), rng.binomial(trials, q, samples)
-    asked = np.array([_asked_for(int(first), int(second), trials, rng) for first, second in zip(*hits, strict=True)])
-    tosses = 2 * trials - math.ceil(SPREAD * math.sqrt(2 * trials))
-    for got, rate in zip(asked.T, (p / 2, q / 2), strict=True):
-        law = stats.binom(tosses, rate)
-        assert abs(got.mean() - law.mean()) < 6.2 * math.sqrt(law.var() / samples)
-        kurtosis = float(law.stats("k")) + 2
-        assert abs(got.var() - law.var()) < 6.2 * law.var() * math.sqrt(kurtosis / samples)
-    assert abs(np.corrcoef(asked.T)[0, 1] + math.sqrt(p * q / ((2 - p) * (2 - q)))) < 6.2 / math.sqrt(samples)
-
-
-def test_no_reading_is_wrong_more_often_than_alpha_allows() -> None:
-    """More wrong bounds than this among 1,000 samples at α = 0.1 have a probability below 1e-9."""
-    p, q, trials, alpha, samples = 0.05, 0.03, 20_000, 0.1, 1_000
+def test_a_bound_is_seldom_wrong_where_blocks_hold_many_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More wrong bounds than this among 400 samples at α = 0.1 have a probability below 1e-9."""
+    monkeypatch.setattr(ratio, "FINE", 1 << 13)
+    p, q, trials, alpha, samples = 0.3, 0.25, 2_000, 0.1, 400
     rng = np.random.default_rng(6)
-    for reading in readings(0.0):
-        first, second = (q, p) if reading.of_second else (p, q)
-        if reading.complement:
-            first, second = 1 - first, 1 - second
-        drawn = zip(rng.binomial(trials, first, samples), rng.binomial(trials, second, samples), strict=True)
-        found = [reading.epsilon(Counts(int(a), int(b), trials), 0.0, alpha, rng) for a, b in drawn]
-        assert sum(one > math.log(p / q) for one in found) <= stats.binom.isf(1e-9, samples, alpha)
-        assert np.median(found) > 0.5 * math.log(p / q)
+    drawn = zip(rng.binomial(trials, p, samples), rng.binomial(trials, q, samples), strict=True)
+    found = [PLAIN.epsilon(Counts(int(more), int(less), trials), 0.0, alpha) for more, less in drawn]
+    assert samples / 25 < sum(bound > math.log(p / q) for bound in found) <= stats.binom.isf(1e-9, samples, alpha)
 
 
-def test_the_ratio_is_bounded_more_closely_than_by_two_intervals() -> None:
-    """By at least a third of what two intervals take off, for rates that are not near 1."""
-    counts, alpha, rng = Counts(11_000, 10_000, 1_000_000), 0.1, np.random.default_rng(7)
-    seen = math.log(1.1)
-    both = assess(PrivacyClaim(0.01), counts, alpha).epsilon_lower
-    assert seen - TOSSED.epsilon(counts, 0.0, alpha, rng) < (seen - both) * 2 / 3
-
-
-def test_near_certain_events_are_bounded_more_closely_apart() -> None:
-    counts, rng = Counts(99_900, 50_000, 100_000), np.random.default_rng(8)
-    apart, tossed = (one.epsilon(counts, 0.0, 1e-6, rng) for one in (APART, TOSSED))
-    assert tossed < apart < math.log(99_900 / 50_000)
+def by_thinning(more: int, less: int, trials: int, alpha: float) -> float:
+    """The largest ε that Fisher's exact test rejects, thinned by e^−ε to the median."""
+    low, high = 0.0, 20.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        kept = round(more * math.exp(-middle))
+        rejects = stats.hypergeom.sf(kept - 1, 2 * trials, kept + less, trials) < alpha
+        low, high = (middle, high) if rejects else (low, middle)
+    return low
 
 
 @pytest.mark.parametrize("alpha", [0.1, 1e-6])
-def test_an_event_never_seen_on_one_side_gives_what_its_hits_allow(alpha: float) -> None:
-    """All n hits come from one side with probability share^n, which is α at the bound."""
-    hits = 1_000
-    share = alpha ** (1 / hits)
-    assert _of_share(hits, 0, alpha) == pytest.approx(math.log(share / (1 - share)), rel=1e-9)
+@pytest.mark.parametrize(
+    ("p", "q"), [(0.5, 0.5 * math.exp(-0.1)), (0.9, 0.85), (0.05, 0.045), (0.999, 0.5), (0.5, 1e-3)]
+)
+def test_no_test_of_a_million_trials_would_show_much_more(p: float, q: float, alpha: float) -> None:
+    """Fisher's exact test shows less, and the normal law takes off at least 0.95 of what the bound takes off."""
+    trials = 1_000_000
+    more, less = round(trials * p), round(trials * q)
+    found = PLAIN.epsilon(Counts(more, less, trials), 0.0, alpha)
+    best = -stats.norm.ppf(alpha) * math.sqrt((1 / p - 1 + 1 / q - 1) / trials)
+    assert found > by_thinning(more, less, trials, alpha)
+    assert 0.95 * (math.log(p / q) - found) < best
 
 
-def test_readings_mirror_each_other() -> None:
-    counts, mirrored = Counts(70, 20, 100), Counts(20, 70, 100)
-    for tossed in (False, True):
-        one, other, complement = (
-            Reading(tossed, *way).epsilon(seen, 0.0, 0.05, np.random.default_rng(9))
-            for way, seen in (((False, False), counts), ((True, False), mirrored), ((True, True), counts))
-        )
-        assert one == other > 0
-        by_hand = Reading(tossed, False, False)
-        assert complement == by_hand.epsilon(Counts(80, 30, 100), 0.0, 0.05, np.random.default_rng(9))
+def test_what_is_guessed_is_near_the_bound() -> None:
+    """Within a tenth of what the bound takes off what was seen."""
+    trials, alpha = 100_000, 1e-3
+    for more, less, delta in [(50_000, 45_000, 0.0), (50_000, 40_000, 0.05), (300, 40, 0.0), (99_900, 50_000, 0.0)]:
+        counts, seen = Counts(more, less, trials), math.log((more / trials - delta) / (less / trials))
+        bound, guess = (read(counts, delta, alpha) for read in (PLAIN.epsilon, PLAIN.guessed))
+        assert 0 < bound < seen
+        assert guess == pytest.approx(bound, abs=0.1 * (seen - bound))
 
 
-def test_nothing_is_shown_by_nothing_and_at_a_delta_no_coin_is_tossed() -> None:
-    rng = np.random.default_rng(10)
-    for reading in readings(0.0):
-        assert reading.epsilon(Counts(0, 0, 1), 0.0, 0.05, rng) == 0.0
-        assert reading.epsilon(Counts(0, 0, 100), 0.0, 0.05, rng) == 0.0
-    assert not any(reading.tossed for reading in readings(1e-6))
-    with pytest.raises(ValueError, match="no coin is tossed"):
-        TOSSED.epsilon(Counts(5, 1, 10), 0.01, 0.05, rng)
-    counts = Counts(500, 0, 1_000)
-    assert 0 < APART.epsilon(counts, 0.1, 0.05, rng) < APART.epsilon(counts, 0.0, 0.05, rng)
+def test_a_million_trials_prove_what_the_page_on_auditing_says() -> None:
+    """An event that all outputs of one input show and none of the other's: ln(n/ln(1/α)), nearly, and never more."""
+    page = (Path(__file__).parents[4] / "docs/how_to/auditing.md").read_text("utf-8")
+    most = math.log(1_000_000 / math.log(1e6))
+    assert most - 0.01 < PLAIN.epsilon(Counts(1_000_000, 0, 1_000_000), 0.0, 1e-6) < most
+    assert f"prove ε = {most:.2f} at the very most" in page
+
+
+def test_a_reading_counts_the_complement_or_the_other_way_round() -> None:
+    counts, trials = Counts(300, 500, 1_000), 1_000
+    for reading, (of_second, complement) in zip(READINGS, itertools.product((False, True), repeat=2), strict=True):
+        more, less = (counts.second, counts.first) if of_second else (counts.first, counts.second)
+        if complement:
+            more, less = trials - more, trials - less
+        by_hand = Counts(more, less, trials)
+        assert reading.epsilon(counts, 0.0, 0.05) == PLAIN.epsilon(by_hand, 0.0, 0.05)
+        assert (reading.epsilon(counts, 0.0, 0.05) > 0) is (more > less)
+
+
+@pytest.mark.parametrize(("more", "less"), [(0, 0), (0, 20), (20, 20), (10, 10)])
+def test_counts_that_show_nothing_bound_nothing(more: int, less: int) -> None:
+    assert PLAIN.epsilon(Counts(more, less, 20), 0.0, 0.05) == 0.0
+    assert PLAIN.epsilon(Counts(20, 0, 20), 0.99, 0.05) == 0.0
