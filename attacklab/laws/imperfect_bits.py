@@ -36,6 +36,12 @@ from attacklab.model.errors import UsageError
 Box: TypeAlias = tuple[tuple[int, int, int], ...]
 """The bit sequences of one run: integers of so many bits one after another, each in [low, high)."""
 
+Chain: TypeAlias = tuple[int, ...]
+"""What is left of a box: its next integer, and the number of the chain of those after it; empty at the end."""
+
+Chains: TypeAlias = tuple[tuple[Chain, int], ...]
+"""What is left of the boxes of two sets, each with 0 or 1 for its set."""
+
 MOST_RUNS = 1 << 14
 """More runs than that are not looked at one by one, nor more values of an integer."""
 
@@ -238,7 +244,36 @@ def _excess(probabilities: tuple[Any, Any], factor: Any) -> Any:
 
 def _best(first: Sequence[Box], second: Sequence[Box], factor: Any, share: Any) -> tuple[Any, Any]:
     """The probabilities of two sets of sequences under the source for which P − factor·Q is largest."""
-    return _Search(factor, share).best(tuple((box, 0) for box in first) + tuple((box, 1) for box in second))
+    return _Search(factor, share).best(first, second)
+
+
+class _Node:
+    """Boxes whose next integer is about to be drawn, cut where its value leaves different ones.
+
+    Args:
+        chains: what is left of the boxes.
+        numbered: the chains by their numbers.
+
+    Attributes:
+        chains: as above.
+        ended: the sets of the boxes that end here.
+        starts: the least integer of each part, and one more than the largest of all.
+        parts: what is left of the boxes in each part.
+        unvisited: those of the parts that were not looked at yet.
+    """
+
+    def __init__(self, chains: Chains, numbered: Sequence[Chain]) -> None:
+        self.chains = chains
+        self.ended = [side for chain, side in chains if not chain]
+        going = [(chain, side) for chain, side in chains if chain]
+        width = min((chain[0] for chain, _ in going), default=0)
+        cuts = {0, 1 << width}
+        for (bits, low, high, _), _ in going:
+            rest = bits - width
+            cuts |= {low >> rest, -(-low >> rest), high >> rest, -(-high >> rest)}
+        self.starts = sorted(cut for cut in cuts if cut <= 1 << width)
+        self.parts = [tuple(_after(going, start, width, numbered)) for start in self.starts[:-1]] if going else []
+        self.unvisited = iter(self.parts)
 
 
 class _Search:
@@ -251,29 +286,39 @@ class _Search:
 
     def __init__(self, factor: Any, share: Any) -> None:
         self._factor, self._share = factor, share
-        self._known: dict[tuple[tuple[Box, int], ...], tuple[Any, Any]] = {}
+        self._known: dict[Chains, tuple[Any, Any]] = {}
+        self._numbered: list[Chain] = []
+        self._numbers: dict[Chain, int] = {}
 
-    def best(self, boxes: tuple[tuple[Box, int], ...]) -> tuple[Any, Any]:
-        """The probabilities of the boxes of the first set (0) and of the second (1), from here on."""
-        if boxes not in self._known:
-            self._known[boxes] = self._found(boxes)
-        return self._known[boxes]
+    def best(self, first: Sequence[Box], second: Sequence[Box]) -> tuple[Any, Any]:
+        """The probabilities of the boxes of the first set and of the second."""
+        whole = tuple((self._chain(box), side) for side, boxes in enumerate((first, second)) for box in boxes)
+        pending = [_Node(whole, self._numbered)]
+        while pending:
+            node = pending[-1]
+            part = next((part for part in node.unvisited if part not in self._known), None)
+            if part is not None:
+                pending.append(_Node(part, self._numbered))
+                continue
+            self._known[pending.pop().chains] = self._reached(node)
+        return self._known[whole]
 
-    def _found(self, boxes: tuple[tuple[Box, int], ...]) -> tuple[Any, Any]:
-        ended = [side for box, side in boxes if not box]
-        going = [(box, side) for box, side in boxes if box]
-        here = mpq(ended.count(0)), mpq(ended.count(1))
-        if not going:
-            return here
-        width = min(box[0][0] for box, _ in going)
-        cuts = {0, 1 << width}
-        for ((bits, low, high), *_), _ in going:
-            rest = bits - width
-            cuts |= {low >> rest, -(-low >> rest), high >> rest, -(-high >> rest)}
-        starts = sorted(cut for cut in cuts if cut <= 1 << width)
-        values = [self.best(tuple(_after(going, start, width))) for start in starts[:-1]]
-        p, q = self._combined(0, 1 << width, starts, values)
-        return here[0] + p, here[1] + q
+    def _chain(self, box: Box) -> Chain:
+        chain: Chain = ()
+        for event in reversed(box):
+            number = self._numbers.setdefault(chain, len(self._numbered))
+            if number == len(self._numbered):
+                self._numbered.append(chain)
+            chain = (*event, number)
+        return chain
+
+    def _reached(self, node: _Node) -> tuple[Any, Any]:
+        p, q = mpq(node.ended.count(0)), mpq(node.ended.count(1))
+        if node.parts:
+            values = [self._known[part] for part in node.parts]
+            later_p, later_q = self._combined(0, node.starts[-1], node.starts, values)
+            p, q = p + later_p, q + later_q
+        return p, q
 
     def _combined(self, low: int, high: int, starts: list[int], values: list[tuple[Any, Any]]) -> tuple[Any, Any]:
         """What is reached from all integers in [low, high), a node of the tree of bits."""
@@ -286,13 +331,15 @@ class _Search:
         return tuple(self._share * a + (1 - self._share) * b for a, b in zip(more, less, strict=True))
 
 
-def _after(boxes: Iterable[tuple[Box, int]], start: int, width: int) -> Iterable[tuple[Box, int]]:
-    """What is left of the boxes once the next `width` bits have come and are the integer `start`."""
-    for ((bits, low, high), *later), side in boxes:
+def _after(
+    chains: Iterable[tuple[Chain, int]], start: int, width: int, numbered: Sequence[Chain]
+) -> Iterator[tuple[Chain, int]]:
+    """What is left once the next `width` bits have come and are the integer `start`."""
+    for (bits, low, high, later), side in chains:
         rest = bits - width
         low, high = max(low - (start << rest), 0), min(high - (start << rest), 1 << rest)
         if low < high:
-            yield ((rest, low, high), *later) if rest else tuple(later), side
+            yield (rest, low, high, later) if rest else numbered[later], side
 
 
 def _fair(box: Box) -> Any:

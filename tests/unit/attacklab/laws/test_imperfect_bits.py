@@ -64,8 +64,8 @@ SMALL: dict[str, tuple[Sampler, Any, Any]] = {
 """Samplers that take at most four bits, with two inputs."""
 
 
-def trees(sampler: Sampler, *inputs: Any) -> tuple[BitTree, BitTree]:
-    first, second = (bit_tree(sampler, input_, limits=LIMITS) for input_ in inputs)
+def trees(sampler: Sampler, *inputs: Any, limits: Limits = LIMITS) -> tuple[BitTree, BitTree]:
+    first, second = (bit_tree(sampler, input_, limits=limits) for input_ in inputs)
     return first, second
 
 
@@ -202,3 +202,14 @@ def test_endless_samplers_and_bits_that_are_not_within_a_half_of_fair_are_refuse
     for within in (-0.01, 0.5, 1):
         with pytest.raises(UsageError, match="from 0 to less than 1/2 away from fair"):
             worst_ratio(first, second, within)
+
+
+def test_runs_of_hundreds_of_draws_are_judged() -> None:
+    """That all are ones is likelier by the last one, whose probability the source lowers to 4/10."""
+
+    def all_ones(needed: int, bits: Any) -> bool:
+        return all(bits.take(1) for _ in range(needed))
+
+    first, second = trees(all_ones, 399, 400, limits=Limits())
+    worst = worst_ratio(first, second, WITHIN)
+    assert (worst.ratio, worst.outcome, worst.reverse) == (1 / Fraction(4, 10), True, False)
