@@ -18,9 +18,20 @@ import numpy as np
 
 from attacklab.replay import laws
 from attacklab.replay.compare import Moved
-from attacklab.replay.laws import DISCRETE, EXPONENTIAL, SHIFT_LAWS, TABLE, UNIFORM, Law, near
+from attacklab.replay.laws import (
+    DISCRETE,
+    DISCRETE_LAPLACE,
+    EXPONENTIAL,
+    LAPLACE,
+    SHIFT_LAWS,
+    TABLE,
+    UNIFORM,
+    Law,
+    near,
+)
 from attacklab.replay.outputs import leaves, number_of
 from attacklab.replay.session import Affine, Call, Node, Session, filled, in_turn, rational
+from attacklab.replay.traced import GEOMETRIC
 
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
@@ -33,6 +44,9 @@ MULTIPLES = (0, 2, 3, 11, 37)
 
 OPPOSITE = (-1, -7, -31)
 """And of a draw of either sign, which show whether the sign is kept."""
+
+OF_TWO = {EXPONENTIAL: LAPLACE, GEOMETRIC: DISCRETE_LAPLACE}
+"""The law of the difference of two draws of one law."""
 
 LEAST_SCALE = Fraction(1, 1 << 16)
 """Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
@@ -47,6 +61,9 @@ MOST_MIXED = 64
 """So many draws at most are moved one by one to see which sums of them the output holds."""
 
 Changes = Mapping[int, Any]
+Column = tuple[tuple[Call, int], list[float]]
+"""A draw, and by how much each part of an output follows it."""
+
 Run = Callable[[Changes], Session]
 
 
@@ -141,11 +158,13 @@ def _parts(run: Run) -> dict[str, Part] | None:
     base = _numbers(first)
     parts: dict[str, Part] = {}
     for number, call in first.movable():
-        if call.family not in SHIFT_LAWS or not call.size:
+        if call.family not in (*SHIFT_LAWS, GEOMETRIC) or not call.size:
             continue
         owners = _owners(run, number, call, base)
         if not owners:
             continue
+        if call.family == GEOMETRIC:
+            return None  # two of them may make noise that has a law
         at = DEPTHS if call.family == UNIFORM else multiples_of(call)
         sides = [_numbers(run({number: _scaled(number, call, factor)})) for factor in at]
         for path, place in owners.items():
@@ -258,7 +277,9 @@ class _Matrix:
 
 def _matrix(run: Run) -> _Matrix | None:
     first = run({})
-    calls = [(number, call) for number, call in first.movable() if call.family in SHIFT_LAWS and call.size]
+    calls = [
+        (number, call) for number, call in first.movable() if call.family in (*SHIFT_LAWS, GEOMETRIC) and call.size
+    ]
     draws = [(number, call, at) for number, call in calls for at in range(call.size)]
     if len(draws) > MOST_MIXED or any(call.family == UNIFORM for _, call in calls):
         return None
@@ -277,9 +298,26 @@ def _matrix(run: Run) -> _Matrix | None:
         [(side.get(path, math.nan) - still[path]) / _step(call, at) for path in paths]
         for side, (_, call, at) in zip(moved, draws, strict=True)
     ]
-    used = [place for place, column in enumerate(columns) if any(column)]
-    factors = np.array([columns[place] for place in used]).T
-    return _Matrix(paths, np.array([row[1] for row in rows]), factors, [draws[place][1:] for place in used])
+    used = [(draws[place][1:], column) for place, column in enumerate(columns) if any(column)]
+    used = _of_opposite_pairs(used)
+    if any(call.family == GEOMETRIC for (call, _), _ in used):
+        return None
+    factors = np.array([column for _, column in used]).T
+    return _Matrix(paths, np.array([row[1] for row in rows]), factors, [draw for draw, _ in used])
+
+
+def _of_opposite_pairs(used: Sequence[Column]) -> list[Column]:
+    """Draws with how they move the parts; for two of one side that move them oppositely, the noise that they make."""
+    kept: list[Column] = []
+    for (call, at), column in used:
+        for place, ((other, there), before) in enumerate(kept):
+            is_alike = call.family == other.family and call.scale_at(at) == other.scale_at(there)
+            if is_alike and call.family in OF_TWO and column == [-factor for factor in before]:
+                kept[place] = (replace(other, family=OF_TWO[call.family]), there), before
+                break
+        else:
+            kept.append(((call, at), column))
+    return kept
 
 
 def multiples_of(call: Call) -> list[int]:
@@ -298,6 +336,8 @@ def is_even(at: Sequence[float], numbers: Sequence[float], share: float = 0.05) 
 def _fitted(call: Call, place: int, numbers: Sequence[float]) -> tuple[float, Law | None]:
     """By how much a number follows a draw, and its law: from its values with the draw at multiples of its size."""
     at = [by * near(_sizes(call)[place]) for by in multiples_of(call)]
+    if call.family == LAPLACE and is_even(np.abs(at).tolist(), numbers, float(LEAST_SCALE)):
+        call, at = replace(call, family=EXPONENTIAL), np.abs(at).tolist()  # its size alone
     if not is_even(at, numbers, float(LEAST_SCALE)):
         return _rounded(call, place, np.array(at), np.array(numbers))
     slope = (numbers[1] - numbers[0]) / (at[1] - at[0])
