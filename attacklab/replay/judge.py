@@ -330,7 +330,7 @@ class Pair(Compared):
         pairs = [one.pair for one in moved]
         excess = self.excess(pairs)
         if excess is not None and not shifts.is_exact:
-            self.outcome.unjudged.append(f"{moved[0].node.site} draws more noise than the output has parts to show it")
+            self.outcome.unjudged.append(f"{moved[0].node.site} adds noise that the output shows only in part")
             return True
         self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
         if excess is not None:

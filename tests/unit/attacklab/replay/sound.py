@@ -1080,3 +1080,17 @@ OF_ANY_SCALE = functools.partial(np.random.laplace, 0.0)
 @sound(LONG, SHORT)
 def partial_as_a_default(x, draw=OF_ANY_SCALE):
     return len(x) + draw(1.0)
+
+
+@sound(np.array([0.0, 0.0, 0.0]), np.array([3.0, 0.0, 0.0]))
+def mean_kept_within_its_bounds(x):
+    noisy = np.mean(x) + float(np.random.laplace(0, 1))
+    return 0.0 if noisy < 0 else 3.0 if noisy > 3 else noisy
+
+
+@sound(np.array([0, 0, 1]), np.array([0, 1]))
+def whole_counts_that_are_not_negative(x):
+    counts = np.zeros(3, dtype=int)
+    for wanted in range(3):
+        counts[wanted] = max(0, int((x == wanted).sum()) + int(stats.dlaplace.rvs(1.0)))
+    return counts.tolist()
