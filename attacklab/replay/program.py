@@ -393,6 +393,9 @@ class Study:
             told = f"{moved}, and what is lost has no bound in ε alone, and keeps the claim"
         elif self.loss:
             most = f": the most that the outputs lose in any of these outcomes is ε = {laws.text_of(self.loss)}"
+            claim = self.target.claim
+            if isinstance(claim, PrivacyClaim) and not claim.delta and self.loss > claim.epsilon:
+                most += ", which is no more than is claimed but for the error of integrals and of rounding"
             told = most + (f" ({shifts})" if shifts else "")
         else:
             told = moved + (", with no loss that was measured" if shifts else "")
