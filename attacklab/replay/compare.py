@@ -164,6 +164,7 @@ class Runs:
     Attributes:
         call: `call(input, rng)`.
         rng: makes the generator of a run.
+        begin: is called before a run.
         unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
         known: streams of draws that are no noise, as their seed is fixed.
         is_plain: whether draws are handed over as plain numbers, which are not followed.
@@ -173,6 +174,7 @@ class Runs:
 
     call: Callable[[Any, Any], Any]
     rng: Callable[[int], Any]
+    begin: Callable[[], None] = lambda: None
     unread: set[str] = field(default_factory=set)
     known: set[Any] = field(default_factory=set)
     is_plain: bool = False
@@ -189,6 +191,7 @@ class Runs:
             raise TimeUp
         self.count += 1
         taken, generator = copy.deepcopy(input_), self.rng(session.seed)
+        self.begin()
         session.known, session.is_plain = self.known, self.is_plain
         Session.current = session
         try:

@@ -27,6 +27,8 @@ MOST_LOOKS = 8
 LEAST_RATIO = 1.25
 """More runs are made where the odds seen exceed those that the claim allows by such a factor."""
 
+CERTAIN = "probability 1 against 0"
+
 MOST_EVENTS = 6
 LEAST_APART = 5
 
@@ -76,8 +78,8 @@ def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], 
                 (told, against) if one else (f"{path} is {against}", shown(value) if value is not None else "missing")
             )
             reason = f"{sides[0]} on the first input and {sides[1]} on the second"
-            always = "whatever the noise: probability 1 against 0" if is_simple else f"in all of {made} runs each"
-            return Event(told, f"{reason}, {always}", "probability 1 against 0", best)
+            always = f"whatever the noise: {CERTAIN}" if is_simple else f"in all of {made} runs each"
+            return Event(told, f"{reason}, {always}", CERTAIN, best)
         return Event(
             told,
             f"{told} in {one} of {made} runs on the first input and in {other} on the second",

@@ -39,6 +39,7 @@ from attacklab.replay.sources import (
     PYTHON,
     WatchedGenerator,
     WatchedState,
+    below,
     bits_of,
     inside,
     integer,
@@ -55,6 +56,7 @@ DEEPEST = 6
 """How far generators are looked for in objects that hold objects."""
 
 _CONTAINERS = (dict, list, tuple)
+_CACHE = functools._lru_cache_wrapper
 
 MOST_ITEMS = 4096
 """Of a longer container, the first are looked at."""
@@ -127,6 +129,7 @@ class Hooks:
         self._undo: list[Callable[[], None]] = []
         self._instead: dict[int, tuple[Any, Any]] = {}
         self._watched: set[str] = set()
+        self._caches: dict[int, Any] = {}
 
     def install(self) -> None:
         """Put the hooks in place."""
@@ -157,7 +160,6 @@ class Hooks:
         self._undo.append(functools.partial(forget, random._inst))
         raw: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
             (secrets, "randbits", integer),
-            (secrets, "randbelow", lambda rng, most: integer(rng, most.bit_length() + 64) % most),
             (secrets, "token_bytes", lambda rng, count=32: rng.bytes(count)),
             (secrets, "token_hex", lambda rng, count=32: rng.bytes(count).hex()),
             (os, "urandom", lambda rng, count: rng.bytes(count)),
@@ -170,6 +172,7 @@ class Hooks:
         )
         for place, name, fresh in raw:
             self._set(place, name, bits_of(f"{getattr(place, '__name__', place)}.{name}", getattr(place, name), fresh))
+        self._set(secrets, "randbelow", sampler_of("secrets.randbelow", secrets.randbelow, below))
         for name in ("log", "sqrt", "sin", "cos"):
             self._set(math, name, followed(name, getattr(math, name)))
         generic = importlib.import_module("scipy.stats._distn_infrastructure").rv_generic
@@ -205,8 +208,14 @@ class Hooks:
             if isinstance(module, ModuleType) and _is_users_module(module.__name__):
                 self._exchange(vars(module), is_code=True)
 
+    def forget_calls(self) -> None:
+        """Let functions that keep what they gave begin anew, as in a process of its own."""
+        for cache in self._caches.values():
+            cache.cache_clear()
+
     def remove(self) -> None:
         """Take the hooks away."""
+        self.forget_calls()
         while self._undo:
             self._undo.pop()()
 
@@ -285,7 +294,9 @@ class Hooks:
                     is_container = type(part) in _CONTAINERS
                     self._into(part, seen, depth + 1, is_code=is_code and is_container, is_global=is_global)
             return
-        parts = [getattr(value, "__self__", None), getattr(value, "__func__", None)]
+        parts = [getattr(value, name, None) for name in ("__self__", "__func__", "__wrapped__")]
+        if isinstance(value, _CACHE):
+            self._caches[id(value)] = value
         if isinstance(value, functools.partial):
             parts += [value.func, *value.args, *value.keywords.values()]
             partial: Any = value
@@ -340,6 +351,9 @@ class Hooks:
             self._undo.append(functools.partial(setattr, function, "__defaults__", defaults))
         if function.__kwdefaults__:
             self._exchange(function.__kwdefaults__, is_code=True)
+        for one in (*(defaults or ()), *(function.__kwdefaults__ or {}).values()):
+            if isinstance(one, functools.partial):
+                self._into(one, seen, depth, is_code=True, is_global=True)
         if _is_users_own(function):
             self._into(names, seen, depth, is_code=True, is_global=True)
         elif id(names) not in seen:
@@ -351,6 +365,8 @@ def _is_users_own(value: Any) -> bool:
     """Whether a value may hold a generator of the user's: a container, or a part or an object of their code."""
     if isinstance(value, FunctionType):
         return is_users(value.__code__.co_filename)
+    if isinstance(value, _CACHE):
+        return _is_users_own(value.__wrapped__)
     if isinstance(value, ModuleType):
         return _is_users_module(value.__name__)
     if isinstance(value, type):

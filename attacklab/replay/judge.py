@@ -14,7 +14,7 @@ from attacklab.replay import laws, trees
 from attacklab.replay.choices import Choice, Choices
 from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, further
 from attacklab.replay.coupled import bare_noise
-from attacklab.replay.events import telling_event
+from attacklab.replay.events import CERTAIN, telling_event
 from attacklab.replay.laws import (
     BITS,
     CATEGORICAL,
@@ -30,6 +30,9 @@ from attacklab.replay.session import BEYOND, Call, Session
 
 FEW_SEEDS = 6
 """How many further runs look for a scale of noise that follows other noise."""
+
+MOST_NAMED = 3
+"""So many calls that lose noise are named."""
 
 TOO_LITTLE = "the noise is too small for how far the value moves"
 SCALE = "the scale of the noise follows the data"
@@ -280,24 +283,26 @@ class Pair(Compared):
         if [call.key for call in self.again({}).calls] != [call.key for call in self.first.calls]:
             self.outcome.unjudged.append("a second run on an input draws otherwise: noise is kept between runs")
             return
-        is_lost = self._unfollowed() or any(
-            seen.kind == "other" for run in (self.first, self.second) for seen in run.seen
-        )
-        hiding |= {"noise that is not followed"} if is_lost else set()
+        hiding |= {*map("noise that is not followed after {}".format, self._losses())}
         is_simple = not hiding and not self.first.seen and not self.second.seen
         event = telling_event(self, parts, is_simple)
         if event is not None:
             failures = [run.output for run in (self.first, self.second) if isinstance(run.output, Raised)]
-            raised = failures[0] if failures else None
+            reason, words = event.reason, event.words
+            if len(failures) == 1 and event.odds == CERTAIN:
+                sides = ("first", "second") if isinstance(self.first.output, Raised) else ("second", "first")
+                words = f"{failures[0].kind} is raised"
+                reason = f"{words} on the {sides[0]} input and not on the {sides[1]}, in all runs of either: {CERTAIN}"
+            raised = f" ({failures[0].kind}: {failures[0].message[:120]})" if failures else ""
             self._add(
                 flaw=(
                     "a part of the output has no noise, and shows the data",
                     "the code fails on one of two neighbours",
                     "the message of an error has no noise, and shows the data",
                 )[len(failures)],
-                reason=event.reason + (f" ({raised.kind}: {raised.message[:120]})" if raised else ""),
+                reason=reason + raised,
                 site=self._diverging_site(),
-                event=event.words,
+                event=words,
                 part=event.part,
                 is_counted=True,
                 excess=Excess(event.odds, str(self.claim)),
@@ -330,7 +335,7 @@ class Pair(Compared):
         pairs = [one.pair for one in moved]
         excess = self.excess(pairs)
         if excess is not None and not shifts.is_exact:
-            self.outcome.unjudged.append(f"{moved[0].node.site} draws more noise than the output has parts to show it")
+            self.outcome.unjudged.append(f"{moved[0].node.site} adds noise that the output shows only in part")
             return True
         self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
         if excess is not None:
@@ -354,6 +359,15 @@ class Pair(Compared):
         if excess is not None:
             self._add_loss([], [choice], excess)
         return True
+
+    def _losses(self) -> list[str]:
+        """Calls and casts, of the first input else of the second, after which noise is not followed."""
+        for run in (self.first, self.second):
+            lost = [f"{seen.operation} at {seen.site}" for seen in run.seen if seen.kind == "other"]
+            if lost:
+                return list(dict.fromkeys(lost))[:MOST_NAMED]
+        sites = [str(call.site) for call in self._unfollowed()]
+        return [f"a cast, such as int() or float(), of what {site} draws" for site in dict.fromkeys(sites)][:MOST_NAMED]
 
     def _unfollowed(self) -> list[Call]:
         """Draws of which nothing is seen after them."""

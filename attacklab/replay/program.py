@@ -219,7 +219,11 @@ class Study:
 
     def __post_init__(self) -> None:
         self._hooks = Hooks()
-        self.runs = Runs(lambda input_, rng: self.target.release(input_, 1, rng), lambda seed: watch(_generator(seed)))
+        self.runs = Runs(
+            lambda input_, rng: self.target.release(input_, 1, rng),
+            lambda seed: watch(_generator(seed)),
+            self._hooks.forget_calls,
+        )
 
     def __enter__(self) -> Study:
         try:
@@ -297,7 +301,9 @@ class Study:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
         imported, first = 0, self.runs.run(pair.first, Session(self.seed))
         if isinstance(first.output, Raised):  # perhaps for it takes no numbers of other types than numpy's
-            plain = Runs(self.runs.call, self.runs.rng, is_plain=True).run(pair.first, Session(self.seed))
+            plain = Runs(self.runs.call, self.runs.rng, self.runs.begin, is_plain=True).run(
+                pair.first, Session(self.seed)
+            )
             self.runs.is_plain = not isinstance(plain.output, Raised)
         while len(sys.modules) != imported:  # what is imported may draw, and may need hooks
             imported = len(sys.modules)
@@ -390,6 +396,9 @@ class Study:
             told = f"{moved}, and what is lost has no bound in ε alone, and keeps the claim"
         elif self.loss:
             most = f": the most that the outputs lose in any of these outcomes is ε = {laws.text_of(self.loss)}"
+            claim = self.target.claim
+            if isinstance(claim, PrivacyClaim) and not claim.delta and self.loss > claim.epsilon:
+                most += ", which is no more than is claimed but for the error of integrals and of rounding"
             told = most + (f" ({shifts})" if shifts else "")
         else:
             told = moved + (", with no loss that was measured" if shifts else "")

@@ -18,9 +18,21 @@ import numpy as np
 
 from attacklab.replay import laws
 from attacklab.replay.compare import Moved
-from attacklab.replay.laws import DISCRETE, EXPONENTIAL, SHIFT_LAWS, TABLE, UNIFORM, Law, near
+from attacklab.replay.laws import (
+    DISCRETE,
+    DISCRETE_LAPLACE,
+    EXPONENTIAL,
+    LAPLACE,
+    SHIFT_LAWS,
+    SYMMETRIC,
+    TABLE,
+    UNIFORM,
+    Law,
+    near,
+)
 from attacklab.replay.outputs import leaves, number_of
 from attacklab.replay.session import Affine, Call, Node, Session, filled, in_turn, rational
+from attacklab.replay.traced import GEOMETRIC
 
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
@@ -34,6 +46,9 @@ MULTIPLES = (0, 2, 3, 11, 37)
 OPPOSITE = (-1, -7, -31)
 """And of a draw of either sign, which show whether the sign is kept."""
 
+OF_TWO = {EXPONENTIAL: LAPLACE, GEOMETRIC: DISCRETE_LAPLACE}
+"""The law of the difference of two draws of one law."""
+
 LEAST_SCALE = Fraction(1, 1 << 16)
 """Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
 
@@ -46,7 +61,18 @@ OTHER_OUTCOMES = (50_000, 50_001)
 MOST_MIXED = 64
 """So many draws at most are moved one by one to see which sums of them the output holds."""
 
+NEAR = (-0.3, -0.1, 0.1, 0.3)
+"""Draws of so many scales show how a number follows them that is clipped further out."""
+
+LEAST_INSIDE = 3
+"""So many draws are to leave a number inside the ends that it is clipped to."""
+
+UNSEEN = (-math.inf, math.inf)
+
 Changes = Mapping[int, Any]
+Column = tuple[tuple[Call, int], list[float]]
+"""A draw, and by how much each part of an output follows it."""
+
 Run = Callable[[Changes], Session]
 
 
@@ -71,13 +97,23 @@ class Part:
         call: which drew it.
         at: which of its draws it is.
         factor: by how much the part follows it; 0 where that is not in proportion.
-        law: of the part; None where it has none.
+        law: of the part, before it is clipped; None where it has none.
+        ends: what it is clipped to; infinite where that was not seen.
+        reached: the least and the largest that it was.
     """
 
     call: Call
     at: int
     factor: float
     law: Law | None
+    ends: tuple[float, float] = UNSEEN
+    reached: tuple[float, float] = (0.0, 0.0)
+
+    def is_clipped_as(self, other: Part) -> bool:
+        """Whether nothing shows that it is clipped to other ends than another part."""
+        lower, upper = zip(self.ends, other.ends, strict=True)
+        least, most = min(self.reached[0], other.reached[0]), max(self.reached[1], other.reached[1])
+        return (lower[0] == lower[1] or max(lower) <= least) and (upper[0] == upper[1] or min(upper) >= most)
 
 
 def shifts_of(pair: Pair, wanted: set[str]) -> Shifts | None:
@@ -116,6 +152,7 @@ def _run(pair: Pair, second: bool, seed: int) -> Run:
 def _own(first: Mapping[str, Part], second: Mapping[str, Part], wanted: set[str]) -> Shifts | None:
     """The laws of parts that follow a draw each; a part that says the same of a draw as one before adds nothing."""
     moved: dict[tuple[int, int], tuple[Moved, float]] = {}
+    is_clipped = False
     for path in sorted(first, key=lambda path: (path not in wanted, path)):
         one, other = first[path], second[path]
         place = int(one.call.ids.reshape(-1)[one.at])
@@ -123,6 +160,9 @@ def _own(first: Mapping[str, Part], second: Mapping[str, Part], wanted: set[str]
             if path in wanted or (id(one.call), one.at) in moved:
                 return None
             continue
+        if not one.is_clipped_as(other):
+            return None
+        is_clipped = is_clipped or {one.ends, other.ends} != {UNSEEN}
         law = replace(other.law, scale=one.law.scale) if _is_near(one.law.scale, other.law.scale) else other.law
         new = Moved(place, one.law, law, Node(one.call.site, Affine(one.call.ids), None))
         apart = near(law.centre - one.law.centre) / (one.factor or 1.0)
@@ -132,7 +172,7 @@ def _own(first: Mapping[str, Part], second: Mapping[str, Part], wanted: set[str]
                 moved[id(one.call), one.at] = new, apart
         elif known[0].is_rescaled or new.is_rescaled or not math.isclose(known[1], apart, rel_tol=1e-6, abs_tol=1e-9):
             return None
-    return Shifts([one for one, _ in moved.values()])
+    return Shifts([one for one, _ in moved.values()], is_exact=not is_clipped)
 
 
 def _parts(run: Run) -> dict[str, Part] | None:
@@ -141,21 +181,29 @@ def _parts(run: Run) -> dict[str, Part] | None:
     base = _numbers(first)
     parts: dict[str, Part] = {}
     for number, call in first.movable():
-        if call.family not in SHIFT_LAWS or not call.size:
+        if call.family not in (*SHIFT_LAWS, GEOMETRIC) or not call.size:
             continue
         owners = _owners(run, number, call, base)
         if not owners:
             continue
+        if call.family == GEOMETRIC:
+            return None  # two of them may make noise that has a law
         at = DEPTHS if call.family == UNIFORM else multiples_of(call)
         sides = [_numbers(run({number: _scaled(number, call, factor)})) for factor in at]
+        closer: list[dict[str, float]] = []
         for path, place in owners.items():
             if place is None or path in parts:
                 return None
             numbers = [side.get(path, math.nan) for side in sides]
-            factor, law = 0.0, laws.fitted(DEPTHS, numbers) if call.family == UNIFORM else None
-            if call.family != UNIFORM:
-                factor, law = _fitted(call, place, numbers)
-            parts[path] = Part(call, place, factor, law)
+            if call.family == UNIFORM:
+                parts[path] = Part(call, place, 0.0, laws.fitted(DEPTHS, numbers))
+                continue
+            reached = min(numbers), max(numbers)
+            parts[path] = Part(call, place, *_fitted(call, place, numbers), UNSEEN, reached)
+            if parts[path].law is None and call.family in SYMMETRIC and number >= 0:
+                closer = closer or [_numbers(run({number: _near(call, share)})) for share in NEAR]
+                numbers += [side.get(path, math.nan) for side in closer]
+                parts[path] = _clipped(call, place, numbers) or parts[path]
     return dict(sorted(parts.items()))
 
 
@@ -216,7 +264,8 @@ def _step(call: Call, at: int) -> Any:
     raw = np.ravel(call.raw)
     if call.family == UNIFORM:
         return 0.81 if raw[at] < 0.5 else 0.27
-    return 7 if raw.dtype.kind in "iu" else 7.25 * near(call.scale_at(at))
+    sign = -1 if raw[at] > 0 and call.family in SYMMETRIC else 1  # it may be clipped on its own side
+    return sign * (7 if raw.dtype.kind in "iu" else 7.25 * near(call.scale_at(at)))
 
 
 def _mixed(sides: Sequence[Sequence[Run]]) -> Shifts | None:
@@ -258,7 +307,9 @@ class _Matrix:
 
 def _matrix(run: Run) -> _Matrix | None:
     first = run({})
-    calls = [(number, call) for number, call in first.movable() if call.family in SHIFT_LAWS and call.size]
+    calls = [
+        (number, call) for number, call in first.movable() if call.family in (*SHIFT_LAWS, GEOMETRIC) and call.size
+    ]
     draws = [(number, call, at) for number, call in calls for at in range(call.size)]
     if len(draws) > MOST_MIXED or any(call.family == UNIFORM for _, call in calls):
         return None
@@ -277,9 +328,26 @@ def _matrix(run: Run) -> _Matrix | None:
         [(side.get(path, math.nan) - still[path]) / _step(call, at) for path in paths]
         for side, (_, call, at) in zip(moved, draws, strict=True)
     ]
-    used = [place for place, column in enumerate(columns) if any(column)]
-    factors = np.array([columns[place] for place in used]).T
-    return _Matrix(paths, np.array([row[1] for row in rows]), factors, [draws[place][1:] for place in used])
+    used = [(draws[place][1:], column) for place, column in enumerate(columns) if any(column)]
+    used = _of_opposite_pairs(used)
+    if any(call.family == GEOMETRIC for (call, _), _ in used):
+        return None
+    factors = np.array([column for _, column in used]).T
+    return _Matrix(paths, np.array([row[1] for row in rows]), factors, [draw for draw, _ in used])
+
+
+def _of_opposite_pairs(used: Sequence[Column]) -> list[Column]:
+    """Draws with how they move the parts; for two of one side that move them oppositely, the noise that they make."""
+    kept: list[Column] = []
+    for (call, at), column in used:
+        for place, ((other, there), before) in enumerate(kept):
+            is_alike = call.family == other.family and call.scale_at(at) == other.scale_at(there)
+            if is_alike and call.family in OF_TWO and column == [-factor for factor in before]:
+                kept[place] = (replace(other, family=OF_TWO[call.family]), there), before
+                break
+        else:
+            kept.append(((call, at), column))
+    return kept
 
 
 def multiples_of(call: Call) -> list[int]:
@@ -298,6 +366,8 @@ def is_even(at: Sequence[float], numbers: Sequence[float], share: float = 0.05) 
 def _fitted(call: Call, place: int, numbers: Sequence[float]) -> tuple[float, Law | None]:
     """By how much a number follows a draw, and its law: from its values with the draw at multiples of its size."""
     at = [by * near(_sizes(call)[place]) for by in multiples_of(call)]
+    if call.family == LAPLACE and is_even(np.abs(at).tolist(), numbers, float(LEAST_SCALE)):
+        call, at = replace(call, family=EXPONENTIAL), np.abs(at).tolist()  # its size alone
     if not is_even(at, numbers, float(LEAST_SCALE)):
         return _rounded(call, place, np.array(at), np.array(numbers))
     slope = (numbers[1] - numbers[0]) / (at[1] - at[0])
@@ -309,6 +379,50 @@ def _fitted(call: Call, place: int, numbers: Sequence[float]) -> tuple[float, La
     if call.family == TABLE and slope < 0:
         value, weights = value - factor * (len(weights) - 1), weights[::-1]
     return slope, Law(call.family, value, factor * call.scale_at(place), weights, step)
+
+
+def _near(call: Call, share: float) -> Any:
+    """A change that puts a call's draws at so many of their scales, in whole numbers where they are."""
+    scales = np.broadcast_to(np.asarray(call.scale, dtype=float), call.shape or ())
+    if np.asarray(call.raw).dtype.kind in "iu":
+        scales = np.rint(scales * share / min(NEAR, key=abs))
+        return lambda raw: scales.astype(int) if isinstance(raw, np.ndarray) else int(scales)
+    return lambda raw: scales * share if isinstance(raw, np.ndarray) else float(scales * share)
+
+
+def _clipped(call: Call, place: int, numbers: Sequence[float]) -> Part | None:
+    """A part that follows a draw in proportion and is clipped; None where it does something else.
+
+    Args:
+        call: which drew.
+        place: the draw in it.
+        numbers: the part, with the draw at multiples of its size and near 0.
+    """
+    near_ = [np.ravel(_near(call, share)(call.raw)) for share in NEAR]
+    at = np.array(
+        [*(by * _sizes(call)[place] for by in multiples_of(call)), *(one[place] for one in near_)], dtype=float
+    )
+    values = np.array(numbers)
+    order = np.argsort(at)
+    at, values = at[order], values[order]
+    steps = np.diff(at) > 0
+    slopes = np.diff(values)[steps] / np.diff(at)[steps]
+    if not np.isfinite(values).all() or not slopes.any():
+        return None
+    slope = slopes[np.argmax(np.abs(slopes))]
+    inside = values - slope * at
+    centre = float(np.median(inside[1:][np.isclose(np.diff(values), slope * np.diff(at)) & (np.diff(at) > 0)]))
+    low, high = float(values.min()), float(values.max())
+    line = centre + slope * at
+    error = 1e-9 * float(np.abs(line).max())
+    is_inside = np.abs(line - values) <= error
+    if not np.allclose(np.clip(line, low, high), values, rtol=0, atol=error) or is_inside.sum() < LEAST_INSIDE:
+        return None
+    ends = low if (line < low - error).any() else -math.inf, high if (line > high + error).any() else math.inf
+    factor = Fraction(1) if abs(abs(slope) - 1) < 1e-9 else abs(rational(slope)) * (1 + 8 * LEAST_SCALE)
+    step = factor if call.family in DISCRETE else Fraction(1)
+    law = Law(call.family, rational(centre), factor * call.scale_at(place), (), step)
+    return Part(call, place, float(slope), law, ends, (low, high))
 
 
 def _rounded(call: Call, place: int, at: Any, numbers: Any) -> tuple[float, Law | None]:

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from attacklab.replay import laws
 from attacklab.replay.laws import BITS, CATEGORICAL, OTHER, SAMPLING, TABLE
@@ -398,10 +399,13 @@ def _of_uniform(args: Any, kwargs: Any) -> dict[str, Any]:
 
 
 def _of_binomial(args: Any, kwargs: Any) -> dict[str, Any] | None:
-    """Coins, as uniform numbers that are compared; None of more than one coin at once."""
+    """Coins, as uniform numbers that are compared, or how many of some come up; None of other numbers for each."""
     tossed, p, size = _bound(args, kwargs, n=None, p=None, size=None)
     if not np.array_equal(plain(tossed), 1):
-        return None
+        if np.ndim(tossed) or np.ndim(p) or not 1 < tossed < LARGEST_DIE:
+            return None
+        odds = stats.binom.pmf(np.arange(tossed + 1), tossed, plain(p))
+        return {"law": TABLE, "shape": size, "weights": tuple((odds / odds.sum()).tolist())}
     shape = size if size is not None else np.shape(p) or None
     return {"law": laws.UNIFORM, "shape": shape, "then": lambda drawn: (drawn < p) * 1}
 
@@ -541,6 +545,16 @@ def bits_of(label: str, original: Callable[..., Any], fresh: Callable[..., Any])
         return {"law": BITS, "real": lambda rng: fresh(rng, *args, **kwargs), "asked": args[-1:]}
 
     return sampler_of(label, original, read)
+
+
+def below(most: int) -> dict[str, Any]:
+    """What `secrets.randbelow` draws."""
+    known = _of_integers("randbelow", True, (most,), {})
+    return known or {
+        "law": BITS,
+        "real": lambda rng: integer(rng, most.bit_length() + 64) % most,
+        "asked": (most,),
+    }
 
 
 def integer(rng: Any, bits: int) -> int:

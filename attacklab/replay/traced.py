@@ -119,6 +119,9 @@ class TracedFloat(np.float64, Traced):  # type: ignore[misc] # its comparisons a
     def __round__(self, digits: int | None = None) -> Any:  # type: ignore[override] # of whatever type the plain one is
         return _left(self, "round", (digits,), round(float(self), digits))
 
+    def __floor__(self) -> Any:
+        return combined("floor", (self,), math.floor(float(self)))
+
     def item(self, *_: Any) -> Any:
         """Itself, as an array's number."""
         return self
@@ -290,7 +293,7 @@ def combined(name: str, inputs: tuple[Any, ...], computed: Any) -> Any:
     tags: list[Any] = [one.tag for one in tagged]
     if any(tag.is_size for tag in tags):
         return lost(inputs, name, computed)
-    if name in ("log", "sqrt", "sin", "cos"):
+    if name in ("log", "sqrt", "sin", "cos", "floor"):
         return _made_of_one(name, tagged[0], computed)
     if name == "absolute":
         return wrapped(computed, Affine(tags[0].ids, (*tags[0].steps, ("abs", 0))), session)
@@ -377,7 +380,7 @@ def _made_of_one(name: str, noise: Any, computed: Any) -> Any:
     values, factors = (_each([law[part] for law in made], tag) for part in (1, 2))
     bare = (computed - np.asarray(values, dtype=float)) / np.asarray(factors, dtype=float)
     ids, added = session.synthetic(
-        f"{name} of a draw", families.pop(), _each([1.0] * len(made), tag), tag.ids[None], bare
+        f"{name} of a draw", families.pop(), _each([law[3] for law in made], tag), tag.ids[None], bare
     )
     if np.any(added):
         computed = computed + added * np.asarray(factors, dtype=float)
@@ -395,22 +398,24 @@ def _is_guard(seen: Seen) -> bool:
 
 def _law_of_function(
     name: str, family: str, value: Fraction, factor: Fraction, scale: Fraction
-) -> tuple[str, float, float] | None:
-    """The law of a function of value + factor·draw: its family at scale 1, and what that is multiplied by and added to.
+) -> tuple[str, float, float, float] | None:
+    """The law of a function of value + factor·draw, where it has one here.
 
     Returns:
-        The family, the value and the factor; None where it has none here.
+        The family, what is added, by what it is multiplied before, and the scale before that.
     """
     size = factor * scale
     if name == "log" and family == UNIFORM and size and value in (0, -size):  # the logarithm of a uniform number
-        return EXPONENTIAL, math.log(abs(size)), -1.0
+        return EXPONENTIAL, math.log(abs(size)), -1.0, 1.0
     if name == "log" and family == EXPONENTIAL and not value and size > 0:
-        return GUMBEL, math.log(size), -1.0
+        return GUMBEL, math.log(size), -1.0, 1.0
+    if name == "floor" and family == EXPONENTIAL and not value and size > 0:
+        return GEOMETRIC, -1.0, 1.0, float(size)
     if name == "sqrt" and family == EXPONENTIAL and not value and size > 0:
-        return RAYLEIGH, 0.0, math.sqrt(size / 2)
+        return RAYLEIGH, 0.0, math.sqrt(size / 2), 1.0
     turns = abs(float(size)) / (2 * math.pi)
     if name in ("sin", "cos") and family == UNIFORM and round(turns) and abs(turns - round(turns)) < 1e-9:
-        return WAVE, 0.0, 1.0
+        return WAVE, 0.0, 1.0, 1.0
     return None
 
 

@@ -12,6 +12,7 @@ import hashlib
 import io
 import math
 import random
+import secrets
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -1054,3 +1055,41 @@ def bare_sum_in_a_field(x):
     total = np.clip(x, 0, 1).sum()
     noisy = total + np.random.laplace(0, 1)
     return Report(noisy, {"total": float(total)})  # flaw
+
+
+@broken(LONG, SHORT)
+def geometric_numbers_of_too_small_a_scale(x):
+    p = 1 - math.exp(-2)
+    return len(x) + int(np.random.geometric(p)) - int(np.random.geometric(p))  # flaw
+
+
+@broken(True, False)
+def answer_by_a_number_below_four(answer):
+    return answer if secrets.randbelow(4) < 3 else not answer  # flaw
+
+
+@broken(LONG, SHORT)
+def size_of_noise_added(x, rng):
+    return x.sum() + abs(rng.laplace(0, 1))  # flaw
+
+
+@broken(LONG, SHORT)
+def negative_noise_folded(x, rng):
+    noise = rng.laplace(0, 1, 4)  # flaw
+    return np.histogram(x, 4, (0, 1))[0] + np.where(noise < 0, -noise, noise)  # flaw
+
+
+@broken(LONG, SHORT)
+def heads_less_their_mean(x):
+    return len(x) + int(np.random.binomial(20, 0.5)) - 10  # flaw
+
+
+@functools.lru_cache
+def cached_noise(scale):
+    return np.random.laplace(0, scale)
+
+
+@broken(np.array([0, 1, 1]), np.array([1, 1]))
+def cached_noise_for_two_counts(x):
+    zeros = (x == 0).sum() + cached_noise(2.0)
+    return zeros, (x == 1).sum() + cached_noise(2.0)  # flaw

@@ -1069,3 +1069,50 @@ def a_tree_that_is_cut_where_noisy_counts_are_small(x):
         return counted(low, middle, depth + 1), counted(middle, high, depth + 1)
 
     return counted(0, 8, 0)
+
+
+@sound(LONG, SHORT)
+def geometric_numbers_cast_to_integers(x):
+    p = 1 - math.exp(-1)
+    return len(x) + int(np.random.geometric(p)) - int(np.random.geometric(p))
+
+
+def geometric_by_logarithms():
+    return math.floor(math.log(1 - random.random()) / -1.0)
+
+
+@sound(LONG, SHORT)
+def geometric_numbers_by_logarithms(x):
+    return len(x) + geometric_by_logarithms() - geometric_by_logarithms()
+
+
+@sound(np.array([]), np.array([1.0]))
+def size_of_a_noisy_count(x):
+    return abs(len(x) + np.random.laplace(0, 1))
+
+
+@sound(True, False, epsilon=1.1)
+def answer_by_a_number_below_four(answer):
+    return answer if secrets.randbelow(4) < 3 else not answer
+
+
+OF_ANY_SCALE = functools.partial(np.random.laplace, 0.0)
+
+
+@sound(LONG, SHORT)
+def partial_as_a_default(x, draw=OF_ANY_SCALE):
+    return len(x) + draw(1.0)
+
+
+@sound(np.array([0.0, 0.0, 0.0]), np.array([3.0, 0.0, 0.0]))
+def mean_kept_within_its_bounds(x):
+    noisy = np.mean(x) + float(np.random.laplace(0, 1))
+    return 0.0 if noisy < 0 else 3.0 if noisy > 3 else noisy
+
+
+@sound(np.array([0, 0, 1]), np.array([0, 1]))
+def whole_counts_that_are_not_negative(x):
+    counts = np.zeros(3, dtype=int)
+    for wanted in range(3):
+        counts[wanted] = max(0, int((x == wanted).sum()) + int(stats.dlaplace.rvs(1.0)))
+    return counts.tolist()

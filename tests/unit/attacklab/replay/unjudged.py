@@ -137,11 +137,6 @@ def other_sum_by_a_rare_coin(x, rng):
 
 
 @unjudged(LONG, SHORT)
-def size_of_noise_added(x, rng):
-    return x.sum() + abs(rng.laplace(0, 1))
-
-
-@unjudged(LONG, SHORT)
 def noise_clipped(x, rng):
     return x.sum() + np.clip(rng.laplace(0, 1), -3, 3)
 
@@ -172,12 +167,6 @@ def large_noise_drawn_again(x, rng):
     while abs(noise) > 20:
         noise = rng.normal(0, 10)
     return x.sum() + noise
-
-
-@unjudged(LONG, SHORT)
-def negative_noise_folded(x, rng):
-    noise = rng.laplace(0, 1, 4)
-    return np.histogram(x, 4, (0, 1))[0] + np.where(noise < 0, -noise, noise)
 
 
 @unjudged(LONG, SHORT)
