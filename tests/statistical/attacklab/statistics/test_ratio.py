@@ -119,15 +119,15 @@ def test_cells_and_blocks_only_enlarge_the_likelihood_of_extreme_counts(trials: 
         assert problem is not None
         low, high = clopper_pearson(hits, trials, problem.level)
         extreme = (low[:, np.newaxis] - delta) / high >= (low[more] - delta) / high[less] * (1 - 1e-12)
-        ends = [np.clip((p - delta) / math.exp(epsilon), *problem.q) for p in problem.p]
+        start, end = (float(np.clip((p - delta) / math.exp(epsilon), *problem.q)) for p in problem.p)
         exact = [
             stats.binom.pmf(hits, trials, min(1.0, math.exp(epsilon) * q + delta))
             @ extreme
             @ stats.binom.pmf(hits, trials, q)
-            for q in np.linspace(*ends, 200)
+            for q in np.linspace(start, end, 200)
         ]
         assert max(exact) <= problem.likelihood(epsilon, size) + 1e-12
-        starts, least = problem._blocks(*ends, 8, surely=True)
-        reached = [np.append(extreme[:, int(start)], True).argmax() for start in starts]
+        starts, least = problem._blocks(start, end, 8, surely=True)
+        reached = [np.append(extreme[:, int(begin)], True).argmax() for begin in starts]
         assert least == pytest.approx(reached)
         assert problem.likelihood(epsilon, FINE) == pytest.approx(max(exact), rel=0.1)
