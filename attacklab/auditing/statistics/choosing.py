@@ -42,9 +42,8 @@ ENOUGH = 256
 the other never shows."""
 
 
-DOUBT = 4.0
-"""By how many standard errors an ε is discounted for what a bound takes off, and for having been picked of many: the
-likelier event of two that seem to show as much has been the less lucky one."""
+DOUBT = 2.5
+"""By how many standard errors an ε is discounted for what a bound takes off, and for having been picked."""
 
 
 def choosing_trials(claim: Claim, trials: int) -> int:
