@@ -44,9 +44,8 @@ from attacklab.model.targets import Kind, Outputs, Target
 
 EXCESS = 256.0  # how many noise scales apart the floats on either side of the answer should be
 
-GOLDEN = (1 + math.sqrt(5)) / 2
-HEIGHTS = tuple(math.floor(GOLDEN * 2**power) for power in (*range(4, 63, 2), 63))
-"""How many steps from 0 answers are looked at: numbers that lie half way between the numbers of no format."""
+HEIGHTS = tuple((2**power + math.isqrt(5 * 4**power)) // 2 for power in (*range(4, 63, 2), 63))
+"""How many steps from 0 answers are looked at: the golden ratio times powers of 2, which every format has to round."""
 
 PROBED = 5  # how many outputs stand for the typical one at each answer of the search, by their median
 CONFIRMED = 31  # how many show that a step is a jump

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.model.domains import Domain
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 from bench.detection.specimen import Rng, Specimen, broken, sound
@@ -42,8 +43,10 @@ def sums_of_half_precision(utilities: Any, trials: int, rng: Rng) -> NDArray[Any
 
 
 def exponential_mechanism(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    weights = weights_of(utilities)
-    return rng.choice(len(weights), size=trials, p=weights / weights.sum())
+    below = np.asarray(utilities, dtype=np.float64) - np.max(utilities)
+    weights = np.exp(0.499 * np.maximum(below, -1e4))
+    shares = np.maximum(weights / weights.sum(), 1e-300)
+    return rng.choice(len(shares), size=trials, p=shares / shares.sum())
 
 
 def scores(first: list[float], second: list[float]) -> NeighbouringPair:
@@ -80,8 +83,9 @@ SPECIMENS: tuple[Specimen, ...] = (
         ONE_OF_MANY, lambda output: output == 5000, trials=300_000, epsilon=1.0
     ),
     sound(
-        "exponential_mechanism", Target.selection, "the textbook's weights, whose rounding is far below what shows",
-        exponential_mechanism, epsilon=1.0
+        "exponential_mechanism", Target.selection,
+        "weights of doubles, with a margin for rounding, and none of them is 0", exponential_mechanism, epsilon=1.0,
+        domain=Domain(floats_only=True)
     ),
 )
 # fmt: on

@@ -24,7 +24,7 @@ def sum_of_half_precision(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     total = np.float16(0)
     for record in clipped(records, 0, 2048).astype(np.float16):
         total = np.float16(total + record)
-    return round(float(total)) + noise(1.0, trials, rng, sensitivity=2048)
+    return np.asarray(np.rint(float(total)) + noise(1.0, trials, rng, sensitivity=2048))
 
 
 def half_the_width(records: Any, trials: int, rng: Rng) -> NDArray[Any]:

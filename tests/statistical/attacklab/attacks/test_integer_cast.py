@@ -67,6 +67,16 @@ def test_a_target_that_refuses_answers_of_other_formats_has_nothing_to_try(form:
     assert judged(naive_laplace_in(form)).verdict is Verdict.NOT_APPLICABLE
 
 
+def test_integers_that_go_through_doubles_are_caught_where_the_domain_ends_before_the_tie() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> list[int]:
+        return [
+            int(float(answer)) + noise for noise in (rng.geometric(0.6, trials) - rng.geometric(0.6, trials)).tolist()
+        ]
+
+    domain = Domain(integers=True, bounds=(-(2**60), 2**60))
+    assert judged(Target.noise(release, epsilon=1.0, domain=domain)).verdict is Verdict.VIOLATED
+
+
 def test_integer_answers_rounded_half_a_step_upward_are_not_told_apart_at_a_tie() -> None:
     """The tie 2^60 + 128 and the integer above it round to the same point of a grid of step 256."""
     release = exactly(exact_rounded_laplace(epsilon=1, grid=Grid(8)).many)
