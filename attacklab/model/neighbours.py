@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from attacklab.model.errors import UsageError
 
+NO_DIMENSIONS = "an array without dimensions"
+
 
 class Relation(enum.StrEnum):
     """What makes two datasets neighbours."""
@@ -209,13 +211,18 @@ def _datasets(first: Any, second: Any) -> tuple[Any, Any]:
     sides = [as_array(side) for side in (first, second)]
     if all(side.ndim == 1 and (side.dtype != object or all(map(_is_single, side))) for side in sides):
         return sides[0], sides[1]
-    forms = {type(side).__name__ for side in (first, second)}
-    if len(forms) > 1 or not (isinstance(first, np.ndarray | list | tuple | dict) or hasattr(first, "itertuples")):
+    forms = {_form_of(side) for side in (first, second)}
+    is_known = isinstance(first, np.ndarray | list | tuple | dict) or hasattr(first, "itertuples")
+    if len(forms) > 1 or not is_known or NO_DIMENSIONS in forms:
         raise UsageError(
             "records must be vectors, matrices, lists, data frames or dicts, both of one form, "
             f"not {' and '.join(sorted(forms))}"
         )
     return first, second
+
+
+def _form_of(dataset: Any) -> str:
+    return NO_DIMENSIONS if isinstance(dataset, np.ndarray) and not dataset.ndim else type(dataset).__name__
 
 
 def _is_single(record: Any) -> bool:
@@ -229,7 +236,7 @@ def _records_of(dataset: Any, neighbour: Any) -> Any:
     if hasattr(dataset, "itertuples"):
         return list(dataset.itertuples(index=False, name=None))
     is_vector = isinstance(dataset, np.ndarray) and dataset.ndim == 1 and dataset.dtype.names is None
-    return dataset if is_vector else list(dataset)
+    return dataset if is_vector and (dataset.dtype != object or all(map(_is_single, dataset))) else list(dataset)
 
 
 def _is_one_deleted(longer: Any, shorter: Any) -> bool:
@@ -240,7 +247,7 @@ def _is_one_deleted(longer: Any, shorter: Any) -> bool:
 
 def _differ(first: Any, second: Any) -> NDArray[np.bool_]:
     """Which records differ; two float zeros, or two NaNs, differ only if their signs do."""
-    if isinstance(first, list):
+    if isinstance(first, list) or isinstance(second, list):
         return np.array([not _is_same(*pair) for pair in zip(first, second, strict=True)], dtype=bool)
     differ: NDArray[np.bool_] = first != second
     if first.dtype.kind == second.dtype.kind == "f":
@@ -261,7 +268,15 @@ def _is_same(first: Any, second: Any) -> bool:
         sides = [np.asarray(side) for side in (first, second)]
         alike = sides[0].dtype == sides[1].dtype and sides[0].shape == sides[1].shape
         return alike and sides[0].tobytes() == sides[1].tobytes()
-    return bool(first == second)
+    if first is second:
+        return True
+    try:
+        return bool(first == second)
+    except Exception as error:  # whatever somebody's class raises
+        raise UsageError(
+            f"records of a pair cannot be compared: == of two values of type {type(first).__name__} gives neither True "
+            "nor False; give records of numbers, strings, or values that can be compared"
+        ) from error
 
 
 def _adjacency(matrix: ArrayLike) -> NDArray[np.bool_]:

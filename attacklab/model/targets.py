@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.model.claims import Claim, OutputAndWork, PrivacyClaim
-from attacklab.model.domains import Domain, broken_condition
+from attacklab.model.domains import Domain, Rows, broken_condition
 from attacklab.model.errors import (
     LabFault,
     OutsideDomain,
@@ -197,7 +197,12 @@ class Target:
             )
         if shape is not None and self.relation is not None and self.relation not in shape.relations:
             known = " or ".join(shape.relations) or "none"
-            raise UsageError(f"the relation of {shape.form} must be {known}, not {self.relation}")
+            raise UsageError(
+                f"the relation of {shape.form} must be {known}, not {self.relation}: "
+                f"this domain has no pair of {self.relation} neighbours"
+            )
+        if isinstance(shape, Rows):
+            shape.require_made_here()
         if self.domain.special is None:
             records = self.kind in (Kind.SUM, Kind.MEAN)
             known_special = replace(self.domain, special=records and not self.domain.excludes_numbers)

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.model.derived_generators import noticed_generators
+from attacklab.model.derived_generators import OtherGenerators, noticed_sources
 from attacklab.model.errors import TargetError, UsageError, passes_through
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.releases import as_outputs, gathered
@@ -83,11 +83,12 @@ class Counted:
         """Draw outputs, each with its work.
 
         Raises:
-            TargetError: the work is neither reported nor drawn from the generator itself.
+            TargetError: the work is not reported, and not all of it is drawn from the generator itself.
         """
         outputs, work = [], []
         by_sampler = self.sampler is not None and not self.reports(input_)
-        with noticed_generators() as made:
+        others = OtherGenerators(rng)
+        with noticed_sources() as noticed:
             for done in range(trials):
                 if by_sampler:
                     output, taken = self._by_sampler(input_, rng)
@@ -100,17 +101,15 @@ class Counted:
                     self._require_counted(drawn[0])
                     output = released[0] if isinstance(released, list | tuple) else drawn[0]
                     taken = bits_between(before, rng.bit_generator.state)
-                if made:
-                    raise TargetError(
-                        f"it makes a generator ({made[0]}) while it draws an output, and the bits of that one cannot "
-                        f"be counted; draw from the generator that it is given, or {HOW_TO_REPORT}"
-                    )
+                _require_none(noticed[0] if noticed else "")
                 outputs.append(output)
                 work.append(taken)
         if not by_sampler and not any(work) and len({repr(output) for output in outputs}) > 1:
             raise TargetError(
                 f"its outputs differ though it took no bits of the generator that it was given; {HOW_TO_REPORT}"
             )
+        moved = others.moved()
+        _require_none(moved and f"draws from a generator of its own ({moved})")
         return records(outputs, work)
 
     def reports(self, input_: Any) -> bool:
@@ -261,6 +260,15 @@ def words_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
         factor = factor * factor & _MASK
         bit <<= 1
     return words
+
+
+def _require_none(elsewhere: str) -> None:
+    """Refuse a draw from anything that is not counted."""
+    if elsewhere:
+        raise TargetError(
+            f"it {elsewhere} while it draws an output, and the bits of that one cannot be counted; draw from the "
+            f"generator that it is given, or {HOW_TO_REPORT}"
+        )
 
 
 def _is_record(output: Any) -> bool:

@@ -40,8 +40,7 @@ from numpy.typing import NDArray
 from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario, ends, on_path
 from attacklab.auditing.attacks.common.half_lines import half_line_scenario, probed_within, typical
 from attacklab.model import bisection
-from attacklab.model.domains.datasets import relations_of
-from attacklab.model.domains.shapes import Records
+from attacklab.model.domains.datasets import RELATIONS, relations_of
 from attacklab.model.errors import TargetError
 from attacklab.model.neighbours import Relation
 from attacklab.model.targets import Kind, Target
@@ -80,7 +79,7 @@ class SumSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN}):
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """The steepest step of each path."""
-        for relation in relations_of(target.relation, Records.relations):
+        for relation in relations_of(target.relation, RELATIONS):
             yield self._steepest(target, probe, relation)
 
     def _steepest(self, target: Target, probe: Probe, relation: Relation) -> Scenario:

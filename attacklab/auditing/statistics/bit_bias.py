@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betaln, xlogy
 
-from attacklab.model.errors import UsageError
+from attacklab.model.errors import UsageError, UsageTypeError
 
 MOST_BEFORE = 20
+
+NOT_BITS = "bits must be a list of zeros and ones, or a vector of them as numbers or booleans, none of it masked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,19 @@ def bit_bias(bits: ArrayLike, *, before: int = 8, alpha: float = 0.01) -> BitBia
         alpha: the probability that the bounds do not hold, for a source whose bits depend on the last k alone.
 
     Raises:
-        UsageError: a bit is neither 0 nor 1, they are too few, or an argument is out of its range.
+        UsageError: a bit is neither 0 nor 1, they are too few, or an argument is out of its range; a `UsageTypeError`
+            where it is not a number.
     """
-    drawn = np.asarray(bits)
-    if drawn.ndim != 1 or not np.isin(drawn, (0, 1)).all():
-        raise UsageError("bits must be a list of zeros and ones")
+    try:
+        drawn = np.asarray(bits)
+    except ValueError as error:
+        raise UsageError(NOT_BITS) from error
+    if drawn.ndim != 1 or drawn.dtype.kind not in "biuf" or not np.isin(drawn, (0, 1)).all() or np.ma.is_masked(bits):
+        raise UsageError(NOT_BITS)
+    if not isinstance(before, int) or isinstance(before, bool):
+        raise UsageTypeError(f"before must be an integer, not {before!r}")
+    if not isinstance(alpha, Real) or isinstance(alpha, bool):
+        raise UsageTypeError(f"alpha must be a number, not {alpha!r}")
     if not 0 <= before <= MOST_BEFORE or not 0 < alpha < 1:
         raise UsageError(f"before must lie in [0, {MOST_BEFORE}] and alpha in (0, 1), not {before} and {alpha}")
     if drawn.size <= before:

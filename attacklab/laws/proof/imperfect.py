@@ -13,7 +13,7 @@ from attacklab.laws.errors import LawError
 from attacklab.laws.imperfect_bits import BitTree, EndlessBits, bit_tree, worst_delta, worst_ratio
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.errors import UsageError
+from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.findings import Finding, Verdict, lower_text, upper_text
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
@@ -23,14 +23,17 @@ def require_judged_by_source(target: Target, within: float) -> None:
     """Refuse what is not judged source by source.
 
     Raises:
-        UsageError: γ is out of range, or the claim is not an (ε, δ) of outputs alone.
+        UsageError: γ is not an int or a float in [0, 1/2), or the claim is not an (ε, δ) of outputs alone.
     """
+    if not isinstance(within, int | float) or isinstance(within, bool):
+        raise UsageTypeError(f"bits_within must be a Python number, such as 0.01, not {within!r}")
     if not 0 <= within < 0.5:
         raise UsageError(f"--bits-within must be from 0 to less than 0.5, not {within}")
     if within and not isinstance(target.claim, PrivacyClaim):
+        advice = "leave --covers work out" if target.covers_work else "claim one by --epsilon and --delta"
         raise UsageError(
             f"{target.name} claims {target.claim}, and only an (ε, δ) of outputs alone is judged for bits that are not "
-            "fair; claim one by --epsilon and --delta"
+            f"fair; {advice}"
         )
 
 
@@ -53,7 +56,10 @@ def for_bits_within(
     scope = replace(fair.scope, bits_within=within) if fair.scope is not None else None
     fair = replace(fair, scope=scope)
     if fair.verdict is Verdict.PROVED_WITH_SLACK:
-        reason = "its laws do not close, and the worst source of bits is sought for closed ones alone; audit it instead"
+        reason = (
+            "its laws do not close, and the worst source of bits is found for closed ones alone; let it draw a public "
+            "number of bits, which no loop can exceed"
+        )
         return replace(fair, verdict=Verdict.INCONCLUSIVE, reason=reason)
     if fair.verdict is not Verdict.PROVED:
         return fair

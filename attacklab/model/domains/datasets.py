@@ -15,6 +15,9 @@ from attacklab.model.neighbours import Relation
 Datasets: TypeAlias = tuple[list[Any], list[Any], Relation]
 """Two lists of records, and what makes them neighbours."""
 
+RELATIONS = (Relation.ADD_REMOVE, Relation.SUBSTITUTE)
+"""What makes datasets of one record a person neighbours."""
+
 COUNTS = (*range(13), 16, 20, 24, 32, 50, 64, 100, 128, 200, 256, 500, 1000)
 """How many records of a value there are besides the one that is added: thresholds often lie at a few or a round number.
 """

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import enum
 import importlib
+import importlib.util
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from attacklab.model.domains.datasets import (
     COUNTS,
     FEW,
+    RELATIONS,
     Datasets,
     at_counts,
     at_ends,
@@ -36,6 +38,12 @@ from attacklab.model.domains.datasets import (
 from attacklab.model.domains.numbers import Numbers
 from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
+
+MOST_NUMBERS = 100_000
+"""The most queries or steps of an input, and the most records of datasets that are tried."""
+
+LONGEST = 10_000
+"""The most numbers, or characters, that one person has."""
 
 MOST_RECORDS = 64
 """How many records a dataset has at the most, unless the domain says more."""
@@ -85,7 +93,7 @@ class Queries:
     patterns: tuple[Pattern, ...] = tuple(Pattern)
 
     def __post_init__(self) -> None:
-        _require_count("size", self.size, 1)
+        _require_count("size", self.size, 1, MOST_NUMBERS)
         if not self.patterns:
             raise UsageError(f"queries need a pattern; name one of {', '.join(Pattern)}")
         object.__setattr__(self, "patterns", tuple(Pattern(pattern) for pattern in self.patterns))
@@ -154,8 +162,6 @@ class Queries:
 class _Datasets:
     """What the shapes share that have one record a person: how many there may be, and which datasets are tried."""
 
-    relations: ClassVar[tuple[Relation, ...]] = (Relation.ADD_REMOVE, Relation.SUBSTITUTE)
-
     least: int
     most: int
 
@@ -164,6 +170,11 @@ class _Datasets:
         _require_count("most", self.most, 1)
         if self.least > self.most:
             raise UsageError(f"least of a domain must be at most its most, {self.most}, not {self.least}")
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """Add-remove and substitute; only the latter where all datasets have one size."""
+        return RELATIONS if self.least < self.most else (Relation.SUBSTITUTE,)
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:
         """Whether an input is a vector of such records."""
@@ -177,7 +188,7 @@ class _Datasets:
     ) -> Iterator[Datasets]:
         """Datasets one record apart, of some values (the usual one first, a rare one next) or of distinct ones."""
         usual, rare, *remaining = values
-        least, most = self.least, self.most
+        least, most = self.least, min(self.most, max(self.least + 1, MOST_NUMBERS))
         tried = (least, least + 1, least + 2, 3, 16, (least + most) // 2, most - 1)
         sizes = list(dict.fromkeys(size for size in tried if least <= size < most)) or [most - 1]
         middle = min(16, most - 1)
@@ -278,6 +289,17 @@ class Rows(_Datasets):
             raise UsageError(f"columns must be one or more different names, not {list(self.columns)}")
         super().__post_init__()
 
+    def require_made_here(self) -> None:
+        """Refuse datasets that cannot be made in this environment.
+
+        Raises:
+            UsageError: they are data frames, and there is no pandas.
+        """
+        if self.held_as is HeldAs.FRAME and importlib.util.find_spec("pandas") is None:
+            raise UsageError(
+                "rows that are held as a frame need pandas; install it (pip install pandas), or declare another held_as"
+            )
+
     def contains(self, input_: Any, numbers: Numbers) -> bool:
         """Whether an input is so held, and has so many rows of numbers of the domain."""
         rows = self._rows(input_)
@@ -353,7 +375,7 @@ class Lists(_Datasets):
     most: int = MOST_RECORDS
 
     def __post_init__(self) -> None:
-        _require_count("longest", self.longest, 1)
+        _require_count("longest", self.longest, 1, LONGEST)
         if not isinstance(self.named, bool):
             raise UsageTypeError(f"named of a domain must be True or False, not {self.named!r}")
         super().__post_init__()
@@ -434,7 +456,7 @@ class Strings(_Datasets):
     def __post_init__(self) -> None:
         if not isinstance(self.alphabet, str) or len(set(self.alphabet)) < 2:
             raise UsageError(f"an alphabet must have two or more characters, not {self.alphabet!r}")
-        _require_count("longest", self.longest, 1)
+        _require_count("longest", self.longest, 1, LONGEST)
         super().__post_init__()
 
     def _holds(self, records: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
@@ -464,7 +486,7 @@ class Streams:
     grows: bool = False
 
     def __post_init__(self) -> None:
-        _require_count("length", self.length, 1)
+        _require_count("length", self.length, 1, MOST_NUMBERS)
         if not isinstance(self.grows, bool):
             raise UsageTypeError(f"grows of a domain must be True or False, not {self.grows!r}")
 
@@ -571,7 +593,7 @@ def _named(longer: list[Any], shorter: list[Any]) -> tuple[dict[str, Any], dict[
 
 
 def _texts(label: str, values: Any) -> tuple[str, ...]:
-    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+    if not isinstance(values, Iterable) or isinstance(values, str) or not all(isinstance(text, str) for text in values):
         raise UsageTypeError(f"{label} must be a list of strings, not {values!r}")
     return tuple(values)
 
@@ -582,8 +604,13 @@ def _between(numbers: Numbers, low: float, high: float, part: int) -> Fraction:
     return Fraction(math.floor(value)) if numbers.integers else value
 
 
-def _require_count(name: str, value: Any, least: int) -> None:
+def _require_count(name: str, value: Any, least: int, most: int | None = None) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         raise UsageTypeError(f"{name} of a domain must be an integer, not {value!r}")
     if value < least:
         raise UsageError(f"{name} of a domain must be at least {least}, not {value}")
+    if most is not None and value > most:
+        raise UsageError(
+            f"{name} of a domain must be at most {most:,}, not {value:,}, for inputs of that size are made and tried; "
+            "declare a smaller one, on which the claim must hold too"
+        )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import random
+import secrets
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -115,6 +119,43 @@ def test_outputs_keep_their_type_and_failures() -> None:
     floats = LOOPED.covering_work().outputs(np.float32(0.1), 3, np.random.default_rng(1))
     assert floats["output"].dtype == np.float32
     assert (floats["work"] == 0).all()
+
+
+KEPT: Any = np.random.default_rng(3)
+MINE = random.Random(3)
+UNCOUNTED: dict[str, Callable[[], object]] = {
+    "random": random.random,
+    "numpy.random": np.random.random,
+    "a generator that a module keeps": KEPT.random,
+    "a generator of random that a module keeps": MINE.random,
+    "secrets": lambda: secrets.randbelow(8),
+    "os.urandom": lambda: os.urandom(8),
+    "random.SystemRandom": random.SystemRandom().random,
+}
+
+
+@pytest.mark.parametrize("source", UNCOUNTED)
+def test_work_is_not_counted_where_only_a_part_of_the_draws_is_seen(source: str) -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> list[float]:
+        return [answer + rng.random() + sum(0 * bool(UNCOUNTED[source]()) for _ in range(3)) for _ in range(trials)]
+
+    def sampler(answer: int, bits: Any) -> int:
+        UNCOUNTED[source]()
+        drawn: int = bits.take(1)
+        return answer + drawn
+
+    for target in (Target.noise(release, epsilon=1.0), LOOPED.exact(sampler)):
+        with pytest.raises(TargetError, match=r"while it draws an output, and the bits of that one cannot be counted"):
+            target.covering_work().outputs(0, 2, np.random.default_rng(0))
+
+
+def test_a_generator_that_stays_where_it_was_is_no_reason_to_refuse() -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> list[float]:
+        return [answer + rng.random() for _ in range(trials)]
+
+    np.random.random()
+    outputs = Target.noise(release, epsilon=1.0).covering_work().outputs(0, 3, np.random.default_rng(0))
+    assert outputs["work"].tolist() == [64] * 3
 
 
 def test_a_release_that_raises_is_an_error() -> None:

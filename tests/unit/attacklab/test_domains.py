@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import re
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,17 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
         (lambda: Lists(longest=0), "longest of a domain must be at least 1, not 0"),
         (lambda: Lists(longest=1, named="yes"), "named of a domain must be True or False"),
         (lambda: Streams(length=2, grows=1), "grows of a domain must be True or False"),
+        (lambda: Rows(columns=None), "columns must be a list of strings, not None"),
+        (lambda: Lists(longest=10**9), "longest of a domain must be at most 10,000, not 1,000,000,000"),
+        (lambda: Strings(alphabet="ab", longest=10**9), "longest of a domain must be at most 10,000"),
+        (lambda: Streams(length=10**9), "length of a domain must be at most 100,000, not 1,000,000,000"),
+        (lambda: Queries(size=10**9), "size of a domain must be at most 100,000"),
+        (
+            lambda: Target.dataset(
+                print, epsilon=1.0, relation="add-remove", domain=Domain(shape=Rows(columns=("a",), least=1, most=1))
+            ),
+            "relation of rows must be substitute, not add-remove: this domain has no pair of add-remove neighbours",
+        ),
         (lambda: Records(least=3, most=2), "least of a domain must be at most its most, 2, not 3"),
         (lambda: Categories(names=("a", "a")), "two or more different names"),
         (lambda: Strings(alphabet="a", longest=2), "an alphabet must have two or more characters"),
@@ -227,6 +239,18 @@ def test_bad_domains_are_refused_in_one_line(make: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message) as raised:
         make()
     assert "\n" not in str(raised.value)
+
+
+def test_frames_without_pandas_are_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    domain = Domain(shape=Rows(columns=("a", "b"), held_as="frame"), bounds=(0, 1))
+    with pytest.raises(UsageError, match=r"held as a frame need pandas; install it"):
+        Target.dataset(print, epsilon=1.0, domain=domain)
+
+
+def test_no_dataset_is_made_of_all_the_records_that_a_domain_may_have() -> None:
+    domain = Domain(shape=Records(most=10**12), bounds=(0, 1))
+    assert max(len(pair.first) for pair in itertools.islice(domain.pairs(Relation.SUBSTITUTE), 40)) <= 100_000
 
 
 def test_a_domain_is_written_in_words() -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attacklab.model.errors import UsageError
 from attacklab.model.neighbours import NeighbouringPair, Relation
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -180,6 +181,39 @@ def test_datasets_of_two_forms_or_none_are_refused() -> None:
     for first, second in ((3.0, [3.0, 1.0]), ([(1, 2)], np.array([[1, 2], [3, 4]])), ("ab", "a"), ({"a": 1}, [1])):
         with pytest.raises(ValueError, match="records must be vectors, matrices, lists"):
             NeighbouringPair.records(first, second, Relation.ADD_REMOVE)
+
+
+class NeitherTrueNorFalse:
+    """Compares as a missing value of a data frame does."""
+
+    def __eq__(self, other: object) -> Any:
+        return self
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value is ambiguous")
+
+
+def test_what_cannot_be_compared_is_refused_in_a_sentence_and_a_missing_value_is_itself() -> None:
+    missing = NeitherTrueNorFalse()
+    assert is_pair([(1, missing), (2, 3)], [(1, missing)], Relation.ADD_REMOVE)
+    with pytest.raises(UsageError, match=r"cannot be compared: == of two values of type NeitherTrueNorFalse"):
+        NeighbouringPair.records([(1, missing), (2, 3)], [(1, NeitherTrueNorFalse())], Relation.ADD_REMOVE)
+    with pytest.raises(UsageError, match=r"of one form, not an array without dimensions"):
+        NeighbouringPair.records(np.array(1.0), np.array(2.0), Relation.SUBSTITUTE)
+
+
+def test_arrays_of_lists_and_arrays_are_compared_record_by_record() -> None:
+    ragged, parts = np.array([[1], [2, 3]], dtype=object), np.empty(2, dtype=object)
+    parts[:] = np.array([1]), np.array([2, 3])
+    for records in (ragged, parts):
+        other = records.copy()
+        other[1] = other[1][:1]
+        assert is_pair(records, records[:1], Relation.ADD_REMOVE)
+        assert is_pair(records, other, Relation.SUBSTITUTE)
+        assert not is_pair(records, np.array([[1]], dtype=object), Relation.ADD_REMOVE)
+        assert not is_pair(np.array([[1]], dtype=object), records, Relation.ADD_REMOVE)
 
 
 def graphs(nodes: int) -> list[np.ndarray]:

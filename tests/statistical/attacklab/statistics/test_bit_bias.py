@@ -68,7 +68,20 @@ def test_bounds_hold_as_often_as_they_say() -> None:
 
 @pytest.mark.parametrize(
     ("bits", "settings"),
-    [([0, 1, 2], {}), ([[0, 1]], {}), ([0, 1], {}), ([0] * 9, {"before": 21}), ([0] * 9, {"alpha": 0.0})],
+    [
+        ([0, 1, 2], {}),
+        ([[0, 1]], {}),
+        ([[0, 1], [1]], {}),
+        ([0, 1], {}),
+        (np.array([0] * 9, dtype=object), {"before": 1}),
+        (np.array([0j] * 9), {"before": 1}),
+        (np.ma.array([0] * 9, mask=[True] * 9), {"before": 1}),
+        ([0] * 9, {"before": 21}),
+        ([0] * 9, {"before": 2.0}),
+        ([0] * 9, {"before": np.int8(8)}),
+        ([0] * 9, {"alpha": 0.0}),
+        ([0] * 9, {"alpha": "0.1"}),
+    ],
 )
 def test_what_is_no_sample_of_bits_is_refused(bits: Any, settings: Any) -> None:
     with pytest.raises(UsageError):

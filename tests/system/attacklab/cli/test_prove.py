@@ -239,9 +239,9 @@ def test_a_claim_is_decided_for_bits_that_are_not_fair(attacklab: Any) -> None:
     [
         ("turned --kind dataset --first 0 --second 1 --epsilon 0.5", 1, "they need ε = 1.09861228867"),
         ("third_of --kind dataset --first 0 --second 1 --epsilon 1", 2, "may draw any number of bits"),
-        ("count --kind noise --epsilon 0.7", 2, "its laws do not close"),
+        ("count --kind noise --epsilon 0.7", 2, "closed ones alone; let it draw a public number of bits"),
         ("turned --kind dataset --first 0 --second 1 --rho 1", 2, "only an (ε, δ) of outputs alone is judged"),
-        ("turned --kind dataset --first 0 --second 1 --epsilon 1 --covers work", 2, "only an (ε, δ) of outputs alone"),
+        ("turned --kind dataset --first 0 --second 1 --epsilon 1 --covers work", 2, "fair; leave --covers work out"),
         ("turned --kind dataset --epsilon 1 --all", 2, "--all and --bits-within exclude each other"),
         ("turned --kind dataset --epsilon 1 --inputs 0..1", 2, "--inputs and --bits-within exclude each other"),
     ],

@@ -20,6 +20,7 @@ from attacklab.auditing.attacks.black_box.candidate_pairs.lines import broken_st
 from attacklab.model.domains.datasets import (
     COUNTS,
     FEW,
+    RELATIONS,
     Datasets,
     at_counts,
     at_ends,
@@ -28,7 +29,6 @@ from attacklab.model.domains.datasets import (
     relations_of,
     repeated,
 )
-from attacklab.model.domains.shapes import Records
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
 
@@ -52,7 +52,7 @@ def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]
         probe: draws outputs of the target.
     """
     low, high = bounds_of(target)
-    relations = relations_of(target.relation, Records.relations)
+    relations = relations_of(target.relation, RELATIONS)
     families: list[Iterable[Datasets]] = []
     for by in relations:
         families += [
