@@ -168,6 +168,7 @@ class Runs:
         unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
         known: streams of draws that are no noise, as their seed is fixed.
         is_plain: whether draws are handed over as plain numbers, which are not followed.
+        is_endless: whether a loop that draws was seen that has no longest run.
         count: how many there were.
         until: when no more are made, by the monotonic clock, once there were `LEAST_RUNS`.
     """
@@ -178,6 +179,7 @@ class Runs:
     unread: set[str] = field(default_factory=set)
     known: set[Any] = field(default_factory=set)
     is_plain: bool = False
+    is_endless: bool = False
     count: int = 0
     until: float = math.inf
 

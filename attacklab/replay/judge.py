@@ -290,10 +290,10 @@ class Pair(Compared):
             failures = [run.output for run in (self.first, self.second) if isinstance(run.output, Raised)]
             reason, words = event.reason, event.words
             if len(failures) == 1 and event.odds == CERTAIN:
-                raising = ("first", "second") if isinstance(self.first.output, Raised) else ("second", "first")
+                inputs = ("first", "second") if isinstance(self.first.output, Raised) else ("second", "first")
                 words = f"{failures[0].kind} is raised"
-                reason = "{} on the {} input and not on the {}, in all runs of either: {}".format(
-                    words, *raising, CERTAIN
+                reason = (
+                    f"{words} on the {inputs[0]} input and not on the {inputs[1]}, in all runs of either: {CERTAIN}"
                 )
             raised = f" ({failures[0].kind}: {failures[0].message[:120]})" if failures else ""
             self._add(

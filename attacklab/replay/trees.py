@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
 
 MOST_RUNS, MOST_BRANCHINGS = 700, 4096
+LEAST_CHANCE = 2.0**-50
+"""A way that is so rare belongs to a loop that has no end: no finite number of outcomes decides it."""
+
 FEW_BRANCHINGS = 8
 """With more of them in one run, those that move nothing that differs are left out."""
 
@@ -88,7 +91,8 @@ class _Tree:
         ways: list[tuple[Chosen, float]] = [({}, 1.0)]
         while ways:
             chosen, chance = ways.pop()
-            if self.runs > MOST_RUNS:
+            self.pair.runs.is_endless |= chance < LEAST_CHANCE
+            if self.runs > MOST_RUNS or self.pair.runs.is_endless:
                 return None
             run = self.run(chosen)
             cuts = self.branchings(run)
@@ -131,13 +135,14 @@ def choice_of(pair: Pair) -> Choice | None:
     trees = [_Tree(pair, second=second) for second in (False, True)]
     told = None
     cuts = trees[0].branchings(pair.first)
-    if not cuts or len(cuts) > MOST_BRANCHINGS:
+    if not cuts or len(cuts) > MOST_BRANCHINGS or pair.runs.is_endless:
         return None
     if len(cuts) > FEW_BRANCHINGS:
         told = frozenset(differences_between(pair))
         if not told or not all(tree.settle(told) for tree in trees):
             return None
-    first, second = (tree.law(told) for tree in trees)
+    first = trees[0].law(told)
+    second = None if first is None else trees[1].law(told)
     if first is None or second is None:
         return None
     outcomes = sorted({*first, *second})

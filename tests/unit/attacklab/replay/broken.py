@@ -1093,3 +1093,11 @@ def cached_noise(scale):
 def cached_noise_for_two_counts(x):
     zeros = (x == 0).sum() + cached_noise(2.0)
     return zeros, (x == 1).sum() + cached_noise(2.0)  # flaw
+
+
+@broken(LONG, SHORT)
+def heads_before_tails(x):
+    heads = 0
+    while random.random() < math.exp(-3):
+        heads += 1
+    return len(x) + heads  # flaw
