@@ -180,7 +180,9 @@ class Judge:
         for planned in plan:
             most = trials if planned.outline.trials is None else min(trials, planned.outline.trials)
             started = time.perf_counter()
-            finding = replace(planned.judged(most, share), work=planned.outline.work)
+            finding = planned.judged(most, share)
+            if finding.verdict is not Verdict.ERROR:  # which may be that there was no work
+                finding = replace(finding, work=planned.outline.work)
             if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, planned.number):
                 finding = replace(finding, replay=replay(most))
             else:
