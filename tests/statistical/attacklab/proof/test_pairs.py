@@ -135,7 +135,7 @@ def test_a_law_that_is_nearly_all_open_ends_the_proof_without_the_second() -> No
 @pytest.mark.parametrize("within", ["0.1", None, [0.1], True, np.float32(0.1), Fraction(1, 10)])
 def test_bits_are_not_fair_by_a_python_number_only(within: Any) -> None:
     target = Target.noise(print, epsilon=1.0, name="flipped").exact(lambda answer, bits: answer ^ bits.take(1))
-    with pytest.raises(UsageError, match="bits_within must be a Python number, such as 0.01, not"):
+    with pytest.raises(UsageError, match=r"bits_within must be a Python number, such as 0\.01, not"):
         prove(target, NeighbouringPair.integers(0, 1, sensitivity=1.0), bits_within=within)
 
 
