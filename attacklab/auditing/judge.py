@@ -180,9 +180,14 @@ class Judge:
         for planned in plan:
             most = trials if planned.outline.trials is None else min(trials, planned.outline.trials)
             started = time.perf_counter()
-            finding = replace(planned.judged(most, share), work=planned.outline.work)
+            finding = planned.judged(most, share)
+            if finding.verdict is not Verdict.ERROR:  # which may be that there was no work
+                finding = replace(finding, work=planned.outline.work)
             if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, planned.number):
-                finding = replace(finding, replay=replay(most))
+                used = (
+                    most if self.enough is None or finding.refutes or finding.counts is None else finding.counts.trials
+                )
+                finding = replace(finding, replay=replay(used))
             else:
                 finding = replace(finding, reason=finding.reason + NOT_REPLAYABLE)
             findings.append(replace(finding, seconds=time.perf_counter() - started))

@@ -56,7 +56,7 @@ class Meter:
         if not self._affords(trials, kept):
             raise OutOfTime(
                 f"there is no time left to look for what it tries: the target takes {self._fastest:.2g} s for an "
-                "output; allow more seconds"
+                "output; raise --trials (in Python trials=, or seconds=)"
             )
 
     def _affords(self, trials: int, kept: float) -> bool:

@@ -67,7 +67,7 @@ class Counted:
     Attributes:
         release: the release. One output tells whether it reports work; if not, it is called once a trial.
         sampler: draws outputs instead, if there is one; its work is the bits that it takes.
-        gives_numbers: whether an output is a number, so that a pair can be none.
+        gives_numbers: whether an output is a number, so that a list of two can be none; a tuple of two is refused.
     """
 
     release: Callable[[Any, int, np.random.Generator], Any]
@@ -98,8 +98,8 @@ class Counted:
                     if done == 0 and self._is_reported(drawn):
                         rest = [self._drawn(input_, trials - 1, rng)[1]] if trials > 1 else []
                         return joined([as_records(part) for part in (drawn, *rest)])
-                    self._require_counted(drawn[0])
                     output = released[0] if isinstance(released, list | tuple) else drawn[0]
+                    self._require_counted(output)
                     taken = bits_between(before, rng.bit_generator.state)
                 _require_none(noticed[0] if noticed else "")
                 outputs.append(output)
@@ -127,10 +127,10 @@ class Counted:
 
     def _require_counted(self, output: Any) -> None:
         """Refuse an output whose work cannot be counted here, or may be in it already."""
-        if self.gives_numbers and _is_pair(output):
+        if _is_pair(output) and (self.gives_numbers or isinstance(output, tuple)):
             raise TargetError(
                 f"it returned the pair {output!r}, and nothing says that this is an output and its work; "
-                f"{HOW_TO_REPORT}"
+                f"{HOW_TO_REPORT}{'' if self.gives_numbers else '; if both are the output, return them as a list'}"
             )
         if getattr(self.release, "draws_elsewhere", False):
             raise TargetError(f"its draws are not seen from here, so only it can count its work; {HOW_TO_REPORT}")

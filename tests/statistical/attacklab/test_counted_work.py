@@ -149,6 +149,15 @@ def test_work_is_not_counted_where_only_a_part_of_the_draws_is_seen(source: str)
             target.covering_work().outputs(0, 2, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("make", [Target.noise, Target.dataset])
+def test_a_pair_that_nothing_says_to_be_an_output_and_its_work_is_refused(make: Any) -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> list[tuple[float, int]]:
+        return [(answer + rng.random(), 3) for _ in range(trials)]
+
+    with pytest.raises(TargetError, match=r"nothing says that this is an output and its work; return"):
+        make(release, epsilon=1.0).covering_work().outputs(0.0, 2, np.random.default_rng(0))
+
+
 def test_a_generator_that_stays_where_it_was_is_no_reason_to_refuse() -> None:
     def release(answer: float, trials: int, rng: np.random.Generator) -> list[float]:
         return [answer + rng.random() for _ in range(trials)]

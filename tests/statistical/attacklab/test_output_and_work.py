@@ -329,7 +329,7 @@ def test_a_release_that_draws_elsewhere_must_report_its_work() -> None:
 
 @pytest.mark.parametrize("kind", [Target.dataset, Target.noise])
 def test_a_pair_is_an_output_and_its_work_only_if_the_target_says_so(kind: Any) -> None:
-    """By name, or by its claim; a pair that is none is an output of a dataset, and no number."""
+    """By name, or by its claim; and a list of two is an output of a dataset, and no number."""
 
     def release(_: Any, trials: int, rng: Rng) -> list[tuple[int, int]]:
         return [(1, int(rng.integers(5))) for _ in range(trials)]
@@ -344,16 +344,26 @@ def test_a_pair_is_an_output_and_its_work_only_if_the_target_says_so(kind: Any) 
         assert outputs["work"].tolist() == expected
         assert {finding.work for finding in found(target, 200, [Work()])} == {"reported by the target"}
     silent = kind(release, epsilon=1.0, pairs=pairs).covering_work()
+    with pytest.raises(TargetError, match=r"the pair \(1, 4\), and nothing says that this is an output and its work"):
+        silent.outputs(0, 3, np.random.default_rng(0))
+
+    def listed(input_: Any, trials: int, rng: Rng) -> list[list[int]]:
+        return [list(pair) for pair in release(input_, trials, rng)]
+
+    lists = kind(listed, epsilon=1.0, pairs=pairs).covering_work()
     if kind == Target.noise:
-        with pytest.raises(
-            TargetError, match=r"the pair \(1, 4\), and nothing says that this is an output and its work"
-        ):
-            silent.outputs(0, 3, np.random.default_rng(0))
+        with pytest.raises(TargetError, match=r"the pair \[1, 4\], and nothing says"):
+            lists.outputs(0, 3, np.random.default_rng(0))
     else:
-        outputs = silent.outputs(0, 3, np.random.default_rng(0))
-        assert outputs["work"].tolist() != expected
-        assert {len(output) for output in outputs["output"]} == {2}
-        assert {finding.work for finding in found(silent, 200, [Work()])} == {"random bits, counted by the lab"}
+        assert {len(output) for output in lists.outputs(0, 3, np.random.default_rng(0))["output"]} == {2}
+        assert {finding.work for finding in found(lists, 200, [Work()])} == {"random bits, counted by the lab"}
+
+
+def test_an_error_says_nothing_of_where_work_came_from() -> None:
+    target = Target.noise(lambda answer, trials, rng: answer + rng.random(trials), claim=JOINT, name="silent")
+    findings = found(target, 200, [Work()])
+    assert {(finding.verdict, finding.work) for finding in findings} == {(Verdict.ERROR, "")}
+    assert "no work" in findings[0].reason
 
 
 @dataclass(frozen=True)

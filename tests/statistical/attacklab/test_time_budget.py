@@ -135,6 +135,7 @@ def test_an_audit_of_a_slow_target_keeps_to_a_short_time_and_says_what_it_had_no
     assert slow.seconds < 1.3 * 3.0 + 8 / rate  # the least that can be drawn
     unreached = [one for one in findings if one.reason.startswith("there is no time left")]
     assert {one.verdict for one in unreached} <= {Verdict.INCONCLUSIVE}
+    assert all(one.reason.endswith("; raise --trials (in Python trials=, or seconds=)") for one in unreached)
     assert unreached or rate > 100
     assert not any(one.decides_nothing for one in unreached)
     assert not {one.verdict for one in findings} & {Verdict.ERROR, Verdict.VIOLATED}

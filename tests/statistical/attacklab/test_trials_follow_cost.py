@@ -167,7 +167,8 @@ def test_what_is_found_with_many_trials_is_found_again_by_its_number_of_them() -
 def test_a_sound_target_at_the_edge_of_its_claim_gets_a_part_of_the_trials() -> None:
     """Five million trials on each of four pairs would be 44 million outputs."""
     target = Target.noise(geometric(1.0), epsilon=1.0, domain=WHOLE)
-    findings = audit(target, [BlackBox()])
+    findings = audit(target, [BlackBox()], spec="f.py:f")
+    assert all(f"--trials {found.counts.trials} " in found.replay for found in findings if found.counts)
     assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}
     assert all(finding.counts.trials >= 12_465 for finding in findings if finding.counts)
     assert sum(finding.trials for finding in findings) < 22_000_000
