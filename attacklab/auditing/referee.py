@@ -219,6 +219,7 @@ class Audit:
     def _is_slow(self, turns: Sequence[_Turn]) -> bool:
         """Whether a time is kept and an output takes long, as looking for the first scenarios shows."""
         if self.trials is None and not self.spend_all:
+            turns = _black_box_first(turns)
             for place, turn in enumerate(turns):
                 if turn.applies:
                     turn.affordable(turns[place:])
@@ -229,7 +230,7 @@ class Audit:
     def _rounds(self, turns: Sequence[_Turn], *, slow: bool) -> Iterator[tuple[int, Sequence[_Turn]]]:
         """The most trials of each round, and who takes part in it, in what order."""
         if slow:
-            turns = sorted(turns, key=lambda turn: not isinstance(turn.attack, BlackBox))
+            turns = _black_box_first(turns)
         if self.until_refuted or slow:
             yield SHORT_ROUND, turns
             if any(turn.refutes or turn.fails for turn in turns):
@@ -336,7 +337,8 @@ class _Turn:
         if self.costs is None:
             planned = self.plan if isinstance(self.plan, tuple) else ()
             self.costs = rehearsed(planned, seconds, self.alpha, self.meter)
-        return affordable(self.costs, self.attack, self.judge.target.claim, seconds, self.meter)
+        judge = self.judge
+        return affordable(self.costs, self.attack, judge.target.claim, seconds, self.meter, judge.attack)
 
     @property
     def seconds_an_output(self) -> float:
@@ -373,6 +375,10 @@ class _Turn:
     def goes_on(self) -> bool:
         """Whether there is anything to judge."""
         return any(finding.pair is not None for finding in self.findings)
+
+
+def _black_box_first(turns: Sequence[_Turn]) -> list[_Turn]:
+    return sorted(turns, key=lambda turn: not isinstance(turn.attack, BlackBox))
 
 
 def _require_settings(trials: int | None, seconds: float | None, alpha: float, seed: int) -> None:

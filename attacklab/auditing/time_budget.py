@@ -100,7 +100,9 @@ def _timed(planned: PlannedScenario, enough: float, *, one_by_one: bool = False)
     return Cost(trial, max(0.0, elapsed - trial * trials), planned.outline.answers)
 
 
-def affordable(costs: Sequence[Cost], attack: Attack, claim: Claim, seconds: float, meter: Meter) -> int:
+def affordable(
+    costs: Sequence[Cost], attack: Attack, claim: Claim, seconds: float, meter: Meter, planned: Attack
+) -> int:
     """How many trials there is time for, one of `STEPS`: to find scenarios that are learned, to choose and to judge.
 
     Args:
@@ -109,13 +111,16 @@ def affordable(costs: Sequence[Cost], attack: Attack, claim: Claim, seconds: flo
         claim: what is claimed of one output.
         seconds: how long it may take.
         meter: knows how long an output takes.
+        planned: the attack of the size in which it has looked for the scenarios.
     """
     if not (costs or isinstance(attack, Learning)):
         return STEPS[0]
     output = sum(cost.trial / (2 * cost.answers) for cost in costs) / len(costs) if costs else meter.output
 
     def needed(trials: int) -> float:
-        learning = output * attack.within(trials).looks if isinstance(attack, Learning) else 0.0
+        learning = 0.0
+        if isinstance(attack, Learning) and (larger := attack.within(trials)) != planned:
+            learning = output * larger.looks
         judging = (cost.of(choosing_trials(claim.composed(cost.answers), trials)) + cost.of(trials) for cost in costs)
         return learning + sum(judging)
 
