@@ -106,6 +106,18 @@ def test_where_outputs_are_slow_a_plain_flaw_is_refuted_first_and_ends_the_audit
     assert sound.seconds < 66.0
 
 
+def test_bare_answers_that_take_fifty_milliseconds_are_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bare(answer: float, trials: int, rng: np.random.Generator) -> list[float]:
+        slow(answer, trials, rng)
+        return [answer] * trials
+
+    slow = Slow(20.0, sound=True)
+    monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: slow.seconds)
+    findings = audit(Target.noise(bare, epsilon=1.0, domain=Domain(integers=True, bounds=(0, 1))))
+    assert [one.attack for one in findings if one.refutes] == ["black_box"]
+    assert slow.seconds < 40.0
+
+
 @pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0, 5e6])
 @pytest.mark.parametrize("until_refuted", [True, False])
 def test_an_audit_keeps_to_the_time_and_uses_it(
