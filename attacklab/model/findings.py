@@ -310,7 +310,7 @@ class Finding:
         replay: the line that replays it.
         witness: what two runs with the same noise showed, in the finding of a replay; None of others.
         work: where the work came from that the claim covers: reported by the target, or random bits counted by the lab;
-            empty where it covers none, where nothing was drawn, and in older records.
+            empty where it covers none, where nothing was drawn, in errors, and in older records.
     """
 
     target: str
