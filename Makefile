@@ -31,7 +31,7 @@ bench: $(READY)  ## measure the lab itself: speed, cost, detection, false alarms
 unit: $(READY)  ## run the unit tests, in about a minute: after each edit
 	$(BIN)/$(PYTEST) tests/unit
 
-test: $(READY)  ## run the unit tests and the statistical ones, in some five minutes
+test: $(READY)  ## run the unit tests and the statistical ones, in some six minutes
 	$(BIN)/$(PYTEST) tests/unit tests/statistical
 
 system: $(READY)  ## run what starts processes or takes long: whole journeys, in some ten minutes
