@@ -307,7 +307,7 @@ def _tail_panel(tails: dict[str, list[float]]) -> Panel:
     series = [
         line("rejection (Algorithm 2)", Role.EXACT, draws, tails["rejection"]),
         line("bisection (Algorithm 3)", Role.OTHER, draws, tails["bisection"]),
-        line("bound 2^−c", Role.CEILING, draws, [2.0**-c for c in draws]),
+        line("bound of the lemma", Role.CEILING, draws, [2.0**-c for c in draws]),
     ]
     return panel(
         f"Weights {', '.join(map(str, LEAST_ACCEPTED))}: draws of p = {_width(LEAST_ACCEPTED)} bits",

@@ -474,7 +474,8 @@ class Target:
                 released = self.release(copy.deepcopy(input_), trials, rng)
                 outputs: Outputs | None = gathered(released, trials)
         except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
-            raise TargetError(f"{self.name}: {error}") from error
+            kind = OutsideDomain if isinstance(error, OutsideDomain) else TargetError
+            raise kind(f"{self.name}: {error}") from error
         except LabFault:
             raise
         except BaseException as error:

@@ -51,7 +51,7 @@ def fresh_caches() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith(("mechanisms.", "attacklab.")):
             for value in vars(module).values():
-                if hasattr(value, "cache_clear"):
+                if hasattr(value, "cache_clear") and not isinstance(value, type):
                     value.cache_clear()
 
 

@@ -22,6 +22,7 @@ from attacklab.auditing.attacks.common.failures import sampled
 from attacklab.auditing.attacks.features import features, hashes
 from attacklab.auditing.statistics.choosing import expected_evidence, promised_epsilon
 from attacklab.model.claims import PrivacyClaim
+from attacklab.model.errors import OutsideDomain
 from attacklab.model.floats import Doubles
 from attacklab.model.neighbours import NeighbouringPair, fingerprint
 from attacklab.model.targets import Failure, Outputs
@@ -97,15 +98,23 @@ def _best(
     *,
     proving: bool,
 ) -> list[NeighbouringPair]:
+    taken: list[NeighbouringPair] = []
     seen: list[float] = []
-    answered = False
+    answered, outside = False, None
     for pair in pairs:
-        sides = draw(pair, outputs)
+        try:
+            sides = draw(pair, outputs)
+        except OutsideDomain as error:  # the release knows a domain that is not declared
+            outside = error
+            continue
+        taken.append(pair)
         answered = answered or not all(all_failed(side) for side in sides)
         seen.append(told_apart(*sides, claim, proving=proving) if answered else -math.inf)
         if not answered and len(seen) == MOST_FAILING_PAIRS:
-            return list(pairs[:survivors])
-    return [pairs[place] for place in sorted(range(len(pairs)), key=lambda place: -seen[place])[:survivors]]
+            return taken[:survivors]
+    if outside and not taken:
+        raise outside
+    return [taken[place] for place in sorted(range(len(taken)), key=lambda place: -seen[place])[:survivors]]
 
 
 def all_failed(outputs: Outputs) -> bool:

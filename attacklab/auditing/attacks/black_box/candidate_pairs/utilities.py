@@ -39,16 +39,19 @@ def pairs_of_utilities(target: Target, probe: Probe, outcomes: Sequence[int]) ->
     """
     few = [count for count in outcomes if count <= MANY] or outcomes[:1]
     for place, count in enumerate(few):
-        yield from _moved(count, target.sensitivity)
+        yield from _moved(count, target.sensitivity, from_ties=True)
         yield from _opposite(count, target.sensitivity)
         for end in sorted({min(few), max(few)}) if place == 0 else ():
             yield from _on_lines(target, probe, end)
+    for count in few:
+        if count <= FEW:
+            yield from _moved(count, target.sensitivity, from_ties=False)
     many = [count for count in outcomes if count not in few]
     for count in many if many and not is_dear(probe, np.zeros(max(few))) else ():
         yield from _opposite(count, target.sensitivity)
 
 
-def _moved(count: int, step: float) -> Iterator[NeighbouringPair]:
+def _moved(count: int, step: float, *, from_ties: bool) -> Iterator[NeighbouringPair]:
     row = np.arange(count)
     first, last = (np.where(row == place, step, 0.0) for place in (0, count - 1))
     all_ = np.full(count, step)
@@ -56,7 +59,7 @@ def _moved(count: int, step: float) -> Iterator[NeighbouringPair]:
     moves = (first, -first, 2 * first - all_, all_ - 2 * first, last, halves, all_, -all_)
     ties, exact = np.zeros(count), power_of_two_within(step)
     starts = (ties, exact * first / step, -8 * exact * row, np.where(row == 0, 64 * exact, 0.0), ties - 1024 * exact)
-    for start in starts if count <= FEW else starts[:1]:
+    for start in starts[:1] if from_ties else starts[1:]:
         for move in moves:
             with contextlib.suppress(ValueError):  # a sum of the two may be rounded
                 yield NeighbouringPair.utilities(start, start + move, sensitivity=step)
