@@ -300,7 +300,7 @@ def _group_sum_panel(measured: dict[str, Any]) -> Panel:
     series = [
         marks("a mechanism that needs it", Role.EXACT, sizes, [row["needed"] for row in rows]),
         line("sum in the proof", Role.IDEAL, sizes, [row["sum"] for row in rows]),
-        line("theorem, k·e^((k − 1)ε)·δ", Role.CEILING, sizes, [row["theorem"] for row in rows]),
+        line("theorem, k·exp((k − 1)ε)·δ", Role.CEILING, sizes, [row["theorem"] for row in rows]),
     ]
     return panel(
         "ε = ln 3, δ = 2^−20: the sum cannot be improved",
@@ -318,7 +318,7 @@ def _belief_panel(measured: dict[str, Any]) -> Panel:
         marks("rows that are the same", Role.NAIVE, priors, quotients["together"]),
         marks("independent rows", Role.EXACT, priors, quotients["independent"]),
         line("printed for all beliefs, e^ε", Role.CEILING, ends, [ratio] * 2),
-        line("holds for all beliefs, e^(2ε)", Role.IDEAL, ends, [ratio**2] * 2),
+        line("holds for all beliefs, exp(2ε)", Role.IDEAL, ends, [ratio**2] * 2),
     ]
     return panel(
         "Belief with and without one's row, ε = ln 3",
@@ -332,7 +332,7 @@ def _belief_panel(measured: dict[str, Any]) -> Panel:
 def _factor_panel(measured: dict[str, Any]) -> Panel:
     totals, answers = [i / 10 for i in range(21)], definition_laws.ANSWERS
     series = [
-        line("e^ε, and e^(ε/10) ten times", Role.EXACT, totals, [math.exp(total) for total in totals]),
+        line("e^ε, and exp(ε/10) ten times", Role.EXACT, totals, [math.exp(total) for total in totals]),
         line("1 + ε/10 ten times", Role.NAIVE, totals, [(1 + total / answers) ** answers for total in totals]),
         line("1 + ε once", Role.CEILING, totals, [1 + total for total in totals]),
         marks("ten randomized responses of ratio 1.1", Role.NAIVE, [1.0], [float(Fraction(measured["added_up"]))]),
