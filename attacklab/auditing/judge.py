@@ -181,7 +181,7 @@ class Judge:
             most = trials if planned.outline.trials is None else min(trials, planned.outline.trials)
             started = time.perf_counter()
             finding = planned.judged(most, share)
-            if finding.verdict is not Verdict.ERROR:  # which may be that there was no work
+            if finding.verdict is not Verdict.ERROR:  # an error may say that no work was reported
                 finding = replace(finding, work=planned.outline.work)
             if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, planned.number):
                 used = (

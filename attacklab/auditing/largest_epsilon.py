@@ -51,7 +51,7 @@ RISE = 0.05
 
 CHOOSING_DOUBT = 100.0
 """Choosing goes by a bound at so many times smaller an α: the best of many has been lucky, a rare event most of all.
-Where that shows nothing of several, it goes by the bound at α, and then by what their rates show."""
+Where that bound is 0 for several events, the bound at α decides, and then the rates that were seen."""
 
 FINALISTS = 4
 """How many scenarios are counted again."""

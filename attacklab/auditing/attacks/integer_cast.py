@@ -6,7 +6,7 @@ up to 2^60 + 256. In binary32 that begins at 2^24. An integer of 16 bits wraps a
 not hide it.
 
 The adversary knows ε and picks the answers. First come a tie between two floats of the outputs' format, and the integer
-above it; the event is a half-line, outputs beyond the tie. If their typical outputs are no further apart than the noise
+above it; the adversary bets on an output beyond the tie. If their typical outputs are no further apart than the noise
 explains, the whole axis is searched, whatever the format and the unit: answers are drawn at ever greater heights, up
 and down. Where a typical output has moved away from its answer by more than the noise explains, bisection looks for the
 single step at which it jumps. Such a step is either between that answer and the last one that kept in place (a wrap),

@@ -32,10 +32,10 @@ from attacklab.model.findings import Counts
 from attacklab.model.floats import Doubles
 
 DOUBT = 0.002
-"""Of α: with what probability the two intervals miss a probability."""
+"""The part of α that is spent on the two intervals: they fail to hold both probabilities no more often than that."""
 
 TAIL = 1e-4
-"""Of α: about how likely the second count lies in the first block, or in the last, at most."""
+"""The first block of the second count, and the last, each have about this part of α as their probability at most."""
 
 COARSE, FINE = 1 << 11, 1 << 17
 """About how many pairs of a cell and a block say roughly where the bound lies, and make sure of it."""
@@ -144,7 +144,7 @@ class _Problem:
 
     @classmethod
     def of(cls, more: int, less: int, trials: int, delta: float, alpha: float) -> _Problem | None:
-        """That of some counts; None if no ε is refuted by them."""
+        """The problem that some counts pose; None if they refute no ε."""
         lows, highs = clopper_pearson([more, less], trials, alpha * DOUBT / 2)
         left = alpha * (1 - DOUBT)
         level = min(2 * left, 0.9)

@@ -30,7 +30,7 @@ FINEST, COARSEST = Fraction(1, 8), 1 << 12
 LARGE = (2.0**24, 2.0**53, 1e6, 1e9)  # answers at which formats stop holding every integer, and large round numbers
 
 PRECISIONS = (8, 11, 24)
-"""Of bfloat16, binary16 and binary32: in units of which doubles hold the ties between their numbers above 2^p."""
+"""The bits of bfloat16, binary16 and binary32. With p bits, every other integer is rounded from 2^p on."""
 
 
 def answers_before_edges(step: Fraction) -> Iterator[Fraction]:
