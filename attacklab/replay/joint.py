@@ -78,6 +78,9 @@ def joint_laws(pair: Pair, unit: int) -> tuple[tuple[Law, Law], bool] | None:
         return None  # that draw is another one on either input
     outputs = [[[skeleton(run.output) for run in side] for side in sides] for sides in everywhere]
     moving = _moving(outputs)
+    if moving and len({frozenset().union(*(_thresholds(pair, run, unit) for run in side)) for side in runs}) > 1:
+        pair.outcome.unjudged.append(f"{call.site} draws noise for a number that is compared with the data, and shown")
+        return None
     told = [_weights([repr(_coarse(output, moving)) for output in side], masses.tolist()) for side in outputs[0]]
     if told[0].keys().isdisjoint(told[1]):
         return None
@@ -122,6 +125,12 @@ def _turns(pair: Pair, run: Session, unit: int) -> set[float] | None:
             return None
         turns.add(near((bound.right - bound.left[1].centre) / bound.factors[0]))
     return turns
+
+
+def _thresholds(pair: Pair, run: Session, unit: int) -> set[Any]:
+    """What a noisy number of a draw is compared with in a run."""
+    bounds = paths.bounds_of(run, pair.shown) or ()
+    return {(bound.site[:2], bound.right) for bound in bounds if unit in paths.units_of(bound)}
 
 
 def _weights(outcomes: list[str], masses: list[float]) -> dict[str, float]:

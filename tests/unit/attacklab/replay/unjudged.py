@@ -281,3 +281,23 @@ def squared_noise_beside_the_answer(x, rng):
 def each_record_by_several_coins(x, rng):
     total = sum(x.sum() / 5 for _ in range(5) if rng.random() < 0.5)
     return total + rng.laplace(0, 0.7)
+
+
+@unjudged(LONG, SHORT)
+def a_rounded_count_that_is_shown_from_the_true_one_on(x, rng):
+    noisy = len(x) + rng.laplace(0, 1)
+    return -1 if noisy < len(x) else round(noisy)
+
+
+@unjudged(LONG, SHORT)
+def words_below_a_bound_that_the_data_give(x, rng):
+    noisy = len(x) + rng.laplace(0, 1)
+    return "few" if noisy < len(x) - 2 else f"{round(noisy)} people"
+
+
+@unjudged(LONG, SHORT)
+def a_count_cut_at_twice_the_true_one(x, rng):
+    noisy = len(x) + rng.laplace(0, 1)
+    if noisy > 2 * len(x):
+        noisy = 2 * len(x)
+    return int(noisy)
