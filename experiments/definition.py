@@ -41,9 +41,7 @@ from mechanisms.gaussian.claims import discrete_gaussian_delta
 from mechanisms.laplace.exact import exact_dyadic_geometric, exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace
 
-QUESTION = (
-    "What do posteriors, groups, δ(ε) and trade-off curves of exact laws look like beside what the claim promises?"
-)
+QUESTION = "What does the definition promise, by exact laws, and which remarks on it hold?"
 
 EPSILON = Fraction(1)
 SIGMA = 3
