@@ -147,8 +147,8 @@ def _by_chunks(people: NDArray[np.float64], statistic: str, settings: Settings) 
     return {"bias": [abs(bias) / truth for bias in biases], "error": [error / truth for error in errors]}
 
 
-def _by_range(people: NDArray[np.float64], settings: Settings) -> dict[str, list[float]]:
-    """The mean error of two aggregators of the chunks' means with public ranges [0, u], as shares of the mean."""
+def _by_range(people: NDArray[np.float64], settings: Settings) -> dict[str, Any]:
+    """The mean error of aggregators of the chunks' means: two with a public range [0, u], one that finds its range."""
     truth, answers = float(people.mean()), _answers(people, means.CHUNKS, "mean", settings)
     bias = float(answers.mean()) - truth
     return {
