@@ -5,12 +5,14 @@
 - What it costs to look for b: the budget is split evenly over the tests of u, u/2, u/4, … and the release.
 - Sample and aggregate by the number of chunks: noise falls with it, and the statistic of a small chunk is another one.
 - Aggregators by the width of the public range [l, u] of the chunks' answers: their average, with noise of scale
-  (u − l)/(kε), and their median by the exponential mechanism. No pure one does without a range.
+  (u − l)/(kε), and their median by the exponential mechanism. No pure one does without a range. With a δ a histogram
+  with noise finds one: only bins that hold an answer have noise, and only those above a threshold are published.
 
 Expected errors are closed forms for real-valued noise, in doubles; histograms are drawn.
 
 Sources: Near and Abuah, 'Programming Differential Privacy', chapter 8; Nissim, Raskhodnikova and Smith 2007, section 4;
-Smith 2011, 'Privacy-Preserving Statistical Estimation with Optimal Convergence Rates' (the median as aggregator).
+Smith 2011, 'Privacy-Preserving Statistical Estimation with Optimal Convergence Rates' (the median as aggregator);
+Karwa and Vadhan 2018, 'Finite Sample Differentially Private Confidence Intervals' (the range from a histogram).
 """
 
 from __future__ import annotations
@@ -52,6 +54,12 @@ LOWER, UPPER = 20.0, 80.0
 """The textbook's range of the chunks' answers, in years."""
 STATISTICS: dict[str, Callable[..., Any]] = {"mean": np.mean, "median": np.median}
 RANGES = tuple(10.0**power for power in range(2, 8))
+BIN = 4.0
+"""The width of the bins, in years, by which a range is found where none is public."""
+BIN_NOISE = DiscreteLaplace(Fraction(4 / EPSILON))
+"""The noise of a bin's count: one person moves one answer, and so two counts by 1, and half of ε pays for that."""
+LEAST_COUNT = least_threshold(BIN_NOISE, means.DELTA)
+"""A bin with one answer, which may be missing on a neighbour, has so large a noisy count with probability δ at most."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -139,14 +147,44 @@ def _by_chunks(people: NDArray[np.float64], statistic: str, settings: Settings) 
     return {"bias": [abs(bias) / truth for bias in biases], "error": [error / truth for error in errors]}
 
 
-def _by_range(people: NDArray[np.float64], settings: Settings) -> dict[str, list[float]]:
-    """The mean error of two aggregators of the chunks' means with public ranges [0, u], as shares of the mean."""
+def _by_range(people: NDArray[np.float64], settings: Settings) -> dict[str, Any]:
+    """The mean error of aggregators of the chunks' means: two with a public range [0, u], one that finds its range."""
     truth, answers = float(people.mean()), _answers(people, means.CHUNKS, "mean", settings)
     bias = float(answers.mean()) - truth
     return {
         "average": [noisy_error(bias, upper / (means.CHUNKS * EPSILON)) / truth for upper in RANGES],
         "median": [median_error(answers, upper, truth) / truth for upper in RANGES],
+        "found": found_range_error(answers, truth) / truth,
     }
+
+
+def chances_of_bins(counts: NDArray[np.int64], least: int = LEAST_COUNT) -> NDArray[np.float64]:
+    """The probability that each bin's noisy count is the largest and at least `least`; the first of equal ones wins.
+
+    What is missing to 1 is the probability that no bin is published.
+    """
+    scale = float(BIN_NOISE.scale)
+    noisy = np.arange(least, max(least, int(counts.max())) + math.ceil(64 * scale))
+    noise = noisy - counts[:, None]
+    mass = math.tanh(1 / (2 * scale)) * np.exp(-np.abs(noise) / scale)
+    tail = np.exp(-np.abs(noise) / scale) / (1 + math.exp(-1 / scale))
+    at_most = np.where(noise < 0, tail, 1 - math.exp(-1 / scale) * tail)
+    below = at_most - mass
+    return np.array(
+        [(mass[i] * at_most[i + 1 :].prod(axis=0) * below[:i].prod(axis=0)).sum() for i in range(len(counts))]
+    )
+
+
+def found_range_error(answers: NDArray[np.float64], truth: float) -> float:
+    """The mean error of the average of answers, each clipped to the bin that was found and the two beside it.
+
+    The average has the other half of ε. Where no bin is published there is no answer, and no error.
+    """
+    bins, counts = np.unique(np.floor(answers / BIN), return_counts=True)
+    scale = 2 * 3 * BIN / (len(answers) * EPSILON)
+    errors = [noisy_error(np.clip(answers, BIN * (at - 1), BIN * (at + 2)).mean() - truth, scale) for at in bins]
+    chances = chances_of_bins(counts)
+    return float(chances @ np.array(errors) / chances.sum())
 
 
 def median_error(answers: NDArray[np.float64], upper: float, truth: float) -> float:
@@ -213,6 +251,12 @@ def _range_panel(measured: dict[str, Any]) -> Panel:
     series = [
         line("average, noise of scale u/(kε)", Role.OTHER, RANGES, _percent(measured["ranges"]["average"])),
         line("median, exponential mechanism", Role.EXACT, RANGES, _percent(measured["ranges"]["median"])),
+        line(
+            "average in a range that is found, δ = 1/n²",
+            Role.IDEAL,
+            [RANGES[0], RANGES[-1]],
+            _percent([measured["ranges"]["found"]] * 2),
+        ),
     ]
     return panel(
         f"{means.CHUNKS} chunks' means, aggregated in [0, u]",
@@ -254,4 +298,7 @@ def explain(data: dict[str, Any]) -> str:
         average=ranges["average"][-1],
         narrow_average=ranges["average"][0],
         median=ranges["median"][-1],
+        found_range=ranges["found"],
+        bin=BIN,
+        least=LEAST_COUNT,
     )

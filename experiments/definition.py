@@ -29,20 +29,19 @@ from attacklab.laws import (
 )
 from attacklab.laws.proof import prove
 from attacklab.model.claims import PrivacyClaim
+from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments.common import definition_laws
 from experiments.common.bounds import as_floats, middle
 from experiments.common.curves import figure, line, marks, panel
 from experiments.common.paragraphs import PARAGRAPHS
-from experiments.targets import means
+from experiments.targets import catastrophes, means
 from mechanisms.gaussian.claims import discrete_gaussian_delta
 from mechanisms.laplace.exact import exact_dyadic_geometric, exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace
 
-QUESTION = (
-    "What do posteriors, groups, δ(ε) and trade-off curves of exact laws look like beside what the claim promises?"
-)
+QUESTION = "What does the definition promise, by exact laws, and which remarks on it hold?"
 
 EPSILON = Fraction(1)
 SIGMA = 3
@@ -72,6 +71,8 @@ BELIEFS = (*(Fraction(1, 1 << power) for power in range(1, 11)), Fraction(1, 200
 EXPECTED_VICTIMS = tuple(Fraction(10) ** power for power in range(-4, 3))
 COIN_POWERS = tuple(range(44, 65))
 GROUP_DELTA = Fraction(1, 1 << 20)
+ONE_RECORD_MORE = NeighbouringPair.records([0], [0, 1], Relation.ADD_REMOVE)
+"""Neighbouring databases of the catastrophe mechanism."""
 STEP = Fraction(1, 10)
 """The ε of each of the answers that a definition by 1 + ε would have to add up."""
 
@@ -103,8 +104,8 @@ def collect(settings: Settings) -> Collected:
         "divergences": {name: _divergences(*laws[name](1)) for name in LABELS},
         **_remarks(),
     }
-    targets = (definition_laws.naive_catastrophe(), definition_laws.exact_catastrophe())
-    return Collected([prove(target, definition_laws.RECORDS) for target in targets], measured)
+    targets = (catastrophes.naive_catastrophe(), catastrophes.exact_catastrophe())
+    return Collected([prove(target, ONE_RECORD_MORE) for target in targets], measured)
 
 
 def _shifted(

@@ -6,27 +6,20 @@ Each function says which remark it computes, and what becomes of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import product
 from typing import Any, TypeAlias
 
 from attacklab.laws import Law, enumerate_law, hockey_stick, largest_ratio, privacy_loss, smallest_delta
-from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.targets import Target
 from experiments.targets import means
-from experiments.targets.making import exact_by_reference, named
-from mechanisms.coins import bernoulli
-from mechanisms.randomness import RandomBits
+from mechanisms.catastrophe.exact import exact_catastrophe
+from mechanisms.catastrophe.naive import naive_catastrophe
 
 RATIO = 3
 """e^ε of the remarks that are computed in fractions, so that ε = ln 3 = 1.0986."""
 ANSWERS = 10
-CATASTROPHE = 2.0**-60
-"""The δ of the catastrophe mechanism as a target."""
-RECORDS = NeighbouringPair(1, 0, None)
-"""Neighbouring databases of that mechanism: one record."""
 
 Rows: TypeAlias = tuple[bool | None, bool]
 """The first person's row, None where it was taken out, and the second's."""
@@ -106,41 +99,15 @@ def victims(delta: Fraction, people: int = means.PEOPLE) -> dict[str, float]:
     }
 
 
-def catastrophe(delta: Fraction, record: int, bits: RandomBits) -> int | None:
-    """Publish the record with probability δ, and nothing else: (0, δ)-DP."""
-    return record if bits.call(bernoulli, delta) else None
-
-
-def catastrophe_in_doubles(delta: float, record: int, bits: RandomBits) -> int | None:
-    """The same by `random() < δ`, where `random()` is a multiple of 2^−53."""
-    return record if bits.take(53) < delta * 2.0**53 else None
-
-
-@named
-def naive_catastrophe(epsilon: float = 1.0) -> Target:
-    """A record published with probability 2^−60, the coin in doubles."""
-    return _catastrophe(partial(catastrophe_in_doubles, CATASTROPHE), epsilon)
-
-
-@named
-def exact_catastrophe(epsilon: float = 1.0) -> Target:
-    """A record published with probability 2^−60, exact."""
-    return _catastrophe(partial(catastrophe, Fraction(CATASTROPHE)), epsilon)
-
-
-def _catastrophe(sampler: Callable[..., int | None], epsilon: float) -> Target:
-    return exact_by_reference(Target.dataset, sampler, epsilon=epsilon, delta=CATASTROPHE, pairs=(RECORDS,))
-
-
 def catastrophe_deltas(power: int) -> dict[str, float]:
     """The δ that the catastrophe mechanism claims, 2^−power, and that its naive and exact implementations need."""
     delta = Fraction(1, 1 << power)
     needed = {}
     for name, sampler in (
-        ("naive", partial(catastrophe_in_doubles, float(delta))),
-        ("exact", partial(catastrophe, delta)),
+        ("naive", partial(naive_catastrophe, delta=float(delta))),
+        ("exact", partial(exact_catastrophe, delta=delta)),
     ):
-        first, second = (enumerate_law(sampler, record) for record in (RECORDS.first, RECORDS.second))
+        first, second = (enumerate_law(sampler, record) for record in (0, 1))
         needed[name] = float(smallest_delta(first, second, 0).upper)
     return {"claimed": float(delta), **needed}
 

@@ -182,3 +182,40 @@ def test_the_error_of_a_median_by_the_exponential_mechanism_is_a_sum_over_a_fine
     weights = np.exp(-np.abs((points[:, None] > answers).sum(axis=1) - 1.5) / 2)
     expected = float(np.average(np.abs(points - truth), weights=weights))
     assert accuracy_of_means.median_error(answers, upper, truth) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_histogram_that_finds_a_range_keeps_half_of_epsilon_and_its_delta() -> None:
+    """Chances by going through all noise, what they lose when one answer moves, and a new bin at a threshold less."""
+    found, least = accuracy_of_means.chances_of_bins, accuracy_of_means.LEAST_COUNT
+    noise = np.arange(-160, 161)
+    mass = math.tanh(1 / 8) * np.exp(-np.abs(noise) / 4)
+    first, second = np.meshgrid(noise + 85, noise + 80, indexing="ij")
+    both, passed = np.outer(mass, mass), np.maximum(first, second) >= least
+    expected = [both[passed & (first >= second)].sum(), both[passed & (first < second)].sum()]
+    assert found(np.array([85, 80])) == pytest.approx(expected, rel=1e-9)
+
+    losses = []
+    for before, after in (([85, 80], [84, 81]), ([200, 30], [199, 31]), ([84, 83, 82], [84, 84, 81])):
+        chances = [found(np.array(counts)) for counts in (before, after)]
+        outcomes = [np.append(row, 1 - row.sum()) for row in chances]
+        losses.append(float(np.abs(np.log(outcomes[0] / outcomes[1])).max()))
+    assert 0.2 < max(losses) <= accuracy_of_means.EPSILON / 2
+
+    assert found(np.array([1]))[0] <= means.DELTA < found(np.array([1]), least - 1)[0]
+
+
+def test_a_range_that_is_found_costs_what_draws_of_the_whole_mechanism_show() -> None:
+    rng = np.random.default_rng(0)
+    answers, truth, bins = rng.normal(38, 2, 300), 38.0, accuracy_of_means.BIN
+    values, counts = np.unique(np.floor(answers / bins), return_counts=True)
+    errors = []
+    for _ in range(20_000):
+        noisy = (
+            counts + rng.geometric(1 - math.exp(-1 / 4), len(counts)) - rng.geometric(1 - math.exp(-1 / 4), len(counts))
+        )
+        if noisy.max() >= accuracy_of_means.LEAST_COUNT:
+            at = values[noisy.argmax()]
+            average = np.clip(answers, bins * (at - 1), bins * (at + 2)).mean()
+            errors.append(abs(average + rng.laplace(0, 2 * 3 * bins / 300) - truth))
+    expected = accuracy_of_means.found_range_error(answers, truth)
+    assert np.mean(errors) == pytest.approx(expected, abs=7 * np.std(errors) / math.sqrt(len(errors)))

@@ -1,0 +1,28 @@
+"""The catastrophe mechanism with an exact coin. README.md has the proof."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TypeVar
+
+from mechanisms.coins import bernoulli
+from mechanisms.randomness import RandomBits
+
+Data = TypeVar("Data")
+
+
+def exact_catastrophe(data: Data, bits: RandomBits, *, delta: Fraction) -> Data | None:
+    """Publish the data with a probability of exactly δ: (0, δ)-DP for every relation of neighbours.
+
+    Args:
+        data: whatever is to be protected.
+        bits: the source of randomness.
+        delta: the probability, in [0, 1].
+
+    Returns:
+        The data, or None, which says nothing.
+
+    Raises:
+        ValueError: δ is outside [0, 1].
+    """
+    return data if bits.call(bernoulli, delta) else None

@@ -1,0 +1,31 @@
+"""The catastrophe mechanism as a program writes it: `random() < δ`.
+
+`random()` gives multiples of 2^−53, so the event has the probability of the least such multiple that is not below δ.
+
+Source: Near and Abuah, 'Programming Differential Privacy', chapter 6. The comparison is ours.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from mechanisms.randomness import RandomBits
+
+Data = TypeVar("Data")
+
+WORD = 53
+"""The bits of a `random()`."""
+
+
+def naive_catastrophe(data: Data, bits: RandomBits, *, delta: float) -> Data | None:
+    """Publish the data if a uniform double in [0, 1) is below δ.
+
+    Args:
+        data: whatever is to be protected.
+        bits: the source of randomness; 53 of its bits are one `random()`.
+        delta: the δ that is claimed, in [0, 1].
+
+    Returns:
+        The data, or None, which says nothing.
+    """
+    return data if bits.take(WORD) < delta * 2.0**WORD else None
