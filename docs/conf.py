@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "languages",
     "translated",
+    "program_output",
     "reference_pages",
     "touchable",
     "lesson_pictures",
