@@ -1,4 +1,4 @@
-"""What programs print is explained in the language of the page, and a build fails on a sentence that nobody explained."""
+"""Pages explain in their language what programs print; a build fails on a sentence that nobody explained."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ exclude_patterns = ["_build"]
 locale_dirs = ["locale"]
 translated_pages = ["index"]
 """
-PRINTED = "$ audit it all at once\nThe claim is refuted by\n  betting; odds of 9 to 1\n\n    what is typed in here\n"
+PRINTED = "$ audit it all at once\nThe claim is refuted by\n  betting; odds of 9 to 1\n\n    what was typed in here\n"
 CATALOGUE = {"The claim is refuted by {bet}": "声明已被 {bet} 推翻", "odds of {odds} to 1": "几率为 {odds} 比 1"}
 
 
@@ -56,7 +56,7 @@ def test_a_sentence_over_several_lines_is_read_whole_and_its_parts_share_a_line(
 
     assert reading.lines == ["声明已被 betting 推翻；几率为 9 比 1"]
     assert reading.used == set(patterns)
-    assert reading.unknown == ["what is typed in here"]
+    assert reading.unknown == ["what was typed in here"]
 
 
 def test_of_two_patterns_the_one_with_more_words_of_its_own_is_taken(output: ModuleType) -> None:
