@@ -59,6 +59,7 @@ translated_pages = [
     "docs/reference/glossary",
     "docs/reference/api/index",
     "docs/reference/findings",
+    "docs/reference/reading_reports",
     "docs/reference/domains",
     "docs/reference/flaws",
     "docs/reference/stability",

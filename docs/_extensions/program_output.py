@@ -1,17 +1,20 @@
-"""What the lab's programs print, and beside it what it says in the language of the page.
+"""What the lab's programs print and draw, in the language of the page.
 
 Outputs of cells, and blocks of `console` and of `text`, stay as a reader's own screen shows them: in English. Under
 each stands what its sentences say. One catalogue has them, docs/locale/LANGUAGE/program_output.po: patterns, with a
-name in braces for each part that varies. A build fails on a printed sentence that no pattern fits, and on a pattern
-that fits nothing on any page.
+name in braces for each part that varies. Its entries in the context `figure` are labels of the reports' figures, which
+are drawn once, in English: where a translated page shows such a figure, it shows a copy with labels in its language. A
+build fails on a printed sentence or a label that has no entry, and on an entry that is on no page.
 """
 
 from __future__ import annotations
 
 import ast
+import html
+import os
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,16 +22,23 @@ from babel.messages.pofile import read_po
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.matching import Matcher
 
 LABEL = {"zh_CN": "译文"}
 """What stands before the sentences, by the language of the site."""
+CATALOGUE = "program_output.po"
 PRINTED = ("console", "text")
 """The languages of blocks that show what a program prints."""
 PRINTS = "printed sentences"
-"""What Sphinx remembers of a page under this name: the patterns that fit."""
+"""What Sphinx remembers of a page under this name: the patterns that fit, and the labels of its figures."""
 
+FIGURES = "reports/figures/"
+"""Where figures with labels in English are."""
+
+_LABEL = re.compile(r"(<text\b[^>]*>)([^<]*)(?=</text>)")
+_WORDS = re.compile(r"[A-Za-z]{2,} [a-z]{2,}")
 _NAME = re.compile(r"\{(\w+)\}")
 _JOINED = {";": "；", ":": "：", "": ""}
 """What joins two parts of a sentence, as printed and in Chinese; nothing joins them after a colon."""
@@ -124,20 +134,52 @@ def _is_code(line: str) -> bool:
     return True
 
 
+class _Figures(SphinxTransform):
+    """Shows figures with labels in the language of the page."""
+
+    default_priority = 400  # after Sphinx has put the translation in place, before it looks for files
+
+    def apply(self, **_: object) -> None:
+        page = self.env.current_document.docname
+        if not _is_explained(self.env, page):
+            return
+        labels = _labels(_path(self.env))
+        for image in self.document.findall(nodes.image):
+            name, path = self.env.relfn2path(image["uri"], page)
+            if name.startswith(FIGURES):
+                self.env.note_dependency(path)
+                copy = Path(self.env.doctreedir, name)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_text(self._translated(Path(path).read_text("utf-8"), labels, page), "utf-8")
+                image["uri"] = f"/{os.path.relpath(copy, self.env.srcdir)}"
+
+    def _translated(self, figure: str, labels: Mapping[str, str], page: str) -> str:
+        known = self.env.metadata[page].setdefault(PRINTS, set())
+
+        def translated(found: re.Match[str]) -> str:
+            label = html.unescape(found[2])
+            if label in labels:
+                known.add(label)
+            elif _WORDS.search(label):
+                _logger.warning("%r labels a figure, and is not in %s; add it", label, CATALOGUE, location=page)
+            return found[1] + html.escape(labels.get(label, label), quote=False)
+
+        return _LABEL.sub(translated, figure)
+
+
 def _explain(app: Sphinx, document: nodes.document) -> None:
     """Put under each printed text of a page what it says."""
     env, page = app.env, app.env.current_document.docname
-    path = _path(env)
-    if not path.is_file() or not Matcher(env.config.translated_pages)(page):
+    if not _is_explained(env, page):
         return
-    env.note_dependency(str(path))
-    patterns = _patterns(path)
+    env.note_dependency(str(_path(env)))
+    patterns = _patterns(_path(env))
     for block in list(document.findall(_is_printed)):
         reading = read(block.astext(), patterns)
         env.metadata[page].setdefault(PRINTS, set()).update(pattern.sentence for pattern in reading.used)
         for sentence in reading.unknown:
             shown = textwrap.shorten(sentence, 80, placeholder=" …")
-            _logger.warning("%r is printed, and no pattern of %s fits it; add one", shown, path.name, location=page)
+            _logger.warning("%r is printed, and no pattern of %s fits it; add one", shown, CATALOGUE, location=page)
         if reading.lines:
             label = nodes.inline("", LABEL[env.config.language], classes=["label"])
             paragraphs = [nodes.paragraph("", line) for line in reading.lines]
@@ -145,31 +187,46 @@ def _explain(app: Sphinx, document: nodes.document) -> None:
             block.parent.insert(block.parent.index(block) + 1, nodes.container("", *paragraphs, classes=["meaning"]))
 
 
+def _is_explained(env: BuildEnvironment, page: str) -> bool:
+    return _path(env).is_file() and Matcher(env.config.translated_pages)(page)
+
+
 def _is_printed(node: nodes.Node) -> bool:
     return isinstance(node, nodes.literal_block) and (node.get("language") in PRINTED or "stream" in node["classes"])
 
 
-def _check_patterns(_app: Sphinx, env: BuildEnvironment) -> None:
+def _check_entries(_app: Sphinx, env: BuildEnvironment) -> None:
     path = _path(env)
     if path.is_file():
         used = set().union(*(facts.get(PRINTS, ()) for facts in env.metadata.values()))
-        for pattern in _patterns(path):
-            if pattern.sentence not in used:
-                _logger.warning("%r, in %s, is printed on no page; remove it", pattern.sentence, path.name)
+        for sentence in (*(pattern.sentence for pattern in _patterns(path)), *_labels(path)):
+            if sentence not in used:
+                _logger.warning("%r, in %s, is on no page; remove it", sentence, CATALOGUE)
 
 
 def _patterns(path: Path) -> list[Pattern]:
+    return [Pattern(sentence, meaning) for context, sentence, meaning in _entries(path) if context is None]
+
+
+def _labels(path: Path) -> dict[str, str]:
+    return {label: meaning for context, label, meaning in _entries(path) if context == "figure"}
+
+
+def _entries(path: Path) -> Iterator[tuple[str | None, str, str]]:
+    """The context, the English and the translation of each entry."""
     with path.open("rb") as file:
-        entries = [entry for entry in read_po(file, abort_invalid=True) if entry.id]
-    return [Pattern(str(entry.id), str(entry.string)) for entry in entries]
+        for entry in read_po(file, abort_invalid=True):
+            if entry.id:
+                yield entry.context, str(entry.id), str(entry.string)
 
 
 def _path(env: BuildEnvironment) -> Path:
-    return Path(env.srcdir, env.config.locale_dirs[0], env.config.language, "program_output.po")
+    return Path(env.srcdir, env.config.locale_dirs[0], env.config.language, CATALOGUE)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Let Sphinx call what stands above."""
+    app.add_transform(_Figures)
     app.connect("doctree-read", _explain)
-    app.connect("env-check-consistency", _check_patterns)
+    app.connect("env-check-consistency", _check_entries)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

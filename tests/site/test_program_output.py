@@ -38,9 +38,11 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def catalogue(site: Path, sentences: dict[str, str]) -> None:
+def catalogue(site: Path, sentences: dict[str, str], labels: dict[str, str] | None = None) -> None:
     """Write the catalogue of a site."""
     entries = "".join(f'\nmsgid "{sentence}"\nmsgstr "{meaning}"\n' for sentence, meaning in sentences.items())
+    for label, meaning in (labels or {}).items():
+        entries += f'\nmsgctxt "figure"\nmsgid "{label}"\nmsgstr "{meaning}"\n'
     header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n'
     (site / "locale" / "zh_CN" / "program_output.po").write_text(header + entries, "utf-8")
 
@@ -108,6 +110,33 @@ def test_a_sentence_without_a_pattern_and_a_pattern_without_a_sentence_fail(site
     status, warnings = built(site)
     assert status == 1
     assert sorted(warnings) == [
-        "'Nothing was found.', in program_output.po, is printed on no page; remove it",
+        "'Nothing was found.', in program_output.po, is on no page; remove it",
         "'The claim is refuted by' is printed, and no pattern of program_output.po fits it; add one",
+    ]
+
+
+def test_a_figure_of_a_report_has_labels_in_the_language_of_the_page_and_keeps_its_numbers(site: Path) -> None:
+    drawn = site / "reports" / "figures" / "one.svg"
+    drawn.parent.mkdir(parents=True)
+    labels = ("how far", "k &lt; 200", "at most", "1")
+    texts = "".join(f'<text x="1">{label}</text>' for label in labels)
+    drawn.write_text(f'<svg xmlns="http://www.w3.org/2000/svg">{texts}</svg>', "utf-8")
+    with (site / "index.md").open("a", encoding="utf-8") as page:
+        page.write("\n![A picture](reports/figures/one.svg)\n")
+    pictures = {"A picture": "图", "![A picture](reports/figures/one.svg)": "![图](reports/figures/one.svg)"}
+    translate(site, "index", {"A site": "一个网站"} | pictures)
+    catalogue(site, CATALOGUE, {"how far": "多远", "k < 200": "k < 200 时", "at least": "至少"})
+
+    status, warnings = built(site, "html")
+    shown = (site / "_build" / "html" / "_images" / "one.svg").read_text("utf-8")
+    assert [found.partition("<")[0] for found in shown.split('<text x="1">')[1:]] == [
+        "多远",
+        "k &lt; 200 时",
+        "at most",
+        "1",
+    ]
+    assert status == 1
+    assert warnings == [
+        "'at most' labels a figure, and is not in program_output.po; add it",
+        "'at least', in program_output.po, is on no page; remove it",
     ]
