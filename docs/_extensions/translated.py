@@ -24,8 +24,10 @@ from sphinx.util.matching import Matcher
 from sphinx.util.nodes import extract_messages
 
 SOURCE = "en"
-UNTRANSLATED = {"zh_CN": "本页目前只有英文版。"}
-"""What a page says that need not be translated, and is not."""
+GUIDE = "docs/reference/reading_reports"
+"""The page that says how to read pages that are not translated."""
+UNTRANSLATED = {"zh_CN": ("本页目前只有英文版。", "各部分、各列和各种判定的含义，见《怎样阅读报告》。")}
+"""What a page says that need not be translated, and is not; and what its link to the guide says."""
 
 LANGUAGE_CELL = """```{{code-cell}} ipython3
 :tags: [remove-cell]
@@ -147,10 +149,10 @@ def _extract_only_these(app: Sphinx) -> None:
 
 
 def _context(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    if page in app.env.found_docs and not _is_translated(app.env)(page):
-        context["untranslated"] = UNTRANSLATED.get(app.config.language)
-        if context["untranslated"]:
-            context["body"] = f'<div lang="{SOURCE}">\n{context["body"]}</div>\n'
+    if page in app.env.found_docs and not _is_translated(app.env)(page) and app.config.language in UNTRANSLATED:
+        context["untranslated"], context["guide_label"] = UNTRANSLATED[app.config.language]
+        context["guide"] = GUIDE if GUIDE in app.env.found_docs else None
+        context["body"] = f'<div lang="{SOURCE}">\n{context["body"]}</div>\n'
 
 
 def _folder(env: BuildEnvironment) -> Path:

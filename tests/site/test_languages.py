@@ -17,7 +17,8 @@ pytest.importorskip("myst_parser", reason="needs the packages that `make docs` i
 furo = pytest.importorskip("furo", reason="needs the packages that `make docs` installs")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Sphinx and docutils
 
-CONF = """
+CONF = f"""
+templates_path = [{str(ROOT / "docs" / "_templates")!r}]
 extensions = ["myst_parser", "languages", "translated"]
 root_doc = "index"
 html_theme = "furo"
@@ -78,6 +79,14 @@ def test_a_chinese_page_has_no_word_of_the_theme_in_english(tmp_path: Path, lang
 def test_the_body_of_a_page_that_is_not_translated_says_that_it_is_english(tmp_path: Path) -> None:
     assert '<div lang="en">' in (built(tmp_path, "zh_CN") / "second.html").read_text("utf-8")
     assert '<div lang="en">' not in (built(tmp_path, "en") / "second.html").read_text("utf-8")
+
+
+def test_a_page_that_is_not_translated_links_to_the_page_that_explains_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translated.GUIDE", "index")
+    page = (built(tmp_path, "zh_CN") / "second.html").read_text("utf-8")
+    assert re.search(r'本页目前只有英文版。 <a href="index.html">[^<]*怎样阅读报告', page)
 
 
 def test_the_search_in_chinese_names_a_stemmer_that_its_script_has(tmp_path: Path) -> None:
