@@ -568,6 +568,12 @@ def test_a_uniform_number_that_was_only_looked_at_for_being_zero_keeps_its_law()
     assert replay(release, [(ONE, TWO)], epsilon=0.9)[0].refutes
 
 
+def test_draws_are_paired_up_by_the_values_that_they_are_added_to_where_one_input_has_a_key_more() -> None:
+    words = ["a"] * 30 + ["c"] * 60
+    finding = replay(sound.threshold_high_enough, [(words, [*words, "b"])], epsilon=1.0, delta=1e-6)[0]
+    assert finding.verdict is Verdict.NOT_DETECTED
+
+
 def test_losses_of_choices_are_added_up_in_one_direction() -> None:
     rare, likely = coin(0.1), coin(0.5)
     assert loss_of([(likely, rare), (rare, likely)]) == pytest.approx(math.log(9))
