@@ -1,8 +1,8 @@
 """What an output tells, with its law on both inputs, by running each way through the code once.
 
-The line of each draw is cut where its comparisons with numbers turn, and a choice or a die at each of its outcomes. In a
-cell the code goes one way, and the ways are as probable as their cells. Runs with the draws elsewhere in their cells show
-what moves inside them: that is a noisy number itself, rounded or in words, and is left out.
+The line of each draw is cut where its comparisons with numbers turn, and a choice or a die at each of its outcomes. In
+a cell the code goes one way, and the ways are as probable as their cells. Runs with the draws elsewhere in their cells
+show what moves inside them: that is a noisy number itself, rounded or in words, and is left out.
 """
 
 from __future__ import annotations
@@ -68,33 +68,41 @@ class Cell:
     made: float = 0.0
     depth: float | None = None
 
-    @functools.cached_property
+    @property
     def chance(self) -> float:
         """How probable it is."""
-        if self.law.family == TABLE:
-            return math.fsum(self.law.weights[math.ceil(self.low) : math.ceil(self.high)])
-        return float(interval(self.law, self.low, self.high))
+        return _chance(self.law, self.low, self.high)
 
     def at(self, depth: float) -> float:
         """A number inside, with so much of the cell's probability below it."""
-        low, high = self.low, self.high
-        if self.law.family == TABLE:
-            return math.floor(low + 0.5 + depth * (high - low))
-        shape = CONTINUOUS.get(self.law.family) or DISCRETE[self.law.family]
-        law = shape(scale=near(self.law.scale))
-        is_above = low > law.median()  # the smaller tail loses no digits
-        ends = [float(law.sf(end) if is_above else law.cdf(end)) for end in (low, high)]
-        share = ends[0] + depth * (ends[1] - ends[0])
-        number = float(law.isf(share) if is_above else law.ppf(share))
-        if self.law.family in DISCRETE:
-            number = round(number)
-            low, high = (end if math.isinf(end) else math.floor(end + up) for end, up in ((low, 1), (high, 0)))
-        return min(max(number, low), high)
+        return _inside(self.law, self.low, self.high, depth)
 
     def cut(self, turns: Collection[float]) -> list[Cell]:
         """The cells between some numbers."""
         inside = sorted({turn for turn in turns if self.low < turn < self.high})
         return [Cell(self.law, *ends, self.made) for ends in itertools.pairwise([self.low, *inside, self.high])]
+
+
+@functools.lru_cache(maxsize=4096)
+def _chance(law: Law, low: float, high: float) -> float:
+    if law.family == TABLE:
+        return math.fsum(law.weights[math.ceil(low) : math.ceil(high)])
+    return float(interval(law, low, high))
+
+
+@functools.lru_cache(maxsize=4096)
+def _inside(law: Law, low: float, high: float, depth: float) -> float:
+    if law.family == TABLE:
+        return math.floor(low + 0.5 + depth * (high - low))
+    shape, scale = CONTINUOUS.get(law.family) or DISCRETE[law.family], near(law.scale)
+    is_above = low > shape.median() * scale  # the smaller tail loses no digits
+    ends = shape.sf([low / scale, high / scale]) if is_above else shape.cdf([low / scale, high / scale])
+    share = ends[0] + depth * (ends[1] - ends[0])
+    number = float(shape.isf(share) if is_above else shape.ppf(share)) * scale
+    if law.family in DISCRETE:
+        number = round(number)
+        low, high = (end if math.isinf(end) else math.floor(end + up) for end, up in ((low, 1), (high, 0)))
+    return min(max(number, low), high)
 
 
 Way = Mapping[Place, Cell]
