@@ -415,7 +415,9 @@ class Pair(Compared):
             is_judged = call.family in (UNIFORM, CATEGORICAL) or not judged.isdisjoint(call.ids.ravel()[:1])
             if match is None or is_judged or call.family not in (*NOISES, BITS):
                 continue
-            if repr((call.scale, call.parameters)) != repr((match.scale, match.parameters)):
+            if repr((call.scale, call.parameters, call.weights)) != repr(
+                (match.scale, match.parameters, match.weights)
+            ):
                 asked = f"{described(call)} on one input and {described(match)} on the other"
                 self.outcome.unjudged.append(f"{call.site} draws {asked}")
 

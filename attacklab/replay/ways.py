@@ -28,12 +28,11 @@ from attacklab.replay.traced import SIGN
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
 
-MOST_WAYS, MOST_DRAWS = 256, 4096
-LEAST_CHANCE = 2.0**-50
-"""A way that is so rare belongs to a loop that has no end: no finite number of outcomes decides it."""
+MOST_WAYS, MOST_DRAWS = 128, 4096
+"""With more ways than that, draws that move nothing that differs are left out."""
 
-FEW_BRANCHINGS = 8
-"""With more of them in one run, those that move nothing that differs are left out."""
+MANY_DRAWS, LEAST_CHANCE = 8, 2.0**-50
+"""A way of so many draws that is so rare belongs to a loop without end: no finite number of outcomes decides it."""
 
 MIDDLE, DEPTHS = (0.5,), ((0.1, 0.83, 0.37), (0.83, 0.62, 0.1))
 """How deep in their cells draws are put, one after another; and how deep besides, to see what moves inside."""
@@ -80,7 +79,8 @@ class Cell:
     def cut(self, turns: Collection[float]) -> list[Cell]:
         """The cells between some numbers."""
         inside = sorted({turn for turn in turns if self.low < turn < self.high})
-        return [Cell(self.law, *ends, self.made) for ends in itertools.pairwise([self.low, *inside, self.high])]
+        cells = [Cell(self.law, *ends, self.made) for ends in itertools.pairwise([self.low, *inside, self.high])]
+        return [cell for cell in cells if cell.chance > 0] or [self]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -191,16 +191,17 @@ class _Tree:
         self.most_drawn = max(self.most_drawn, sum(call.size for call in run.calls))
         return found
 
-    def decisive(self, run: Session) -> list[Place]:
-        """The draws of a run of which it matters where they lie."""
-        return [place for place, cells in (self.cells(run) or {}).items() if len(cells) > 1]
+    def decisive(self, run: Session) -> dict[Place, int]:
+        """The draws of a run of which it matters where they lie, each with how many cells it has."""
+        return {place: len(cells) for place, cells in (self.cells(run) or {}).items() if len(cells) > 1}
 
     def grow(self, told: frozenset[str] | None) -> bool:
         """Go all ways; gives whether that was possible."""
         ways: list[Way] = [{}]
         while ways:
             way = ways.pop()
-            self.pair.runs.is_endless |= math.prod(cell.chance for cell in way.values()) < LEAST_CHANCE
+            chance = math.prod(cell.chance for cell in way.values())
+            self.pair.runs.is_endless |= len(way) > MANY_DRAWS and chance < LEAST_CHANCE
             if len(self.ends) + len(ways) >= MOST_WAYS or self.pair.runs.is_endless:
                 return False
             runs = [self.run(way)]
@@ -212,7 +213,7 @@ class _Tree:
                 place = next((place for place in cells if self._is_open(way, place, cells[place])), None)
                 if place is not None:
                     inside = way[place].cut([cell.high for cell in cells[place]]) if place in way else cells[place]
-                    ways += [{**way, place: cell} for cell in inside if cell.chance > 0]
+                    ways += [{**way, place: cell} for cell in inside]
                     break
                 if depths:
                     runs.append(self.run(way, depths, others))
@@ -230,9 +231,11 @@ class _Tree:
         """Let draws stay as they came that move none of these parts."""
         first = self.run({})
         cells = self.cells(first) or {}
-        base, groups = _parts(first, told), [self.decisive(first)]
+        base, groups = _parts(first, told), [[*self.decisive(first)]]
         for _ in range(MOST_WAYS):
-            group = groups.pop() if groups else []
+            if not groups:
+                break
+            group = groups.pop()
             picks = [0] * len(group), [-1] * len(group), [self.pair.seed + 7 * number for number in range(len(group))]
             ways = [
                 {place: cells[place][pick % len(cells[place])] for place, pick in zip(group, row, strict=True)}
@@ -259,12 +262,12 @@ def ways_of(pair: Pair) -> Ways | None:
     trees = [_Tree(pair, input_) for input_ in (pair.pair.first, pair.pair.second)]
     runs = [tree.run({}) for tree in trees]
     decisive = [tree.decisive(run) for tree, run in zip(trees, runs, strict=True)]
-    calls, most = dict(runs[0].movable()), max(map(len, decisive))
+    calls = dict(runs[0].movable())
     draws = frozenset(int(calls[number].ids.flat[at]) for number, at in decisive[0])
-    if not 0 < most <= MOST_DRAWS or not draws.isdisjoint(pair.shown):
+    if not 0 < max(map(len, decisive)) <= MOST_DRAWS or not draws.isdisjoint(pair.shown):
         return None
     told = None
-    if most > FEW_BRANCHINGS:
+    if max(math.prod(one.values()) for one in decisive) > MOST_WAYS:
         told = frozenset(differences_between(pair))
         for tree in trees if told else ():
             tree.settle(told)
