@@ -74,7 +74,7 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Sequence[str
         if seen.kind != "compare" or {run.owner(unit)[0].family for unit in seen.draws()} <= {*skipped}:
             continue
         outcome = np.asarray(seen.outcome)
-        sides = [_numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
+        sides = [numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
         if seen.operation in ("equal", "not_equal"):
             families = {number[1].family for side in sides for number in side if isinstance(number, tuple)}
             if outcome.any() == outcome.all() == (seen.operation == "not_equal") and families <= {*CONTINUOUS}:
@@ -101,7 +101,7 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Sequence[str
     return bounds
 
 
-def _numbers_of(
+def numbers_of(
     run: Session, seen: Seen, operand: Any, shape: tuple[int, ...], shown: Mapping[int, Fraction]
 ) -> list[Any]:
     """A side of comparisons, one after another: a draw with its law and its factor, or a number."""
