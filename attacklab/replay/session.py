@@ -173,14 +173,17 @@ class Affine:
                 value, factor = value * by, factor * by
         return value if infinite is None else infinite, factor
 
-    def at(self, key: Any) -> Affine:
-        """Some of its numbers, by an index."""
-        shape = self.ids.shape
+    def moved(self, move: Callable[[Any], Any]) -> Affine:
+        """The same noise after something that moves numbers, as `move` does it to an array."""
         steps = (
-            (step, operand if np.ndim(operand) == 0 else np.broadcast_to(operand, shape)[key])
+            (step, operand if np.ndim(operand) == 0 else move(np.broadcast_to(operand, self.ids.shape)))
             for step, operand in self.steps
         )
-        return Affine(np.asarray(self.ids[key]), tuple(steps))
+        return Affine(np.asarray(move(self.ids)), tuple(steps))
+
+    def at(self, key: Any) -> Affine:
+        """Some of its numbers, by an index."""
+        return self.moved(lambda numbers: numbers[key])
 
 
 @dataclass(slots=True)

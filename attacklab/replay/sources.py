@@ -207,54 +207,45 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
         if seeds is not None and (seeds.stream or ())[:2] in session.known:
             with inside(session):
                 return original(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
-        value = _noisy(session, label, reading) if reading.real is None else _plainly(session, label, reading)
+        value = _drawn(session, label, reading)
         return value if reading.then is None else reading.then(value)
 
     return function
 
 
-def _noisy(session: Session, label: str, reading: Reading) -> Any:
-    """Noise added to a value, which is followed from here on."""
+def _drawn(session: Session, label: str, reading: Reading) -> Any:
+    """What a call draws: noise added to a value, which is followed from here on, or anything else as a plain value."""
     scale, loc, into = plain(reading.scale), reading.value, reading.into
     size = np.shape(scale) or None if reading.shape is None else reading.shape
 
-    def real() -> Any:
+    def noise_of(rng: np.random.Generator) -> Any:
         if reading.weights:
-            return session.rng.choice(len(reading.weights), size, p=reading.weights)
-        drawn = DRAWN[reading.law](session.rng, scale, size)
+            return rng.choice(len(reading.weights), size, p=reading.weights)
+        drawn = DRAWN[reading.law](rng, scale, size)
         drawn = round(drawn) if reading.rounds else drawn
         return drawn.item() if isinstance(drawn, np.generic) and into is None else drawn
 
-    asked = (("loc", plain(loc)), ("scale", scale))
+    is_noise = reading.real is None
+    of_noise = (("loc", plain(loc)), ("scale", scale))
     with inside(session):
-        stream = reading.stream or _stream(reading.source, label)
         raw, ids = session.draw(
-            label, reading.law, real, scale=scale, parameters=asked, weights=reading.weights, stream=stream
-        )
-    noise = wrapped(raw, Affine(ids), session)
-    if into is not None:
-        noise = tensors().tensor_of(noise, into)
-        return noise + loc if np.ndim(loc) or loc else noise
-    loc = np.asarray(loc) if isinstance(loc, list | tuple) else loc
-    is_moved = np.ndim(loc) or plain(loc) != 0 or reading.law == laws.UNIFORM  # whose bound is 0 on one input alone
-    return combined("add", (noise, loc), plain(raw) + plain(loc)) if is_moved else noise
-
-
-def _plainly(session: Session, label: str, reading: Reading) -> Any:
-    """A draw of anything but noise, as a plain value."""
-    assert reading.real is not None  # noqa: S101 - for mypy
-    with inside(session):
-        value, ids = session.draw(
             label,
             reading.law,
-            functools.partial(reading.real, session.rng),
-            parameters=tuple(enumerate(map(plain, reading.asked))),
+            functools.partial(reading.real or noise_of, session.rng),
+            scale=scale if is_noise else 0,
+            parameters=of_noise if is_noise else tuple(enumerate(map(plain, reading.asked))),
             weights=reading.weights,
             stream=reading.stream or _stream(reading.source, label),
         )
     if reading.law == CATEGORICAL:
-        session.add_seen("categorical", label, ids.reshape(-1)[:1], (np.array(reading.weights), value), 0)
-    return value if reading.into is None else tensors().tensor_of(value, reading.into)
+        session.add_seen("categorical", label, ids.reshape(-1)[:1], (np.array(reading.weights), raw), 0)
+    drawn = wrapped(raw, Affine(ids), session) if is_noise else raw
+    if into is not None:
+        drawn = tensors().tensor_of(drawn, into)
+        return drawn + loc if np.ndim(loc) or loc else drawn
+    loc = np.asarray(loc) if isinstance(loc, list | tuple) else loc
+    is_moved = np.ndim(loc) or plain(loc) != 0 or reading.law == laws.UNIFORM  # whose bound is 0 on one input alone
+    return combined("add", (drawn, loc), plain(raw) + plain(loc)) if is_noise and is_moved else drawn
 
 
 def _stream(source: Any, name: str) -> Any:

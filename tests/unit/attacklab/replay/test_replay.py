@@ -23,7 +23,6 @@ from attacklab.model.findings import Reach, Severity, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 from attacklab.replay import replay
-from attacklab.replay.compare import LEAST_RUNS
 from attacklab.replay.laws import (
     DISCRETE_LAPLACE,
     GAUSSIAN,
@@ -38,6 +37,7 @@ from attacklab.replay.laws import (
     renyi_divergence,
     rounded,
 )
+from attacklab.replay.runs import LEAST_RUNS
 from tests.unit.attacklab.replay import sound
 
 ONE, TWO = np.array([1.0, 1.0]), np.array([1.0])
