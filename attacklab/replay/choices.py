@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from attacklab.replay import laws, paths
+from attacklab.replay.compare import NOISES
 from attacklab.replay.intervals import placed
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
@@ -303,7 +304,12 @@ class Choices:
 
     def thresholds(self) -> Iterator[dict[str, Any]]:
         """Findings of comparisons that only one input has: a key that one person brings, and what hides it."""
+        runs = self.pair.first, self.pair.second
+        drawn = [{unit for call in run.calls if call.family in NOISES for unit in call.ids.flat} for run in runs]
         for bound, is_second in self._alone:
+            if not drawn[not is_second] <= drawn[is_second]:
+                self.pair.outcome.unjudged.append(f"{bound.site} compares noise that is drawn on one input alone")
+                continue
             chance = self._chance_shown(bound, is_second)
             allowed = self.pair.claim.delta_at(self.pair.claim.nominal.epsilon)
             if chance is not None and chance > allowed * (1 + laws.ROUNDING_SLACK) + 2.0**-52:
@@ -337,7 +343,10 @@ class Choices:
             same[up] = [leaf.path for leaf in leaves(output)] == without
         if same[True] and same[False]:
             return None
-        return above if same[False] else 1 - above if same[True] else 1.0
+        if not same[False] and not same[True]:
+            pair.outcome.unjudged.append(f"{bound.site} compares noise on one input alone, with more that differs")
+            return None
+        return above if same[False] else 1 - above
 
 
 def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:

@@ -27,6 +27,7 @@ from attacklab.replay.laws import (
     Law,
     near,
 )
+from attacklab.replay.linear import Shared
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
 from attacklab.replay.responses import is_even, shifts_of
 from attacklab.replay.session import BEYOND, Call, Session
@@ -107,13 +108,17 @@ class Pair(Compared):
         hidden = self._hidden()
         choices = Choices(self, [*moved, *hidden])
         moved, hidden = ([one for one in side if one.unit not in choices.placed] for side in (moved, hidden))
+        shared = Shared(self, choices.placed)
+        for told in shared.bare_sums():
+            self._add(**told)
+        moved = [*(one for one in moved if one.unit not in shared.units), *shared.least]
         known = [one for one in moved if one.first.family in SHIFT_LAWS and one.second.family in SHIFT_LAWS]
         self._note_shifts(known)
         self.outcome.unjudged += choices.unjudged
         self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
         excess = self.excess([*(one.pair for one in known), *(one.pair for one in choices.found)])
         if excess is not None:
-            mixed = [one for one in known if self._is_mixed(one)]
+            mixed = [one for one in known if self._is_mixed(one)] + shared.unsteady()
             known = [one for one in known if one not in mixed]
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
             shown_ = []
@@ -133,7 +138,7 @@ class Pair(Compared):
             self._add(**difference)
         if not self.outcome.is_refuted:
             self._judge_hidden(hidden, known, choices.found)
-            self._judge_vague(known, [one for one in moved if one not in known])
+            self._judge_vague(known, [one for one in moved if one not in known], shared)
 
     def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
         numbers = sorted(known, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
@@ -193,17 +198,22 @@ class Pair(Compared):
             self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
         return excess
 
-    def _judge_vague(self, known: Sequence[Moved], released: Sequence[Moved]) -> None:
+    def _judge_vague(self, known: Sequence[Moved], released: Sequence[Moved], shared: Shared) -> None:
         """Numbers whose noise has no law here: what the largest of the draws that it is made of hides, all hide."""
         vague = [*released, *self.vague]
-        if not vague:
+        if not vague and not shared.loose:
             return
         bounds = [(laws.alone(one.first), laws.alone(one.second)) for one in vague]
-        pairs = [*(one.pair for one in known), *bounds]
-        if any(law.family not in SHIFT_LAWS for pair in bounds for law in pair) or self.excess(pairs) is not None:
-            self.outcome.unjudged += [f"{one.node.site} adds noise whose law is not known" for one in vague]
-        else:
-            self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
+        has_law = all(law.family in SHIFT_LAWS for pair in bounds for law in pair)
+        for way in shared.ways_out(known) if has_law else ():
+            pairs = [*way, *bounds]
+            if self.excess(pairs) is None:
+                self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
+                return
+        self.outcome.unjudged += [f"{one.node.site} adds noise whose law is not known" for one in vague]
+        self.outcome.unjudged += [
+            f"{group.site} adds noise that answers share, and what it hides is not known" for group in shared.loose
+        ]
 
     def _judge_hidden(self, hidden: Sequence[Moved], known: Sequence[Moved], choices: Sequence[Choice]) -> None:
         """Numbers that went on into further computation: which parts of the output follow them?"""
