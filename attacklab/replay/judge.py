@@ -27,7 +27,7 @@ from attacklab.replay.laws import (
     Law,
     near,
 )
-from attacklab.replay.linear import Shared
+from attacklab.replay.linear import Shared, bare_sum
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
 from attacklab.replay.responses import is_even, shifts_of
 from attacklab.replay.session import BEYOND, Call, Session
@@ -71,6 +71,11 @@ class Pair(Compared):
     def ways(self) -> Ways | None:
         """What the output tells, if few draws decide it."""
         return ways_of(self)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether a pure ε is claimed."""
+        return isinstance(self.claim, PrivacyClaim) and not self.claim.delta
 
     @property
     def is_sampled(self) -> bool:
@@ -237,11 +242,10 @@ class Pair(Compared):
         by_call: dict[int, list[Moved]] = defaultdict(list)
         for one in hidden:
             by_call[id(self.first.owner(one.unit)[0])].append(one)
-        is_pure = isinstance(self.claim, PrivacyClaim) and not self.claim.delta
         shown_, spent = [], []
         for call, group in by_call.items():
             own = moving.get(call, set()).difference(self.held, *(moving[one] for one in moving if one != call))
-            shown_ += group if len(own) >= len(group) and (is_pure or call in even) else []
+            shown_ += group if len(own) >= len(group) and (self.is_pure or call in even) else []
             bare = [one for one in group if not one.first.scale and one.unit not in looked]
             bare = [one for one in bare if self._are_followed([one])]
             spent += group if moving.get(call) else bare
@@ -318,7 +322,9 @@ class Pair(Compared):
             unread = ", ".join(sorted(self.runs.unread))
             self.outcome.unjudged.append(f"{unread} draws in a way that cannot be read, which may hide what differs")
             return
-        if not parts or self._by_ways(parts) or self._by_zero(parts):
+        if not parts or self._by_ways(parts):
+            return
+        if self._by_zero({(one or other).path for one, other in parts}):  # type: ignore[union-attr]
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
@@ -374,12 +380,15 @@ class Pair(Compared):
         paths = {(one or other).path for one, other in parts}  # type: ignore[union-attr]
         return self.ways is not None and self.ways.decide(paths)
 
-    def _by_zero(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
+    def _by_zero(self, paths: set[str]) -> bool:
         """Judge parts by the noise that moves them, where moving the draws shows how."""
-        shifts = shifts_of(self, {(one or other).path for one, other in parts})  # type: ignore[union-attr]
+        shifts = shifts_of(self, paths)
         if shifts is None:
             return False
         moved = shifts.moved
+        if shifts.bare:
+            self._add(**bare_sum(shifts.bare, self._diverging_site(), self.claim))
+            return True
         self._note_shifts(moved)
         pairs = [one.pair for one in moved]
         excess = self.excess(pairs)
@@ -433,8 +442,12 @@ class Pair(Compared):
 
     def _note_bare_noise(self) -> None:
         """Name noise that is used or shown apart from what it makes noisy."""
-        if not self.outcome.unjudged and not differences_between(self):
-            self.outcome.unjudged += filter(None, [bare_noise(self)])
+        if self.outcome.unjudged or differences_between(self):
+            return
+        said = bare_noise(self)
+        looked = any(seen.kind != "other" for run in (self.first, self.second) for seen in run.seen)
+        if said is not None and (looked or not self._by_zero(self.held)):
+            self.outcome.unjudged.append(said)
 
     def _note_unseen(self) -> None:
         """Name what draws unseen, and parts of the output that cannot be looked into."""

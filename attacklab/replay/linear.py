@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
-from attacklab.model.claims import PrivacyClaim
+from attacklab.model.claims import Claim
 from attacklab.replay import laws
 from attacklab.replay.compare import Moved, alike, held_numbers
 from attacklab.replay.laws import (
@@ -122,7 +122,8 @@ def explained(
     gap, error = float(rest @ rest), float(np.abs(rest) @ rounding) * (1 + float(np.abs(evenly).sum()))
     if gap > FAR * error:
         weights = rest / norms
-        return Explained(np.zeros(len(draws)), (), weights / np.abs(weights).max())
+        largest = weights[np.abs(weights).argmax()]
+        return Explained(np.zeros(len(draws)), (), np.round(weights / largest, 9))
     if gap > error:
         return None
     evenly = _cleared(evenly)
@@ -225,14 +226,14 @@ class Group:
         least: draws that move: the numbers lose at least what these lose.
         most: sets of such draws: the numbers lose at most what any of these lose.
         is_exact: whether the two bounds are one.
-        bare: the weights of a sum that has no noise, and differs.
+        terms: of a sum that has no noise, and differs; none where there is no such sum.
     """
 
     numbers: list[Number]
     least: list[Moved] = field(default_factory=list)
     most: list[list[Moved]] = field(default_factory=list)
     is_exact: bool = False
-    bare: Floats | None = None
+    terms: list[Term] = field(default_factory=list)
 
     @property
     def site(self) -> Site:
@@ -308,28 +309,37 @@ class Shared:
 
     def bare_sums(self) -> list[dict[str, Any]]:
         """Findings of sums of released numbers that have no noise."""
-        bare = [group for group in self.groups if group.bare is not None]
+        bare = [group for group in self.groups if group.terms]
         unsteady = [group for group in bare if not self.is_steady(group)]
         self.pair.outcome.unjudged += [
             f"the noise of answers at {group.site} cancels out in a sum of them" for group in unsteady
         ]
-        return [_told(group, self.pair) for group in bare if group not in unsteady]
+        return [bare_sum(group.terms, group.site, self.pair.claim) for group in bare if group not in unsteady]
 
 
-def _told(group: Group, pair: Pair) -> dict[str, Any]:
-    assert group.bare is not None  # noqa: S101 - for mypy
-    terms = [(by, one) for by, one in zip(group.bare.tolist(), group.numbers, strict=True) if abs(by) > SMALL_SHIFT]
-    sides = [sum(by * near(one.values[side]) for by, one in terms) for side in (0, 1)]
-    text = " ".join(f"{'-' if by < 0 else '+'} {abs(by):.4g}·{one.path}" for by, one in terms[:MOST_TERMS])
+class Term(NamedTuple):
+    """A part of the output in a sum of them: where it is, its weight, and its values on both inputs without noise."""
+
+    path: str
+    weight: float
+    first: float
+    second: float
+
+
+def bare_sum(terms: Sequence[Term], site: Site, claim: Claim) -> dict[str, Any]:
+    """The finding of a sum of parts of the output that has no noise."""
+    told = [one for one in terms if abs(one.weight) > SMALL_SHIFT]
+    sides = sum(one.weight * one.first for one in told), sum(one.weight * one.second for one in told)
+    text = " ".join(f"{'-' if one.weight < 0 else '+'} {abs(one.weight):.4g}·{one.path}" for one in told[:MOST_TERMS])
     return {
         "flaw": "the noise of several answers cancels out in a sum of them, which shows the data",
-        "reason": f"{text.removeprefix('+ ')}{' …' if len(terms) > MOST_TERMS else ''} has no noise: it is "
+        "reason": f"{text.removeprefix('+ ')}{' …' if len(told) > MOST_TERMS else ''} has no noise: it is "
         f"{laws.text_of(sides[0])} on the first input and {laws.text_of(sides[1])} on the second: "
         "probability 1 against 0",
-        "site": terms[-1][1].nodes[0][0].site,
+        "site": site,
         "event": "that sum of the answers",
         "shift": Fraction(abs(sides[0] - sides[1])),
-        "excess": Excess("probability 1 against 0", str(pair.claim)),
+        "excess": Excess("probability 1 against 0", str(claim)),
     }
 
 
@@ -396,8 +406,7 @@ def _judged(pair: Pair, numbers: list[Number]) -> Group | None:
     rounding = np.array([one.rounding for one in whole])
     if is_alike and len(whole) == len(numbers) and (np.abs(apart) <= rounding).all():
         return Group(numbers, [], [[]], True)
-    is_pure = isinstance(pair.claim, PrivacyClaim) and not pair.claim.delta
-    found = explained(factors[:, kept], apart, made, rounding, is_pure=is_pure) if is_alike else None
+    found = explained(factors[:, kept], apart, made, rounding, is_pure=pair.is_pure) if is_alike else None
     if found is None:
         return Group(numbers, _apart(pair, numbers))
     sites = {draw: one.nodes[0][0].site for one in numbers for draw in one.sums[0]}
@@ -406,8 +415,10 @@ def _judged(pair: Pair, numbers: list[Number]) -> Group | None:
         sides = zip([draws[place] for place in kept], made, shifts.tolist(), strict=True)
         return [moved_draw(draw, sites[draw], law, by) for draw, law, by in sides if by]
 
+    bare = [] if found.bare is None else found.bare.tolist()
+    terms = [Term(one.path, weight, *map(near, one.values)) for one, weight in zip(whole, bare, strict=False)]
     most = [moved(one) for one in found.most] if len(whole) == len(numbers) else []
-    return Group(whole, moved(found.least), most, found.is_exact and bool(most), found.bare)
+    return Group(whole, moved(found.least), most, found.is_exact and bool(most), terms)
 
 
 def moved_draw(unit: int, site: Site, law: Law, shift: float) -> Moved:
