@@ -246,7 +246,8 @@ class Compared:
             if drawn[0] != drawn[1] and {*drawn} <= used[0] & used[1]:
                 continue  # they stand in another order, which noise may have chosen
             if (drawn[0], drawn[1]) in before:
-                self._compare_reused(before[drawn[0], drawn[1]], nodes)
+                if not self._compare_reused(before[drawn[0], drawn[1]], nodes):
+                    self.rows.append((leaf.path, (found[0], found[1])))
                 continue
             before[drawn[0], drawn[1]] = nodes
             self.rows.append((leaf.path, (found[0], found[1])))
@@ -260,8 +261,8 @@ class Compared:
         self.rows += [(path, (*bare[unit],)) for unit, path in noise.items() if (unit, unit) not in before]  # type: ignore[misc]
         return moved
 
-    def _compare_reused(self, before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> None:
-        """Two outputs of the same draw: a difference of the two has no noise."""
+    def _compare_reused(self, before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> bool:
+        """Two outputs of the same draw: a difference of the two has no noise; gives whether it is another one."""
         bare = []
         for (one, where), (other, there) in zip(before, after, strict=True):
             (value, factor), (value_2, factor_2) = one.affine.exact(where), other.affine.exact(there)
@@ -281,6 +282,7 @@ class Compared:
                 shift=abs(bare[0] - bare[1]),
                 excess=Excess("probability 1 against 0", str(self.claim)) if is_bare else None,
             )
+        return is_bare
 
     def _second_scale(self, call: Call) -> Fraction | None:
         other = self.second._calls_by_key.get(call.key)

@@ -18,7 +18,7 @@ from attacklab.replay.compare import Moved
 from attacklab.replay.laws import SHIFT_LAWS, UNIFORM, Law, near
 from attacklab.replay.linear import SMALL_SHIFT, moved_draw
 from attacklab.replay.outputs import Leaf, leaves, number_of
-from attacklab.replay.session import BEYOND, NEW, Affine, Node, Seen, Session, rational
+from attacklab.replay.session import BEYOND, Affine, Node, Seen, Session, rational
 
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
@@ -52,11 +52,11 @@ def bare_noise(pair: Pair) -> str | None:
 
 
 def _moved(pair: Pair, run: Session) -> list[Moved]:
-    """By how much the draws of a run differ from those of the record."""
+    """By how much the draws of released numbers differ in a run from those of the record."""
     moved = []
     for call in run.calls:
         for unit, drawn in zip(call.ids.reshape(-1).tolist(), np.ravel(call.raw).tolist(), strict=True):
-            if unit >= NEW or call.family not in SHIFT_LAWS:
+            if unit not in pair.shown or call.family not in SHIFT_LAWS:
                 continue
             known, at = pair.first.owner(unit)
             law = Law(known.family, Fraction(0), known.scale_at(at))

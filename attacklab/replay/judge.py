@@ -55,6 +55,7 @@ class Pair(Compared):
             self.outcome.sites.setdefault(str(call.site), described(call))
         self._compare_seeds()
         known = self._released()
+        self.together: set[str] = set()
         if self.ways is None or not self.ways.is_complete:
             self._judge(known)
         else:
@@ -114,6 +115,7 @@ class Pair(Compared):
         choices = Choices(self, [*moved, *hidden])
         moved, hidden = ([one for one in side if one.unit not in choices.placed] for side in (moved, hidden))
         shared = Shared(self, choices.placed)
+        self.together = {one.path for group in shared.groups for one in group.numbers if one.values[0] != one.values[1]}
         for told in shared.bare_sums():
             self._add(**told)
         moved = [*(one for one in moved if one.unit not in shared.units), *shared.least]
@@ -317,7 +319,7 @@ class Pair(Compared):
 
     def _compare_outputs(self) -> None:
         """What differs in the output although every noisy number is the same."""
-        parts = differences(self.first.output, self.second.output)
+        parts = [both for both in differences(self.first.output, self.second.output) if not self._is_judged(*both)]
         if parts and self.runs.unread:
             unread = ", ".join(sorted(self.runs.unread))
             self.outcome.unjudged.append(f"{unread} draws in a way that cannot be read, which may hide what differs")
@@ -375,13 +377,17 @@ class Pair(Compared):
             event=f"values of {path}",
         )
 
+    def _is_judged(self, one: Leaf | None, other: Leaf | None) -> bool:
+        """Whether a part moves as the numbers do with which it shares draws."""
+        return one is not None and other is not None and one.path in self.together
+
     def _by_ways(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
         """Whether what differs was judged by the draws that decide it."""
         paths = {(one or other).path for one, other in parts}  # type: ignore[union-attr]
         return self.ways is not None and self.ways.decide(paths)
 
-    def _by_zero(self, paths: set[str]) -> bool:
-        """Judge parts by the noise that moves them, where moving the draws shows how."""
+    def _by_zero(self, paths: set[str] | None) -> bool:
+        """Judge parts, or all that noise moves, by the noise that moves them, where moving the draws shows how."""
         shifts = shifts_of(self, paths)
         if shifts is None:
             return False
@@ -446,7 +452,7 @@ class Pair(Compared):
             return
         said = bare_noise(self)
         looked = any(seen.kind != "other" for run in (self.first, self.second) for seen in run.seen)
-        if said is not None and (looked or not self._by_zero(self.held)):
+        if said is not None and (looked or not self._by_zero(None)):
             self.outcome.unjudged.append(said)
 
     def _note_unseen(self) -> None:

@@ -117,13 +117,19 @@ class Part:
         return (lower[0] == lower[1] or max(lower) <= least) and (upper[0] == upper[1] or min(upper) >= most)
 
 
-def shifts_of(pair: Pair, wanted: set[str]) -> Shifts | None:
-    """How the noise of some parts of the output hides what moves them; None where that has no law here."""
+def shifts_of(pair: Pair, wanted: set[str] | None) -> Shifts | None:
+    """How the noise of some parts of the output hides what moves them; None where that has no law here.
+
+    Args:
+        pair: of which the outputs are.
+        wanted: where the parts are; None for all that noise moves.
+    """
     seeds = [pair.seed, *(pair.seed + other for other in OTHER_OUTCOMES)]
     sides = [[_run(pair, second, seed) for seed in seeds] for second in (False, True)]
     first, second = (_parts(runs[0]) for runs in sides)
     if first is None or second is None:
-        return _mixed(pair, sides)
+        return _mixed(pair, sides, wanted)
+    wanted = {*first} if wanted is None else wanted
     if not wanted <= first.keys() or first.keys() != second.keys():
         return None
     for side, runs in zip((first, second), sides, strict=True):
@@ -131,7 +137,7 @@ def shifts_of(pair: Pair, wanted: set[str]) -> Shifts | None:
             again = _parts(run)
             if again is None or again.keys() != side.keys() or any(map(_differ, side.values(), again.values())):
                 return None
-    return _own(first, second, wanted)
+    return _own(first, second, wanted) or _mixed(pair, sides, wanted)
 
 
 def _differ(one: Part, other: Part) -> bool:
@@ -269,11 +275,11 @@ def _step(call: Call, at: int) -> Any:
     return sign * (7 if raw.dtype.kind in "iu" else 7.25 * near(call.scale_at(at)))
 
 
-def _mixed(pair: Pair, sides: Sequence[Sequence[Run]]) -> Shifts | None:
+def _mixed(pair: Pair, sides: Sequence[Sequence[Run]], wanted: set[str] | None) -> Shifts | None:
     """The shifts of draws that move the output as the data does, where it holds sums of draws in proportion."""
     matrices = [[_matrix(run) for run in runs] for runs in sides]
     known, other = matrices[0][0], matrices[1][0]
-    if known is None or other is None:
+    if known is None or other is None or not (wanted or set()) <= {*known.paths}:
         return None
     for one, base in [(one, side[0]) for side in matrices for one in side]:
         if one is None or base is None or one.paths != known.paths or one.factors.shape != known.factors.shape:
