@@ -14,7 +14,7 @@ from attacklab.replay.intervals import placed
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
-from attacklab.replay.session import Script, Session, Site
+from attacklab.replay.session import Session, Site
 
 if TYPE_CHECKING:
     from attacklab.replay.compare import Moved
@@ -177,11 +177,6 @@ class Choices:
                 self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what))
             return
         best = laws.coin(chances[0]), laws.coin(chances[1])
-        where = [paths.cells(side) for side in (group, match)] if 1 < len(group) <= paths.MOST else []
-        if all(where) and where and where[0][1] == where[1][1]:  # type: ignore[index] # neither is None
-            pair = where[0][0], where[1][0]  # type: ignore[index]
-            if laws.largest_loss(*pair) > laws.largest_loss(*best) and all(map(self._is_told, group)):
-                best = pair
         if len(set(units(group))) > 1 and len(group) <= paths.MOST and self._may_exceed(group, match):
             others = (self._leaning(group, match, sign) for sign in (1, -1))
             best = max([best, *filter(None, others)], key=lambda pair: near(laws.largest_loss(*pair)))
@@ -204,13 +199,6 @@ class Choices:
         elif self.pair.excess([ways.pair]) is not None:
             self.unjudged.append(f"{ways.site} compares values with noise, which other draws may hide")
         return ways.is_certain
-
-    def _is_told(self, bound: Bound) -> bool:
-        """Whether the output tells how one comparison came out, if it might have come out otherwise."""
-        if (paths.probability([bound]) or 0.0) > 1 - 2.0**-40:
-            return True
-        run = self.pair.again(steered(self.pair.first, [bound], [not bound.above]))
-        return skeleton(run.output) != skeleton(self.pair.first.output)
 
     def _may_exceed(self, group: list[Bound], match: list[Bound]) -> bool:
         """Whether the draws of these comparisons together could lose more than is claimed."""

@@ -280,8 +280,8 @@ def ways_of(pair: Pair) -> Ways | None:
         for parts in aside
         for path, value in {*middle} ^ {*parts}
     }
-    places = {*trees[0].thresholds, *trees[1].thresholds}
-    compared = {place for place in places if trees[0].thresholds.get(place) != trees[1].thresholds.get(place)}
+    both = [tree.thresholds for tree in trees]
+    compared = {place for place in both[0].keys() & both[1].keys() if both[0][place] != both[1][place]}
     if moving and compared and any(tree.moves(compared, told) for tree in trees):
         site, _ = _decision(pair)
         pair.outcome.unjudged.append(f"{site} compares a noisy number with the data, and the output shows it as well")
