@@ -14,7 +14,7 @@ from attacklab.replay.intervals import placed
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
-from attacklab.replay.session import Session, Site
+from attacklab.replay.session import Script, Session, Site
 
 if TYPE_CHECKING:
     from attacklab.replay.compare import Moved
