@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from attacklab.replay import laws, paths
 from attacklab.replay.compare import NOISES
-from attacklab.replay.intervals import placed
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
     from attacklab.replay.ways import Ways
 
-MOST_PLACED = 16
-"""Where more uniform numbers are drawn, those alone are placed whose law is not the same on both inputs."""
-
+OTHER_SEEDS = 4
+"""So many runs with other draws say whether an interval follows noise."""
 
 FRESH_RUNS = 12
 """So many runs of each input say whether the output tells a choice, whatever else is drawn."""
@@ -93,10 +91,10 @@ class Choices:
         self.unjudged: list[str] = []
         self.placed: set[int] = set()
         self._alone: list[tuple[Bound, bool]] = []
-        told = self._place(moved)
-        if not told and pair.ways is not None and self._keep_ways(pair.ways):
+        if pair.ways is not None and self._keep_ways(pair.ways):
             return
-        chosen = self._selections(told)
+        self._leave_out(moved)
+        chosen = self._selections()
         sides = [paths.bounds_of(run, pair.shown) for run in (pair.first, pair.second)]
         if sides[0] is None or sides[1] is None:
             self.unjudged.append("noise is compared in a way that has no law here")
@@ -118,36 +116,20 @@ class Choices:
                 (group[0], bool(is_second)) for key, group in own.items() if key not in other and len(group) == 1
             ]
 
-    def _place(self, moved: Sequence[Moved]) -> set[int | None]:
-        """Keep the laws of uniform numbers in intervals that noise chose; gives the choices that are in them."""
-        told: set[int | None] = set()
-        sides = [[law for _, law, _ in paths.selections(run)] for run in (self.pair.first, self.pair.second)]
-        uniform = {one.unit: one.node.site for one in moved if one.first.family == one.second.family == UNIFORM}
-        if sides[0] != sides[1]:
-            elements = self.pair.first.elements()
-            drawn = {unit: node.site for unit, node, _ in elements if self.pair.first.owner(unit)[0].family == UNIFORM}
-            uniform |= drawn if len(drawn) <= MOST_PLACED else {}
-        for unit, site in uniform.items():
-            found = placed(self.pair, unit)
-            if found is None:
-                continue
-            self.placed.add(unit)
-            told.add(found.choice)
-            what = f"uniform number in an interval that noise chose, at {site}"
-            if found.laws is None:
-                self.unjudged.append(f"the {what} has no law here")
-            else:
-                self._keep(Choice(site, found.laws, what))
-        return told
+    def _leave_out(self, moved: Sequence[Moved]) -> None:
+        """Leave out uniform numbers in intervals that noise chooses in a way that has no law here."""
+        for one in moved:
+            if one.first.family == one.second.family == UNIFORM and follows_noise(self.pair, one.unit):
+                self.placed.add(one.unit)
+                what = "a uniform number in an interval that noise chooses has no law here"
+                self.unjudged.append(f"{one.node.site}: {what}")
 
-    def _selections(self, told: set[int | None]) -> set[int]:
+    def _selections(self) -> set[int]:
         """Keep choices with a law of their own; gives the draws that they rest on."""
         chosen: set[int] = set()
         sides = [paths.selections(run) for run in (self.pair.first, self.pair.second)]
         for place, ((seen, law, drawn), (seen_2, law_2, _)) in enumerate(zip(*sides, strict=False)):
             chosen.update(drawn)
-            if not told.isdisjoint({place, None}):
-                continue  # what it tells is told by the number that it places
             if (
                 law is None
                 or law_2 is None
@@ -178,11 +160,6 @@ class Choices:
                 self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what))
             return
         best = laws.coin(chances[0]), laws.coin(chances[1])
-        where = [paths.cells(side) for side in (group, match)] if 1 < len(group) <= paths.MOST else []
-        if all(where) and where and where[0][1] == where[1][1]:  # type: ignore[index] # neither is None
-            pair = where[0][0], where[1][0]  # type: ignore[index]
-            if laws.largest_loss(*pair) > laws.largest_loss(*best) and all(map(self._is_told, group)):
-                best = pair
         if len(set(units(group))) > 1 and len(group) <= paths.MOST and self._may_exceed(group, match):
             others = (self._leaning(group, match, sign) for sign in (1, -1))
             best = max([best, *filter(None, others)], key=lambda pair: near(laws.largest_loss(*pair)))
@@ -201,17 +178,11 @@ class Choices:
     def _keep_ways(self, ways: Ways) -> bool:
         """Keep what the output tells by the draws that decide it; whether nothing but they can change that."""
         if ways.is_certain:
+            self.placed |= ways.placed
             self._keep(Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws))
         elif self.pair.excess([ways.pair]) is not None:
             self.unjudged.append(f"{ways.site} compares values with noise, which other draws may hide")
         return ways.is_certain
-
-    def _is_told(self, bound: Bound) -> bool:
-        """Whether the output tells how one comparison came out, if it might have come out otherwise."""
-        if (paths.probability([bound]) or 0.0) > 1 - 2.0**-40:
-            return True
-        run = self.pair.again(steered(self.pair.first, [bound], [not bound.above]))
-        return skeleton(run.output) != skeleton(self.pair.first.output)
 
     def _may_exceed(self, group: list[Bound], match: list[Bound]) -> bool:
         """Whether the draws of these comparisons together could lose more than is claimed."""
@@ -347,6 +318,22 @@ class Choices:
             pair.outcome.unjudged.append(f"{bound.site} compares noise on one input alone, with more that differs")
             return None
         return above if same[False] else 1 - above
+
+
+def follows_noise(pair: Pair, unit: int) -> bool:
+    """Whether a uniform number lies in another interval with other draws, or if a comparison comes out otherwise."""
+    bounds = paths.bounds_of(pair.first, {})
+    if bounds is None or len(bounds) > paths.MOST:
+        return True
+    runs = [pair.again(steered(pair.first, [bound], [not bound.above])) for bound in bounds]
+    runs += [pair.runs.run(pair.pair.first, Session(pair.seed + 300 + number)) for number in range(OTHER_SEEDS)]
+    return any(law_of(run, unit) != law_of(pair.first, unit) for run in runs)
+
+
+def law_of(run: Session, unit: int) -> Law | None:
+    """The law of a draw where it is used last; None where it is not used."""
+    found = [run.law(node, place) for one, node, place in run.elements() if one == unit]
+    return found[-1] if found else None
 
 
 def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:

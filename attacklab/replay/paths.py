@@ -291,20 +291,6 @@ def _is_scan(group: Sequence[Bound], smallest: bool) -> bool:
     return bool(group)
 
 
-def cells(group: Sequence[Bound]) -> tuple[Law, list[int]] | None:
-    """The law of where one noisy number lies among all that it is compared with, and their order.
-
-    None where more than one draw is compared, or one in more than one way.
-    """
-    law = group[0].left[1]
-    if law.family not in SHIFT_LAWS or any(one.left != group[0].left or isinstance(one.right, tuple) for one in group):
-        return None
-    ends = np.array([near(one.right) for one in group])
-    edges = np.concatenate([[-np.inf], np.sort(ends), [np.inf]])
-    masses = interval(law, edges[:-1], edges[1:])
-    return Law(CATEGORICAL, weights=tuple(masses.tolist())), np.argsort(ends, kind="stable").tolist()
-
-
 def sides_of(bound: Bound) -> list[tuple[int, Law]]:
     """The draws of a comparison, with their laws."""
     return [bound.left, bound.right] if isinstance(bound.right, tuple) else [bound.left]

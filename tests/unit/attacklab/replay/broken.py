@@ -1173,3 +1173,15 @@ def common_noise_and_a_little_more_for_each(x, rng):
 def little_noise_and_its_transpose(x):
     noise = np.random.laplace(0, 0.2, (2, 2))  # flaw
     return x.T @ x + (noise + noise.T) / 2
+
+
+@broken(LONG, SHORT)
+def noise_rounded_beside(x, rng):
+    noise = rng.laplace(0, 1)
+    return x.sum() + noise, round(noise, 6)  # flaw
+
+
+@broken(LONG, SHORT)
+def noise_in_words(x, rng):
+    noise = rng.laplace(0, 1)
+    return x.sum() + noise, f"noise was {noise:.6f}"  # flaw

@@ -62,18 +62,6 @@ def remainder_by_the_private_count(x, rng):
 
 
 @unjudged(LONG, SHORT)
-def noise_rounded_beside(x, rng):
-    noise = rng.laplace(0, 1)
-    return x.sum() + noise, round(noise, 6)
-
-
-@unjudged(LONG, SHORT)
-def noise_in_words(x, rng):
-    noise = rng.laplace(0, 1)
-    return x.sum() + noise, f"noise was {noise:.6f}"
-
-
-@unjudged(LONG, SHORT)
 def size_of_the_noise_beside(x, rng):
     noise = rng.laplace(0, 1)
     return x.sum() + noise, abs(noise)
