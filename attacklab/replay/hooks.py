@@ -128,7 +128,7 @@ class Hooks:
     """The hooks, in place between `install` and `remove`."""
 
     def __init__(self) -> None:
-        self._undo: list[Callable[[], None]] = []
+        self._undo: list[Callable[[], object]] = []
         self._instead: dict[int, tuple[Any, Any]] = {}
         self._watched: set[str] = set()
         self._caches: dict[int, Any] = {}
@@ -324,8 +324,8 @@ def _places(value: Any, seeder: type | None, *, is_global: bool) -> Iterator[_Pl
         for name, part in list(attributes.items()):
             yield _Place(part, functools.partial(attributes.__setitem__, name), maker, is_global)
     if isinstance(value, FunctionType):
-        yield _Place(value.__defaults__, functools.partial(setattr, value, "__defaults__"), CODE, True)
-        yield _Place(value.__kwdefaults__, None, CODE, True)
+        yield _Place(value.__defaults__, functools.partial(setattr, value, "__defaults__"), CODE, is_global)
+        yield _Place(value.__kwdefaults__, None, CODE, is_global)
         yield _Place(names, None, CODE if _is_users_own(value) else None, True)
     kind = value if isinstance(value, type) else type(value)
     if _is_users_module(kind.__module__):
@@ -338,13 +338,13 @@ def _places(value: Any, seeder: type | None, *, is_global: bool) -> Iterator[_Pl
             yield _Place(kind, None, None, is_global)
 
 
-def given_to(function: Any, depth: int = 4) -> Iterator[int | str | bytes | float]:
+def given_to(function: Any, depth: int = 5, seeder: type | None = None) -> Iterator[int | str | bytes | float]:
     """The plain values that a caller gave a function: what is bound to it, and what its object and closure hold."""
-    for place in _places(function, None, is_global=False) if depth else ():
-        if place.seeder is not CODE and isinstance(place.value, int | str | bytes | float):
-            yield place.value
+    for place in _places(function, seeder, is_global=False) if depth else ():
+        if isinstance(place.value, int | str | bytes | float):
+            yield from () if place.seeder is CODE else (place.value,)
         elif not place.is_global:
-            yield from given_to(place.value, depth - 1)
+            yield from given_to(place.value, depth - 1, place.seeder)
 
 
 def _set_in_partial(function: Any, place: int, part: Any) -> None:

@@ -76,24 +76,6 @@ def forget(source: Any) -> None:
     vars(source).pop("_seeds_of_replay", None)
 
 
-def stream_of(what: str, seed: Any) -> Any:
-    """Keep what is seeded in this run; gives what its draws share with those of another of the same seed."""
-    session = Session.current
-    bits = getattr(seed, "seed_seq", seed)
-    value = plain(getattr(bits, "entropy", bits))
-    if session is None or session.inside or value is None:
-        return None
-    if isinstance(value, np.random.BitGenerator | BASE_GENERATOR | BASE_STATE):
-        return None
-    is_systems = isinstance(value, int) and hasattr(bits, "entropy") and 1 << 96 <= value < 1 << 128
-    if is_systems and bits is not seed:
-        return None  # two generators share these bits
-    value = tuple(np.ravel(value).tolist()) if isinstance(value, list | tuple | np.ndarray) else value
-    if not is_systems:
-        session.seeds.append((here(), what, value))
-    return (what, repr(value), *getattr(bits, "spawn_key", ()))  # children of one seed draw differently
-
-
 def note_seed(source: Any, what: str, seed: Any) -> None:
     """Keep what a generator is seeded with in this run, once it is."""
     session = Session.current
@@ -101,11 +83,18 @@ def note_seed(source: Any, what: str, seed: Any) -> None:
         return
     if isinstance(seed, np.random.BitGenerator) and _is_moved(seed):
         seed = None if _digest(source) in session.states else _digest(source)
-    count, stream = len(session.seeds), stream_of(what, seed)
-    made = Seeds(stream, session=session)
-    if len(session.seeds) > count:
-        site, _, value = session.seeds[-1]
-        made.begun = Begun(what, value, stream, state_of(source), site)
+    bits, made = getattr(seed, "seed_seq", seed), Seeds(session=session)
+    value = plain(getattr(bits, "entropy", bits))
+    is_systems = isinstance(value, int) and hasattr(bits, "entropy") and 1 << 96 <= value < 1 << 128
+    is_others = isinstance(value, np.random.BitGenerator | BASE_GENERATOR | BASE_STATE)
+    is_shared = is_systems and bits is not seed  # by two generators
+    if value is not None and not is_others and not is_shared:
+        value = tuple(np.ravel(value).tolist()) if isinstance(value, list | tuple | np.ndarray) else value
+        made.stream = (what, repr(value), *getattr(bits, "spawn_key", ()))  # children of one seed draw differently
+        if not is_systems:
+            site = here()
+            made.begun = Begun(what, value, made.stream, state_of(source), site)
+            session.seeds.append((site, what, value))
     vars(source)["_seeds_of_replay"] = made
 
 

@@ -120,13 +120,6 @@ RAW = ("bytes", "integers", "randint", "random_integers", "tomaxint", "getrandbi
 INTEGERS = ("integers", "randint", "randrange", "random_integers")
 LARGEST_DIE = 4096
 CHOOSING = ("choice", "choices", "sample", "permutation", "permuted", "shuffle")
-UNLIKE = (
-    *("beta", "binomial", "chisquare", "dirichlet", "f", "gamma", "hypergeometric", "logseries", "lognormal"),
-    *("multinomial", "multivariate_hypergeometric", "multivariate_normal", "negative_binomial", "noncentral_chisquare"),
-    *("noncentral_f", "pareto", "poisson", "power", "rayleigh", "standard_gamma", "standard_t", "triangular"),
-    *("vonmises", "wald", "weibull", "zipf"),
-)
-"""numpy's distributions whose draws are kept, and whose law is not judged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -561,7 +554,7 @@ def watch(generator: Any) -> Any:
 
 
 for _base, _class in ((BASE_GENERATOR, WatchedGenerator), (BASE_STATE, WatchedState)):
-    for _name in (*NUMPY, *RAW, *CHOOSING, *UNLIKE, "uniform"):
-        if hasattr(_base, _name):
+    for _name in dir(_base):
+        if _name[0] != "_" and _name not in vars(_class):  # all that draws; that of no known law is not judged
             _label = f"numpy.random.{_base.__name__}.{_name}"
             setattr(_class, _name, method_of(_name, _label, getattr(_base, _name), NUMPY))

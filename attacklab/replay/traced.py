@@ -101,7 +101,7 @@ class Traced:
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function in (np.argmax, np.argmin) and isinstance(args[0], TracedArray):
-            return selected(args[0], function.__name__, function(plain(args[0]), *args[1:], **kwargs))
+            return getattr(args[0], function.__name__)(*args[1:], **kwargs)
         if function is np.searchsorted and isinstance(args[1], Traced) and args[1].tag is not None:
             found = function(*map(plain, args), **kwargs)
             session, tag = args[1].session, args[1].tag
@@ -167,7 +167,7 @@ class TracedFloat(np.float64, TracedNumber):  # type: ignore[misc] # its compari
     kind = np.float64
 
     def __round__(self, digits: int | None = None) -> Any:  # type: ignore[override] # of whatever type the plain one is
-        return _left(self, "round", (digits,), round(float(self), digits))
+        return lost((self, digits), "round", round(float(self), digits))
 
     def __floor__(self) -> Any:
         return combined("floor", (self,), math.floor(float(self)))
@@ -179,7 +179,7 @@ class TracedInt(int, TracedNumber):
     kind = int
 
 
-class TracedArray(Traced, np.ndarray[Any, Any]):  # type: ignore[misc] # it takes any arguments
+class TracedArray(Traced, np.ndarray[Any, Any]):
     """An array whose numbers remember their draws."""
 
     __array_priority__ = 1e8
@@ -280,9 +280,8 @@ def wrapped(value: Any, tag: Affine, session: Session) -> Any:
         return traced
     if isinstance(value, np.ndarray):
         value = value[()]
-    if isinstance(value, int | np.integer):
-        return TracedInt(int(value), tag=tag, session=session)
-    return TracedFloat(float(value), tag=tag, session=session)
+    number: Any = TracedInt if isinstance(value, int | np.integer) else TracedFloat
+    return number(value, tag=tag, session=session)
 
 
 def combined(name: str, inputs: tuple[Any, ...], computed: Any) -> Any:
@@ -367,7 +366,8 @@ def _made_of_one(name: str, noise: Any, computed: Any) -> Any:
     made: list[Made] = []
     for place, unit in enumerate(tag.ids.reshape(-1).tolist()):
         call, at = session.owner(unit)
-        law = _law_of_function(name, call.family, *tag.exact(place), call.scale_at(at))
+        value, factor = tag.exact(place)
+        law = _law_of_function(name, call.family, value, factor, call.scale_at(at))
         if law is None or unit in looked_at or law[0] != (made or [law])[0][0]:
             return lost((noise,), name, computed)
         made.append(law)
@@ -458,19 +458,14 @@ def selected(array: TracedArray, operation: str, place: Any) -> Any:
     return session.add_seen("argmax", operation, array.tag.ids, (array.tag,), place)
 
 
-def _left(noise: Any, operation: str, operands: tuple[Any, ...], computed: Any) -> Any:
-    """A computation after which nothing is followed."""
-    session: Session = noise.session
-    if noise.tag is not None and session is Session.current:
-        session.add_seen("other", operation, noise.tag.ids, (noise.tag, *operands), computed)
-    return computed
-
-
 def lost(inputs: Any, operation: str, computed: Any) -> Any:
     """What an operation gives after which noise is not followed, which the run keeps."""
-    noise = next((one for one in inputs if isinstance(one, Traced) and one.tag is not None), None)
-    rest = tuple(plain(one) for one in inputs if one is not noise)
-    return computed if noise is None else _left(noise, operation, rest, computed)
+    noise: Any = next((one for one in inputs if isinstance(one, Traced) and one.tag is not None), None)
+    session = Session.current
+    if noise is not None and session is not None and noise.session is session:
+        rest = tuple(plain(one) for one in inputs if one is not noise)
+        session.add_seen("other", operation, noise.tag.ids, (noise.tag, *rest), computed)
+    return computed
 
 
 def _ids_like(tagged: list[Any], computed: Any) -> Ids:
@@ -493,7 +488,7 @@ def _binary(name: str, reflected: bool, compute: Callable[[Any, Any], Any]) -> C
                 computed = compute(other, base(self)) if reflected else compute(base(self), other)
             except TypeError:
                 return NotImplemented
-            return _left(self, name, (other,), computed)
+            return lost((self, other), name, computed)
         bare = _bare(self), _bare(other)
         with np.errstate(all="ignore"):
             computed = compute(bare[1], bare[0]) if reflected else compute(*bare)
