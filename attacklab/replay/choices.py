@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from attacklab.replay import laws, paths
-from attacklab.replay.intervals import placed
-from attacklab.replay.joint import joint_laws
+from attacklab.replay.compare import NOISES
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
@@ -20,13 +19,10 @@ from attacklab.replay.session import Script, Session, Site
 if TYPE_CHECKING:
     from attacklab.replay.compare import Moved
     from attacklab.replay.judge import Pair
+    from attacklab.replay.ways import Ways
 
-MOST_PLACED = 16
-"""Where more uniform numbers are drawn, those alone are placed whose law is not the same on both inputs."""
-
-
-MOST_TOGETHER = 8
-"""With more draws than that, comparisons with one draw are judged one by one, not together."""
+OTHER_SEEDS = 4
+"""So many runs with other draws say whether an interval follows noise."""
 
 FRESH_RUNS = 12
 """So many runs of each input say whether the output tells a choice, whatever else is drawn."""
@@ -45,7 +41,7 @@ class Choice:
         what: it in words.
         group: the comparisons that it is made of, if it is made of any.
         selection: its place among the selections of a run, if it is one.
-        draw: the one that decides it alone, with all that it is compared with.
+        decisive: the draws that decide it, if all that they are compared with was gone through.
     """
 
     site: Site
@@ -53,16 +49,18 @@ class Choice:
     what: str
     group: tuple[Bound, ...] = field(default=(), compare=False)
     selection: int | None = field(default=None, compare=False)
-    draw: int | None = field(default=None, compare=False)
+    decisive: frozenset[int] = field(default=frozenset(), compare=False)
 
     @property
     def draws(self) -> set[int]:
         """The draws that are known to decide it."""
-        return {*units(self.group)} if self.draw is None else {self.draw}
+        return {*units(self.group), *self.decisive}
 
     @property
     def certain_pair(self) -> tuple[Law, Law]:
         """The two laws as near to each other as the error of integrals allows."""
+        if self.decisive:
+            return self.pair
         apart = float(QUADRATURE_ERROR)
         sides = []
         for own, other in (self.pair, self.pair[::-1]):
@@ -93,7 +91,10 @@ class Choices:
         self.unjudged: list[str] = []
         self.placed: set[int] = set()
         self._alone: list[tuple[Bound, bool]] = []
-        chosen = self._selections(self._place(moved))
+        if pair.ways is not None and self._keep_ways(pair.ways):
+            return
+        self._leave_out(moved)
+        chosen = self._selections()
         sides = [paths.bounds_of(run, pair.shown) for run in (pair.first, pair.second)]
         if sides[0] is None or sides[1] is None:
             self.unjudged.append("noise is compared in a way that has no law here")
@@ -106,9 +107,8 @@ class Choices:
             for side in sides
             if side is not None
         ]
-        judged = self._judge_together(groups[0])
         for key, group in groups[0].items():
-            match = None if key in judged else groups[1].get(key)
+            match = groups[1].get(key)
             if match is not None and len(match) == len(group):
                 self._compare(group, match)
         for is_second, (own, other) in enumerate((groups, groups[::-1])):
@@ -116,36 +116,20 @@ class Choices:
                 (group[0], bool(is_second)) for key, group in own.items() if key not in other and len(group) == 1
             ]
 
-    def _place(self, moved: Sequence[Moved]) -> set[int | None]:
-        """Keep the laws of uniform numbers in intervals that noise chose; gives the choices that are in them."""
-        told: set[int | None] = set()
-        sides = [[law for _, law, _ in paths.selections(run)] for run in (self.pair.first, self.pair.second)]
-        uniform = {one.unit: one.node.site for one in moved if one.first.family == one.second.family == UNIFORM}
-        if sides[0] != sides[1]:
-            elements = self.pair.first.elements()
-            drawn = {unit: node.site for unit, node, _ in elements if self.pair.first.owner(unit)[0].family == UNIFORM}
-            uniform |= drawn if len(drawn) <= MOST_PLACED else {}
-        for unit, site in uniform.items():
-            found = placed(self.pair, unit)
-            if found is None:
-                continue
-            self.placed.add(unit)
-            told.add(found.choice)
-            what = f"uniform number in an interval that noise chose, at {site}"
-            if found.laws is None:
-                self.unjudged.append(f"the {what} has no law here")
-            else:
-                self._keep(Choice(site, found.laws, what))
-        return told
+    def _leave_out(self, moved: Sequence[Moved]) -> None:
+        """Leave out uniform numbers in intervals that noise chooses in a way that has no law here."""
+        for one in moved:
+            if one.first.family == one.second.family == UNIFORM and follows_noise(self.pair, one.unit):
+                self.placed.add(one.unit)
+                what = "a uniform number in an interval that noise chooses has no law here"
+                self.unjudged.append(f"{one.node.site}: {what}")
 
-    def _selections(self, told: set[int | None]) -> set[int]:
+    def _selections(self) -> set[int]:
         """Keep choices with a law of their own; gives the draws that they rest on."""
         chosen: set[int] = set()
         sides = [paths.selections(run) for run in (self.pair.first, self.pair.second)]
         for place, ((seen, law, drawn), (seen_2, law_2, _)) in enumerate(zip(*sides, strict=False)):
             chosen.update(drawn)
-            if not told.isdisjoint({place, None}):
-                continue  # what it tells is told by the number that it places
             if (
                 law is None
                 or law_2 is None
@@ -176,11 +160,6 @@ class Choices:
                 self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what))
             return
         best = laws.coin(chances[0]), laws.coin(chances[1])
-        where = [paths.cells(side) for side in (group, match)] if 1 < len(group) <= paths.MOST else []
-        if all(where) and where and where[0][1] == where[1][1]:  # type: ignore[index] # neither is None
-            pair = where[0][0], where[1][0]  # type: ignore[index]
-            if laws.largest_loss(*pair) > laws.largest_loss(*best) and all(map(self._is_told, group)):
-                best = pair
         if len(set(units(group))) > 1 and len(group) <= paths.MOST and self._may_exceed(group, match):
             others = (self._leaning(group, match, sign) for sign in (1, -1))
             best = max([best, *filter(None, others)], key=lambda pair: near(laws.largest_loss(*pair)))
@@ -196,30 +175,14 @@ class Choices:
                 return False
         return True
 
-    def _judge_together(self, groups: Mapping[frozenset[int], list[Bound]]) -> set[frozenset[int]]:
-        """Keep what the output tells of draws that numbers alone are compared with; gives the draws that it is for."""
-        alone = [(key, group) for key, group in groups.items() if len(key) == 1]
-        judged = set()
-        for key, group in alone if len(alone) <= MOST_TOGETHER else ():
-            found = joint_laws(self.pair, *key)
-            if found is None:
-                continue
-            together, is_alone = found
-            if is_alone:
-                judged.add(key)
-                self._keep(Choice(group[0].site, together, f"comparison at {group[0].site}", draw=min(key)))
-            elif len(group) > 1 and self.pair.excess([together]) is not None:
-                self.unjudged.append(
-                    f"{group[0].site} compares several values with one draw, which other draws may hide"
-                )
-        return judged
-
-    def _is_told(self, bound: Bound) -> bool:
-        """Whether the output tells how one comparison came out, if it might have come out otherwise."""
-        if (paths.probability([bound]) or 0.0) > 1 - 2.0**-40:
-            return True
-        run = self.pair.again(steered(self.pair.first, [bound], [not bound.above]))
-        return skeleton(run.output) != skeleton(self.pair.first.output)
+    def _keep_ways(self, ways: Ways) -> bool:
+        """Keep what the output tells by the draws that decide it; whether nothing but they can change that."""
+        if ways.is_certain:
+            self.placed |= ways.placed
+            self._keep(Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws))
+        elif self.pair.excess([ways.pair]) is not None:
+            self.unjudged.append(f"{ways.site} compares values with noise, which other draws may hide")
+        return ways.is_certain
 
     def _may_exceed(self, group: list[Bound], match: list[Bound]) -> bool:
         """Whether the draws of these comparisons together could lose more than is claimed."""
@@ -312,7 +275,12 @@ class Choices:
 
     def thresholds(self) -> Iterator[dict[str, Any]]:
         """Findings of comparisons that only one input has: a key that one person brings, and what hides it."""
+        runs = self.pair.first, self.pair.second
+        drawn = [{unit for call in run.calls if call.family in NOISES for unit in call.ids.flat} for run in runs]
         for bound, is_second in self._alone:
+            if not drawn[not is_second] <= drawn[is_second]:
+                self.pair.outcome.unjudged.append(f"{bound.site} compares noise that is drawn on one input alone")
+                continue
             chance = self._chance_shown(bound, is_second)
             allowed = self.pair.claim.delta_at(self.pair.claim.nominal.epsilon)
             if chance is not None and chance > allowed * (1 + laws.ROUNDING_SLACK) + 2.0**-52:
@@ -346,7 +314,26 @@ class Choices:
             same[up] = [leaf.path for leaf in leaves(output)] == without
         if same[True] and same[False]:
             return None
-        return above if same[False] else 1 - above if same[True] else 1.0
+        if not same[False] and not same[True]:
+            pair.outcome.unjudged.append(f"{bound.site} compares noise on one input alone, with more that differs")
+            return None
+        return above if same[False] else 1 - above
+
+
+def follows_noise(pair: Pair, unit: int) -> bool:
+    """Whether a uniform number lies in another interval with other draws, or if a comparison comes out otherwise."""
+    bounds = paths.bounds_of(pair.first, {})
+    if bounds is None or len(bounds) > paths.MOST:
+        return True
+    runs = [pair.again(steered(pair.first, [bound], [not bound.above])) for bound in bounds]
+    runs += [pair.runs.run(pair.pair.first, Session(pair.seed + 300 + number)) for number in range(OTHER_SEEDS)]
+    return any(law_of(run, unit) != law_of(pair.first, unit) for run in runs)
+
+
+def law_of(run: Session, unit: int) -> Law | None:
+    """The law of a draw where it is used last; None where it is not used."""
+    found = [run.law(node, place) for one, node, place in run.elements() if one == unit]
+    return found[-1] if found else None
 
 
 def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:

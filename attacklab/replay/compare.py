@@ -225,15 +225,20 @@ class Compared:
         self.held: set[str] = set()
         used = [{unit for unit, *_ in run.elements()} for run in (self.first, self.second)]
         self.shown: dict[int, Fraction] = {}
+        self.rows: list[tuple[str, tuple[tuple[Node, int], tuple[Node, int]]]] = []
         before: dict[tuple[int, int], list[tuple[Node, int]]] = {}
         bare: dict[int, list[tuple[Node, int]]] = {}
+        noise: dict[int, str] = {}
         parts, moved = {leaf.path: leaf for leaf in sides[1].leaves}, []
         for leaf in sides[0].leaves:
             other = parts.get(leaf.path)
             found = sides[0].holding(leaf), None if other is None else sides[1].holding(other)
             if found[0] is None or found[1] is None:
-                if leaf.tag is not None and not leaf.tag.steps and leaf.tag.ids.size == 1:
-                    bare[int(leaf.tag.ids)] = [(Node(Site("", 0, ""), leaf.tag, None), 0)] * 2
+                if _is_bare(leaf):
+                    unit = int(leaf.tag.ids)  # type: ignore[union-attr] # it has one
+                    bare[unit] = [(Node(self.first.owner(unit)[0].site, leaf.tag, None), 0)] * 2  # type: ignore[arg-type]
+                    if other is not None and _is_bare(other) and int(other.tag.ids) == unit:  # type: ignore[union-attr]
+                        noise[unit] = leaf.path
                 continue
             self.held.add(leaf.path)
             nodes = [found[0], found[1]]
@@ -241,9 +246,11 @@ class Compared:
             if drawn[0] != drawn[1] and {*drawn} <= used[0] & used[1]:
                 continue  # they stand in another order, which noise may have chosen
             if (drawn[0], drawn[1]) in before:
-                self._compare_reused(before[drawn[0], drawn[1]], nodes)
+                if not self._compare_reused(before[drawn[0], drawn[1]], nodes):
+                    self.rows.append((leaf.path, (found[0], found[1])))
                 continue
             before[drawn[0], drawn[1]] = nodes
+            self.rows.append((leaf.path, (found[0], found[1])))
             self.shown[drawn[0]] = self.shown[drawn[1]] = rational(number_of(leaf.value))
             pair = [run.law(*node) for run, node in zip((self.first, self.second), nodes, strict=True)]
             if pair[0] != pair[1]:
@@ -251,10 +258,11 @@ class Compared:
         for (unit, unit_2), nodes in before.items():
             if unit == unit_2 and unit in bare:
                 self._compare_reused([(replace(node, site=nodes[0][0].site), at) for node, at in bare[unit]], nodes)
+        self.rows += [(path, (*bare[unit],)) for unit, path in noise.items() if (unit, unit) not in before]  # type: ignore[misc]
         return moved
 
-    def _compare_reused(self, before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> None:
-        """Two outputs of the same draw: a difference of the two has no noise."""
+    def _compare_reused(self, before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> bool:
+        """Two outputs of the same draw: a difference of the two has no noise; gives whether it is another one."""
         bare = []
         for (one, where), (other, there) in zip(before, after, strict=True):
             (value, factor), (value_2, factor_2) = one.affine.exact(where), other.affine.exact(there)
@@ -274,6 +282,7 @@ class Compared:
                 shift=abs(bare[0] - bare[1]),
                 excess=Excess("probability 1 against 0", str(self.claim)) if is_bare else None,
             )
+        return is_bare
 
     def _second_scale(self, call: Call) -> Fraction | None:
         other = self.second._calls_by_key.get(call.key)
@@ -342,6 +351,13 @@ def differences_between(pair: Compared) -> set[str]:
     return {leaf.path for both in sides for leaf in both if leaf is not None}
 
 
+def held_numbers(run: Session) -> dict[str, tuple[Node, int]]:
+    """The noisy numbers that an output holds as they were made, by where in it they are."""
+    holdings = _Holdings(run)
+    found = {leaf.path: holdings.holding(leaf) for leaf in holdings.leaves}
+    return {path: one for path, one in found.items() if one is not None}
+
+
 class _Holdings:
     """Which parts of an output are noisy numbers as they were made."""
 
@@ -365,6 +381,11 @@ class _Holdings:
             if found is not None:
                 return found
         return self._found.get(leaf.value) if is_float(leaf.value) else None
+
+
+def _is_bare(leaf: Leaf) -> bool:
+    """Whether a part of an output is a draw as it is."""
+    return leaf.tag is not None and not leaf.tag.steps and leaf.tag.ids.size == 1
 
 
 def _adds_apart(before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> bool:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attacklab.replay.laws import UNIFORM, near
+from attacklab.replay.compare import Moved
+from attacklab.replay.laws import SHIFT_LAWS, UNIFORM, Law, near
+from attacklab.replay.linear import SMALL_SHIFT, moved_draw
 from attacklab.replay.outputs import Leaf, leaves, number_of
 from attacklab.replay.session import BEYOND, Affine, Node, Seen, Session, rational
 
@@ -41,7 +43,27 @@ def bare_noise(pair: Pair) -> str | None:
     if not isinstance(second, Session):
         return second
     far = _apart(pair.first.output, second.output)
-    return f"{far[0].path} follows the noise itself, besides the noisy numbers" if far else None
+    if far:
+        return f"{far[0].path} follows the noise itself, besides the noisy numbers"
+    moved = _moved(pair, second)
+    if moved and pair.excess([one.pair for one in moved]) is not None:
+        return f"{moved[0].node.site} draws noise that has to move further than the number it is added to"
+    return None
+
+
+def _moved(pair: Pair, run: Session) -> list[Moved]:
+    """By how much the draws of released numbers differ in a run from those of the record."""
+    moved = []
+    for call in run.calls:
+        for unit, drawn in zip(call.ids.reshape(-1).tolist(), np.ravel(call.raw).tolist(), strict=True):
+            if unit not in pair.shown or call.family not in SHIFT_LAWS:
+                continue
+            known, at = pair.first.owner(unit)
+            law = Law(known.family, Fraction(0), known.scale_at(at))
+            by = float(drawn - np.ravel(known.raw)[at])
+            if abs(by) > SMALL_SHIFT * near(law.scale):
+                moved.append(moved_draw(unit, known.site, law, by))
+    return moved
 
 
 def _apart(first: Any, second: Any) -> list[Leaf]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -10,9 +11,18 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
-from attacklab.replay import laws, trees
+from attacklab.replay import laws
 from attacklab.replay.choices import Choice, Choices
-from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, further
+from attacklab.replay.compare import (
+    NOISES,
+    Compared,
+    Difference,
+    Moved,
+    Outcome,
+    described,
+    differences_between,
+    further,
+)
 from attacklab.replay.coupled import bare_noise
 from attacklab.replay.events import CERTAIN, telling_event
 from attacklab.replay.laws import (
@@ -24,9 +34,11 @@ from attacklab.replay.laws import (
     Law,
     near,
 )
+from attacklab.replay.linear import Shared, bare_sum
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
 from attacklab.replay.responses import is_even, shifts_of
 from attacklab.replay.session import BEYOND, Call, Session
+from attacklab.replay.ways import Ways, ways_of
 
 FEW_SEEDS = 6
 """How many further runs look for a scale of noise that follows other noise."""
@@ -39,7 +51,13 @@ SCALE = "the scale of the noise follows the data"
 
 
 class Pair(Compared):
-    """A pair whose differences are judged."""
+    """A pair whose differences are judged.
+
+    Attributes:
+        late: what refutes the claim, at a line that other draws may tell better.
+    """
+
+    late: Difference | None = None
 
     def examine(self) -> Outcome:
         """Compare the two runs."""
@@ -50,7 +68,11 @@ class Pair(Compared):
             self.outcome.sites.setdefault(str(call.site), described(call))
         self._compare_seeds()
         known = self._released()
-        self._judge(known)
+        self.together: set[str] = set()
+        if self.ways is None or not self.ways.is_complete:
+            self._judge(known)
+        else:
+            self._judge_ways(self.ways)
         if not self.outcome.is_refuted:
             self._compare_outputs()
         if not self.outcome.is_refuted:
@@ -58,6 +80,31 @@ class Pair(Compared):
             self._note_bare_noise()
             self._note_unseen()
         return self.outcome
+
+    @functools.cached_property
+    def ways(self) -> Ways | None:
+        """What the output tells, if few draws decide it."""
+        return ways_of(self)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether a pure ε is claimed."""
+        return isinstance(self.claim, PrivacyClaim) and not self.claim.delta
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a sample of known rate is drawn."""
+        return self._sampling is not None and self._sampling.rate < 1
+
+    def _judge_ways(self, ways: Ways) -> None:
+        """Judge what the output tells by itself."""
+        loss = laws.largest_loss(*ways.pair)
+        self.outcome.loss = max(self.outcome.loss, loss, key=near)
+        excess = laws.excess_over(self.claim, [ways.pair]) if loss > laws.LEAST_EXCESS else None
+        if excess is None:
+            return
+        choice = Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws)
+        self._add_loss([], [choice], excess)
 
     def _is_mixed(self, moved: Moved) -> bool:
         """Whether other draws give noise another scale: then its law is a mixture, which may hide more."""
@@ -75,13 +122,18 @@ class Pair(Compared):
         hidden = self._hidden()
         choices = Choices(self, [*moved, *hidden])
         moved, hidden = ([one for one in side if one.unit not in choices.placed] for side in (moved, hidden))
+        shared = Shared(self, choices.placed)
+        self.together = {one.path for group in shared.groups for one in group.numbers if one.values[0] != one.values[1]}
+        for told in shared.bare_sums():
+            self._add(**told)
+        moved = [*(one for one in moved if one.unit not in shared.units), *shared.least]
         known = [one for one in moved if one.first.family in SHIFT_LAWS and one.second.family in SHIFT_LAWS]
         self._note_shifts(known)
         self.outcome.unjudged += choices.unjudged
         self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
         excess = self.excess([*(one.pair for one in known), *(one.pair for one in choices.found)])
         if excess is not None:
-            mixed = [one for one in known if self._is_mixed(one)]
+            mixed = [one for one in known if self._is_mixed(one)] + shared.unsteady()
             known = [one for one in known if one not in mixed]
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
             shown_ = []
@@ -101,7 +153,7 @@ class Pair(Compared):
             self._add(**difference)
         if not self.outcome.is_refuted:
             self._judge_hidden(hidden, known, choices.found)
-            self._judge_vague(known, [one for one in moved if one not in known])
+            self._judge_vague(known, [one for one in moved if one not in known], shared)
 
     def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
         numbers = sorted(known, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
@@ -113,14 +165,23 @@ class Pair(Compared):
             not numbers or laws.largest_loss(*chosen.pair) > laws.largest_loss(*numbers[-1].pair)
         ):
             one, other = chosen.worst()
-            self._add(
+            is_shown = chosen.is_unbounded and bool(chosen.decisive)  # then a line besides the choice shows the data
+            parts = differences(self.first.output, self.second.output) if is_shown else []
+            leaf = next((leaf for both in parts for leaf in both if leaf is not None), None)
+            told = Difference(
                 flaw="a choice by noise depends on the data more than is claimed",
                 reason=f"{chosen.what}: an outcome has probability {one:.6g} on one input and {other:.6g} on the "
                 f"other{most}",
-                site=chosen.site,
+                site=chosen.site if leaf is None else self._diverging_site(),
                 excess=excess,
                 event="that outcome of the choice",
+                part=None if leaf is None else (leaf.path, leaf.value),
+                is_counted=bool(chosen.decisive),
             )
+            if is_shown and leaf is None:
+                self.late = told
+            else:
+                self.outcome.differences.append(told)
             return
         self._add(**self._of_number(numbers[-1], most, excess), event="outputs in the tail of the noise, beyond both")
 
@@ -161,17 +222,22 @@ class Pair(Compared):
             self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
         return excess
 
-    def _judge_vague(self, known: Sequence[Moved], released: Sequence[Moved]) -> None:
+    def _judge_vague(self, known: Sequence[Moved], released: Sequence[Moved], shared: Shared) -> None:
         """Numbers whose noise has no law here: what the largest of the draws that it is made of hides, all hide."""
         vague = [*released, *self.vague]
-        if not vague:
+        if not vague and not shared.loose:
             return
         bounds = [(laws.alone(one.first), laws.alone(one.second)) for one in vague]
-        pairs = [*(one.pair for one in known), *bounds]
-        if any(law.family not in SHIFT_LAWS for pair in bounds for law in pair) or self.excess(pairs) is not None:
-            self.outcome.unjudged += [f"{one.node.site} adds noise whose law is not known" for one in vague]
-        else:
-            self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
+        has_law = all(law.family in SHIFT_LAWS for pair in bounds for law in pair)
+        for way in shared.ways_out(known) if has_law else ():
+            pairs = [*way, *bounds]
+            if self.excess(pairs) is None:
+                self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
+                return
+        self.outcome.unjudged += [f"{one.node.site} adds noise whose law is not known" for one in vague]
+        self.outcome.unjudged += [
+            f"{group.site} adds noise that answers share, and what it hides is not known" for group in shared.loose
+        ]
 
     def _judge_hidden(self, hidden: Sequence[Moved], known: Sequence[Moved], choices: Sequence[Choice]) -> None:
         """Numbers that went on into further computation: which parts of the output follow them?"""
@@ -195,11 +261,10 @@ class Pair(Compared):
         by_call: dict[int, list[Moved]] = defaultdict(list)
         for one in hidden:
             by_call[id(self.first.owner(one.unit)[0])].append(one)
-        is_pure = isinstance(self.claim, PrivacyClaim) and not self.claim.delta
         shown_, spent = [], []
         for call, group in by_call.items():
             own = moving.get(call, set()).difference(self.held, *(moving[one] for one in moving if one != call))
-            shown_ += group if len(own) >= len(group) and (is_pure or call in even) else []
+            shown_ += group if len(own) >= len(group) and (self.is_pure or call in even) else []
             bare = [one for one in group if not one.first.scale and one.unit not in looked]
             bare = [one for one in bare if self._are_followed([one])]
             spent += group if moving.get(call) else bare
@@ -271,12 +336,14 @@ class Pair(Compared):
 
     def _compare_outputs(self) -> None:
         """What differs in the output although every noisy number is the same."""
-        parts = differences(self.first.output, self.second.output)
+        parts = [both for both in differences(self.first.output, self.second.output) if not self._is_judged(*both)]
         if parts and self.runs.unread:
             unread = ", ".join(sorted(self.runs.unread))
             self.outcome.unjudged.append(f"{unread} draws in a way that cannot be read, which may hide what differs")
             return
-        if self._by_outcomes() or not parts or self._by_zero(parts):
+        if not parts or self._by_ways(parts):
+            return
+        if self._by_zero({(one or other).path for one, other in parts}):  # type: ignore[union-attr]
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
@@ -327,12 +394,24 @@ class Pair(Compared):
             event=f"values of {path}",
         )
 
-    def _by_zero(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
-        """Judge parts by the noise that moves them, where moving the draws shows how."""
-        shifts = shifts_of(self, {(one or other).path for one, other in parts})  # type: ignore[union-attr]
+    def _is_judged(self, one: Leaf | None, other: Leaf | None) -> bool:
+        """Whether a part moves as the numbers do with which it shares draws."""
+        return one is not None and other is not None and one.path in self.together
+
+    def _by_ways(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
+        """Whether what differs was judged by the draws that decide it."""
+        paths = {(one or other).path for one, other in parts}  # type: ignore[union-attr]
+        return self.ways is not None and self.ways.decide(paths)
+
+    def _by_zero(self, paths: set[str] | None) -> bool:
+        """Judge parts, or all that noise moves, by the noise that moves them, where moving the draws shows how."""
+        shifts = shifts_of(self, paths)
         if shifts is None:
             return False
         moved = shifts.moved
+        if shifts.bare:
+            self._add(**bare_sum(shifts.bare, self._diverging_site(), self.claim))
+            return True
         self._note_shifts(moved)
         pairs = [one.pair for one in moved]
         excess = self.excess(pairs)
@@ -348,18 +427,6 @@ class Pair(Compared):
             if worst.is_rescaled and (diverging.line or call.scale_at(0) == self._second_scale(call)):
                 parts_["site"] = diverging
             self._add(**parts_, event="outputs in the tail of the noise, beyond both")
-        return True
-
-    def _by_outcomes(self) -> bool:
-        """Judge an output that finitely many outcomes decide."""
-        choice = trees.choice_of(self)
-        if choice is None:
-            return False
-        loss = laws.largest_loss(*choice.pair)
-        self.outcome.loss = max(self.outcome.loss, loss, key=near)
-        excess = laws.excess_over(self.claim, [choice.pair]) if loss > laws.LEAST_EXCESS else None
-        if excess is not None:
-            self._add_loss([], [choice], excess)
         return True
 
     def _losses(self) -> list[str]:
@@ -390,14 +457,20 @@ class Pair(Compared):
             is_judged = call.family in (UNIFORM, CATEGORICAL) or not judged.isdisjoint(call.ids.ravel()[:1])
             if match is None or is_judged or call.family not in (*NOISES, BITS):
                 continue
-            if repr((call.scale, call.parameters)) != repr((match.scale, match.parameters)):
+            if repr((call.scale, call.parameters, call.weights)) != repr(
+                (match.scale, match.parameters, match.weights)
+            ):
                 asked = f"{described(call)} on one input and {described(match)} on the other"
                 self.outcome.unjudged.append(f"{call.site} draws {asked}")
 
     def _note_bare_noise(self) -> None:
         """Name noise that is used or shown apart from what it makes noisy."""
-        if not self.outcome.unjudged and not differences_between(self):
-            self.outcome.unjudged += filter(None, [bare_noise(self)])
+        if self.outcome.unjudged or differences_between(self):
+            return
+        said = bare_noise(self)
+        looked = any(seen.kind != "other" for run in (self.first, self.second) for seen in run.seen)
+        if said is not None and (looked or not self._by_zero(None)):
+            self.outcome.unjudged.append(said)
 
     def _note_unseen(self) -> None:
         """Name what draws unseen, and parts of the output that cannot be looked into."""

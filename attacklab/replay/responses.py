@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attacklab.replay import laws
+from attacklab.replay import laws, linear
 from attacklab.replay.compare import Moved
 from attacklab.replay.laws import (
     DISCRETE,
-    DISCRETE_LAPLACE,
     EXPONENTIAL,
     LAPLACE,
     SHIFT_LAWS,
@@ -46,9 +45,6 @@ MULTIPLES = (0, 2, 3, 11, 37)
 OPPOSITE = (-1, -7, -31)
 """And of a draw of either sign, which show whether the sign is kept."""
 
-OF_TWO = {EXPONENTIAL: LAPLACE, GEOMETRIC: DISCRETE_LAPLACE}
-"""The law of the difference of two draws of one law."""
-
 LEAST_SCALE = Fraction(1, 1 << 16)
 """Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
 
@@ -57,6 +53,9 @@ UNITS = (1.0, 0.1, 0.01)
 
 OTHER_OUTCOMES = (50_000, 50_001)
 """Added to the seed: under these draws every part has to follow its noise by the same factor."""
+
+TOGETHER = (1, 0, 2, 3, 11, -7)
+"""Multiples of all draws at once under which an output moves in proportion, if it holds sums of them."""
 
 MOST_MIXED = 64
 """So many draws at most are moved one by one to see which sums of them the output holds."""
@@ -83,10 +82,12 @@ class Shifts:
     Attributes:
         moved: the numbers with their laws on both inputs.
         is_exact: whether the output shows all of them; else it may hide more than they do.
+        bare: the terms of a sum of parts of the output that has no noise, and differs; none where there is no such sum.
     """
 
     moved: list[Moved]
     is_exact: bool = True
+    bare: Sequence[linear.Term] = ()
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,19 @@ class Part:
         return (lower[0] == lower[1] or max(lower) <= least) and (upper[0] == upper[1] or min(upper) >= most)
 
 
-def shifts_of(pair: Pair, wanted: set[str]) -> Shifts | None:
-    """How the noise of some parts of the output hides what moves them; None where that has no law here."""
+def shifts_of(pair: Pair, wanted: set[str] | None) -> Shifts | None:
+    """How the noise of some parts of the output hides what moves them; None where that has no law here.
+
+    Args:
+        pair: of which the outputs are.
+        wanted: where the parts are; None for all that noise moves.
+    """
     seeds = [pair.seed, *(pair.seed + other for other in OTHER_OUTCOMES)]
     sides = [[_run(pair, second, seed) for seed in seeds] for second in (False, True)]
     first, second = (_parts(runs[0]) for runs in sides)
     if first is None or second is None:
-        return _mixed(sides)
+        return _mixed(pair, sides, wanted)
+    wanted = {*first} if wanted is None else wanted
     if not wanted <= first.keys() or first.keys() != second.keys():
         return None
     for side, runs in zip((first, second), sides, strict=True):
@@ -130,7 +137,7 @@ def shifts_of(pair: Pair, wanted: set[str]) -> Shifts | None:
             again = _parts(run)
             if again is None or again.keys() != side.keys() or any(map(_differ, side.values(), again.values())):
                 return None
-    return _own(first, second, wanted)
+    return _own(first, second, wanted) or _mixed(pair, sides, wanted)
 
 
 def _differ(one: Part, other: Part) -> bool:
@@ -268,31 +275,40 @@ def _step(call: Call, at: int) -> Any:
     return sign * (7 if raw.dtype.kind in "iu" else 7.25 * near(call.scale_at(at)))
 
 
-def _mixed(sides: Sequence[Sequence[Run]]) -> Shifts | None:
+def _mixed(pair: Pair, sides: Sequence[Sequence[Run]], wanted: set[str] | None) -> Shifts | None:
     """The shifts of draws that move the output as the data does, where it holds sums of draws in proportion."""
-    known, other = (_matrix(runs[0]) for runs in sides)
-    if known is None or other is None:
+    matrices = [[_matrix(run) for run in runs] for runs in sides]
+    known, other = matrices[0][0], matrices[1][0]
+    if known is None or other is None or not (wanted or set()) <= {*known.paths}:
         return None
-    for one in (other, *(_matrix(run) for runs in sides for run in runs[1:])):
-        if one is None or one.paths != known.paths or one.factors.shape != known.factors.shape:
+    for one, base in [(one, side[0]) for side in matrices for one in side]:
+        if one is None or base is None or one.paths != known.paths or one.factors.shape != known.factors.shape:
             return None
         least = 1e-9 * np.abs(known.factors).max()
         if not np.allclose(one.factors, known.factors, rtol=float(LEAST_SCALE), atol=least):
             return None
-    apart = other.values - known.values
-    shifts, _, rank, _ = np.linalg.lstsq(known.factors, apart, rcond=1e-9)
-    if np.abs(known.factors @ shifts - apart).max(initial=0.0) > 1e-9 * np.abs(apart).max(initial=1.0):
-        return None
-    moved = []
-    for (call, at), shift in zip(known.draws, shifts.tolist(), strict=True):
-        by = Fraction(round(shift, 9))
-        if call.family in DISCRETE and by.denominator != 1:
+        if (np.abs(one.values - base.values) > linear.FAR * (one.rounding + base.rounding)).any():
             return None
-        law = Law(call.family, Fraction(0), call.scale_at(at))
-        node = Node(call.site, Affine(call.ids), None)
-        if by:
-            moved.append(Moved(int(call.ids.reshape(-1)[at]), law, replace(law, centre=by), node))
-    return Shifts(moved, is_exact=rank == len(known.draws))
+    draws = [Law(call.family, Fraction(0), call.scale_at(at)) for call, at in known.draws]
+    rounding = known.rounding + other.rounding
+    found = linear.explained(known.factors, other.values - known.values, draws, rounding, is_pure=pair.is_pure)
+    if found is None:
+        return None
+    if found.bare is not None:
+        values = zip(known.paths, found.bare.tolist(), known.values.tolist(), other.values.tolist(), strict=True)
+        return Shifts([], bare=[linear.Term(*one) for one in values])
+    units = [int(call.ids.reshape(-1)[at]) for call, at in known.draws]
+
+    def moved(shifts: linear.Floats) -> list[Moved]:
+        sides = zip(units, known.draws, draws, shifts.tolist(), strict=True)
+        return [linear.moved_draw(unit, call.site, law, by) for unit, (call, _), law, by in sides if by]
+
+    for shifts in found.most:
+        if pair.excess([one.pair for one in moved(shifts)]) is None:
+            return Shifts(moved(shifts), is_exact=found.is_exact)
+    return Shifts(
+        moved(found.least), is_exact=found.is_exact or pair.excess([one.pair for one in moved(found.least)]) is not None
+    )
 
 
 @dataclass(frozen=True)
@@ -300,9 +316,10 @@ class _Matrix:
     """An output as a matrix times draws: the parts that they move, their values without noise, and the factors."""
 
     paths: list[str]
-    values: Any
-    factors: Any
+    values: linear.Floats
+    factors: linear.Floats
     draws: list[tuple[Call, int]]
+    rounding: linear.Floats
 
 
 def _matrix(run: Run) -> _Matrix | None:
@@ -313,16 +330,14 @@ def _matrix(run: Run) -> _Matrix | None:
     draws = [(number, call, at) for number, call in calls for at in range(call.size)]
     if len(draws) > MOST_MIXED or any(call.family == UNIFORM for _, call in calls):
         return None
-    base, *scaled = [
-        _numbers(run({number: _scaled(number, call, by) for number, call in calls})) for by in (1, 0, 2, 3, 11, -7)
-    ]
+    base, *scaled = [_numbers(run({number: _scaled(number, call, by) for number, call in calls})) for by in TOGETHER]
     still = _numbers(first)
     moved = [_numbers(run({number: {at: _step(call, at)}})) for number, call, at in draws]
     paths = [
         path for path in base if any(side.get(path) != still.get(path) for side in moved) and base[path] == base[path]
     ]
     rows = [[base[path], *(side.get(path, math.nan) for side in scaled)] for path in paths]
-    if not rows or not all(is_even([1, 0, 2, 3, 11, -7], row, float(LEAST_SCALE)) for row in rows):
+    if not rows or not all(is_even(TOGETHER, row, float(LEAST_SCALE)) for row in rows):
         return None
     columns = [
         [(side.get(path, math.nan) - still[path]) / _step(call, at) for path in paths]
@@ -333,7 +348,11 @@ def _matrix(run: Run) -> _Matrix | None:
     if any(call.family == GEOMETRIC for (call, _), _ in used):
         return None
     factors = np.array([column for _, column in used]).T
-    return _Matrix(paths, np.array([row[1] for row in rows]), factors, [draw for draw, _ in used])
+    numbers, at = np.array(rows), np.array(TOGETHER)
+    slopes = (numbers[:, -2:-1] - numbers[:, -1:]) / (at[-2] - at[-1])
+    error = np.abs(numbers - numbers[:, 1:2] - slopes * at).max(axis=1)
+    rounding = error + linear.ROUNDED * 2.0**-52 * np.abs(numbers).max(axis=1)
+    return _Matrix(paths, numbers[:, 1], factors, [draw for draw, _ in used], rounding)
 
 
 def _of_opposite_pairs(used: Sequence[Column]) -> list[Column]:
@@ -342,8 +361,8 @@ def _of_opposite_pairs(used: Sequence[Column]) -> list[Column]:
     for (call, at), column in used:
         for place, ((other, there), before) in enumerate(kept):
             is_alike = call.family == other.family and call.scale_at(at) == other.scale_at(there)
-            if is_alike and call.family in OF_TWO and column == [-factor for factor in before]:
-                kept[place] = (replace(other, family=OF_TWO[call.family]), there), before
+            if is_alike and call.family in linear.OF_TWO and column == [-factor for factor in before]:
+                kept[place] = (replace(other, family=linear.OF_TWO[call.family]), there), before
                 break
         else:
             kept.append(((call, at), column))

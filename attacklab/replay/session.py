@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import AND_MORE, DISCRETE, SYMMETRIC, TABLE, UNIFORM, UNKNOWN, Law
+from attacklab.replay.laws import AND_MORE, DISCRETE, GAUSSIAN, SYMMETRIC, TABLE, UNIFORM, UNKNOWN, Law
 
 Ids = NDArray[np.int64]
 
@@ -249,6 +249,14 @@ class Script:
     has_values: bool = True
 
 
+class _Sum(NamedTuple):
+    """Noise that is a sum: as how many-th it was made, the factor of each part, and the ends of its draws' numbers."""
+
+    order: int
+    parts: dict[int, float]
+    span: tuple[int, int]
+
+
 class Session:
     """A run under watch.
 
@@ -286,6 +294,7 @@ class Session:
         self._owners: dict[int, tuple[Call, int]] = {}
         self._unlisted: list[Call] = []
         self.merged: set[int] = set()
+        self._sums: dict[int, _Sum] = {}
         self._keys: defaultdict[tuple[Any, ...], int] = defaultdict(int)
         self._counts: defaultdict[tuple[Any, ...], int] = defaultdict(int)
         self._kept: dict[tuple[Any, ...], tuple[Ids, Any]] = {}
@@ -434,6 +443,42 @@ class Session:
                 self._owners.setdefault(one, (call, place))
         self._unlisted.clear()
         return self._owners[unit]
+
+    def draws_of(self, unit: int) -> dict[int, float]:
+        """Noise as a sum of draws that are no sums: by the number of each draw, its factor."""
+        total, sizes, pending = {unit: 1.0}, {unit: 1.0}, [unit] if unit in self._sums else []
+        while pending:
+            made = max(pending, key=lambda one: self._sums[one].order)  # all that holds it was made later
+            pending.remove(made)
+            factor = total.pop(made)
+            for part, by in self._sums[made].parts.items():
+                if part in self._sums and part not in total:
+                    pending.append(part)
+                total[part] = total.get(part, 0.0) + factor * by
+                sizes[part] = max(sizes.get(part, 0.0), abs(factor * by))
+        return {draw: by for draw, by in total.items() if abs(by) > 2.0**-40 * sizes[draw]}
+
+    def law_of_sum(self, parts: Mapping[int, float]) -> tuple[str, float] | None:
+        """The family and the scale of a sum of noise whose parts share draws; None where they share none."""
+        (low, high), (low_2, high_2) = (self._span(part) for part in parts)
+        if high < low_2 or high_2 < low:
+            return None
+        sides = [{draw: factor * by for draw, by in self.draws_of(part).items()} for part, factor in parts.items()]
+        if sides[0].keys().isdisjoint(sides[1]):
+            return None
+        owned = [(*self.owner(draw), sum(side.get(draw, 0.0) for side in sides)) for draw in {**sides[0], **sides[1]}]
+        if any(call.family != GAUSSIAN for call, *_ in owned):
+            return UNKNOWN, 0.0
+        return GAUSSIAN, math.hypot(*(float(call.scale_at(at)) * by for call, at, by in owned))
+
+    def add_sum(self, unit: int, parts: dict[int, float]) -> None:
+        """Keep that noise is a sum of other noise, by the number of each part, its factor."""
+        ends = [end for part in parts for end in self._span(part)]
+        self._sums[unit] = _Sum(len(self._sums), parts, (min(ends), max(ends)))
+
+    def _span(self, unit: int) -> tuple[int, int]:
+        """The least and the largest number of the draws of a sum."""
+        return self._sums[unit].span if unit in self._sums else (unit, unit)
 
     def law(self, node: Node, place: int) -> Law:
         """The law of one number of a noisy value, given all that came before it."""

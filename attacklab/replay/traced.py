@@ -341,6 +341,7 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
     if is_product and any(value for side in ends for value, _ in side):
         return lost((first, second), name, computed)
     made: list[Made] = []
+    parts: list[dict[int, float]] = []
     for place, (left, right) in enumerate(zip(*ends, strict=True)):
         by = abs(left[1]) if abs(left[1]) == abs(right[1]) and left[1] and not is_product else Fraction(1)
         calls = [session.owner(int(tag.ids.reshape(-1)[place])) for tag in (one, other)]
@@ -348,8 +349,14 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
         scales = [float(call.scale_at(at) * abs(factor)) for (call, at), factor in zip(calls, factors, strict=True)]
         families = [call.family for call, _ in calls]
         law = _law_of_two(families, scales, is_product, factors[0] * factors[1] * sign < 0)
-        made.append((*law, by, left[0] + sign * right[0]))
-    return _synthetic(f"{name} of two draws", made, (one, other), session, computed)
+        parts.append(dict(zip((int(tag.ids.flat[place]) for tag in (one, other)), map(float, factors), strict=True)))
+        parts[-1][int(other.ids.flat[place])] *= sign
+        made.append((*(law if is_product else session.law_of_sum(parts[-1]) or law), by, left[0] + sign * right[0]))
+    mixed = _synthetic(f"{name} of two draws", made, (one, other), session, computed)
+    if not is_product and isinstance(mixed, Traced) and mixed.tag is not None:
+        for unit, sum_ in zip(mixed.tag.ids.flat, parts, strict=True):
+            session.add_sum(int(unit), sum_)
+    return mixed
 
 
 def _made_of_one(name: str, noise: Any, computed: Any) -> Any:

@@ -81,6 +81,7 @@ def examine_variants(base: Pair, only: int | None = None) -> Outcome:
         if not size and _is_over(ends):
             break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
+        variant.ways = base.ways
         is_same_path = not size and _path(variant.first) == _path(base.first)
         found = variant.examine()
         is_told = is_pure and is_new and found.is_refuted
@@ -96,6 +97,8 @@ def examine_variants(base: Pair, only: int | None = None) -> Outcome:
                 outcome.unjudged.append(f"with other draws, {one.reason}")
         if not is_same_path:  # else the pair was judged as it was run first
             outcome.take(found)
+    if base.late is not None and not outcome.is_refuted:
+        outcome.differences.append(base.late)
     if any(size == math.inf for size, *_ in new[MOST_EXAMINED:]):
         outcome.unjudged.append("with other draws, outputs differ in more ways than are examined")
     return outcome

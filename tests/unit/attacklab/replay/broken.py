@@ -21,6 +21,8 @@ import numpy as np
 from numpy.random import laplace
 from scipy import stats
 
+from attacklab.model.claims import GaussianDP
+
 Row = tuple[Callable[..., Any], dict[str, Any], Any, Any]
 BROKEN: list[Row] = []
 
@@ -1101,3 +1103,85 @@ def heads_before_tails(x):
     while random.random() < math.exp(-3):
         heads += 1
     return len(x) + heads  # flaw
+
+
+@broken(LONG, SHORT, claim=GaussianDP(1.0))
+def total_of_all_with_the_noise_of_two_parts(x, rng):
+    low, high = rng.normal(0, 1), rng.normal(0, 1)
+    return (x < 0.3).sum() + low, (x > 0.8).sum() + high, len(x[x != 0.4]) + 2 * (x == 1).sum() + low + high  # flaw
+
+
+@broken(MORE_WORDS, WORDS)
+def total_of_all_words_with_the_noise_of_the_listed(words, rng):
+    noise = rng.laplace(0, 1, 2)
+    return words.count("a") + noise[0], words.count("b") + noise[1], len(words) + noise.sum()  # flaw
+
+
+@broken(LONG, SHORT)
+def noise_without_its_mean(x, rng):
+    noise = rng.laplace(0, 1, 4)
+    return np.histogram(x, 4, (0, 1))[0] + noise - noise.mean()  # flaw
+
+
+@broken(np.array([[1.0, 0.0], [0.2, 0.3]]), np.array([[0.2, 0.3]]))
+def common_noise_and_a_little_more(x, rng):
+    sums, noise = x.sum(axis=0), rng.laplace(0, 1)
+    return sums[0] + noise, sums[1] + noise + rng.laplace(0, 0.1)  # flaw
+
+
+@broken(LONG, SHORT, claim=GaussianDP(1.0))
+def opposite_noise_and_a_little_more(x, rng):
+    noise = rng.normal(0, 2)
+    return len(x) + noise, len(x) - noise + rng.normal(0, 0.1)  # flaw
+
+
+@broken(LONG, SHORT, claim=GaussianDP(1.0))
+def noise_beside_the_count_with_a_little_more(x, rng):
+    noise = rng.normal(0, 1)
+    return {"count": len(x) + noise, "noise": noise + rng.normal(0, 0.1)}  # flaw
+
+
+@broken(LONG, SHORT, claim=GaussianDP(1.0))
+def less_noise_for_the_staff_on_another_count(x, rng):
+    noise = rng.normal(0, 1)
+    return len(x) + noise, (x < 0.95).sum() + noise + rng.normal(0, 0.2)  # flaw
+
+
+@broken(np.array([1.0, 0.5, 0.2, 0.1]), np.array([0.0, 0.5, 0.2, 0.1]), claim=GaussianDP(1.0))
+def steps_that_take_the_last_noise_out(x, rng):
+    before, steps = 0.0, []
+    for value in x:
+        noise = rng.normal(0, 1)
+        steps.append(value + noise - before)  # flaw
+        before = noise
+    return steps
+
+
+@broken(np.array([1.0, 0.5, 0.2, 0.1]), np.array([0.0, 0.5, 0.2, 0.1]), claim=GaussianDP(1.0))
+def sums_that_take_most_of_the_last_noise_out(x, rng):
+    noise = rng.normal(0, 1, 4)
+    return x + noise - 0.9 * np.concatenate([[0.0], noise[:-1]])  # flaw
+
+
+@broken(np.array([[1.0, 0.0, 0.0], [0.2, 0.3, 0.1]]), np.array([[0.2, 0.3, 0.1]]), claim=GaussianDP(1.1))
+def common_noise_and_a_little_more_for_each(x, rng):
+    common, own = rng.normal(0, 1), rng.normal(0, 0.1, 3)  # flaw
+    return x.sum(axis=0) + (common + own)
+
+
+@broken(np.eye(2), np.eye(2)[:1])
+def little_noise_and_its_transpose(x):
+    noise = np.random.laplace(0, 0.2, (2, 2))  # flaw
+    return x.T @ x + (noise + noise.T) / 2
+
+
+@broken(LONG, SHORT)
+def noise_rounded_beside(x, rng):
+    noise = rng.laplace(0, 1)
+    return x.sum() + noise, round(noise, 6)  # flaw
+
+
+@broken(LONG, SHORT)
+def noise_in_words(x, rng):
+    noise = rng.laplace(0, 1)
+    return x.sum() + noise, f"noise was {noise:.6f}"  # flaw

@@ -26,6 +26,8 @@ import numpy as np
 from numpy.random import laplace
 from scipy import stats
 
+from attacklab.model.claims import GaussianDP, ZeroConcentrated
+
 Row = tuple[Callable[..., Any], dict[str, Any], Any, Any]
 SOUND: list[Row] = []
 RNG = np.random.default_rng()
@@ -1116,3 +1118,75 @@ def whole_counts_that_are_not_negative(x):
     for wanted in range(3):
         counts[wanted] = max(0, int((x == wanted).sum()) + int(stats.dlaplace.rvs(1.0)))
     return counts.tolist()
+
+
+@sound(np.array([1.0, -2.0, 900.0]), np.array([1.0, -2.0]), claim=GaussianDP(2.0))
+def every_step_of_a_noisy_descent(x, rng):
+    theta, steps = 0.0, []
+    for _ in range(4):
+        theta -= 0.1 * (np.clip(theta - x, -1, 1).sum() + rng.normal(0, 1))
+        steps.append(theta)
+    return steps
+
+
+@sound(np.array([1.0, -2.0, 900.0]), np.array([1.0, -2.0]))
+def every_step_of_a_descent_with_laplace_noise(x, rng):
+    theta, steps = np.zeros(1), []
+    for _ in range(4):
+        theta = theta - 0.1 * (np.clip(theta - x, -1, 1).sum() + rng.laplace(0, 4, 1))
+        steps.append(theta.copy())
+    return np.array(steps)
+
+
+@sound(np.array([1.0, -2.0, 900.0]), np.array([1.0, -2.0]), claim=GaussianDP(1.0))
+def every_step_of_a_descent_with_momentum(x, rng):
+    theta, velocity, steps = 0.0, 0.0, []
+    for _ in range(3):
+        velocity = 0.9 * velocity + np.clip(theta - x, -1, 1).sum() + rng.normal(0, 3**0.5)
+        theta -= 0.1 * velocity
+        steps.append((theta, velocity))
+    return steps
+
+
+@sound(np.array([[0.1, 0.2], [30.0, 40.0]]), np.array([[0.1, 0.2]]), claim=GaussianDP(1.0))
+def weights_after_each_of_two_steps(x, rng):
+    weights, kept = np.zeros(2), []
+    for _ in range(2):
+        gradients = weights - x
+        gradients = gradients / np.maximum(1.0, np.linalg.norm(gradients, axis=1, keepdims=True))
+        weights = weights - 0.1 * (gradients.sum(axis=0) + rng.normal(0, 2**0.5, 2))
+        kept.append(weights)
+    return kept
+
+
+@sound(np.array([[1.0, 1.0], [0.2, 0.3]]), np.array([[0.2, 0.3]]), claim=GaussianDP(1.0))
+def two_noisy_sums_and_their_sum(x, rng):
+    sums = x.sum(axis=0)
+    one, other = sums[0] + rng.normal(0, 2**0.5), sums[1] + rng.normal(0, 2**0.5)
+    return one, other, one + other, 0.5 * one + 2.0 * other
+
+
+@sound(np.array([1, 1]), np.array([1]), claim=ZeroConcentrated(0.5))
+def noisy_parts_and_their_total(x, rng):
+    parts = {"ones": (x == 1).sum() + rng.normal(0, 1), "others": (x != 1).sum() + rng.normal(0, 1)}
+    return {**parts, "all": parts["ones"] + parts["others"]}
+
+
+@sound(np.array([0, 1, 1, 3]), np.array([1, 1, 3]), claim=GaussianDP(1.0))
+def running_totals_by_a_loop(days, rng):
+    total, totals = 0.0, []
+    for day in range(5):
+        total += (days == day).sum() + rng.normal(0, 1)
+        totals.append(total)
+    return totals
+
+
+@sound(LONG, SHORT)
+def the_same_count_with_more_noise_for_the_public(x, rng):
+    staff = len(x) + rng.laplace(0, 1)
+    return {"staff": staff, "public": staff + rng.laplace(0, 1)}
+
+
+@sound(LONG, SHORT)
+def a_count_with_noise_of_two_places(x, rng):
+    return len(x) + rng.laplace(0, 1) + rng.laplace(0, 1)

@@ -393,10 +393,30 @@ def _noisy_max(utilities: Any) -> Any:
     return max(range(len(utilities)), key=lambda place: utilities[place] + random.expovariate(0.5))
 
 
+def _words_that_are_counted_on_one_line_or_another(words: Any, rng: Any) -> Any:
+    noisy = {}
+    for word in "abc":
+        if word in words:
+            noisy[word] = words.count(word) + rng.laplace(0, 1)
+        else:
+            noisy[word] = rng.laplace(0, 1)
+    return {word: number for word, number in noisy.items() if number > 2}
+
+
+def _no_words_that_are_counted_on_a_line_of_their_own(words: Any, rng: Any) -> Any:
+    if not words:
+        noisy = {word: rng.laplace(0, 1) for word in "abc"}
+        return {word: number for word, number in noisy.items() if number > 2}
+    noisy = {word: words.count(word) + rng.laplace(0, 1) for word in "abc"}
+    return {word: number for word, number in noisy.items() if number > 2}
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("release", "pair"),
     [
+        (_words_that_are_counted_on_one_line_or_another, (["a", "b"], ["a"])),
+        (_no_words_that_are_counted_on_a_line_of_their_own, (["a"], [])),
         (_a_bit_and_a_coin, (0.0, 1.0)),
         (_bits_added_up, (np.array([0.0, 0.5]), np.array([1.0, 0.5]))),
         (_a_choice_and_noise, (0.0, 1.0)),

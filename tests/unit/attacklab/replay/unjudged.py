@@ -62,18 +62,6 @@ def remainder_by_the_private_count(x, rng):
 
 
 @unjudged(LONG, SHORT)
-def noise_rounded_beside(x, rng):
-    noise = rng.laplace(0, 1)
-    return x.sum() + noise, round(noise, 6)
-
-
-@unjudged(LONG, SHORT)
-def noise_in_words(x, rng):
-    noise = rng.laplace(0, 1)
-    return x.sum() + noise, f"noise was {noise:.6f}"
-
-
-@unjudged(LONG, SHORT)
 def size_of_the_noise_beside(x, rng):
     noise = rng.laplace(0, 1)
     return x.sum() + noise, abs(noise)
@@ -170,12 +158,6 @@ def large_noise_drawn_again(x, rng):
 
 
 @unjudged(LONG, SHORT)
-def noise_without_its_mean(x, rng):
-    noise = rng.laplace(0, 1, 4)
-    return np.histogram(x, 4, (0, 1))[0] + noise - noise.mean()
-
-
-@unjudged(LONG, SHORT)
 def largest_of_several_draws(x, rng):
     return x.sum() + max(rng.laplace(0, 1) for _ in range(5))
 
@@ -245,12 +227,6 @@ def refuses_what_is_no_generator(x, rng):
     if type(rng) is not np.random.Generator:
         raise TypeError(type(rng))
     return x.sum() + rng.laplace(0, 0.5)
-
-
-@unjudged(np.eye(2), np.eye(2)[:1])
-def little_noise_and_its_transpose(x):
-    noise = np.random.laplace(0, 0.2, (2, 2))
-    return x.T @ x + (noise + noise.T) / 2
 
 
 @unjudged(LONG, SHORT)
