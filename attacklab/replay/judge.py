@@ -24,7 +24,7 @@ from attacklab.replay.laws import (
     Law,
     near,
 )
-from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
+from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
 from attacklab.replay.responses import is_even, shifts_of
 from attacklab.replay.session import BEYOND, Call, Session
 
@@ -329,6 +329,8 @@ class Pair(Compared):
 
     def _by_zero(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
         """Judge parts by the noise that moves them, where moving the draws shows how."""
+        if any(one and other and is_float(one.value) != is_float(other.value) for one, other in parts):
+            return False  # the type of a number tells something as well
         shifts = shifts_of(self, {(one or other).path for one, other in parts})  # type: ignore[union-attr]
         if shifts is None:
             return False

@@ -13,7 +13,7 @@ import io
 import math
 import random
 import secrets
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -1101,3 +1101,32 @@ def heads_before_tails(x):
     while random.random() < math.exp(-3):
         heads += 1
     return len(x) + heads  # flaw
+
+
+class Tagged(np.ndarray):
+    """An array that may hold attributes."""
+
+
+@broken(LONG, SHORT)
+def size_beside_an_array(x, rng):
+    answer = (np.array([len(x)]) + rng.laplace(0, 1, 1)).view(Tagged)
+    answer.size_before = len(x)  # flaw
+    return answer
+
+
+@broken(LONG, SHORT)
+def size_beside_a_dict(x, rng):
+    answer = OrderedDict(n=len(x) + rng.laplace(0, 1))
+    answer.size_before = len(x)  # flaw
+    return answer
+
+
+@broken(LONG, SHORT)
+def type_of_numbers_by_size(x, rng):
+    return (np.array([len(x)]) + rng.laplace(0, 1, 1)).astype("f4" if len(x) > 3 else "f8")  # flaw
+
+
+@broken(LONG, SHORT)
+def integer_for_many_records(x, rng):
+    noisy = round(len(x) + rng.laplace(0, 1))
+    return noisy if len(x) > 3 else float(noisy)  # flaw

@@ -18,7 +18,7 @@ import statistics
 import threading
 import time
 import uuid
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -1116,3 +1116,8 @@ def whole_counts_that_are_not_negative(x):
     for wanted in range(3):
         counts[wanted] = max(0, int((x == wanted).sum()) + int(stats.dlaplace.rvs(1.0)))
     return counts.tolist()
+
+
+@sound(LONG, SHORT)
+def dict_with_zero_for_missing_keys(x, rng):
+    return defaultdict(lambda: 0.0, n=len(x) + rng.laplace(0, 1))
