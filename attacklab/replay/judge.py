@@ -26,7 +26,7 @@ from attacklab.replay.laws import (
 )
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
 from attacklab.replay.responses import is_even, shifts_of
-from attacklab.replay.session import BEYOND, Call, Session
+from attacklab.replay.session import BEYOND, Call, Session, is_users
 
 FEW_SEEDS = 6
 """How many further runs look for a scale of noise that follows other noise."""
@@ -146,8 +146,13 @@ class Pair(Compared):
                 "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else worst.node.site,
             }
         site, shift, scale = self._where_moved(worst)
+        drawn = call.site if is_users(call.site.file) else site
+        apart = f", drawn at {drawn}" if drawn[:2] != site[:2] else ""
         moved = f"the value at {site} moves by {laws.text_of(shift)}"
-        reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{most}"
+        reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{apart}{most}"
+        is_one_draw = not call.key[0].endswith("draws")
+        if is_one_draw and drawn.function == site.function:  # else a helper draws, for any scale
+            site = drawn
         return {**parts, "flaw": TOO_LITTLE, "reason": reason, "site": site, "shift": shift}
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:

@@ -23,7 +23,7 @@ class Written:
     Attributes:
         site: the line.
         is_written: whether the statement computes the part itself; else a variable, a constant or a call gives it.
-        names: the variables that it is made of, but for those that are noisy.
+        names: the variables that it is made of, but for those that are noisy; of keys, the one that has them.
     """
 
     site: Site
@@ -56,7 +56,8 @@ def written(site: Site, path: str, output: Any, noisy: Collection[str]) -> Writt
             break
         part, inner, depth = *found, depth + 1
     is_written = depth > 0 and not isinstance(part, ast.Name | ast.Constant)
-    return Written(site._replace(line=part.lineno), is_written, _sources(function, part, noisy))
+    names = frozenset(_names(part)) if path.endswith(".keys") else _sources(function, part, noisy)
+    return Written(site._replace(line=part.lineno), is_written, names)
 
 
 def _spans(node: ast.AST, line: int) -> bool:
