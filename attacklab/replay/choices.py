@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from attacklab.replay import laws, paths
 from attacklab.replay.intervals import placed
-from attacklab.replay.joint import joint_laws
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
@@ -20,13 +19,11 @@ from attacklab.replay.session import Script, Session, Site
 if TYPE_CHECKING:
     from attacklab.replay.compare import Moved
     from attacklab.replay.judge import Pair
+    from attacklab.replay.ways import Ways
 
 MOST_PLACED = 16
 """Where more uniform numbers are drawn, those alone are placed whose law is not the same on both inputs."""
 
-
-MOST_TOGETHER = 8
-"""With more draws than that, comparisons with one draw are judged one by one, not together."""
 
 FRESH_RUNS = 12
 """So many runs of each input say whether the output tells a choice, whatever else is drawn."""
@@ -45,7 +42,7 @@ class Choice:
         what: it in words.
         group: the comparisons that it is made of, if it is made of any.
         selection: its place among the selections of a run, if it is one.
-        draw: the one that decides it alone, with all that it is compared with.
+        decisive: the draws that decide it, if all that they are compared with was gone through.
     """
 
     site: Site
@@ -53,16 +50,18 @@ class Choice:
     what: str
     group: tuple[Bound, ...] = field(default=(), compare=False)
     selection: int | None = field(default=None, compare=False)
-    draw: int | None = field(default=None, compare=False)
+    decisive: frozenset[int] = field(default=frozenset(), compare=False)
 
     @property
     def draws(self) -> set[int]:
         """The draws that are known to decide it."""
-        return {*units(self.group)} if self.draw is None else {self.draw}
+        return {*units(self.group), *self.decisive}
 
     @property
     def certain_pair(self) -> tuple[Law, Law]:
         """The two laws as near to each other as the error of integrals allows."""
+        if self.decisive:
+            return self.pair
         apart = float(QUADRATURE_ERROR)
         sides = []
         for own, other in (self.pair, self.pair[::-1]):
@@ -93,7 +92,10 @@ class Choices:
         self.unjudged: list[str] = []
         self.placed: set[int] = set()
         self._alone: list[tuple[Bound, bool]] = []
-        chosen = self._selections(self._place(moved))
+        told = self._place(moved)
+        if not told and pair.ways is not None and self._keep_ways(pair.ways):
+            return
+        chosen = self._selections(told)
         sides = [paths.bounds_of(run, pair.shown) for run in (pair.first, pair.second)]
         if sides[0] is None or sides[1] is None:
             self.unjudged.append("noise is compared in a way that has no law here")
@@ -106,9 +108,8 @@ class Choices:
             for side in sides
             if side is not None
         ]
-        judged = self._judge_together(groups[0])
         for key, group in groups[0].items():
-            match = None if key in judged else groups[1].get(key)
+            match = groups[1].get(key)
             if match is not None and len(match) == len(group):
                 self._compare(group, match)
         for is_second, (own, other) in enumerate((groups, groups[::-1])):
@@ -176,11 +177,6 @@ class Choices:
                 self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what))
             return
         best = laws.coin(chances[0]), laws.coin(chances[1])
-        where = [paths.cells(side) for side in (group, match)] if 1 < len(group) <= paths.MOST else []
-        if all(where) and where and where[0][1] == where[1][1]:  # type: ignore[index] # neither is None
-            pair = where[0][0], where[1][0]  # type: ignore[index]
-            if laws.largest_loss(*pair) > laws.largest_loss(*best) and all(map(self._is_told, group)):
-                best = pair
         if len(set(units(group))) > 1 and len(group) <= paths.MOST and self._may_exceed(group, match):
             others = (self._leaning(group, match, sign) for sign in (1, -1))
             best = max([best, *filter(None, others)], key=lambda pair: near(laws.largest_loss(*pair)))
@@ -196,30 +192,13 @@ class Choices:
                 return False
         return True
 
-    def _judge_together(self, groups: Mapping[frozenset[int], list[Bound]]) -> set[frozenset[int]]:
-        """Keep what the output tells of draws that numbers alone are compared with; gives the draws that it is for."""
-        alone = [(key, group) for key, group in groups.items() if len(key) == 1]
-        judged = set()
-        for key, group in alone if len(alone) <= MOST_TOGETHER else ():
-            found = joint_laws(self.pair, *key)
-            if found is None:
-                continue
-            together, is_alone = found
-            if is_alone:
-                judged.add(key)
-                self._keep(Choice(group[0].site, together, f"comparison at {group[0].site}", draw=min(key)))
-            elif len(group) > 1 and self.pair.excess([together]) is not None:
-                self.unjudged.append(
-                    f"{group[0].site} compares several values with one draw, which other draws may hide"
-                )
-        return judged
-
-    def _is_told(self, bound: Bound) -> bool:
-        """Whether the output tells how one comparison came out, if it might have come out otherwise."""
-        if (paths.probability([bound]) or 0.0) > 1 - 2.0**-40:
-            return True
-        run = self.pair.again(steered(self.pair.first, [bound], [not bound.above]))
-        return skeleton(run.output) != skeleton(self.pair.first.output)
+    def _keep_ways(self, ways: Ways) -> bool:
+        """Keep what the output tells by the draws that decide it; whether nothing but they can change that."""
+        if ways.is_certain:
+            self._keep(Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws))
+        elif self.pair.excess([ways.pair]) is not None:
+            self.unjudged.append(f"{ways.site} compares values with noise, which other draws may hide")
+        return ways.is_certain
 
     def _may_exceed(self, group: list[Bound], match: list[Bound]) -> bool:
         """Whether the draws of these comparisons together could lose more than is claimed."""

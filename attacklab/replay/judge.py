@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
-from attacklab.replay import laws, trees
+from attacklab.replay import laws
 from attacklab.replay.choices import Choice, Choices
 from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, further
 from attacklab.replay.coupled import bare_noise
@@ -27,6 +30,7 @@ from attacklab.replay.laws import (
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
 from attacklab.replay.responses import is_even, shifts_of
 from attacklab.replay.session import BEYOND, Call, Session, is_users
+from attacklab.replay.ways import Ways, ways_of
 
 FEW_SEEDS = 6
 """How many further runs look for a scale of noise that follows other noise."""
@@ -50,7 +54,10 @@ class Pair(Compared):
             self.outcome.sites.setdefault(str(call.site), described(call))
         self._compare_seeds()
         known = self._released()
-        self._judge(known)
+        if self.ways is None or not self.ways.is_complete:
+            self._judge(known)
+        else:
+            self._judge_ways(self.ways)
         if not self.outcome.is_refuted:
             self._compare_outputs()
         if not self.outcome.is_refuted:
@@ -58,6 +65,31 @@ class Pair(Compared):
             self._note_bare_noise()
             self._note_unseen()
         return self.outcome
+
+    @functools.cached_property
+    def ways(self) -> Ways | None:
+        """What the output tells, if few draws decide it."""
+        return ways_of(self)
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a sample of known rate is drawn."""
+        return self._sampling is not None and self._sampling.rate < 1
+
+    def _judge_ways(self, ways: Ways) -> None:
+        """Judge what the output tells by itself."""
+        loss = laws.largest_loss(*ways.pair)
+        self.outcome.loss = max(self.outcome.loss, loss, key=near)
+        excess = laws.excess_over(self.claim, [ways.pair]) if loss > laws.LEAST_EXCESS else None
+        if excess is None:
+            return
+        parts = differences(self.first.output, self.second.output) if loss == math.inf else []
+        leaf = next((leaf for both in parts for leaf in both if leaf is not None), None)
+        self._add_loss([], [Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}")], excess)
+        if leaf is not None:  # then a line besides the choice shows the data
+            self.outcome.differences[-1] = replace(
+                self.outcome.differences[-1], site=self._diverging_site(), part=(leaf.path, leaf.value)
+            )
 
     def _is_mixed(self, moved: Moved) -> bool:
         """Whether other draws give noise another scale: then its law is a mixture, which may hide more."""
@@ -281,7 +313,7 @@ class Pair(Compared):
             unread = ", ".join(sorted(self.runs.unread))
             self.outcome.unjudged.append(f"{unread} draws in a way that cannot be read, which may hide what differs")
             return
-        if self._by_outcomes() or not parts or self._by_zero(parts):
+        if not parts or self._by_ways(parts) or self._by_zero(parts):
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
@@ -332,6 +364,11 @@ class Pair(Compared):
             event=f"values of {path}",
         )
 
+    def _by_ways(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
+        """Whether what differs was judged by the draws that decide it."""
+        paths = {(one or other).path for one, other in parts}  # type: ignore[union-attr]
+        return self.ways is not None and self.ways.decide(paths)
+
     def _by_zero(self, parts: Sequence[tuple[Leaf | None, Leaf | None]]) -> bool:
         """Judge parts by the noise that moves them, where moving the draws shows how."""
         if any(one and other and is_float(one.value) != is_float(other.value) for one, other in parts):
@@ -355,18 +392,6 @@ class Pair(Compared):
             if worst.is_rescaled and (diverging.line or call.scale_at(0) == self._second_scale(call)):
                 parts_["site"] = diverging
             self._add(**parts_, event="outputs in the tail of the noise, beyond both")
-        return True
-
-    def _by_outcomes(self) -> bool:
-        """Judge an output that finitely many outcomes decide."""
-        choice = trees.choice_of(self)
-        if choice is None:
-            return False
-        loss = laws.largest_loss(*choice.pair)
-        self.outcome.loss = max(self.outcome.loss, loss, key=near)
-        excess = laws.excess_over(self.claim, [choice.pair]) if loss > laws.LEAST_EXCESS else None
-        if excess is not None:
-            self._add_loss([], [choice], excess)
         return True
 
     def _losses(self) -> list[str]:
@@ -397,7 +422,9 @@ class Pair(Compared):
             is_judged = call.family in (UNIFORM, CATEGORICAL) or not judged.isdisjoint(call.ids.ravel()[:1])
             if match is None or is_judged or call.family not in (*NOISES, BITS):
                 continue
-            if repr((call.scale, call.parameters)) != repr((match.scale, match.parameters)):
+            if repr((call.scale, call.parameters, call.weights)) != repr(
+                (match.scale, match.parameters, match.weights)
+            ):
                 asked = f"{described(call)} on one input and {described(match)} on the other"
                 self.outcome.unjudged.append(f"{call.site} draws {asked}")
 

@@ -74,7 +74,7 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Sequence[str
         if seen.kind != "compare" or {run.owner(unit)[0].family for unit in seen.draws()} <= {*skipped}:
             continue
         outcome = np.asarray(seen.outcome)
-        sides = [_numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
+        sides = [numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
         if seen.operation in ("equal", "not_equal"):
             families = {number[1].family for side in sides for number in side if isinstance(number, tuple)}
             if outcome.any() == outcome.all() == (seen.operation == "not_equal") and families <= {*CONTINUOUS}:
@@ -101,7 +101,7 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Sequence[str
     return bounds
 
 
-def _numbers_of(
+def numbers_of(
     run: Session, seen: Seen, operand: Any, shape: tuple[int, ...], shown: Mapping[int, Fraction]
 ) -> list[Any]:
     """A side of comparisons, one after another: a draw with its law and its factor, or a number."""
@@ -289,20 +289,6 @@ def _is_scan(group: Sequence[Bound], smallest: bool) -> bool:
         seen.update(units)
         best = units[0] if bound.above != smallest else units[1]
     return bool(group)
-
-
-def cells(group: Sequence[Bound]) -> tuple[Law, list[int]] | None:
-    """The law of where one noisy number lies among all that it is compared with, and their order.
-
-    None where more than one draw is compared, or one in more than one way.
-    """
-    law = group[0].left[1]
-    if law.family not in SHIFT_LAWS or any(one.left != group[0].left or isinstance(one.right, tuple) for one in group):
-        return None
-    ends = np.array([near(one.right) for one in group])
-    edges = np.concatenate([[-np.inf], np.sort(ends), [np.inf]])
-    masses = interval(law, edges[:-1], edges[1:])
-    return Law(CATEGORICAL, weights=tuple(masses.tolist())), np.argsort(ends, kind="stable").tolist()
 
 
 def sides_of(bound: Bound) -> list[tuple[int, Law]]:

@@ -352,8 +352,15 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
         families = [call.family for call, _ in calls]
         made.append(_law_of_two(families, scales, is_product, factors[0] * factors[1] * sign < 0))
     family = made[0][0] if len({family for family, _ in made}) == 1 else UNKNOWN
+    kind = np.asarray(computed).dtype
+    bare = computed - np.array(values, dtype=kind).reshape(one.ids.shape)
+    by = np.array(common, dtype=kind).reshape(one.ids.shape)
     ids, added = session.synthetic(
-        f"{name} of two draws", family, _each([by for _, by in made], one), np.stack([one.ids, other.ids]), computed
+        f"{name} of two draws",
+        family,
+        _each([scale for _, scale in made], one),
+        np.stack([one.ids, other.ids]),
+        bare // by if kind.kind in "iu" else bare / by,
     )
     if np.any(added):
         computed = computed + added * np.asarray(common, dtype=float).reshape(added.shape)

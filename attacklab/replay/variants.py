@@ -80,6 +80,7 @@ def examine_variants(base: Pair, only: int | None = None) -> Outcome:
         if not size and _is_over(ends):
             break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
+        variant.ways = base.ways
         is_same_path = not size and _path(variant.first) == _path(base.first)
         found = variant.examine()
         is_told = is_pure and is_new and found.is_refuted

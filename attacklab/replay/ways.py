@@ -1,0 +1,386 @@
+"""What an output tells, with its law on both inputs, by running each way through the code once.
+
+The line of each draw is cut where its comparisons with numbers turn, and a choice or a die at each of its outcomes. In
+a cell the code goes one way, and the ways are as probable as their cells. Runs with the draws elsewhere in their cells
+show what moves inside them: that is a noisy number itself, rounded or in words, and is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attacklab.replay.compare import differences_between
+from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE, EXPONENTIAL, TABLE, UNIFORM, Law, near
+from attacklab.replay.outputs import leaves
+from attacklab.replay.paths import interval, numbers_of
+from attacklab.replay.session import Affine, Call, Seen, Session, Site, in_turn
+from attacklab.replay.traced import SIGN
+
+if TYPE_CHECKING:
+    from attacklab.replay.judge import Pair
+
+MOST_WAYS, MOST_DRAWS = 128, 4096
+"""With more ways than that, draws that move nothing that differs are left out."""
+
+MANY_DRAWS, LEAST_CHANCE = 8, 2.0**-50
+"""A way of so many draws that is so rare belongs to a loop without end: no finite number of outcomes decides it."""
+
+MIDDLE, DEPTHS = (0.5,), ((0.1, 0.83, 0.37), (0.83, 0.62, 0.1))
+"""How deep in their cells draws are put, one after another; and how deep besides, to see what moves inside."""
+
+STEPS = (0.7, -1.3, 2.9, -0.4, 1.9)
+"""By so many scales draws that nothing is compared with are moved, one after another."""
+
+Place = tuple[int, int]
+"""A draw: the number of its call, and its place in that."""
+
+Parts = tuple[tuple[str, Any], ...]
+
+NEARLY = 1e-9
+"""Where a comparison turns so near to an integer, rounding may have put it there."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A part of the line of a draw.
+
+    Attributes:
+        law: of the draw, around 0; of a choice, the law of a table.
+        low: where it begins.
+        high: where it ends.
+        made: what came out, of noise that several draws make: to that, something can only be added.
+        depth: how deep in it the draw is put, if that is not as deep as all are.
+    """
+
+    law: Law
+    low: float
+    high: float
+    made: float = 0.0
+    depth: float | None = None
+
+    @property
+    def chance(self) -> float:
+        """How probable it is."""
+        return _chance(self.law, self.low, self.high)
+
+    def at(self, depth: float) -> float:
+        """A number inside, with so much of the cell's probability below it."""
+        return _inside(self.law, self.low, self.high, depth)
+
+    def cut(self, turns: Collection[float]) -> list[Cell]:
+        """The cells between some numbers."""
+        inside = sorted({turn for turn in turns if self.low < turn < self.high})
+        cells = [Cell(self.law, *ends, self.made) for ends in itertools.pairwise([self.low, *inside, self.high])]
+        return [cell for cell in cells if cell.chance > 0] or [self]
+
+
+@functools.lru_cache(maxsize=4096)
+def _chance(law: Law, low: float, high: float) -> float:
+    if law.family == TABLE:
+        return math.fsum(law.weights[math.ceil(low) : math.ceil(high)])
+    return float(interval(law, low, high))
+
+
+@functools.lru_cache(maxsize=4096)
+def _inside(law: Law, low: float, high: float, depth: float) -> float:
+    if law.family == TABLE:
+        return math.floor(low + 0.5 + depth * (high - low))
+    shape, scale = CONTINUOUS.get(law.family) or DISCRETE[law.family], near(law.scale)
+    is_above = low > shape.median() * scale  # the smaller tail loses no digits
+    ends = shape.sf([low / scale, high / scale]) if is_above else shape.cdf([low / scale, high / scale])
+    share = ends[0] + depth * (ends[1] - ends[0])
+    number = float(shape.isf(share) if is_above else shape.ppf(share)) * scale
+    if law.family in DISCRETE:
+        number = round(number)
+        low, high = (end if math.isinf(end) else math.floor(end + up) for end, up in ((low, 1), (high, 0)))
+    return min(max(number, low), high)
+
+
+Way = Mapping[Place, Cell]
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What an output tells.
+
+    Attributes:
+        site: where the draws decide.
+        what: whether by a comparison, or by a choice.
+        pair: the laws of it on both inputs.
+        draws: the draws that decide, by their numbers in the first run.
+        moving: the parts of the output that move inside a cell.
+        told: the parts that are looked at; None for all.
+        is_certain: whether nothing but these draws can change what is told.
+        is_complete: whether it is the whole output.
+    """
+
+    site: Site
+    what: str
+    pair: tuple[Law, Law]
+    draws: frozenset[int]
+    moving: frozenset[str]
+    told: frozenset[str] | None
+    is_certain: bool
+    is_complete: bool
+
+    def decide(self, parts: Collection[str]) -> bool:
+        """Whether some parts of the output are told, all of them."""
+        return self.is_certain and self.moving.isdisjoint(parts) and (self.told is None or self.told.issuperset(parts))
+
+
+class _Tree:
+    """The ways through the code on one input."""
+
+    def __init__(self, pair: Pair, input_: Any) -> None:
+        self.pair, self.input = pair, input_
+        self.settled: set[Place] = set()
+        self.ends: list[tuple[Way, list[Parts]]] = []
+        self.thresholds: dict[Place, set[Any]] = defaultdict(set)
+        self.is_followed = self.is_cut = True
+        self.most_drawn = 0
+
+    def run(self, way: Way, depths: Sequence[float] = MIDDLE, others: Collection[tuple[int, Call]] = ()) -> Session:
+        """The run that goes this way, with draws so deep in their cells, and other ones moved."""
+        changes: dict[int, Any] = {number: functools.partial(_moved, call) for number, call in others}
+        put: dict[int, dict[int, float]] = defaultdict(dict)
+        for (number, at), cell, depth in zip(way, way.values(), itertools.cycle(depths)):
+            put[number][at] = cell.at(depth if cell.depth is None else cell.depth) - cell.made
+        changes = in_turn(changes, {number: functools.partial(_put, values) for number, values in put.items()})
+        return self.pair.runs.run(self.input, Session(self.pair.seed, None, changes))
+
+    def cells(self, run: Session) -> dict[Place, list[Cell]] | None:
+        """The draws of a run that decide something, each with its cells; None where they are not known."""
+        turns: dict[int, set[float]] = defaultdict(set)
+        thresholds: dict[int, set[Any]] = defaultdict(set)
+        for seen in run.seen:
+            self.is_followed &= seen.kind != "other"
+            for unit, number, threshold in turns_of(run, seen):
+                if math.isnan(number):
+                    return None
+                turns[unit].add(number)
+                thresholds[unit].add((seen.site[:2], threshold))
+        found: dict[Place, list[Cell]] = {}
+        for number, call in run.movable():
+            if not run.merged.isdisjoint(call.ids.flat):
+                continue
+            if call.weights and call.size == 1:
+                count = len(call.weights)
+                whole = Cell(Law(TABLE, weights=call.weights), -0.5, count - 0.5)
+                found[number, 0] = whole.cut([place + 0.5 for place in range(count)])
+                continue
+            if call.family not in (*CONTINUOUS, *DISCRETE) or call.family == TABLE:
+                return None
+            for at, unit in enumerate(call.ids.reshape(-1).tolist()):
+                law = Law(call.family, scale=call.scale_at(at))
+                if unit in turns and law.scale > 0:
+                    ends = (0.0, near(law.scale)) if law.family == UNIFORM else (-math.inf, math.inf)
+                    made = float(np.ravel(call.raw)[at]) if number < 0 else 0.0
+                    found[number, at] = Cell(law, *ends, made).cut(_edges(turns[unit], law))
+                    self.thresholds[number, at] |= thresholds[unit]
+                else:
+                    self.is_cut = False
+        self.most_drawn = max(self.most_drawn, sum(call.size for call in run.calls))
+        return found
+
+    def decisive(self, run: Session) -> dict[Place, int]:
+        """The draws of a run of which it matters where they lie, each with how many cells it has."""
+        return {place: len(cells) for place, cells in (self.cells(run) or {}).items() if len(cells) > 1}
+
+    def grow(self, told: frozenset[str] | None) -> bool:
+        """Go all ways; gives whether that was possible."""
+        ways: list[Way] = [{}]
+        while ways:
+            way = ways.pop()
+            chance = math.prod(cell.chance for cell in way.values())
+            self.pair.runs.is_endless |= len(way) > MANY_DRAWS and chance < LEAST_CHANCE
+            if len(self.ends) + len(ways) >= MOST_WAYS or self.pair.runs.is_endless:
+                return False
+            runs = [self.run(way)]
+            others = [(number, call) for number, call in runs[0].movable() if not call.weights]
+            for depths in (*DEPTHS, ()):
+                cells = self.cells(runs[-1])
+                if cells is None:
+                    return False
+                place = next((place for place in cells if self._is_open(way, place, cells[place])), None)
+                if place is not None:
+                    inside = way[place].cut([cell.high for cell in cells[place]]) if place in way else cells[place]
+                    ways += [{**way, place: cell} for cell in inside]
+                    break
+                if depths:
+                    runs.append(self.run(way, depths, others))
+            else:
+                self.ends.append((way, [_parts(run, told) for run in runs]))
+        return True
+
+    def _is_open(self, way: Way, place: Place, cells: Sequence[Cell]) -> bool:
+        """Whether a way does not say in which cell a draw lies."""
+        if place in self.settled:
+            return False
+        return len(way[place].cut([cell.high for cell in cells]) if place in way else cells) > 1
+
+    def settle(self, told: frozenset[str]) -> None:
+        """Let draws stay as they came that move none of these parts."""
+        first = self.run({})
+        cells = self.cells(first) or {}
+        base, groups = _parts(first, told), [[*self.decisive(first)]]
+        for _ in range(MOST_WAYS):
+            if not groups:
+                break
+            group = groups.pop()
+            picks = [0] * len(group), [-1] * len(group), [self.pair.seed + 7 * number for number in range(len(group))]
+            ways = [
+                {place: cells[place][pick % len(cells[place])] for place, pick in zip(group, row, strict=True)}
+                for row in picks
+            ]
+            if all(_parts(self.run(way), told) == base for way in ways):
+                self.settled.update(group)
+            elif len(group) > 1:
+                groups += [group[: len(group) // 2], group[len(group) // 2 :]]
+
+    def moves(self, places: Collection[Place], told: frozenset[str] | None) -> bool:
+        """Whether parts of the output move when some draws alone do, inside their cells."""
+        for way, parts in self.ends:
+            moved = {place: replace(cell, depth=DEPTHS[0][0]) for place, cell in way.items() if place in places}
+            if _parts(self.run({**way, **moved}), told) != parts[0]:
+                return True
+        return False
+
+
+def ways_of(pair: Pair) -> Ways | None:
+    """What the output of a pair tells; None where that is not decided by few draws, or not by them alone."""
+    if pair.runs.is_endless or pair.runs.unread or pair.is_sampled:
+        return None
+    trees = [_Tree(pair, input_) for input_ in (pair.pair.first, pair.pair.second)]
+    runs = [tree.run({}) for tree in trees]
+    decisive = [tree.decisive(run) for tree, run in zip(trees, runs, strict=True)]
+    calls = dict(runs[0].movable())
+    draws = frozenset(int(calls[number].ids.flat[at]) for number, at in decisive[0])
+    if not 0 < max(map(len, decisive)) <= MOST_DRAWS or not draws.isdisjoint(pair.shown):
+        return None
+    told = None
+    if max(math.prod(one.values()) for one in decisive) > MOST_WAYS:
+        told = frozenset(differences_between(pair))
+        for tree in trees if told else ():
+            tree.settle(told)
+    if told == frozenset() or not all(tree.grow(told) for tree in trees):
+        return None
+    moving = {
+        (path, type(value))
+        for tree in trees
+        for _, (middle, *aside) in tree.ends
+        for parts in aside
+        for path, value in {*middle} ^ {*parts}
+    }
+    both = [tree.thresholds for tree in trees]
+    compared = {place for place in both[0].keys() & both[1].keys() if both[0][place] != both[1][place]}
+    if moving and compared and any(tree.moves(compared, told) for tree in trees):
+        site, _ = _decision(pair)
+        pair.outcome.unjudged.append(f"{site} compares a noisy number with the data, and the output shows it as well")
+        return None
+    odds = [_odds(tree, moving) for tree in trees]
+    if moving and odds[0].keys().isdisjoint(odds[1]):
+        return None  # which no comparison explains
+    outcomes = sorted({*odds[0], *odds[1]})
+    laws = [Law(CATEGORICAL, weights=tuple(side.get(one, 0.0) for one in outcomes)) for side in odds]
+    is_followed = all(tree.is_followed for tree in trees)
+    return Ways(
+        *_decision(pair),
+        (laws[0], laws[1]),
+        draws,
+        frozenset(path for path, _ in moving),
+        told,
+        is_followed or max(tree.most_drawn for tree in trees) == 1,
+        is_followed and told is None and not moving and all(tree.is_cut for tree in trees),
+    )
+
+
+def turns_of(run: Session, seen: Seen) -> Iterator[tuple[int, float, Fraction]]:
+    """For each number that draws are compared with: the draw, where that turns, and the number; NaN where none is."""
+    if seen.kind == "argmax":
+        yield from ((unit, math.nan, Fraction(0)) for unit in seen.draws())
+    if seen.kind not in ("compare", "search"):
+        return
+    one, other = seen.operands
+    if seen.kind == "search":
+        one = one.at((..., None))
+    shape = np.broadcast_shapes(*(x.ids.shape if isinstance(x, Affine) else np.shape(x) for x in (one, other)))
+    rows = [numbers_of(run, seen, operand, shape, {}) for operand in (one, other)]
+    is_size = any(isinstance(operand, Affine) and operand.is_size for operand in (one, other))
+    for left, right in zip(*rows, strict=True):
+        if not isinstance(left, tuple):
+            left, right = right, left
+        if left[1].family in (TABLE, SIGN) and (not isinstance(right, tuple) or right[1].family in (TABLE, SIGN)):
+            continue  # all their outcomes are gone through
+        unit, law, factor = left
+        if isinstance(right, tuple):
+            if right != left:
+                yield unit, math.nan, Fraction(0)
+            continue
+        for sign in (1, -1) if is_size else (1,):
+            yield unit, near((sign * right - law.centre) / factor) if factor else math.nan, right
+
+
+def _edges(turns: Collection[float], law: Law) -> list[float]:
+    """Where the line of a draw is cut; an integer at which a comparison turns is a cell of its own."""
+    if law.family not in DISCRETE:
+        return [*turns]
+    whole = [round(turn) if abs(turn - round(turn)) < NEARLY else math.floor(turn) + 0.5 for turn in turns]
+    return [edge for turn in whole for edge in ((turn - 0.5, turn + 0.5) if isinstance(turn, int) else (turn,))]
+
+
+def _put(values: Mapping[int, float], raw: Any) -> Any:
+    """A draw with some numbers in it instead of its own."""
+    changed = np.array(raw)
+    for at, value in values.items():
+        changed.reshape(-1)[at] = value
+    return changed if isinstance(raw, np.ndarray) else changed.item()
+
+
+def _moved(call: Call, raw: Any) -> Any:
+    """A draw whose numbers are all others."""
+    scales = np.broadcast_to(np.asarray(call.scale, dtype=float), np.shape(raw))
+    by = np.resize(STEPS, np.shape(raw)) * scales
+    if call.family == UNIFORM:
+        moved = (raw + by) % scales
+    elif call.family == EXPONENTIAL:
+        moved = abs(raw + by)
+    else:
+        moved = raw + (np.ceil(by).astype(int) if np.asarray(raw).dtype.kind in "iu" else by)
+    return np.asarray(moved) if isinstance(raw, np.ndarray) else np.asarray(moved).item()
+
+
+def _parts(run: Session, told: frozenset[str] | None) -> Parts:
+    """The parts of an output that are looked at."""
+    return tuple((leaf.path, leaf.value) for leaf in leaves(run.output) if told is None or leaf.path in told)
+
+
+def _odds(tree: _Tree, moving: Collection[tuple[str, type]]) -> dict[str, float]:
+    """How probable each output is, but for what moves in it."""
+    odds: dict[str, float] = defaultdict(float)
+    for way, (parts, *_) in tree.ends:
+        coarse = [(path, "moves" if (path, type(value)) in moving else value) for path, value in parts]
+        odds[repr(coarse)] += math.prod(cell.chance for cell in way.values())
+    return odds
+
+
+def _decision(pair: Pair) -> tuple[Site, str]:
+    """Where the draws first decide something in another way on the second input; else where they first decide."""
+    names = {"compare": "comparison", "search": "comparison", "categorical": "choice"}
+    for one, other in zip(pair.first.seen, pair.second.seen, strict=False):
+        sides = [
+            (repr(seen.operands[0]) if seen.kind == "categorical" else [*turns_of(run, seen)])
+            for run, seen in ((pair.first, one), (pair.second, other))
+        ]
+        if sides[0] != sides[1]:
+            return one.site, names.get(one.kind, "comparison")
+    known = [(seen.site, names[seen.kind]) for seen in pair.first.seen if seen.kind in names]
+    return (known or [(pair.first.calls[0].site, "choice")])[0]
