@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import copy
 import difflib
 import functools
-import inspect
-import io
 import itertools
 import math
 import re
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,42 +17,25 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.claims import Claim
-from attacklab.model.errors import passes_through, text_of
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.replay import laws
+from attacklab.replay import laws, samples
 from attacklab.replay.laws import (
     CATEGORICAL,
     OTHER,
-    SAMPLING,
     SHIFT_LAWS,
-    UNIFORM,
     UNKNOWN,
     Excess,
     Law,
     Sampling,
     near,
 )
-from attacklab.replay.outputs import Leaf, Raised, differences, is_float, leaves, number_of
-from attacklab.replay.session import Affine, Call, Ids, Node, Script, Seen, Session, Site, filled, in_turn, rational
+from attacklab.replay.outputs import Leaf, differences, is_float, leaves, number_of
+from attacklab.replay.runs import Runs
+from attacklab.replay.session import Affine, Call, Ids, Node, Script, Session, Site, in_turn, rational
 from attacklab.replay.traced import GEOMETRIC, SIGN
-
-MOST_GIVEN = 1 << 16
-"""Of what an output gives one after another, no more is asked for."""
-
-LEAST_RUNS = 100
-"""So many are made, however long they take."""
 
 MOST_ALIGNED = 4096
 """Draws of one line beyond these are not paired up."""
-
-MOST_COINS = 64
-"""With more coins for records, it is not looked at whether each record has its own."""
-
-MOST_FURTHER = 8
-"""So many coins that one input has more than the other are decided as well."""
-
-ENDS = (2.0**-20, 1 - 2.0**-20)
-"""Uniform numbers near the ends of their interval, which rare paths need."""
 
 NOISES = (*SHIFT_LAWS, GEOMETRIC, SIGN, UNKNOWN, CATEGORICAL, OTHER)
 
@@ -153,73 +131,6 @@ class Moved:
         return not alike(self.first.scale, self.second.scale)
 
 
-class TimeUp(Exception):
-    """No more runs are to be made."""
-
-
-@dataclass
-class Runs:
-    """What is run: a function of one input and a generator, under hooks that are in place.
-
-    Attributes:
-        call: `call(input, rng)`.
-        rng: makes the generator of a run.
-        begin: is called before a run.
-        unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
-        known: streams of draws that are no noise, as their seed is fixed.
-        is_plain: whether draws are handed over as plain numbers, which are not followed.
-        is_endless: whether a loop that draws was seen that has no longest run.
-        count: how many there were.
-        until: when no more are made, by the monotonic clock, once there were `LEAST_RUNS`.
-    """
-
-    call: Callable[[Any, Any], Any]
-    rng: Callable[[int], Any]
-    begin: Callable[[], None] = lambda: None
-    unread: set[str] = field(default_factory=set)
-    known: set[Any] = field(default_factory=set)
-    is_plain: bool = False
-    is_endless: bool = False
-    count: int = 0
-    until: float = math.inf
-
-    def run(self, input_: Any, session: Session) -> Session:
-        """One run under watch, whose output the session keeps.
-
-        Raises:
-            TimeUp: no more are to be made.
-        """
-        if self.count >= LEAST_RUNS and time.monotonic() > self.until:
-            raise TimeUp
-        self.count += 1
-        taken, generator = copy.deepcopy(input_), self.rng(session.seed)
-        self.begin()
-        session.known, session.is_plain = self.known, self.is_plain
-        Session.current = session
-        try:
-            with np.errstate(all="ignore"):
-                session.output = _drained(self.call(taken, generator))
-        except BaseException as error:
-            if passes_through(error):
-                raise
-            session.output = Raised(type(error).__name__, text_of(error))
-        finally:
-            Session.current = None
-            self.unread.update(session.unread)
-        return session
-
-
-def _drained(output: Any) -> Any:
-    """An output whose parts were all drawn, where it gives them one after another, or only once it is awaited."""
-    if inspect.iscoroutine(output):
-        output = asyncio.run(output)
-    if isinstance(output, Iterator) and not isinstance(output, io.IOBase):
-        output = list(itertools.islice(output, MOST_GIVEN))
-    if type(output) in (list, tuple):
-        return type(output)(map(_drained, output))
-    return {key: _drained(value) for key, value in output.items()} if type(output) is dict else output
-
-
 class Compared:
     """The two runs of a pair, and what differs between them.
 
@@ -241,7 +152,7 @@ class Compared:
         self.chosen: dict[Any, Any] = dict(chosen or {})
         self.first = self.again({})
         if self._sampling is not None and self._sampling.rate < 1:  # a record that is not in a sample shows nothing
-            self.chosen |= _decided(_masks(self.first), is_in=True)
+            self.chosen |= samples.decided(samples.masks_of(self.first), lambda _: False)
             self.first = self.again({})
         self.second = self.again({}, second=True)
         if not self._is_parallel():
@@ -371,79 +282,12 @@ class Compared:
     @functools.cached_property
     def _sampling(self) -> Sampling | None:
         """The samples that are drawn; None where their law is not known."""
-        orders = [number for number, call in enumerate(self.first.calls) if call.family == SAMPLING]
-        masks = _masks(self.first)
-        if (orders and self._follows(orders)) or (self._coins and self._follows(self._coins)):
-            return None
-        calls = enumerate(self.first.calls)
-        if (
-            not masks
-            or not _noisy_values(self.first)
-            or not self._follows([number for number, call in calls if call.key[:-1] in masks])
-        ):
-            return Sampling()
-        is_one_by_one = any(np.size(group[0].outcome) == 1 for group in masks.values())
-        out = _decided(masks, is_in=False)
-        runs = [self.runs.run(input_, Session(self.seed, None, out)) for input_ in (self.pair.first, self.pair.second)]
-        is_same = _noisy_values(runs[0]) == _noisy_values(runs[1])
-        if is_one_by_one and not (is_same and self._is_one_coin(masks)):
-            return None  # a record that is not drawn counts all the same, or it has several coins
-        rates = [
-            _threshold(seen) if _is_below(seen) else 1 - _threshold(seen) for one in masks.values() for seen in one
-        ]
-        samples = sum(len(group) if np.size(group[0].outcome) > 1 else 1 for group in masks.values())
-        return Sampling(float(np.clip(min(rates), 1e-9, 1)), samples)
-
-    def _is_one_coin(self, masks: Mapping[tuple[Any, ...], Sequence[Seen]]) -> bool:
-        """Whether one coin decides for the record in question; taken to be so where there are many coins."""
-        counts = {place: max(len(group), *(np.size(seen.outcome) for seen in group)) for place, group in masks.items()}
-        if max(counts.values()) > MOST_COINS:
-            return True
-        everything = _decided(masks, is_in=True)
-        inputs = self.pair.first, self.pair.second
-        whole = [_noisy_values(self.runs.run(input_, Session(self.seed, None, everything))) for input_ in inputs]
-        for at in range(max(counts.values()) + 1):
-            left = everything | _left_out(masks, at)
-            without = [_noisy_values(self.runs.run(input_, Session(self.seed, None, left))) for input_ in inputs]
-            if any(map(_are_near, (without[0], without[0], whole[0]), (without[1], whole[1], without[1]))):
-                return True
-        return False
+        return samples.law_of(self)
 
     @functools.cached_property
     def _coins(self) -> list[int]:
         """The calls of uniform numbers that are compared one by one, and draw no sample that is known."""
-        used = {unit: len(node.affine.steps) for unit, node, _ in self.first.elements()}
-        compared = [seen for seen in self.first.seen if seen.kind != "other"]
-        operands = [one for seen in compared for one in seen.operands if _is_one_draw(one)]
-        coins = {one.ids.item() for one in operands if used.get(one.ids.item(), 0) <= len(one.steps)}
-        masks, owners = _masks(self.first), {id(self.first.owner(unit)[0]) for unit in coins}
-        return [
-            number
-            for number, call in enumerate(self.first.calls)
-            if call.family == UNIFORM and id(call) in owners and call.key[:-1] not in masks
-        ]
-
-    def _follows(self, drawn: Sequence[int]) -> bool:
-        """Whether values that noise is added to depend on some draws: on which records are drawn, or their order."""
-        for input_ in (self.pair.first, self.pair.second):
-            base = self.runs.run(input_, Session(self.seed))
-            spares = [self.runs.run(input_, Session(self.seed + seed)) for seed in range(77, 80)]
-            if any(len(spare.calls) != len(base.calls) for spare in spares):
-                return True
-            numbers = [number for number in drawn if number < len(base.calls)]
-            others: list[dict[int, Any]] = [{number: spare.calls[number].raw for number in numbers} for spare in spares]
-            uniform = [number for number in numbers if base.calls[number].family == UNIFORM]
-            others += [
-                {number: filled(share * base.calls[number].scale, base.calls[number].raw) for number in uniform}
-                for share in ENDS
-            ]
-            for raws in others:
-                changes = {number: functools.partial(_instead, raw) for number, raw in raws.items()}
-                run = self.runs.run(input_, Session(self.seed, None, changes))
-                sides = [[near(node.affine.exact(at)[0]) for _, node, at in one.elements()] for one in (base, run)]
-                if len(sides[0]) != len(sides[1]) or not np.allclose(sides[0], sides[1], rtol=1e-9):
-                    return True
-        return False
+        return samples.coins_of(self.first)
 
     @property
     def _parts(self) -> int:
@@ -538,17 +382,6 @@ def _steps_at(node: Node, place: int) -> list[tuple[str, Any]]:
     ]
 
 
-def _noisy_values(run: Session) -> list[Fraction]:
-    """The values that noise is added to; uniform numbers may be coins, and are left out."""
-    elements = ((run.owner(unit)[0], node, at) for unit, node, at in run.elements())
-    return [node.affine.exact(at)[0] for call, node, at in elements if call.family != UNIFORM]
-
-
-def _are_near(one: Sequence[Fraction], other: Sequence[Fraction]) -> bool:
-    """Whether two rows of values are the same but for rounding."""
-    return len(one) == len(other) and np.allclose([*map(near, one)], [*map(near, other)], rtol=1e-9)
-
-
 def _values(run: Session, units: Sequence[int]) -> list[Any]:
     """The values that noise of these draws is added to first; None where there is none."""
     wanted, values = set(units), dict[int, Fraction]()
@@ -566,78 +399,6 @@ def _matched(one: Sequence[Any], other: Sequence[Any], units: Sequence[int]) -> 
         size = min(high - low, high_2 - low_2) if kind in ("equal", "replace") else 0
         taken[low_2 : low_2 + size] = units[low : low + size]
     return taken
-
-
-def _is_one_draw(operand: Any) -> bool:
-    return isinstance(operand, Affine) and operand.ids.size == 1
-
-
-def _masks(run: Session) -> dict[tuple[Any, ...], list[Seen]]:
-    """Comparisons that draw a sample, a coin for each record, by the place where the coins are drawn.
-
-    The coins are numbers of one array, or drawn one by one at one place and compared with one rate.
-    """
-    masks: dict[tuple[Any, ...], list[Seen]] = defaultdict(list)
-    for seen in run.seen:
-        sides = seen.operands
-        if seen.kind == "compare" and len(sides) == 2:
-            coins = next((one for one in sides if isinstance(one, Affine) and one.ids.size), None)
-            number: Any = next((one for one in sides if not isinstance(one, Affine)), None)
-            call = None if coins is None else run.owner(int(coins.ids.reshape(-1)[0]))[0]
-            if call is not None and call.family == UNIFORM and np.size(number) == 1:
-                masks[call.key[:-1]].append(seen)
-    return {place: group for place, group in masks.items() if _is_sample(group)}
-
-
-def _is_sample(group: Sequence[Seen]) -> bool:
-    if any(np.size(seen.outcome) > 1 for seen in group):
-        return all(np.size(seen.outcome) > 1 for seen in group)
-    return len(group) > 1 and len({(seen.site, seen.operation, _threshold(seen)) for seen in group}) == 1
-
-
-def _threshold(mask: Seen) -> float:
-    return next(float(np.ravel(one)[0]) for one in mask.operands if not isinstance(one, Affine))
-
-
-def _is_below(mask: Seen) -> bool:
-    """Whether a record is drawn where its coin is below the threshold."""
-    return mask.operation.startswith("less") == isinstance(mask.operands[0], Affine)
-
-
-def _decided(masks: Mapping[tuple[Any, ...], Sequence[Seen]], *, is_in: bool) -> dict[tuple[Any, ...], Any]:
-    """Changes of coins with which all records are in the sample, or none, by the keys of their calls."""
-    return {
-        (*place, number): functools.partial(_on_one_side, _threshold(group[0]), _is_below(group[0]) == is_in)
-        for place, group in masks.items()
-        for number in range(len(group) + MOST_FURTHER)
-    }
-
-
-def _left_out(masks: Mapping[tuple[Any, ...], Sequence[Seen]], at: int) -> dict[tuple[Any, ...], Any]:
-    """Changes of coins with which one record is in no sample, and all others are."""
-    changes = {}
-    for place, group in masks.items():
-        sides = _threshold(group[0]), _is_below(group[0])
-        if np.size(group[0].outcome) == 1:
-            changes[*place, at] = functools.partial(_on_one_side, sides[0], not sides[1])
-        else:
-            left = functools.partial(_on_two_sides, *sides, at)
-            changes |= {(*place, number): left for number in range(len(group) + MOST_FURTHER)}
-    return changes
-
-
-def _on_two_sides(threshold: float, is_below: bool, at: int, raw: Any) -> Any:
-    moved = np.array(_on_one_side(threshold, is_below, raw))
-    moved.reshape(-1)[at : at + 1] = _on_one_side(threshold, not is_below, np.ravel(raw)[at : at + 1])
-    return moved
-
-
-def _on_one_side(threshold: float, is_below: bool, raw: Any) -> Any:
-    return threshold * raw if is_below else threshold + (1 - threshold) * raw
-
-
-def _instead(new: Any, _raw: Any) -> Any:
-    return new
 
 
 def made_alike(node: Node, other: Node, first: Session, second: Session) -> bool:

@@ -14,25 +14,27 @@ import os
 import random
 import secrets
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attacklab.libraries import samplers
 from attacklab.model.random_bits import SeededBits, SystemBits
+from attacklab.replay.outputs import slots_of
 from attacklab.replay.seeds import (
     BASE_GENERATOR,
     BASE_STATE,
     begun,
-    bits_behind,
     forget,
     is_seeded_in,
     note_seed,
     note_state,
     open_state,
     seeds_of,
+    set_state,
+    state_of,
 )
 from attacklab.replay.session import Session, is_users
 from attacklab.replay.sources import (
@@ -126,7 +128,7 @@ class Hooks:
     """The hooks, in place between `install` and `remove`."""
 
     def __init__(self) -> None:
-        self._undo: list[Callable[[], None]] = []
+        self._undo: list[Callable[[], object]] = []
         self._instead: dict[int, tuple[Any, Any]] = {}
         self._watched: set[str] = set()
         self._caches: dict[int, Any] = {}
@@ -203,10 +205,10 @@ class Hooks:
 
     def reach(self, function: Any) -> None:
         """Exchange what the user's modules hold already, and what a function reaches: closures, objects, containers."""
-        self._into(function, set(), 0)
+        self._exchanged(function, {}, 0)
         for module in list(sys.modules.values()):
             if isinstance(module, ModuleType) and _is_users_module(module.__name__):
-                self._exchange(vars(module), is_code=True)
+                self._exchanged(vars(module), {}, DEEPEST, seeder=CODE)
 
     def forget_calls(self) -> None:
         """Let functions that keep what they gave begin anew, as in a process of its own."""
@@ -228,137 +230,127 @@ class Hooks:
             functools.partial(setattr, place, name, before) if is_own else functools.partial(delattr, place, name)
         )
 
-    def _replacement(self, value: Any, *, is_code: bool = False, maker: type | None = None) -> Any:
-        """What stands for a value.
+    def _exchanged(
+        self, value: Any, seen: dict[int, Any], depth: int, *, seeder: type | None = None, is_global: bool = False
+    ) -> Any:
+        """What stands for a value, once all that it holds is exchanged.
 
         Args:
-            value: a generator, or what may hold one.
-            is_code: whether the code itself holds it: then a generator's seed is that of the code.
-            maker: the class of the object that holds it: so it is where that class seeds it with this number.
+            value: a sampler, a generator, or what may hold one.
+            seen: what stands for the values that were looked into before, by their identity.
+            depth: how many values hold this one.
+            seeder: `CODE` if the code itself seeds a generator that is held here; the class that does so where its
+                source says so; None if a caller does.
+            is_global: whether it was reached from a variable of a module, of which the user's own objects alone matter.
         """
-        if id(value) not in self._instead and type(value) in (BASE_GENERATOR, BASE_STATE):
-            made, bits = watch(value), bits_behind(value)
-            known = begun(value)
-            if is_code or (maker is not None and known is not None and is_seeded_in(maker, known.value)):
+        instead = self._replacement(value, seeder)
+        if instead is not value or id(value) in seen or depth > DEEPEST:
+            return seen.get(id(value), instead)
+        seen[id(value)] = value
+        if isinstance(value, _CACHE):
+            self._caches[id(value)] = value
+        parts = []
+        for part, put, by, is_variable in _places(value, seeder, is_global=is_global):
+            is_searched = not (type(value) in _CONTAINERS or is_variable or isinstance(part, ModuleType))
+            if _is_users_own(part) or (is_searched and (callable(part) or hasattr(part, "__dict__"))):
+                new = self._exchanged(part, seen, depth + 1, seeder=by, is_global=is_variable)
+            else:
+                new = self._replacement(part, by)
+            parts.append(new)
+            if new is not part and put is not None:
+                put(new)
+                self._undo.append(functools.partial(put, part))
+        if type(value) is tuple and any(new is not part for new, part in zip(parts, value, strict=True)):
+            seen[id(value)] = tuple(parts)  # which whoever holds it takes
+        return seen[id(value)]
+
+    def _replacement(self, value: Any, seeder: type | None) -> Any:
+        """What stands for a sampler, a generator, or a method of one; anything else as it is."""
+        is_pythons = isinstance(value, random.Random) and value is not random._inst
+        if id(value) not in self._instead and (is_pythons or type(value) in (BASE_GENERATOR, BASE_STATE)):
+            made, known = watch(value), begun(value)
+            if known is not None and (seeder is CODE or (seeder is not None and is_seeded_in(seeder, known.value))):
                 seeds_of(made).begun = known
-            self._undo.append(functools.partial(setattr, bits, "state", bits.state))
+            self._undo += [functools.partial(set_state, value, state_of(value)), functools.partial(forget, made)]
             self._instead[id(value)] = (made, value)
-        if isinstance(value, random.Random) and value is not random._inst:
-            self._begin_python(value, is_code, maker)
-        if type(value) is tuple and any(type(part) in (BASE_GENERATOR, BASE_STATE, tuple) for part in value):
-            parts = tuple(self._replacement(part, is_code=is_code, maker=maker) for part in value)
-            return parts if any(new is not part for new, part in zip(parts, value, strict=True)) else value
         if id(value) not in self._instead and isinstance(value, MethodType | BuiltinMethodType):
-            owner = self._replacement(value.__self__, is_code=is_code, maker=maker)
+            owner = self._replacement(value.__self__, seeder)
             is_exchanged = owner is not value.__self__ or isinstance(owner, random.Random)
             return getattr(owner, value.__name__, value) if is_exchanged else value
         return self._instead.get(id(value), (value,))[0]
 
-    def _begin_python(self, generator: random.Random, is_code: bool, maker: type | None) -> None:
-        """Keep the seed of one of Python's generators, if the code made it."""
-        seeds, is_systems = seeds_of(generator), isinstance(generator, random.SystemRandom)
-        known = None if is_systems or seeds.begun is not None else begun(generator)
-        if known is not None and (is_code or (maker is not None and is_seeded_in(maker, known.value))):
-            seeds.begun = known
-            self._undo.append(functools.partial(_set_python_state, generator, known.state))
 
-    def _exchange(self, held: Any, *, is_code: bool = False, maker: type | None = None) -> None:
-        items = list(held.items()) if isinstance(held, dict) else list(enumerate(held[:MOST_ITEMS]))
-        for name, value in items:
-            new = self._replacement(value, is_code=is_code, maker=maker)
-            if new is not value:
-                held[name] = new
-                self._undo.append(functools.partial(held.__setitem__, name, value))
+class CODE:
+    """Stands for the user's code as what seeds a generator."""
 
-    def _into(self, value: Any, seen: set[int], depth: int, *, is_code: bool = False, is_global: bool = False) -> None:
-        """Exchange what a value holds, and what its parts hold.
 
-        Args:
-            value: a function, an object or a container.
-            seen: what was looked into before, by its identity.
-            depth: how many values hold this one.
-            is_code: whether it is a container of the code, whose generators the code seeded.
-            is_global: whether it was reached from a variable of a module, of which the user's own objects alone matter.
-        """
-        if isinstance(value, ModuleType) and _is_users_module(value.__name__):
-            value, is_code, is_global = vars(value), True, True
-        if id(value) in seen or depth > DEEPEST or isinstance(value, ModuleType):
-            return
-        seen.add(id(value))
-        if type(value) in _CONTAINERS:
-            held = list(value.values() if isinstance(value, dict) else value[:MOST_ITEMS])
-            if type(value) is not tuple:  # else whoever holds it holds another
-                self._exchange(value, is_code=is_code)
-            for part in held:
-                if _is_users_own(part):
-                    is_container = type(part) in _CONTAINERS
-                    self._into(part, seen, depth + 1, is_code=is_code and is_container, is_global=is_global)
-            return
-        parts = [getattr(value, name, None) for name in ("__self__", "__func__", "__wrapped__")]
-        if isinstance(value, _CACHE):
-            self._caches[id(value)] = value
-        if isinstance(value, functools.partial):
-            parts += [value.func, *value.args, *value.keywords.values()]
-            partial: Any = value
-            before = partial.__reduce__()[2]
-            new = [self._replacement(part, is_code=is_global) for part in (value.func, value.args)]
-            keywords = {name: self._replacement(part, is_code=is_global) for name, part in value.keywords.items()}
-            partial.__setstate__((*new, keywords, before[3]))
-            self._undo.append(functools.partial(partial.__setstate__, before))
-        for cell in getattr(value, "__closure__", None) or ():
-            with contextlib.suppress(ValueError):  # an empty cell
-                content = cell.cell_contents
-                parts.append(content)
-                cell.cell_contents = self._replacement(content, is_code=is_global)
-                self._undo.append(functools.partial(setattr, cell, "cell_contents", content))
-        attributes = getattr(value, "__dict__", None)
-        if isinstance(attributes, dict):
-            seen.add(id(attributes))
-            parts += attributes.values()
-            self._exchange(attributes, maker=None if isinstance(value, FunctionType) else type(value))
-        kind = value if isinstance(value, type) else type(value)
-        if _is_users_module(kind.__module__):
-            parts += [] if kind is value else [kind]
-            parts += self._exchange_attributes(kind, vars(kind))
-            if kind is not value:
-                slots = {name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}
-                parts += self._exchange_attributes(value, slots)
-        for part in parts:
-            is_own = _is_users_own(part)
-            if is_own or (not is_global and (callable(part) or hasattr(part, "__dict__"))):
-                self._into(part, seen, depth + 1, is_global=is_global)
-        if isinstance(value, FunctionType):
-            self._into_code(value, seen, depth + 1)
+class _Place(NamedTuple):
+    """Where a value holds another: what is there, what puts something else there, and what `Hooks` asks about it."""
 
-    def _exchange_attributes(self, owner: Any, attributes: Mapping[str, Any]) -> list[Any]:
-        """Exchange what a class has as attributes, or an object in slots; gives what they are."""
-        is_class = isinstance(owner, type)
+    value: Any
+    put: Callable[[Any], object] | None = None
+    seeder: type | None = None
+    is_global: bool = False
+
+
+def _places(value: Any, seeder: type | None, *, is_global: bool) -> Iterator[_Place]:
+    """All that a value holds, in which a generator or a sampler may be."""
+    if type(value) is tuple:
+        yield from (_Place(part, None, seeder, is_global) for part in value)
+        return
+    if type(value) in _CONTAINERS:
+        for key, part in list(value.items() if isinstance(value, dict) else enumerate(value[:MOST_ITEMS])):
+            yield _Place(part, functools.partial(value.__setitem__, key), seeder, is_global)
+        return
+    if isinstance(value, ModuleType):
+        yield _Place(vars(value), None, CODE, True)
+        return
+    names = getattr(value, "__globals__", None) if isinstance(value, FunctionType) else None
+    if names is not None and names.get("__name__") in _HOOKS:
+        return
+    by_module = CODE if is_global else None
+    for name in ("__self__", "__func__", "__wrapped__"):
+        yield _Place(getattr(value, name, None), None, None, is_global)
+    if isinstance(value, functools.partial):
+        yield _Place(value.func, functools.partial(_set_in_partial, value, 0), by_module, is_global)
+        yield _Place(value.args, functools.partial(_set_in_partial, value, 1), by_module, is_global)
+        yield _Place(value.keywords, None, by_module, is_global)
+    for cell in getattr(value, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):  # an empty cell
+            yield _Place(cell.cell_contents, functools.partial(setattr, cell, "cell_contents"), by_module, is_global)
+    attributes = getattr(value, "__dict__", None)
+    if isinstance(attributes, dict):
+        maker = None if isinstance(value, FunctionType) else type(value)
+        for name, part in list(attributes.items()):
+            yield _Place(part, functools.partial(attributes.__setitem__, name), maker, is_global)
+    if isinstance(value, FunctionType):
+        yield _Place(value.__defaults__, functools.partial(setattr, value, "__defaults__"), CODE, is_global)
+        yield _Place(value.__kwdefaults__, None, CODE, is_global)
+        yield _Place(names, None, CODE if _is_users_own(value) else None, True)
+    kind = value if isinstance(value, type) else type(value)
+    if _is_users_module(kind.__module__):
+        is_class = kind is value
+        held = dict(vars(kind)) if is_class else {name: getattr(value, name) for name in slots_of(value)}
         set_ = type.__setattr__ if is_class else object.__setattr__
-        for name, value in list(attributes.items()):
-            new = self._replacement(value, is_code=is_class, maker=type(owner))
-            if new is not value:
-                set_(owner, name, new)
-                self._undo.append(functools.partial(set_, owner, name, value))
-        return list(attributes.values())
+        for name, part in held.items():
+            yield _Place(part, functools.partial(set_, value, name), CODE if is_class else kind, is_global)
+        if not is_class:
+            yield _Place(kind, None, None, is_global)
 
-    def _into_code(self, function: FunctionType, seen: set[int], depth: int) -> None:
-        """Exchange a function's defaults and globals, and what the globals of the user's own functions hold."""
-        defaults, names = function.__defaults__, function.__globals__
-        if names.get("__name__") in _HOOKS:
-            return
-        if defaults:
-            function.__defaults__ = tuple(self._replacement(one, is_code=True) for one in defaults)
-            self._undo.append(functools.partial(setattr, function, "__defaults__", defaults))
-        if function.__kwdefaults__:
-            self._exchange(function.__kwdefaults__, is_code=True)
-        for one in (*(defaults or ()), *(function.__kwdefaults__ or {}).values()):
-            if isinstance(one, functools.partial):
-                self._into(one, seen, depth, is_code=True, is_global=True)
-        if _is_users_own(function):
-            self._into(names, seen, depth, is_code=True, is_global=True)
-        elif id(names) not in seen:
-            seen.add(id(names))
-            self._exchange(names)
+
+def given_to(function: Any, depth: int = 5, seeder: type | None = None) -> Iterator[int | str | bytes | float]:
+    """The plain values that a caller gave a function: what is bound to it, and what its object and closure hold."""
+    for place in _places(function, seeder, is_global=False) if depth else ():
+        if isinstance(place.value, int | str | bytes | float):
+            yield from () if place.seeder is CODE else (place.value,)
+        elif not place.is_global:
+            yield from given_to(place.value, depth - 1, place.seeder)
+
+
+def _set_in_partial(function: Any, place: int, part: Any) -> None:
+    state = list(function.__reduce__()[2])
+    state[place] = part
+    function.__setstate__(tuple(state))
 
 
 def _is_users_own(value: Any) -> bool:
@@ -372,10 +364,6 @@ def _is_users_own(value: Any) -> bool:
     if isinstance(value, type):
         return _is_users_module(value.__module__)
     return type(value) in (*_CONTAINERS, MethodType, functools.partial) or _is_users_module(type(value).__module__)
-
-
-def _slots(kind: type) -> list[str]:
-    return [name for of in kind.__mro__ for name in np.atleast_1d(vars(of).get("__slots__", ())).tolist()]
 
 
 def _is_users_module(name: Any) -> bool:

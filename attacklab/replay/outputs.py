@@ -201,10 +201,15 @@ def _is_found_by_name(value: Any) -> bool:
 
 def _attributes(value: Any) -> list[str]:
     """The names of what an object holds, where its text does not tell that."""
-    slots = [name for of in type(value).__mro__ for name in np.atleast_1d(vars(of).get("__slots__", ())).tolist()]
     held = getattr(value, "__dict__", None)
     is_told = not dataclasses.is_dataclass(value) and not ADDRESS.search(repr(value))
-    return [*(held or ()), *([] if is_told else [name for name in slots if hasattr(value, name)])]
+    return [*(held or ()), *([] if is_told else slots_of(value))]
+
+
+def slots_of(value: Any) -> list[str]:
+    """The names of an object's slots that hold something."""
+    slots = [name for of in type(value).__mro__ for name in np.atleast_1d(vars(of).get("__slots__", ())).tolist()]
+    return [name for name in slots if hasattr(value, name)]
 
 
 def _comparable(value: Any) -> Any:

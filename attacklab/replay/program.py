@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -26,11 +26,12 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.releases import as_release
 from attacklab.model.targets import Target
 from attacklab.replay import laws
-from attacklab.replay.compare import Difference, Outcome, Runs, TimeUp
-from attacklab.replay.hooks import Hooks
+from attacklab.replay.compare import Difference, Outcome
+from attacklab.replay.hooks import Hooks, given_to
 from attacklab.replay.judge import Pair
 from attacklab.replay.outputs import Raised, differences
 from attacklab.replay.pairs import neighbours_among, pairs_of
+from attacklab.replay.runs import Runs, TimeUp
 from attacklab.replay.search import searched
 from attacklab.replay.seeds import BASE_GENERATOR
 from attacklab.replay.session import Session, Site
@@ -57,9 +58,6 @@ FULL_PAIRS = 2
 
 SYSTEMS = 1 << 120
 """Generators that runs are given are seeded with numbers as large as those of the system: their seeds are nobody's."""
-
-PLAIN = (int, str, bytes, float)
-"""What a default may be that is a seed of the code."""
 
 GENERATORS = ("rng", "generator", "random_state", "prng")
 
@@ -332,7 +330,7 @@ class Study:
             for place, input_ in enumerate((pair.first, pair.second))
             if first.seeds
         ]
-        given = set(_given(self.target.release, 4))
+        given = {*map(repr, given_to(self.target.release))}
         for site, what, value in first.seeds:
             is_fixed = all((site, what, value) in run.seeds for run in others)
             if is_fixed and (what.endswith(" of the code") or repr(value) not in given):
@@ -450,25 +448,6 @@ class Study:
             judged_at=at,
             witness=witness,
         )
-
-
-def _given(function: Any, depth: int) -> Iterator[str]:
-    """What a caller gave a function: what is bound to it, and what its object and closure hold; no bare defaults."""
-    if isinstance(function, PLAIN):
-        yield repr(function)
-    elif depth:
-        parts = [*_values_of(function, "keywords"), *_values_of(function, "__dict__")]
-        parts += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-        parts += [getattr(function, name, None) for name in ("func", "__self__")]
-        defaults = (*(getattr(function, "__defaults__", None) or ()), *_values_of(function, "__kwdefaults__"))
-        parts += [one for one in defaults if not isinstance(one, PLAIN)]
-        for part in (*parts, *getattr(function, "args", ())):
-            yield from _given(part, depth - 1)
-
-
-def _values_of(function: Any, name: str) -> Iterable[Any]:
-    held = getattr(function, name, None)
-    return held.values() if isinstance(held, dict) else ()
 
 
 def _badness(difference: Difference) -> float:

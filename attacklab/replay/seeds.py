@@ -76,24 +76,6 @@ def forget(source: Any) -> None:
     vars(source).pop("_seeds_of_replay", None)
 
 
-def stream_of(what: str, seed: Any) -> Any:
-    """Keep what is seeded in this run; gives what its draws share with those of another of the same seed."""
-    session = Session.current
-    bits = getattr(seed, "seed_seq", seed)
-    value = plain(getattr(bits, "entropy", bits))
-    if session is None or session.inside or value is None:
-        return None
-    if isinstance(value, np.random.BitGenerator | BASE_GENERATOR | BASE_STATE):
-        return None
-    is_systems = isinstance(value, int) and hasattr(bits, "entropy") and 1 << 96 <= value < 1 << 128
-    if is_systems and bits is not seed:
-        return None  # two generators share these bits
-    value = tuple(np.ravel(value).tolist()) if isinstance(value, list | tuple | np.ndarray) else value
-    if not is_systems:
-        session.seeds.append((here(), what, value))
-    return (what, repr(value), *getattr(bits, "spawn_key", ()))  # children of one seed draw differently
-
-
 def note_seed(source: Any, what: str, seed: Any) -> None:
     """Keep what a generator is seeded with in this run, once it is."""
     session = Session.current
@@ -101,11 +83,18 @@ def note_seed(source: Any, what: str, seed: Any) -> None:
         return
     if isinstance(seed, np.random.BitGenerator) and _is_moved(seed):
         seed = None if _digest(source) in session.states else _digest(source)
-    count, stream = len(session.seeds), stream_of(what, seed)
-    made = Seeds(stream, session=session)
-    if len(session.seeds) > count:
-        site, _, value = session.seeds[-1]
-        made.begun = Begun(what, value, stream, _state(source), site)
+    bits, made = getattr(seed, "seed_seq", seed), Seeds(session=session)
+    value = plain(getattr(bits, "entropy", bits))
+    is_systems = isinstance(value, int) and hasattr(bits, "entropy") and 1 << 96 <= value < 1 << 128
+    is_others = isinstance(value, np.random.BitGenerator | BASE_GENERATOR | BASE_STATE)
+    is_shared = is_systems and bits is not seed  # by two generators
+    if value is not None and not is_others and not is_shared:
+        value = tuple(np.ravel(value).tolist()) if isinstance(value, list | tuple | np.ndarray) else value
+        made.stream = (what, repr(value), *getattr(bits, "spawn_key", ()))  # children of one seed draw differently
+        if not is_systems:
+            site = here()
+            made.begun = Begun(what, value, made.stream, state_of(source), site)
+            session.seeds.append((site, what, value))
     vars(source)["_seeds_of_replay"] = made
 
 
@@ -114,9 +103,9 @@ def begun(generator: Any) -> Begun | None:
 
     Of numpy's, those of a number below 2⁶⁴ are known; of Python's, those of one below 2³² that drew nothing yet.
     """
-    state = _state(generator)
+    state = state_of(generator)
     if isinstance(generator, random.Random):
-        value: Any = _seed_behind(state)
+        value: Any = None if isinstance(generator, random.SystemRandom) else _seed_behind(state)
     else:
         seeds = getattr(bits_behind(generator), "seed_seq", generator)
         value = "a number" if seeds is None else getattr(seeds, "entropy", None)  # None: by the legacy way
@@ -151,7 +140,7 @@ def begin(source: Any, session: Session) -> Seeds | None:
     if known is not None and seeds.session is not session:
         seeds.session, seeds.stream, seeds.drawn, seeds.told = session, known.stream, 0, None
         if known.state is not None:
-            _set_state(source, known.state)
+            set_state(source, known.state)
         session.seeds.append((known.site or here(), known.what, known.value))
     if seeds.told is not None:
         _note_state(source, seeds, session)
@@ -187,7 +176,7 @@ def _note_state(source: Any, seeds: Seeds, session: Session) -> None:
             site = here()
             session.seeds.append((site, STATE, digest))
             stream = (STATE, repr(digest))
-            known = Seeds(stream, 0, Begun(STATE, digest, stream, _state(source), site))
+            known = Seeds(stream, 0, Begun(STATE, digest, stream, state_of(source), site))
         seeds.stream, seeds.drawn, seeds.begun = known.stream, known.drawn, known.begun
     seeds.told = None if seeds.stream[:2] in session.known else digest
 
@@ -205,7 +194,8 @@ def bits_behind(generator: Any) -> Any:
     return BASE_GENERATOR.bit_generator.__get__(generator) if is_modern else generator._bit_generator
 
 
-def _state(source: Any) -> Any:
+def state_of(source: Any) -> Any:
+    """The state of a generator; None of what is none."""
     if isinstance(source, random.Random):
         return _python_state(source)
     return bits_behind(source).state if isinstance(source, BASE_GENERATOR | BASE_STATE) else None
@@ -217,7 +207,8 @@ def _is_moved(bits: Any) -> bool:
     return seeds is not None and repr(type(bits)(seeds).state) != repr(bits.state)
 
 
-def _set_state(source: Any, state: Any) -> None:
+def set_state(source: Any, state: Any) -> None:
+    """Put a generator where it was."""
     if isinstance(source, random.Random):
         _set_python_state(source, state)
     else:
@@ -230,7 +221,7 @@ def _shuffle(source: Any, session: Session) -> None:
     session.inside += 1
     made = random.Random(seed) if isinstance(source, random.Random) else BASE_GENERATOR(type(bits_behind(source))(seed))
     session.inside -= 1
-    _set_state(source, _state(made))
+    set_state(source, state_of(made))
 
 
 def _seed_behind(state: Any) -> int | None:
@@ -253,7 +244,7 @@ def _spread(number: int, by: int) -> int:
 
 def _digest(source: Any) -> str:
     """What tells the state of a generator from others, in a few letters."""
-    state = _state(source)
+    state = state_of(source)
     parts = state.get("state", state) if isinstance(state, dict) else state
     key = parts.get("key") if isinstance(parts, dict) and "pos" in parts else None
     told = key.tobytes() + repr(parts["pos"]).encode() if isinstance(key, np.ndarray) else repr(parts).encode()

@@ -7,8 +7,8 @@ still differs afterwards depends on the data in another way than through what th
 
 from __future__ import annotations
 
-import bisect
 import functools
+import math
 import sys
 import sysconfig
 from collections import defaultdict
@@ -109,8 +109,7 @@ class Call:
         scale: of the noise, for the laws that have one.
         shape: of what was drawn; None for a number.
         raw: what was drawn, without its location.
-        first: the number of the first of its draws.
-        ids: the numbers of all.
+        ids: the numbers of its draws.
         weights: how probable the outcomes 0, 1, … of a choice or of integer noise are.
     """
 
@@ -122,14 +121,13 @@ class Call:
     scale: Any
     shape: tuple[int, ...] | None
     raw: Any
-    first: int
     ids: Ids
     weights: tuple[float, ...] = ()
 
     @property
     def size(self) -> int:
         """How many draws it has."""
-        return int(np.prod(self.shape)) if self.shape is not None else 1
+        return math.prod(self.shape or ())
 
     def scale_at(self, place: int) -> Fraction:
         """The scale of one of its draws."""
@@ -173,14 +171,17 @@ class Affine:
                 value, factor = value * by, factor * by
         return value if infinite is None else infinite, factor
 
-    def at(self, key: Any) -> Affine:
-        """Some of its numbers, by an index."""
-        shape = self.ids.shape
+    def moved(self, move: Callable[[Any], Any]) -> Affine:
+        """The same noise after something that moves numbers, as `move` does it to an array."""
         steps = (
-            (step, operand if np.ndim(operand) == 0 else np.broadcast_to(operand, shape)[key])
+            (step, operand if np.ndim(operand) == 0 else move(np.broadcast_to(operand, self.ids.shape)))
             for step, operand in self.steps
         )
-        return Affine(np.asarray(self.ids[key]), tuple(steps))
+        return Affine(np.asarray(move(self.ids)), tuple(steps))
+
+    def at(self, key: Any) -> Affine:
+        """Some of its numbers, by an index."""
+        return self.moved(lambda numbers: numbers[key])
 
 
 @dataclass(slots=True)
@@ -281,18 +282,15 @@ class Session:
         self.unread: list[str] = []
         self.inside = 0
         self.output: Any = None
-        self._units = 0
-        self._new = NEW
-        self._owner: dict[int, Call] = {}
-        self._placed: dict[int, tuple[Call, int]] = {}
+        self._units = 0 if script is None else NEW
+        self._owners: dict[int, tuple[Call, int]] = {}
+        self._unlisted: list[Call] = []
         self.merged: set[int] = set()
         self._keys: defaultdict[tuple[Any, ...], int] = defaultdict(int)
         self._counts: defaultdict[tuple[Any, ...], int] = defaultdict(int)
         self._kept: dict[tuple[Any, ...], tuple[Ids, Any]] = {}
-        self._by_element: dict[tuple[Any, ...], dict[int, Any]] | None = None
         self._calls_by_key: dict[tuple[Any, ...], Call] = {}
         self._streams: dict[tuple[Any, ...], Call] = {}
-        self._starts: list[int] = []
         self._numbers: dict[int, int] = {}
 
     def draw(
@@ -326,37 +324,28 @@ class Session:
         recorded = None if self.script is None else self.script.record._calls_by_key.get(key)
         same = stream and self._streams.get(stream)
         if same and same.shape == shape:
-            raw, first = same.raw, same.first
-            ids: Ids = first + np.arange(same.size, dtype=np.int64).reshape(shape or ())
+            raw, ids = same.raw, same.ids
         elif self.script is not None and key in self.script.aligned:
             ids, raw = self._taken(self.script.aligned[key].reshape(shape or ()), fresh)
-            first = int(ids.reshape(-1)[0]) if ids.size else 0
         elif recorded is not None and recorded.shape == shape and _kind(recorded.raw) == _kind(fresh):
-            raw, first = recorded.raw, recorded.first
-            ids = first + np.arange(recorded.size, dtype=np.int64).reshape(shape or ())
+            raw, ids = recorded.raw, recorded.ids
         else:
-            size = int(np.prod(shape)) if shape is not None else 1
-            raw, first = fresh, self._number(size)
-            ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
+            raw, ids = fresh, self._numbered(shape)
         for known in {len(self.calls), key} & self.changed.keys():
             raw = _changed(raw, self.changed[known], family == UNIFORM)
-        call = Call(site, key, sampler, family, parameters, scale, shape, raw, first, ids, weights)
+        call = Call(site, key, sampler, family, parameters, scale, shape, raw, ids, weights)
         self.calls.append(call)
         self._calls_by_key[key] = call
         if stream:
             self._streams.setdefault(stream, call)
-        if key in (self.script.aligned if self.script else ()):
-            self._placed.update((one, (call, place)) for place, one in enumerate(ids.reshape(-1).tolist()))
-        elif first not in self._owner:
-            self._owner[first] = call
+        self._unlisted.append(call)
         return _copied(raw), ids
 
-    def _number(self, size: int) -> int:
-        if self.script is None:
-            first, self._units = self._units, self._units + max(size, 1)
-        else:
-            first, self._new = self._new, self._new + max(size, 1)
-        return first
+    def _numbered(self, shape: tuple[int, ...] | None) -> Ids:
+        """The numbers of draws that no other has."""
+        first, size = self._units, math.prod(shape or ())
+        self._units += max(size, 1)
+        return first + np.arange(size, dtype=np.int64).reshape(shape or ())
 
     def _taken(self, ids: Ids, fresh: Any) -> tuple[Ids, Any]:
         """Draws of the record in places, and fresh ones where there is none."""
@@ -365,7 +354,7 @@ class Session:
         flat, chosen = raw.reshape(-1), taken.reshape(-1)
         for place, unit in enumerate(ids.reshape(-1).tolist()):
             if unit < 0:
-                chosen[place] = self._number(1)
+                chosen[place] = self._numbered(None)
             else:
                 call, at = record.owner(unit)
                 flat[place] = np.asarray(call.raw).reshape(-1)[at]
@@ -381,11 +370,10 @@ class Session:
         shape = parents.shape[1:] or None
         is_followed = self.script is not None and self.script.is_followed
         recorded = self.script.record._calls_by_key.get(key) if self.script is not None and is_followed else None
-        size = int(np.prod(parents.shape[1:]))
-        first = recorded.first if recorded is not None and recorded.shape == shape else self._number(size)
-        ids: Ids = first + np.arange(size, dtype=np.int64).reshape(shape or ())
-        self.made.append(Call(site, key, sampler, family, (), scale, shape, made, first, ids))
-        self._calls_by_key[key] = self._owner[first] = self.made[-1]
+        ids = recorded.ids if recorded is not None and recorded.shape == shape else self._numbered(shape)
+        self._calls_by_key[key] = call = Call(site, key, sampler, family, (), scale, shape, made, ids)
+        self.made.append(call)
+        self._unlisted.append(call)
         return ids, _changed(np.zeros(ids.shape), self.changed.get(-len(self.made), {}), False)
 
     def movable(self) -> list[tuple[int, Call]]:
@@ -412,46 +400,23 @@ class Session:
         """
         if not ids.size:
             return computed
-        flat = ids.reshape(-1)
-        place = (kind, int(flat[0]), ids.size)
+        place = (kind, int(ids.flat[0]), ids.size)
         key = (*place, self._counts[place])
         self._counts[place] += 1
         result = computed
         if is_once and (key[-1] or (self.script is not None and not self.script.has_values)):
             return computed
         if self.script is not None and self.script.is_followed:
-            record = self.script.record
-            known = record._kept.get(key)
+            known = self.script.record._kept.get(key)
             if known is not None and np.array_equal(known[0], ids) and np.shape(known[1]) == np.shape(computed):
                 result = known[1]
-            elif np.shape(computed) == ids.shape:
-                result = record._elementwise(kind, flat, computed)
         self._kept[key] = (ids, _copied(result))  # the code may go on to write to it
         return result
-
-    def _elementwise(self, kind: str, ids: Ids, computed: Any) -> Any:
-        if self._by_element is None:
-            self._by_element = {}
-            for (known_kind, *_, nth), (known_ids, values) in self._kept.items():
-                if np.shape(values) == known_ids.shape:
-                    table = self._by_element.setdefault((known_kind,), {})
-                    for one, value in zip(known_ids.reshape(-1).tolist(), np.reshape(values, -1), strict=True):
-                        table.setdefault(one, value)
-                    del nth
-        table = self._by_element.get((kind,), {})
-        if not table:
-            return computed
-        result = np.array(computed, copy=True)
-        flat = result.reshape(-1)
-        for place, one in enumerate(ids.tolist()):
-            if one in table:
-                flat[place] = table[one]
-        return result if isinstance(computed, np.ndarray) else result.item()
 
     def add_node(self, affine: Affine, result: Any) -> Any:
         """Keep a noisy value; gives what the code goes on with."""
         kept = result
-        if np.unique(affine.ids).size == affine.ids.size:  # else one draw is used for many numbers, and hides none
+        if affine.ids.size == 1 or np.unique(affine.ids).size == affine.ids.size:  # else one draw hides many numbers
             kept = self.kept(f"node{len(affine.steps)}", affine.ids, result, is_once=True)
         self.nodes.append(Node(here(), affine, _copied(kept)))
         return kept
@@ -464,15 +429,11 @@ class Session:
 
     def owner(self, unit: int) -> tuple[Call, int]:
         """The call that made a draw of this number, and which of its draws it is."""
-        if unit in self._placed:
-            return self._placed[unit]
-        call = self._owner.get(unit)
-        if call is not None and call.size == 1:
-            return call, 0
-        if len(self._starts) != len(self._owner):
-            self._starts = sorted(self._owner)
-        first = self._starts[bisect.bisect_right(self._starts, unit) - 1]
-        return self._owner[first], unit - first
+        for call in self._unlisted:
+            for place, one in enumerate(call.ids.reshape(-1).tolist()):
+                self._owners.setdefault(one, (call, place))
+        self._unlisted.clear()
+        return self._owners[unit]
 
     def law(self, node: Node, place: int) -> Law:
         """The law of one number of a noisy value, given all that came before it."""

@@ -120,13 +120,6 @@ RAW = ("bytes", "integers", "randint", "random_integers", "tomaxint", "getrandbi
 INTEGERS = ("integers", "randint", "randrange", "random_integers")
 LARGEST_DIE = 4096
 CHOOSING = ("choice", "choices", "sample", "permutation", "permuted", "shuffle")
-UNLIKE = (
-    *("beta", "binomial", "chisquare", "dirichlet", "f", "gamma", "hypergeometric", "logseries", "lognormal"),
-    *("multinomial", "multivariate_hypergeometric", "multivariate_normal", "negative_binomial", "noncentral_chisquare"),
-    *("noncentral_f", "pareto", "poisson", "power", "rayleigh", "standard_gamma", "standard_t", "triangular"),
-    *("vonmises", "wald", "weibull", "zipf"),
-)
-"""numpy's distributions whose draws are kept, and whose law is not judged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,54 +200,45 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
         if seeds is not None and (seeds.stream or ())[:2] in session.known:
             with inside(session):
                 return original(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
-        value = _noisy(session, label, reading) if reading.real is None else _plainly(session, label, reading)
+        value = _drawn(session, label, reading)
         return value if reading.then is None else reading.then(value)
 
     return function
 
 
-def _noisy(session: Session, label: str, reading: Reading) -> Any:
-    """Noise added to a value, which is followed from here on."""
+def _drawn(session: Session, label: str, reading: Reading) -> Any:
+    """What a call draws: noise added to a value, which is followed from here on, or anything else as a plain value."""
     scale, loc, into = plain(reading.scale), reading.value, reading.into
     size = np.shape(scale) or None if reading.shape is None else reading.shape
 
-    def real() -> Any:
+    def noise_of(rng: np.random.Generator) -> Any:
         if reading.weights:
-            return session.rng.choice(len(reading.weights), size, p=reading.weights)
-        drawn = DRAWN[reading.law](session.rng, scale, size)
+            return rng.choice(len(reading.weights), size, p=reading.weights)
+        drawn = DRAWN[reading.law](rng, scale, size)
         drawn = round(drawn) if reading.rounds else drawn
         return drawn.item() if isinstance(drawn, np.generic) and into is None else drawn
 
-    asked = (("loc", plain(loc)), ("scale", scale))
+    is_noise = reading.real is None
+    of_noise = (("loc", plain(loc)), ("scale", scale))
     with inside(session):
-        stream = reading.stream or _stream(reading.source, label)
         raw, ids = session.draw(
-            label, reading.law, real, scale=scale, parameters=asked, weights=reading.weights, stream=stream
-        )
-    noise = wrapped(raw, Affine(ids), session)
-    if into is not None:
-        noise = tensors().tensor_of(noise, into)
-        return noise + loc if np.ndim(loc) or loc else noise
-    loc = np.asarray(loc) if isinstance(loc, list | tuple) else loc
-    is_moved = np.ndim(loc) or plain(loc) != 0 or reading.law == laws.UNIFORM  # whose bound is 0 on one input alone
-    return combined("add", (noise, loc), plain(raw) + plain(loc)) if is_moved else noise
-
-
-def _plainly(session: Session, label: str, reading: Reading) -> Any:
-    """A draw of anything but noise, as a plain value."""
-    assert reading.real is not None  # noqa: S101 - for mypy
-    with inside(session):
-        value, ids = session.draw(
             label,
             reading.law,
-            functools.partial(reading.real, session.rng),
-            parameters=tuple(enumerate(map(plain, reading.asked))),
+            functools.partial(reading.real or noise_of, session.rng),
+            scale=scale if is_noise else 0,
+            parameters=of_noise if is_noise else tuple(enumerate(map(plain, reading.asked))),
             weights=reading.weights,
             stream=reading.stream or _stream(reading.source, label),
         )
     if reading.law == CATEGORICAL:
-        session.add_seen("categorical", label, ids.reshape(-1)[:1], (np.array(reading.weights), value), 0)
-    return value if reading.into is None else tensors().tensor_of(value, reading.into)
+        session.add_seen("categorical", label, ids.reshape(-1)[:1], (np.array(reading.weights), raw), 0)
+    drawn = wrapped(raw, Affine(ids), session) if is_noise else raw
+    if into is not None:
+        drawn = tensors().tensor_of(drawn, into)
+        return drawn + loc if np.ndim(loc) or loc else drawn
+    loc = np.asarray(loc) if isinstance(loc, list | tuple) else loc
+    is_moved = np.ndim(loc) or plain(loc) != 0 or reading.law == laws.UNIFORM  # whose bound is 0 on one input alone
+    return combined("add", (drawn, loc), plain(raw) + plain(loc)) if is_noise and is_moved else drawn
 
 
 def _stream(source: Any, name: str) -> Any:
@@ -570,7 +554,7 @@ def watch(generator: Any) -> Any:
 
 
 for _base, _class in ((BASE_GENERATOR, WatchedGenerator), (BASE_STATE, WatchedState)):
-    for _name in (*NUMPY, *RAW, *CHOOSING, *UNLIKE, "uniform"):
-        if hasattr(_base, _name):
+    for _name in dir(_base):
+        if _name[0] != "_" and _name not in vars(_class):  # all that draws; that of no known law is not judged
             _label = f"numpy.random.{_base.__name__}.{_name}"
             setattr(_class, _name, method_of(_name, _label, getattr(_base, _name), NUMPY))

@@ -15,26 +15,7 @@ import torch
 
 from attacklab.replay.seeds import note_seed
 from attacklab.replay.session import Affine, Session
-from attacklab.replay.traced import Traced, combined, lost, plain, selected, wrapped
-
-COMPUTING = {
-    **{name: name for name in ("add", "subtract", "multiply")},
-    "sub": "subtract",
-    "mul": "multiply",
-    "div": "true_divide",
-    "divide": "true_divide",
-    "neg": "negative",
-    "true_divide": "true_divide",
-    "__truediv__": "true_divide",
-    "negative": "negative",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "eq": "equal",
-    "ne": "not_equal",
-}
-"""What tensors call an operation, and numpy; with an underscore at its end it is done in place."""
+from attacklab.replay.traced import NUMPYS, Traced, combined, lost, plain, selected, wrapped
 
 MOVING = (
     *("view", "view_as", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "t", "permute", "expand"),
@@ -63,8 +44,7 @@ class TracedTensor(torch.Tensor, Traced):  # type: ignore[misc] # PyTorch may no
 
     def to_array(self) -> Any:
         """The same numbers as an array that remembers as much."""
-        numbers = plain(self).detach()
-        numbers = (numbers.float() if numbers.dtype == torch.bfloat16 else numbers).numpy()
+        numbers = _bare(self)
         return numbers if self.tag is None else wrapped(np.array(numbers), self.tag, self.session)
 
     def __deepcopy__(self, memo: Any) -> Any:
@@ -104,19 +84,20 @@ def _tagged(tensor: Any, tag: Affine, session: Session) -> Any:
 def _done(func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
     tensors = [one for one in args if isinstance(one, TracedTensor) and one.tag is not None]
     is_in_place = name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
-    if name.startswith("__i") and name.endswith("__") and name[3:-2] in COMPUTING:
+    if name.startswith("__i") and name[3:-2] in NUMPYS:
         name, is_in_place = name[3:-2], True
-    numpy_name = COMPUTING.get(name.rstrip("_") if is_in_place else name)
+    numpy_name = NUMPYS.get(name.strip("_"), name.strip("_"))
+    is_computed = numpy_name in NUMPYS.values()
     if not tensors or Session.current is None:
         return func(*args, **kwargs)
     if name in ("numpy", "tolist", "item"):
         array = tensors[0].to_array()
         return array if name == "numpy" else getattr(array, name)()
-    before = [_as_array(one) for one in args] if numpy_name else []
+    before = [_as_array(one) for one in args] if is_computed else []
     computed = func(*args, **kwargs)
     if name in MOVING or name in CASTING:
         return _moved(func, name, tensors[0], args, kwargs, computed)
-    if numpy_name:
+    if is_computed:
         if "alpha" in kwargs and kwargs["alpha"] != 1:
             before[1] = before[1] * kwargs["alpha"]
         result = combined(numpy_name, tuple(before), _bare(computed))
@@ -140,16 +121,8 @@ def _moved(func: Any, name: str, tensor: Any, args: Any, kwargs: Any, computed: 
             return _tagged(computed, tag, tensor.session)
         return tensor_of(combined("positive", (tensor.to_array(),), _bare(computed)), computed.dtype)
 
-    def move(array: Any) -> Any:
-        return func(torch.as_tensor(np.array(array)), *rest, **kwargs).numpy()
-
-    def move_numbers(operand: Any) -> Any:
-        whole = np.broadcast_to(operand, tag.ids.shape)
-        places = move(np.arange(whole.size).reshape(whole.shape))
-        return whole.reshape(-1)[places]
-
-    steps = tuple((step, move_numbers(one) if np.ndim(one) else one) for step, one in tag.steps)
-    return _tagged(computed, Affine(move(tag.ids), steps), tensor.session)
+    places = func(torch.arange(tensor.numel()).reshape(tensor.shape), *rest, **kwargs).numpy()
+    return _tagged(computed, tag.moved(lambda numbers: np.reshape(numbers, -1)[places]), tensor.session)
 
 
 def _as_array(value: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -36,8 +36,37 @@ The point lies on a circle for a wave: it is the cosine, or the sine, of a unifo
 
 NEARLY_NOTHING = 2.0**-20
 
+Made = tuple[str, Any, Any, Any]
+"""A law that draws make: its family and its scale, the factor of such noise, and what is added to it."""
+
 STEPS = {"add": "+", "subtract": "-", "multiply": "*", "true_divide": "/", "divide": "/"}
-COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+COMPARISONS = {
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+}
+BINARY = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "power",
+}
+NUMPYS = {
+    **COMPARISONS,
+    **BINARY,
+    "div": "true_divide",
+    "divide": "true_divide",
+    "neg": "negative",
+    "abs": "absolute",
+    "pos": "positive",
+}
+"""What numpy calls an operation of Python's, or of PyTorch's."""
 
 
 class Traced:
@@ -72,96 +101,88 @@ class Traced:
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function in (np.argmax, np.argmin) and isinstance(args[0], TracedArray):
-            return selected(args[0], function.__name__, function(plain(args[0]), *args[1:], **kwargs))
+            return getattr(args[0], function.__name__)(*args[1:], **kwargs)
         if function is np.searchsorted and isinstance(args[1], Traced) and args[1].tag is not None:
             found = function(*map(plain, args), **kwargs)
             session, tag = args[1].session, args[1].tag
             return session.add_seen("search", kwargs.get("side", "left"), tag.ids, (tag, plain(args[0])), found)
         if function in _MOVING and isinstance(args[0], TracedArray) and args[0].tag is not None:
-            moved = function(plain(args[0]), *args[1:], **kwargs)
-            steps = ((step, _moved(function, one, args, kwargs)) for step, one in args[0].tag.steps)
-            return wrapped(moved, Affine(function(args[0].tag.ids, *args[1:], **kwargs), tuple(steps)), args[0].session)
+            return args[0].moved(lambda numbers: function(numbers, *args[1:], **kwargs))
         computed = function(*_plain_parts(args), **{name: _plain_parts(value) for name, value in kwargs.items()})
         return lost(args, function.__name__, computed)
 
 
-class TracedFloat(np.float64, Traced):  # type: ignore[misc] # its comparisons are set below
-    """A float that remembers its draw."""
+class TracedNumber(Traced):
+    """What a traced float and a traced integer have in common."""
 
     __array_priority__ = 1e9
+    kind: type
 
-    def __new__(cls, value: float = 0.0, tag: Affine | None = None, session: Any = None) -> Any:
+    def __new__(cls, *given: Any, tag: Affine | None = None, session: Any = None) -> Any:
         """Make one; a plain number where code makes one of the type of another."""
         if tag is None:
-            return np.float64(value)
-        made = np.float64.__new__(cls, value)
+            return cls.kind(*given)
+        made = cls.kind.__new__(cls, *given)
         made.tag, made.session = tag, session
         return made
 
-    def __deepcopy__(self, memo: object) -> TracedFloat:
+    def __deepcopy__(self, memo: object) -> TracedNumber:
         return self
 
-    def __copy__(self) -> TracedFloat:
+    def __copy__(self) -> TracedNumber:
         return self
 
     def __reduce__(self) -> Any:
-        return float, (float(self),)
+        return type(_bare(self)), (_bare(self),)
 
     def __repr__(self) -> str:
-        return repr(float(self))
+        return repr(_bare(self))
 
     __str__ = __repr__
-    __hash__ = float.__hash__
 
     def __format__(self, spec: str) -> str:
-        return format(float(self), spec)
+        return format(_bare(self), spec)
 
-    def __round__(self, digits: int | None = None) -> Any:  # type: ignore[override] # of whatever type the plain one is
-        return _left(self, "round", (digits,), round(float(self), digits))
+    def __hash__(self) -> int:
+        return hash(_bare(self))
 
-    def __floor__(self) -> Any:
-        return combined("floor", (self,), math.floor(float(self)))
+    def __neg__(self) -> Any:
+        return combined("negative", (self,), -_bare(self))
+
+    def __abs__(self) -> Any:
+        return combined("absolute", (self,), abs(_bare(self)))
+
+    def __pos__(self) -> Any:
+        return self
 
     def item(self, *_: Any) -> Any:
         """Itself, as an array's number."""
         return self
 
 
-class TracedInt(int, Traced):
-    """An integer that remembers its draw."""
+class TracedFloat(np.float64, TracedNumber):  # type: ignore[misc] # its comparisons are set below
+    """A float that remembers its draw."""
 
     __array_priority__ = 1e9
+    kind = np.float64
 
-    def __new__(cls, value: Any = 0, tag: Any = None, session: Any = None) -> Any:
-        """Make one; a plain number where code makes one of the type of another."""
-        if not isinstance(tag, Affine):
-            return int(value) if tag is None else int(value, tag)
-        made = int.__new__(cls, value)
-        made.tag, made.session = tag, session
-        return made
+    def __round__(self, digits: int | None = None) -> Any:  # type: ignore[override] # of whatever type the plain one is
+        return lost((self, digits), "round", round(float(self), digits))
 
-    def __deepcopy__(self, memo: object) -> TracedInt:
-        return self
-
-    def __copy__(self) -> TracedInt:
-        return self
-
-    def __reduce__(self) -> Any:
-        return int, (int(self),)
-
-    __hash__ = int.__hash__
-
-    def item(self) -> Any:
-        """Itself, as an array's number."""
-        return self
+    def __floor__(self) -> Any:
+        return combined("floor", (self,), math.floor(float(self)))
 
 
-class TracedArray(np.ndarray[Any, Any], Traced):
+class TracedInt(int, TracedNumber):
+    """An integer that remembers its draw."""
+
+    kind = int
+
+
+class TracedArray(Traced, np.ndarray[Any, Any]):
     """An array whose numbers remember their draws."""
 
     __array_priority__ = 1e8
-    __array_function__ = Traced.__array_function__  # type: ignore[assignment] # not that of ndarray, the first base
-    __array_ufunc__ = Traced.__array_ufunc__
 
     def __array_finalize__(self, made_from: Any) -> None:
         self.tag = None
@@ -170,14 +191,12 @@ class TracedArray(np.ndarray[Any, Any], Traced):
         return plain(self).__reduce__()
 
     def __deepcopy__(self, memo: Any) -> Any:
-        copied = plain(self).copy()
-        return copied if self.tag is None else wrapped(copied, self.tag, self.session)
+        return self.copy()
 
-    def __getitem__(self, key: Any) -> Any:
-        got = plain(self)[plain(key) if isinstance(key, Traced) else key]
-        if self.tag is None:
-            return got
-        return wrapped(got, self.tag.at(key), self.session)
+    def moved(self, move: Callable[[Any], Any]) -> Any:
+        """What a function gives that only moves numbers."""
+        numbers = move(plain(self))
+        return numbers if self.tag is None else wrapped(numbers, self.tag.moved(move), self.session)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         plain(self)[plain(key)] = plain(value)
@@ -190,19 +209,11 @@ class TracedArray(np.ndarray[Any, Any], Traced):
         """Nested lists of traced numbers."""
         if self.tag is None:
             return plain(self).tolist()
-        if self.ndim == 0:
-            return wrapped(plain(self).item(), self.tag, self.session)
-        return [self[place].tolist() if self.ndim > 1 else self[place] for place in range(len(self))]
+        return [part.tolist() if self.ndim > 1 else part for part in self]
 
     def item(self, *place: Any) -> Any:
         """One of its numbers."""
-        if self.tag is None or self.size != 1:
-            return plain(self).item(*place)
-        return wrapped(
-            plain(self).item(),
-            Affine(self.tag.ids, self.tag.steps).at(()) if not self.ndim else self.tag.at((0,) * self.ndim),
-            self.session,
-        )
+        return plain(self).item(*place) if self.tag is None or self.size != 1 else self.ravel()[0]
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """The same numbers in another type: still traced where no value changes."""
@@ -211,44 +222,38 @@ class TracedArray(np.ndarray[Any, Any], Traced):
             return cast
         return wrapped(cast, self.tag, self.session)
 
-    def argmax(self, *args: Any, **kwargs: Any) -> Any:
-        """The place of the largest."""
-        return selected(self, "argmax", plain(self).argmax(*args, **kwargs))
-
-    def argmin(self, *args: Any, **kwargs: Any) -> Any:
-        """The place of the least."""
-        return selected(self, "argmin", plain(self).argmin(*args, **kwargs))
-
-    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
-        """The same numbers in another shape."""
-        size = shape[0] if len(shape) == 1 else shape
-        return np.reshape(self, size, **kwargs)
-
-    def ravel(self, *args: Any, **kwargs: Any) -> Any:
-        """The same numbers in a row."""
-        return np.ravel(self, *args, **kwargs)
-
-    flatten = ravel
-
     @property
     def T(self) -> Any:  # noqa: N802 - so NumPy calls it
         """The transposed array, which is followed."""
-        return np.transpose(self)
+        return self.transpose()
 
-    def copy(self, *_: Any, **__: Any) -> Any:
-        """The same numbers."""
-        return self.__deepcopy__(None)
-
-    def _in_place(self, name: str, *args: Any, **kwargs: Any) -> None:
+    def changed(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Call a method that changes its numbers in place."""
         getattr(plain(self), name)(*args, **kwargs)
         lost((self,), name, None)
         self.tag = None
 
-    sort = functools.partialmethod(_in_place, "sort")
-    partition = functools.partialmethod(_in_place, "partition")
-    fill = functools.partialmethod(_in_place, "fill")
-    put = functools.partialmethod(_in_place, "put")
 
+def _moving(name: str) -> Callable[..., Any]:
+    def method(self: TracedArray, *args: Any, **kwargs: Any) -> Any:
+        return self.moved(operator.methodcaller(name, *map(plain, args), **kwargs))
+
+    return method
+
+
+def _selecting(name: str) -> Callable[..., Any]:
+    def method(self: TracedArray, *args: Any, **kwargs: Any) -> Any:
+        return selected(self, name, getattr(plain(self), name)(*args, **kwargs))
+
+    return method
+
+
+for _method in ("__getitem__", "copy", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "transpose"):
+    setattr(TracedArray, _method, _moving(_method))
+for _method in ("argmax", "argmin"):
+    setattr(TracedArray, _method, _selecting(_method))
+for _method in ("fill", "partition", "put", "sort"):
+    setattr(TracedArray, _method, functools.partialmethod(TracedArray.changed, _method))
 
 _MOVING = (np.reshape, np.ravel, np.transpose, np.squeeze, np.expand_dims, np.flip, np.roll, np.copy, np.broadcast_to)
 """What moves numbers without changing them."""
@@ -275,9 +280,8 @@ def wrapped(value: Any, tag: Affine, session: Session) -> Any:
         return traced
     if isinstance(value, np.ndarray):
         value = value[()]
-    if isinstance(value, int | np.integer):
-        return TracedInt(int(value), tag, session)
-    return TracedFloat(float(value), tag, session)
+    number: Any = TracedInt if isinstance(value, int | np.integer) else TracedFloat
+    return number(value, tag=tag, session=session)
 
 
 def combined(name: str, inputs: tuple[Any, ...], computed: Any) -> Any:
@@ -286,7 +290,7 @@ def combined(name: str, inputs: tuple[Any, ...], computed: Any) -> Any:
     if not tagged or Session.current is None:
         return computed
     session = tagged[0].session
-    if name in COMPARISONS:
+    if name in COMPARISONS.values():
         operands = tuple(one.tag if isinstance(one, Traced) and one.tag is not None else plain(one) for one in inputs)
         ids = _ids_like(tagged, computed)
         return session.add_seen("compare", name, ids, operands, computed)
@@ -319,11 +323,8 @@ def combined(name: str, inputs: tuple[Any, ...], computed: Any) -> Any:
 
 def _step(noise: Any, tag: Affine, step: tuple[str, Any], computed: Any) -> Any:
     shape = np.shape(computed)
-    ids = tag.ids if tag.ids.shape == shape else np.broadcast_to(tag.ids, shape)
-    steps = tag.steps
-    if tag.ids.shape != shape:
-        steps = tuple((name, np.broadcast_to(one, tag.ids.shape) if np.ndim(one) else one) for name, one in steps)
-    affine = Affine(ids, (*steps, step))
+    spread = tag if tag.ids.shape == shape else tag.moved(lambda numbers: np.broadcast_to(numbers, shape))
+    affine = Affine(spread.ids, (*spread.steps, step))
     return wrapped(noise.session.add_node(affine, computed), affine, noise.session)
 
 
@@ -337,61 +338,49 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
         return lost((first, second), name, computed)
     ends = [[tag.exact(place) for place in range(tag.ids.size)] for tag in (one, other)]
     sign = -1 if name == "subtract" else 1
-    values = [left[0] + sign * right[0] for left, right in zip(*ends, strict=True)]
     if is_product and any(value for side in ends for value, _ in side):
         return lost((first, second), name, computed)
-    common = [
-        abs(left[1]) if abs(left[1]) == abs(right[1]) and left[1] and not is_product else Fraction(1)
-        for left, right in zip(*ends, strict=True)
-    ]
-    made = []
-    for place, by in enumerate(common):
+    made: list[Made] = []
+    for place, (left, right) in enumerate(zip(*ends, strict=True)):
+        by = abs(left[1]) if abs(left[1]) == abs(right[1]) and left[1] and not is_product else Fraction(1)
         calls = [session.owner(int(tag.ids.reshape(-1)[place])) for tag in (one, other)]
-        factors = [side[place][1] / by for side in ends]
+        factors = [left[1] / by, right[1] / by]
         scales = [float(call.scale_at(at) * abs(factor)) for (call, at), factor in zip(calls, factors, strict=True)]
         families = [call.family for call, _ in calls]
-        made.append(_law_of_two(families, scales, is_product, factors[0] * factors[1] * sign < 0))
-    family = made[0][0] if len({family for family, _ in made}) == 1 else UNKNOWN
-    kind = np.asarray(computed).dtype
-    bare = computed - np.array(values, dtype=kind).reshape(one.ids.shape)
-    by = np.array(common, dtype=kind).reshape(one.ids.shape)
-    ids, added = session.synthetic(
-        f"{name} of two draws",
-        family,
-        _each([scale for _, scale in made], one),
-        np.stack([one.ids, other.ids]),
-        bare // by if kind.kind in "iu" else bare / by,
-    )
-    if np.any(added):
-        computed = computed + added * np.asarray(common, dtype=float).reshape(added.shape)
-    steps = () if is_product else (("*", _each(common, one)), ("+", _each(values, one)))
-    affine = Affine(ids, steps)
-    return wrapped(session.add_node(affine, computed), affine, session)
+        law = _law_of_two(families, scales, is_product, factors[0] * factors[1] * sign < 0)
+        made.append((*law, by, left[0] + sign * right[0]))
+    return _synthetic(f"{name} of two draws", made, (one, other), session, computed)
 
 
 def _made_of_one(name: str, noise: Any, computed: Any) -> Any:
     """What a function makes of a draw: noise of a law that is known, if it is a formula by which noise is drawn."""
     session, tag = noise.session, noise.tag
     looked_at = {unit for seen in session.seen if not _is_guard(seen) for unit in seen.draws()}
-    made = []
+    made: list[Made] = []
     for place, unit in enumerate(tag.ids.reshape(-1).tolist()):
         call, at = session.owner(unit)
         value, factor = tag.exact(place)
-        law = None if unit in looked_at else _law_of_function(name, call.family, value, factor, call.scale_at(at))
-        if law is None:
+        law = _law_of_function(name, call.family, value, factor, call.scale_at(at))
+        if law is None or unit in looked_at or law[0] != (made or [law])[0][0]:
             return lost((noise,), name, computed)
         made.append(law)
+    return _synthetic(f"{name} of a draw", made, (tag,), session, computed)
+
+
+def _synthetic(label: str, made: list[Made], parents: Sequence[Affine], session: Session, computed: Any) -> Any:
+    """Noise that is made of draws, by what each of its numbers is: new noise times a factor, and a value added."""
     families = {law[0] for law in made}
-    if len(families) != 1:
-        return lost((noise,), name, computed)
-    values, factors = (_each([law[part] for law in made], tag) for part in (1, 2))
-    bare = (computed - np.asarray(values, dtype=float)) / np.asarray(factors, dtype=float)
+    scales, factors, values = (_each([law[part] for law in made], parents[0]) for part in (1, 2, 3))
+    kind = np.asarray(computed).dtype
+    by, bare = np.asarray(factors, dtype=kind), computed - np.asarray(values, dtype=kind)
+    raw = bare // by if kind.kind in "iu" else bare / by
     ids, added = session.synthetic(
-        f"{name} of a draw", families.pop(), _each([law[3] for law in made], tag), tag.ids[None], bare
+        label, families.pop() if len(families) == 1 else UNKNOWN, scales, np.stack([tag.ids for tag in parents]), raw
     )
     if np.any(added):
-        computed = computed + added * np.asarray(factors, dtype=float)
-    affine = Affine(ids, (("*", factors), ("+", values)))
+        computed = computed + added * by
+    is_product = label.startswith("multiply")
+    affine = Affine(ids, () if is_product else (("*", factors), ("+", values)))
     return wrapped(session.add_node(affine, computed), affine, session)
 
 
@@ -403,27 +392,22 @@ def _is_guard(seen: Seen) -> bool:
     )
 
 
-def _law_of_function(
-    name: str, family: str, value: Fraction, factor: Fraction, scale: Fraction
-) -> tuple[str, float, float, float] | None:
-    """The law of a function of value + factor·draw, where it has one here.
-
-    Returns:
-        The family, what is added, by what it is multiplied before, and the scale before that.
-    """
+def _law_of_function(name: str, family: str, value: Fraction, factor: Fraction, scale: Fraction) -> Made | None:
+    """The law of a function of value + factor·draw, where it has one here."""
     size = factor * scale
     if name == "log" and family == UNIFORM and size and value in (0, -size):  # the logarithm of a uniform number
-        return EXPONENTIAL, math.log(abs(size)), -1.0, 1.0
-    if name == "log" and family == EXPONENTIAL and not value and size > 0:
-        return GUMBEL, math.log(size), -1.0, 1.0
-    if name == "floor" and family == EXPONENTIAL and not value and size > 0:
-        return GEOMETRIC, -1.0, 1.0, float(size)
-    if name == "sqrt" and family == EXPONENTIAL and not value and size > 0:
-        return RAYLEIGH, 0.0, math.sqrt(size / 2), 1.0
+        return EXPONENTIAL, 1.0, -1.0, math.log(abs(size))
     turns = abs(float(size)) / (2 * math.pi)
     if name in ("sin", "cos") and family == UNIFORM and round(turns) and abs(turns - round(turns)) < 1e-9:
-        return WAVE, 0.0, 1.0, 1.0
-    return None
+        return WAVE, 1.0, 1.0, 0.0
+    if family != EXPONENTIAL or value or size <= 0:
+        return None
+    laws: dict[str, Made] = {
+        "log": (GUMBEL, 1.0, -1.0, math.log(size)),
+        "floor": (GEOMETRIC, float(size), 1.0, -1.0),
+        "sqrt": (RAYLEIGH, 1.0, math.sqrt(size / 2), 0.0),
+    }
+    return laws.get(name)
 
 
 def followed(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -467,29 +451,20 @@ def selected(array: TracedArray, operation: str, place: Any) -> Any:
     return session.add_seen("argmax", operation, array.tag.ids, (array.tag,), place)
 
 
-def _left(noise: Any, operation: str, operands: tuple[Any, ...], computed: Any) -> Any:
-    """A computation after which nothing is followed."""
-    session: Session = noise.session
-    if noise.tag is not None and session is Session.current:
-        session.add_seen("other", operation, noise.tag.ids, (noise.tag, *operands), computed)
-    return computed
-
-
 def lost(inputs: Any, operation: str, computed: Any) -> Any:
     """What an operation gives after which noise is not followed, which the run keeps."""
-    noise = next((one for one in inputs if isinstance(one, Traced) and one.tag is not None), None)
-    rest = tuple(plain(one) for one in inputs if one is not noise)
-    return computed if noise is None else _left(noise, operation, rest, computed)
+    noise: Any = next((one for one in inputs if isinstance(one, Traced) and one.tag is not None), None)
+    session = Session.current
+    if noise is not None and session is not None and noise.session is session:
+        rest = tuple(plain(one) for one in inputs if one is not noise)
+        session.add_seen("other", operation, noise.tag.ids, (noise.tag, *rest), computed)
+    return computed
 
 
 def _ids_like(tagged: list[Any], computed: Any) -> Ids:
     shape = np.shape(computed)
     largest = max(tagged, key=lambda one: one.tag.ids.size)
     return np.broadcast_to(largest.tag.ids, shape) if largest.tag.ids.shape != shape else largest.tag.ids
-
-
-def _moved(function: Any, operand: Any, args: Any, kwargs: Any) -> Any:
-    return operand if np.ndim(operand) == 0 else function(np.broadcast_to(operand, args[0].shape), *args[1:], **kwargs)
 
 
 def _plain_parts(value: Any) -> Any:
@@ -506,7 +481,7 @@ def _binary(name: str, reflected: bool, compute: Callable[[Any, Any], Any]) -> C
                 computed = compute(other, base(self)) if reflected else compute(base(self), other)
             except TypeError:
                 return NotImplemented
-            return _left(self, name, (other,), computed)
+            return lost((self, other), name, computed)
         bare = _bare(self), _bare(other)
         with np.errstate(all="ignore"):
             computed = compute(bare[1], bare[0]) if reflected else compute(*bare)
@@ -520,29 +495,11 @@ def _bare(value: Any) -> Any:
     return float(value) if isinstance(value, TracedFloat) else plain(value)
 
 
-_BINARY = {
-    "add": ("add", operator.add),
-    "sub": ("subtract", operator.sub),
-    "mul": ("multiply", operator.mul),
-    "truediv": ("true_divide", operator.truediv),
-    "floordiv": ("floor_divide", operator.floordiv),
-    "mod": ("remainder", operator.mod),
-    "pow": ("power", operator.pow),
-}
-_COMPARED = {
-    "lt": ("less", operator.lt),
-    "le": ("less_equal", operator.le),
-    "gt": ("greater", operator.gt),
-    "ge": ("greater_equal", operator.ge),
-    "eq": ("equal", operator.eq),
-    "ne": ("not_equal", operator.ne),
-}
-for _class in (TracedFloat, TracedInt):
-    for _method, (_name, _compute) in _BINARY.items():
-        setattr(_class, f"__{_method}__", _binary(_name, False, _compute))
-        setattr(_class, f"__r{_method}__", _binary(_name, True, _compute))
-    for _method, (_name, _compute) in _COMPARED.items():
-        setattr(_class, f"__{_method}__", _binary(_name, False, _compute))
-    _class.__neg__ = lambda self: combined("negative", (self,), -_bare(self))  # type: ignore[method-assign]
-    _class.__abs__ = lambda self: combined("absolute", (self,), abs(_bare(self)))  # type: ignore[method-assign]
-    _class.__pos__ = lambda self: self  # type: ignore[method-assign]
+for _method, _name in {**BINARY, **COMPARISONS}.items():
+    setattr(TracedNumber, f"__{_method}__", _binary(_name, False, getattr(operator, _method)))
+    if _method in BINARY:
+        setattr(TracedNumber, f"__r{_method}__", _binary(_name, True, getattr(operator, _method)))
+for _class in (TracedFloat, TracedInt):  # whose first base must be the plain number's type
+    for _method, _function in vars(TracedNumber).items():
+        if callable(_function):
+            setattr(_class, _method, _function)

@@ -1,15 +1,21 @@
-"""The line of a flaw that no draw names: where a value that reaches the output first stood, or where two runs part."""
+"""The line of a flaw that no draw names: where a value that reaches the output first stood, or where two runs part.
+
+The statement that returns the output says which expression a part of it is, and of which variables it is made.
+"""
 
 from __future__ import annotations
 
+import ast
 import itertools
+import linecache
+import re
 import sys
-from collections import Counter
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.replay.outputs import Leaf, Raised, differences, leaves, number_of
-from attacklab.replay.returned import written
 from attacklab.replay.session import Script, Session, Site, is_users
 from attacklab.replay.traced import Traced
 
@@ -21,6 +27,9 @@ MOST_TRIED = 40
 
 MOST_LOOKED_INTO = 500
 """After so many lines, a variable is looked into only where it is another object."""
+
+STEP = re.compile(r"\[([^\]]+)\]|\.(\w+)")
+"""A step into an output's part, in the path of the part."""
 
 
 class _Trail:
@@ -43,7 +52,7 @@ class _Trail:
         self._known[id(frame)] = {name: (id(value), False) for name, value in frame.f_locals.items()}
         return self._traced(frame, event, argument)
 
-    def _traced(self, frame: Any, event: str, argument: Any) -> Any:
+    def _traced(self, frame: Any, event: str, argument: Any) -> Any:  # noqa: ARG002 - the form of a trace function
         if len(self.lines) > MOST_STEPS:
             return None
         code = frame.f_code
@@ -62,7 +71,6 @@ class _Trail:
             self.noisy = [name for name, value in frame.f_locals.items() if isinstance(value, Traced)]
         else:
             self.lines.append(Site(code.co_filename, frame.f_lineno, code.co_name))
-        del argument
         return self._traced
 
 
@@ -103,7 +111,7 @@ def located(
         trails.append(trail)
     path = part[0] if part is not None else next((leaf.path for both in parts for leaf in both if leaf), "")
     trail, run = (trails[1], second) if part is not None and not _has(first, part) else (trails[0], first)
-    by = None if has_failed else written(trail.returned, path, run.output[0], trail.noisy)
+    by = None if has_failed else _written(trail.returned, path, run.output[0], trail.noisy)
     if by is not None and by.is_written:
         return by.site
     held = [
@@ -115,13 +123,10 @@ def located(
     ]
     if held:
         return held[0]
-    last = None
-    for one, other in zip(trails[0].lines, trails[1].lines, strict=False):
-        if one != other and last is not None:
-            return last
-        last = one
-    if len(trails[0].lines) != len(trails[1].lines) and last is not None:
-        return last
+    paths = trails[0].lines, trails[1].lines
+    shared = [one for one, _ in itertools.takewhile(lambda both: both[0] == both[1], zip(*paths, strict=False))]
+    if shared and len(shared) < max(map(len, paths)):
+        return shared[-1]
     return trail.returned if by is None else by.site
 
 
@@ -154,3 +159,79 @@ def _told(value: Any) -> Any:
     """A part's value, whatever type of number it has."""
     number = number_of(value) if not isinstance(value, bool) else value
     return number if number == number else value
+
+
+class _Written(NamedTuple):
+    """Where a part of an output is written, by which expression, and of which variables it is made but noisy ones.
+
+    Of the keys of a mapping, it is the variable that has them.
+    """
+
+    site: Site
+    is_written: bool
+    names: set[str]
+
+
+def _written(site: Site, path: str, output: Any, noisy: Collection[str]) -> _Written | None:
+    """Where the statement that returns an output writes a part of it; None where no such statement is found."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(site.file)))
+    except (SyntaxError, ValueError):
+        return None
+    around = [node for node in ast.walk(tree) if _spans(node, site.line)]
+    statement = next((node for node in reversed(around) if isinstance(node, ast.Return) and node.value), None)
+    function = next((node for node in reversed(around) if isinstance(node, ast.FunctionDef)), None)
+    if statement is None or function is None or statement.value is None:
+        return None
+    part, depth, inner = statement.value, 0, output
+    for step in STEP.finditer(path.removeprefix("output[0]")):
+        found = _part_of(part, inner, step[1], step[2])
+        if found is None:
+            break
+        part, inner, depth = *found, depth + 1
+    is_written = depth > 0 and not isinstance(part, ast.Name | ast.Constant)
+    names = _names(part) if path.endswith(".keys") else _sources(function, part, noisy)
+    return _Written(site._replace(line=part.lineno), is_written, names)
+
+
+def _spans(node: ast.AST, line: int) -> bool:
+    return isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _part_of(node: ast.expr, output: Any, key: str | None, attribute: str | None) -> tuple[ast.expr, Any] | None:
+    """The expression of a part, and the part itself; None where the expression does not show it."""
+    try:
+        inner = getattr(output, attribute) if attribute else output[ast.literal_eval(key or "")]
+    except (AttributeError, LookupError, TypeError, ValueError, SyntaxError):
+        return None
+    rows: list[tuple[Any, ast.expr]] = []
+    if isinstance(node, ast.Dict):
+        keyed = zip(node.keys, node.values, strict=True)
+        rows = [(one.value, value) for one, value in keyed if isinstance(one, ast.Constant)]
+    elif isinstance(node, ast.Tuple | ast.List):
+        rows = list(enumerate(node.elts))
+    elif isinstance(node, ast.Call):
+        names = [*getattr(output, "__dataclass_fields__", getattr(output, "_fields", ()))]
+        rows = [*zip(names, node.args, strict=False), *((one.arg, one.value) for one in node.keywords)]
+        rows += [(names.index(name), value) for name, value in rows if name in names and isinstance(output, tuple)]
+    wanted = attribute or ast.literal_eval(key or "")
+    return next(((value, inner) for name, value in rows if name == wanted), None)
+
+
+def _sources(function: ast.FunctionDef, part: ast.expr, noisy: Collection[str]) -> set[str]:
+    """The variables that an expression is made of, through assignments, up to noisy ones."""
+    made: dict[str, set[str]] = defaultdict(set)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                for name in _names(target):
+                    made[name].update(_names(node.value))
+    found, wanted = set[str](), _names(part) - {*noisy}
+    while wanted:
+        found |= wanted
+        wanted = set().union(*(made[name] for name in wanted)) - found - {*noisy}
+    return found
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
-from attacklab.replay.compare import ENDS, Outcome, differences_between, further, made_alike
+from attacklab.replay.compare import Outcome, differences_between, further, made_alike
 from attacklab.replay.judge import Pair
 from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.outputs import skeleton
+from attacklab.replay.samples import ENDS
 from attacklab.replay.session import Session
 
 SEEDS = 40

@@ -23,7 +23,6 @@ from attacklab.model.findings import Reach, Severity, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 from attacklab.replay import replay
-from attacklab.replay.compare import LEAST_RUNS
 from attacklab.replay.laws import (
     DISCRETE_LAPLACE,
     GAUSSIAN,
@@ -38,6 +37,7 @@ from attacklab.replay.laws import (
     renyi_divergence,
     rounded,
 )
+from attacklab.replay.runs import LEAST_RUNS
 from tests.unit.attacklab.replay import sound
 
 ONE, TWO = np.array([1.0, 1.0]), np.array([1.0])
@@ -126,6 +126,16 @@ def test_a_target_is_replayed_on_the_pairs_that_its_kind_has() -> None:
     assert replay(small)[0].refutes
     enough = Target.sum(lambda x, n, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, 1, n), bounds=(0, 1), epsilon=1.0)
     assert not replay(enough, most_pairs=40)[0].refutes
+
+
+def test_a_search_finds_a_loss_between_the_pairs_that_a_target_has() -> None:
+    def release(x: Any, trials: int, rng: Any) -> Any:
+        total = np.clip(x, 0, 1).sum()
+        return total + 20 * max(0.0, total - 3.3) * max(0.0, 3.7 - total) + rng.laplace(0, 1, trials)
+
+    target = Target.sum(release, bounds=(0, 1), epsilon=1.0, relation="add-remove")
+    assert not replay(target, most_pairs=2)[0].refutes
+    assert replay(target)[0].refutes
 
 
 def test_the_same_seed_gives_the_same_findings() -> None:
@@ -545,6 +555,23 @@ def test_the_time_is_kept_on_the_first_pair_too_and_what_is_left_is_named() -> N
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "the time was too short" in finding.reason
     assert finding.trials <= LEAST_RUNS
+
+
+def test_a_uniform_number_that_was_only_looked_at_for_being_zero_keeps_its_law() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        one, other = rng.random(), rng.random()
+        while one == 0:
+            one = rng.random()
+        return len(x) + math.log(one) - math.log(max(other, 1e-300))
+
+    assert replay(release, [(ONE, TWO)], epsilon=1.0)[0].verdict is Verdict.NOT_DETECTED
+    assert replay(release, [(ONE, TWO)], epsilon=0.9)[0].refutes
+
+
+def test_draws_are_paired_up_by_the_values_that_they_are_added_to_where_one_input_has_a_key_more() -> None:
+    words = ["a"] * 30 + ["c"] * 60
+    finding = replay(sound.threshold_high_enough, [(words, [*words, "b"])], epsilon=1.0, delta=1e-6)[0]
+    assert finding.verdict is Verdict.NOT_DETECTED
 
 
 def test_losses_of_choices_are_added_up_in_one_direction() -> None:

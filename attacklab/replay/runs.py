@@ -1,0 +1,93 @@
+"""Runs of what is replayed: each under watch, of an input of its own and with a generator of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import io
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from attacklab.model.errors import passes_through, text_of
+from attacklab.replay.outputs import Raised
+from attacklab.replay.session import Session
+
+MOST_GIVEN = 1 << 16
+"""Of what an output gives one after another, no more is asked for."""
+
+LEAST_RUNS = 100
+"""So many are made, however long they take."""
+
+
+class TimeUp(Exception):
+    """No more runs are to be made."""
+
+
+@dataclass
+class Runs:
+    """What is run: a function of one input and a generator, under hooks that are in place.
+
+    Attributes:
+        call: `call(input, rng)`.
+        rng: makes the generator of a run.
+        begin: is called before a run.
+        unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
+        known: streams of draws that are no noise, as their seed is fixed.
+        is_plain: whether draws are handed over as plain numbers, which are not followed.
+        is_endless: whether a loop that draws was seen that has no longest run.
+        count: how many there were.
+        until: when no more are made, by the monotonic clock, once there were `LEAST_RUNS`.
+    """
+
+    call: Callable[[Any, Any], Any]
+    rng: Callable[[int], Any]
+    begin: Callable[[], None] = lambda: None
+    unread: set[str] = field(default_factory=set)
+    known: set[Any] = field(default_factory=set)
+    is_plain: bool = False
+    is_endless: bool = False
+    count: int = 0
+    until: float = math.inf
+
+    def run(self, input_: Any, session: Session) -> Session:
+        """One run under watch, whose output the session keeps.
+
+        Raises:
+            TimeUp: no more are to be made.
+        """
+        if self.count >= LEAST_RUNS and time.monotonic() > self.until:
+            raise TimeUp
+        self.count += 1
+        taken, generator = copy.deepcopy(input_), self.rng(session.seed)
+        self.begin()
+        session.known, session.is_plain = self.known, self.is_plain
+        Session.current = session
+        try:
+            with np.errstate(all="ignore"):
+                session.output = _drained(self.call(taken, generator))
+        except BaseException as error:
+            if passes_through(error):
+                raise
+            session.output = Raised(type(error).__name__, text_of(error))
+        finally:
+            Session.current = None
+            self.unread.update(session.unread)
+        return session
+
+
+def _drained(output: Any) -> Any:
+    """An output whose parts were all drawn, where it gives them one after another, or only once it is awaited."""
+    if inspect.iscoroutine(output):
+        output = asyncio.run(output)
+    if isinstance(output, Iterator) and not isinstance(output, io.IOBase):
+        output = list(itertools.islice(output, MOST_GIVEN))
+    if type(output) in (list, tuple):
+        return type(output)(map(_drained, output))
+    return {key: _drained(value) for key, value in output.items()} if type(output) is dict else output
