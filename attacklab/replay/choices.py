@@ -14,6 +14,7 @@ from attacklab.replay.intervals import placed
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
+from attacklab.replay.rejection import redrawn
 from attacklab.replay.session import Script, Session, Site
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ class Choice:
         return laws.largest_loss(*self.pair) == math.inf
 
     def worst(self) -> tuple[float, float]:
-        """The probabilities of the outcome that tells the most."""
+        """The probabilities of the outcome that tells the most, and of those the most probable one."""
         sides = list(zip(self.pair[0].weights, self.pair[1].weights, strict=True))
-        return max(sides, key=lambda both: near(laws.largest_ratio(both[:1], both[1:])))
+        return max(sides, key=lambda both: (near(laws.largest_ratio(both[:1], both[1:])), max(both)))
 
 
 class Choices:
@@ -91,12 +92,14 @@ class Choices:
         self.found: list[Choice] = []
         self.unjudged: list[str] = []
         self.placed: set[int] = set()
+        self.redrawn: set[int] = set()
         self._alone: list[tuple[Bound, bool]] = []
         told = self._place(moved)
+        self._redraw(moved)
         if not told and pair.ways is not None and self._keep_ways(pair.ways):
             return
         chosen = self._selections(told)
-        sides = [paths.bounds_of(run, pair.shown) for run in (pair.first, pair.second)]
+        sides = [paths.bounds_of(run, pair.shown, self.redrawn) for run in (pair.first, pair.second)]
         if sides[0] is None or sides[1] is None:
             self.unjudged.append("noise is compared in a way that has no law here")
             return
@@ -138,6 +141,16 @@ class Choices:
             else:
                 self._keep(Choice(site, found.laws, what))
         return told
+
+    def _redraw(self, moved: Sequence[Moved]) -> None:
+        """Keep the laws of numbers that are drawn again until they please."""
+        for one in moved:
+            found = redrawn(self.pair, one.unit) if one.unit in self.pair.shown else None
+            if found is not None:
+                self.redrawn |= found.draws
+                what = f"number that is drawn again until it is accepted at {found.site}"
+                self._keep(Choice(found.site, found.laws, what, decisive=found.draws))
+        self.placed |= self.redrawn
 
     def _selections(self, told: set[int | None]) -> set[int]:
         """Keep choices with a law of their own; gives the draws that they rest on."""

@@ -221,7 +221,7 @@ class Compared:
 
     def _released(self) -> list[Moved]:
         """The noisy numbers that the outputs hold, part by part, with their laws on both inputs."""
-        sides = [_Holdings(run) for run in (self.first, self.second)]
+        sides = [Holdings(run) for run in (self.first, self.second)]
         self.held: set[str] = set()
         used = [{unit for unit, *_ in run.elements()} for run in (self.first, self.second)]
         self.shown: dict[int, Fraction] = {}
@@ -342,7 +342,7 @@ def differences_between(pair: Compared) -> set[str]:
     return {leaf.path for both in sides for leaf in both if leaf is not None}
 
 
-class _Holdings:
+class Holdings:
     """Which parts of an output are noisy numbers as they were made."""
 
     def __init__(self, run: Session) -> None:
