@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from attacklab.replay import laws, paths
-from attacklab.replay.intervals import placed
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
     from attacklab.replay.ways import Ways
 
-MOST_PLACED = 16
-"""Where more uniform numbers are drawn, those alone are placed whose law is not the same on both inputs."""
-
+OTHER_SEEDS = 4
+"""So many runs with other draws say whether an interval follows noise."""
 
 FRESH_RUNS = 12
 """So many runs of each input say whether the output tells a choice, whatever else is drawn."""
@@ -94,11 +92,11 @@ class Choices:
         self.placed: set[int] = set()
         self.redrawn: set[int] = set()
         self._alone: list[tuple[Bound, bool]] = []
-        told = self._place(moved)
-        self._redraw(moved)
-        if not told and pair.ways is not None and self._keep_ways(pair.ways):
+        if pair.ways is not None and self._keep_ways(pair.ways):
             return
-        chosen = self._selections(told)
+        self._leave_out(moved)
+        self._redraw(moved)
+        chosen = self._selections()
         sides = [paths.bounds_of(run, pair.shown, self.redrawn) for run in (pair.first, pair.second)]
         if sides[0] is None or sides[1] is None:
             self.unjudged.append("noise is compared in a way that has no law here")
@@ -120,27 +118,13 @@ class Choices:
                 (group[0], bool(is_second)) for key, group in own.items() if key not in other and len(group) == 1
             ]
 
-    def _place(self, moved: Sequence[Moved]) -> set[int | None]:
-        """Keep the laws of uniform numbers in intervals that noise chose; gives the choices that are in them."""
-        told: set[int | None] = set()
-        sides = [[law for _, law, _ in paths.selections(run)] for run in (self.pair.first, self.pair.second)]
-        uniform = {one.unit: one.node.site for one in moved if one.first.family == one.second.family == UNIFORM}
-        if sides[0] != sides[1]:
-            elements = self.pair.first.elements()
-            drawn = {unit: node.site for unit, node, _ in elements if self.pair.first.owner(unit)[0].family == UNIFORM}
-            uniform |= drawn if len(drawn) <= MOST_PLACED else {}
-        for unit, site in uniform.items():
-            found = placed(self.pair, unit)
-            if found is None:
-                continue
-            self.placed.add(unit)
-            told.add(found.choice)
-            what = f"uniform number in an interval that noise chose, at {site}"
-            if found.laws is None:
-                self.unjudged.append(f"the {what} has no law here")
-            else:
-                self._keep(Choice(site, found.laws, what))
-        return told
+    def _leave_out(self, moved: Sequence[Moved]) -> None:
+        """Leave out uniform numbers in intervals that noise chooses in a way that has no law here."""
+        for one in moved:
+            if one.first.family == one.second.family == UNIFORM and follows_noise(self.pair, one.unit):
+                self.placed.add(one.unit)
+                what = "a uniform number in an interval that noise chooses has no law here"
+                self.unjudged.append(f"{one.node.site}: {what}")
 
     def _redraw(self, moved: Sequence[Moved]) -> None:
         """Keep the laws of numbers that are drawn again until they please."""
@@ -152,14 +136,12 @@ class Choices:
                 self._keep(Choice(found.site, found.laws, what, decisive=found.draws))
         self.placed |= self.redrawn
 
-    def _selections(self, told: set[int | None]) -> set[int]:
+    def _selections(self) -> set[int]:
         """Keep choices with a law of their own; gives the draws that they rest on."""
         chosen: set[int] = set()
         sides = [paths.selections(run) for run in (self.pair.first, self.pair.second)]
         for place, ((seen, law, drawn), (seen_2, law_2, _)) in enumerate(zip(*sides, strict=False)):
             chosen.update(drawn)
-            if not told.isdisjoint({place, None}):
-                continue  # what it tells is told by the number that it places
             if (
                 law is None
                 or law_2 is None
@@ -208,6 +190,7 @@ class Choices:
     def _keep_ways(self, ways: Ways) -> bool:
         """Keep what the output tells by the draws that decide it; whether nothing but they can change that."""
         if ways.is_certain:
+            self.placed |= ways.placed
             self._keep(Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws))
         elif self.pair.excess([ways.pair]) is not None:
             self.unjudged.append(f"{ways.site} compares values with noise, which other draws may hide")
@@ -339,6 +322,22 @@ class Choices:
         if same[True] and same[False]:
             return None
         return above if same[False] else 1 - above if same[True] else 1.0
+
+
+def follows_noise(pair: Pair, unit: int) -> bool:
+    """Whether a uniform number lies in another interval with other draws, or if a comparison comes out otherwise."""
+    bounds = paths.bounds_of(pair.first, {})
+    if bounds is None or len(bounds) > paths.MOST:
+        return True
+    runs = [pair.again(steered(pair.first, [bound], [not bound.above])) for bound in bounds]
+    runs += [pair.runs.run(pair.pair.first, Session(pair.seed + 300 + number)) for number in range(OTHER_SEEDS)]
+    return any(law_of(run, unit) != law_of(pair.first, unit) for run in runs)
+
+
+def law_of(run: Session, unit: int) -> Law | None:
+    """The law of a draw where it is used last; None where it is not used."""
+    found = [run.law(node, place) for one, node, place in run.elements() if one == unit]
+    return found[-1] if found else None
 
 
 def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +13,16 @@ import numpy as np
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws
 from attacklab.replay.choices import Choice, Choices
-from attacklab.replay.compare import NOISES, Compared, Moved, Outcome, described, differences_between, further
+from attacklab.replay.compare import (
+    NOISES,
+    Compared,
+    Difference,
+    Moved,
+    Outcome,
+    described,
+    differences_between,
+    further,
+)
 from attacklab.replay.coupled import bare_noise
 from attacklab.replay.events import CERTAIN, telling_event
 from attacklab.replay.laws import (
@@ -43,7 +50,13 @@ SCALE = "the scale of the noise follows the data"
 
 
 class Pair(Compared):
-    """A pair whose differences are judged."""
+    """A pair whose differences are judged.
+
+    Attributes:
+        late: what refutes the claim, at a line that other draws may tell better.
+    """
+
+    late: Difference | None = None
 
     def examine(self) -> Outcome:
         """Compare the two runs."""
@@ -83,13 +96,8 @@ class Pair(Compared):
         excess = laws.excess_over(self.claim, [ways.pair]) if loss > laws.LEAST_EXCESS else None
         if excess is None:
             return
-        parts = differences(self.first.output, self.second.output) if loss == math.inf else []
-        leaf = next((leaf for both in parts for leaf in both if leaf is not None), None)
-        self._add_loss([], [Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}")], excess)
-        if leaf is not None:  # then a line besides the choice shows the data
-            self.outcome.differences[-1] = replace(
-                self.outcome.differences[-1], site=self._diverging_site(), part=(leaf.path, leaf.value)
-            )
+        choice = Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws)
+        self._add_loss([], [choice], excess)
 
     def _is_mixed(self, moved: Moved) -> bool:
         """Whether other draws give noise another scale: then its law is a mixture, which may hide more."""
@@ -145,14 +153,23 @@ class Pair(Compared):
             not numbers or laws.largest_loss(*chosen.pair) > laws.largest_loss(*numbers[-1].pair)
         ):
             one, other = chosen.worst()
-            self._add(
+            is_shown = chosen.is_unbounded and bool(chosen.decisive)  # then a line besides the choice shows the data
+            parts = differences(self.first.output, self.second.output) if is_shown else []
+            leaf = next((leaf for both in parts for leaf in both if leaf is not None), None)
+            told = Difference(
                 flaw="a choice by noise depends on the data more than is claimed",
                 reason=f"{chosen.what}: an outcome has probability {one:.6g} on one input and {other:.6g} on the "
                 f"other{most}",
-                site=chosen.site,
+                site=chosen.site if leaf is None else self._diverging_site(),
                 excess=excess,
                 event="that outcome of the choice",
+                part=None if leaf is None else (leaf.path, leaf.value),
+                is_counted=bool(chosen.decisive),
             )
+            if is_shown and leaf is None:
+                self.late = told
+            else:
+                self.outcome.differences.append(told)
             return
         self._add(**self._of_number(numbers[-1], most, excess), event="outputs in the tail of the noise, beyond both")
 

@@ -97,6 +97,8 @@ def examine_variants(base: Pair, only: int | None = None) -> Outcome:
                 outcome.unjudged.append(f"with other draws, {one.reason}")
         if not is_same_path:  # else the pair was judged as it was run first
             outcome.take(found)
+    if base.late is not None and not outcome.is_refuted:
+        outcome.differences.append(base.late)
     if any(size == math.inf for size, *_ in new[MOST_EXAMINED:]):
         outcome.unjudged.append("with other draws, outputs differ in more ways than are examined")
     return outcome

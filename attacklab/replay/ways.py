@@ -21,8 +21,8 @@ import numpy as np
 from attacklab.replay.compare import differences_between
 from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE, EXPONENTIAL, TABLE, UNIFORM, Law, near
 from attacklab.replay.outputs import leaves
-from attacklab.replay.paths import interval, numbers_of
-from attacklab.replay.session import Affine, Call, Seen, Session, Site, in_turn
+from attacklab.replay.paths import argmax_law, interval, numbers_of
+from attacklab.replay.session import BEYOND, Affine, Call, Node, Seen, Session, Site, in_turn
 from attacklab.replay.traced import SIGN
 
 if TYPE_CHECKING:
@@ -37,13 +37,22 @@ MANY_DRAWS, LEAST_CHANCE = 8, 2.0**-50
 MIDDLE, DEPTHS = (0.5,), ((0.1, 0.83, 0.37), (0.83, 0.62, 0.1))
 """How deep in their cells draws are put, one after another; and how deep besides, to see what moves inside."""
 
+FAR = 120.0
+"""By so many scales more than all values are apart, one of them is made the largest."""
+
 STEPS = (0.7, -1.3, 2.9, -0.4, 1.9)
 """By so many scales draws that nothing is compared with are moved, one after another."""
+
+MOST_PLACED, NARROWEST = 16, Fraction(1, 1 << 40)
+"""Of more uniform numbers it is not looked at where they lie; and of all that their intervals cover, the least part."""
 
 Place = tuple[int, int]
 """A draw: the number of its call, and its place in that."""
 
 Parts = tuple[tuple[str, Any], ...]
+
+SLIVER = 2.0**-40
+"""A smaller part of the line of a uniform number is what rounding makes of an end."""
 
 NEARLY = 1e-9
 """Where a comparison turns so near to an integer, rounding may have put it there."""
@@ -59,6 +68,8 @@ class Cell:
         high: where it ends.
         made: what came out, of noise that several draws make: to that, something can only be added.
         depth: how deep in it the draw is put, if that is not as deep as all are.
+        winners: of a choice by noise, for each outcome the draw with which it comes: the number of its call, its place
+            in that, and what is added to it.
     """
 
     law: Law
@@ -66,6 +77,7 @@ class Cell:
     high: float
     made: float = 0.0
     depth: float | None = None
+    winners: tuple[tuple[int, int, float], ...] = ()
 
     @property
     def chance(self) -> float:
@@ -79,8 +91,9 @@ class Cell:
     def cut(self, turns: Collection[float]) -> list[Cell]:
         """The cells between some numbers."""
         inside = sorted({turn for turn in turns if self.low < turn < self.high})
-        cells = [Cell(self.law, *ends, self.made) for ends in itertools.pairwise([self.low, *inside, self.high])]
-        return [cell for cell in cells if cell.chance > 0] or [self]
+        cells = [replace(self, low=low, high=high) for low, high in itertools.pairwise([self.low, *inside, self.high])]
+        least = SLIVER if self.law.family == UNIFORM else 0.0
+        return [cell for cell in cells if cell.chance > least] or [self]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -117,6 +130,7 @@ class Ways:
         what: whether by a comparison, or by a choice.
         pair: the laws of it on both inputs.
         draws: the draws that decide, by their numbers in the first run.
+        placed: uniform numbers in intervals that those choose; in which part of these they lie is told as well.
         moving: the parts of the output that move inside a cell.
         told: the parts that are looked at; None for all.
         is_certain: whether nothing but these draws can change what is told.
@@ -127,6 +141,7 @@ class Ways:
     what: str
     pair: tuple[Law, Law]
     draws: frozenset[int]
+    placed: frozenset[int]
     moving: frozenset[str]
     told: frozenset[str] | None
     is_certain: bool
@@ -143,18 +158,26 @@ class _Tree:
     def __init__(self, pair: Pair, input_: Any) -> None:
         self.pair, self.input = pair, input_
         self.settled: set[Place] = set()
-        self.ends: list[tuple[Way, list[Parts]]] = []
+        self.ends: list[tuple[Way, Session, list[Parts]]] = []
         self.thresholds: dict[Place, set[Any]] = defaultdict(set)
-        self.is_followed = self.is_cut = True
+        self.lost: set[Place] = set()
+        self.is_cut = True
         self.most_drawn = 0
 
     def run(self, way: Way, depths: Sequence[float] = MIDDLE, others: Collection[tuple[int, Call]] = ()) -> Session:
         """The run that goes this way, with draws so deep in their cells, and other ones moved."""
         changes: dict[int, Any] = {number: functools.partial(_moved, call) for number, call in others}
         put: dict[int, dict[int, float]] = defaultdict(dict)
+        added: dict[int, dict[int, float]] = defaultdict(dict)
         for (number, at), cell, depth in zip(way, way.values(), itertools.cycle(depths)):
-            put[number][at] = cell.at(depth if cell.depth is None else cell.depth) - cell.made
+            inside = cell.at(depth if cell.depth is None else cell.depth)
+            if cell.winners:
+                winner, place, by = cell.winners[int(inside)]
+                added[winner][place] = by
+            else:
+                put[number][at] = inside - cell.made
         changes = in_turn(changes, {number: functools.partial(_put, values) for number, values in put.items()})
+        changes = in_turn(changes, added)
         return self.pair.runs.run(self.input, Session(self.pair.seed, None, changes))
 
     def cells(self, run: Session) -> dict[Place, list[Cell]] | None:
@@ -162,13 +185,24 @@ class _Tree:
         turns: dict[int, set[float]] = defaultdict(set)
         thresholds: dict[int, set[Any]] = defaultdict(set)
         for seen in run.seen:
-            self.is_followed &= seen.kind != "other"
+            if seen.kind == "other":
+                owners = [run.owner(unit) for unit in seen.draws()]
+                self.lost |= {(run.number_of(call) or 0, at) for call, at in owners}
             for unit, number, threshold in turns_of(run, seen):
                 if math.isnan(number):
                     return None
                 turns[unit].add(number)
                 thresholds[unit].add((seen.site[:2], threshold))
         found: dict[Place, list[Cell]] = {}
+        chosen = [unit for seen in run.seen if seen.kind == "argmax" for unit in seen.draws()]
+        if len({*chosen}) != len(chosen) or not turns.keys().isdisjoint(chosen):
+            return None
+        for seen in run.seen:
+            if seen.kind == "argmax":
+                cell = _choice_by_noise(run, seen)
+                if cell is None:
+                    return None
+                found[cell.winners[0][:2]] = cell.cut([place + 0.5 for place in range(len(cell.winners))])
         for number, call in run.movable():
             if not run.merged.isdisjoint(call.ids.flat):
                 continue
@@ -181,6 +215,8 @@ class _Tree:
                 return None
             for at, unit in enumerate(call.ids.reshape(-1).tolist()):
                 law = Law(call.family, scale=call.scale_at(at))
+                if unit in chosen:
+                    continue
                 if unit in turns and law.scale > 0:
                     ends = (0.0, near(law.scale)) if law.family == UNIFORM else (-math.inf, math.inf)
                     made = float(np.ravel(call.raw)[at]) if number < 0 else 0.0
@@ -218,7 +254,7 @@ class _Tree:
                 if depths:
                     runs.append(self.run(way, depths, others))
             else:
-                self.ends.append((way, [_parts(run, told) for run in runs]))
+                self.ends.append((way, runs[0], [_parts(run, told) for run in runs]))
         return True
 
     def _is_open(self, way: Way, place: Place, cells: Sequence[Cell]) -> bool:
@@ -246,9 +282,21 @@ class _Tree:
             elif len(group) > 1:
                 groups += [group[: len(group) // 2], group[len(group) // 2 :]]
 
+    def intervals(self, place: Place) -> list[tuple[Fraction, Fraction]] | None:
+        """Where a uniform number lies on each way; None where it is not drawn on all."""
+        found = []
+        for _, run, _ in self.ends:
+            call = dict(run.movable()).get(place[0])
+            unit = -1 if call is None else int(call.ids.flat[place[1]])
+            laws = [run.law(node, at) for one, node, at in run.elements() if one == unit]
+            if not laws or laws[-1].family != UNIFORM or not laws[-1].scale:
+                return None
+            found.append((laws[-1].centre, laws[-1].centre + laws[-1].scale))
+        return found
+
     def moves(self, places: Collection[Place], told: frozenset[str] | None) -> bool:
         """Whether parts of the output move when some draws alone do, inside their cells."""
-        for way, parts in self.ends:
+        for way, _, parts in self.ends:
             moved = {place: replace(cell, depth=DEPTHS[0][0]) for place, cell in way.items() if place in places}
             if _parts(self.run({**way, **moved}), told) != parts[0]:
                 return True
@@ -276,7 +324,7 @@ def ways_of(pair: Pair) -> Ways | None:
     moving = {
         (path, type(value))
         for tree in trees
-        for _, (middle, *aside) in tree.ends
+        for *_, (middle, *aside) in tree.ends
         for parts in aside
         for path, value in {*middle} ^ {*parts}
     }
@@ -286,27 +334,37 @@ def ways_of(pair: Pair) -> Ways | None:
         site, _ = _decision(pair)
         pair.outcome.unjudged.append(f"{site} compares a noisy number with the data, and the output shows it as well")
         return None
-    odds = [_odds(tree, moving) for tree in trees]
+    uniform = [(number, at) for number, call in calls.items() if call.family == UNIFORM for at in range(call.size)]
+    placed = {}
+    for place in uniform if len(uniform) <= MOST_PLACED else ():
+        ends = [tree.intervals(place) for tree in trees]
+        if ends[0] and ends[1] and max(len({*ends[0]}), len({*ends[1]})) > 1:
+            placed[place] = (ends[0], ends[1])
+    cells = [_parts_of([*first, *second]) for first, second in placed.values()]
+    odds = [_odds(tree, moving, [both[side] for both in placed.values()], cells) for side, tree in enumerate(trees)]
     if moving and odds[0].keys().isdisjoint(odds[1]):
         return None  # which no comparison explains
     outcomes = sorted({*odds[0], *odds[1]})
     laws = [Law(CATEGORICAL, weights=tuple(side.get(one, 0.0) for one in outcomes)) for side in odds]
-    is_followed = all(tree.is_followed for tree in trees)
+    lost = (trees[0].lost | trees[1].lost) - placed.keys()
+    site, what = _decision(pair)
+    drawn = {int(calls[number].ids.flat[at]) for number, at in placed}
+    lines = [node.site for unit, node, _ in pair.first.elements() if unit in drawn]
     return Ways(
-        *_decision(pair),
+        lines[-1] if lines else site,
+        what,
         (laws[0], laws[1]),
         draws,
+        frozenset(drawn),
         frozenset(path for path, _ in moving),
         told,
-        is_followed or max(tree.most_drawn for tree in trees) == 1,
-        is_followed and told is None and not moving and all(tree.is_cut for tree in trees),
+        not lost or max(tree.most_drawn for tree in trees) == 1,
+        not lost and told is None and not moving and all(tree.is_cut for tree in trees),
     )
 
 
 def turns_of(run: Session, seen: Seen) -> Iterator[tuple[int, float, Fraction]]:
     """For each number that draws are compared with: the draw, where that turns, and the number; NaN where none is."""
-    if seen.kind == "argmax":
-        yield from ((unit, math.nan, Fraction(0)) for unit in seen.draws())
     if seen.kind not in ("compare", "search"):
         return
     one, other = seen.operands
@@ -327,6 +385,24 @@ def turns_of(run: Session, seen: Seen) -> Iterator[tuple[int, float, Fraction]]:
             continue
         for sign in (1, -1) if is_size else (1,):
             yield unit, near((sign * right - law.centre) / factor) if factor else math.nan, right
+
+
+def _choice_by_noise(run: Session, seen: Seen) -> Cell | None:
+    """The place of the largest, or the least, of noisy values, as a draw; None where it has no law."""
+    (tag,) = seen.operands
+    places = range(tag.ids.size)
+    laws = [run.law(Node(seen.site, tag, None), place) for place in places]
+    law = argmax_law(laws, seen.operation == "argmin") if np.size(seen.outcome) == 1 else None
+    calls = [run.owner(unit) for unit in tag.ids.reshape(-1).tolist()]
+    numbers = [run.number_of(call) for call, _ in calls]
+    factors = [near(tag.exact(place)[1]) for place in places]
+    if law is None or None in numbers or not all(factors) or any(one.family == UNIFORM for one in laws):
+        return None
+    values = [near(one.centre) for one in laws if abs(one.centre) < BEYOND]
+    far = max(values) - min(values) + FAR * max(near(one.scale) for one in laws)
+    signs = [(1 if seen.operation == "argmax" else -1) / factor for factor in factors]
+    winners = tuple((number, at, sign * far) for number, (_, at), sign in zip(numbers, calls, signs, strict=True))
+    return Cell(Law(TABLE, weights=law.weights), -0.5, len(places) - 0.5, winners=winners)
 
 
 def _edges(turns: Collection[float], law: Law) -> list[float]:
@@ -363,12 +439,36 @@ def _parts(run: Session, told: frozenset[str] | None) -> Parts:
     return tuple((leaf.path, leaf.value) for leaf in leaves(run.output) if told is None or leaf.path in told)
 
 
-def _odds(tree: _Tree, moving: Collection[tuple[str, type]]) -> dict[str, float]:
-    """How probable each output is, but for what moves in it."""
+Interval = tuple[Fraction, Fraction]
+
+
+def _parts_of(intervals: Sequence[Interval]) -> list[Interval]:
+    """The parts into which intervals cut each other; none where one is no more than what rounding makes of an end."""
+    ends = sorted({end for interval in intervals for end in interval})
+    return [both for both in itertools.pairwise(ends) if both[1] - both[0] > (ends[-1] - ends[0]) * NARROWEST]
+
+
+def _odds(
+    tree: _Tree,
+    moving: Collection[tuple[str, type]],
+    placed: Sequence[Sequence[Interval]],
+    cells: Sequence[Sequence[Interval]],
+) -> dict[str, float]:
+    """How probable each output is, but for what moves in it, with the parts of their intervals that numbers lie in."""
     odds: dict[str, float] = defaultdict(float)
-    for way, (parts, *_) in tree.ends:
+    for number, (way, _, (parts, *_)) in enumerate(tree.ends):
         coarse = [(path, "moves" if (path, type(value)) in moving else value) for path, value in parts]
-        odds[repr(coarse)] += math.prod(cell.chance for cell in way.values())
+        chance = math.prod(cell.chance for cell in way.values())
+        shares = [
+            [
+                (str(cell), near((cell[1] - cell[0]) / (intervals[number][1] - intervals[number][0])))
+                for cell in of
+                if intervals[number][0] <= cell[0] and cell[1] <= intervals[number][1]
+            ]
+            for intervals, of in zip(placed, cells, strict=True)
+        ]
+        for lies in itertools.product(*shares):
+            odds[repr([coarse, *(cell for cell, _ in lies)])] += chance * math.prod(share for _, share in lies)
     return odds
 
 
