@@ -141,7 +141,7 @@ def as_target(target: Any, **claimed: Any) -> Target:
     name = getattr(target, "__name__", type(target).__name__)
     parameters = _parameters(target)
     if [one for one in parameters[1:] if one in GENERATORS] and len(parameters) == 2:
-        release: Any = _WithGenerator(target, parameters[1])
+        release = _with_generator(target, parameters[1])
     else:
         try:
             release = as_release(target)
@@ -151,15 +151,9 @@ def as_target(target: Any, **claimed: Any) -> Target:
     return Target.dataset(release, name=name, **given)
 
 
-@dataclass
-class _WithGenerator:
+def _with_generator(function: Callable[..., Any], name: str) -> Any:
     """A release of a function of an input and a generator."""
-
-    func: Callable[..., Any]
-    name: str
-
-    def __call__(self, input_: Any, trials: int, rng: Any) -> list[Any]:
-        return [self.func(input_, **{self.name: rng}) for _ in range(trials)]
+    return lambda input_, trials, rng: [function(input_, **{name: rng}) for _ in range(trials)]
 
 
 def _parameters(function: Any) -> list[str]:
