@@ -14,6 +14,7 @@ from attacklab.replay.compare import NOISES
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
+from attacklab.replay.rejection import redrawn
 from attacklab.replay.session import Script, Session, Site
 
 if TYPE_CHECKING:
@@ -77,9 +78,9 @@ class Choice:
         return laws.largest_loss(*self.pair) == math.inf
 
     def worst(self) -> tuple[float, float]:
-        """The probabilities of the outcome that tells the most."""
+        """The probabilities of the outcome that tells the most, and of those the most probable one."""
         sides = list(zip(self.pair[0].weights, self.pair[1].weights, strict=True))
-        return max(sides, key=lambda both: near(laws.largest_ratio(both[:1], both[1:])))
+        return max(sides, key=lambda both: (near(laws.largest_ratio(both[:1], both[1:])), max(both)))
 
 
 class Choices:
@@ -90,12 +91,14 @@ class Choices:
         self.found: list[Choice] = []
         self.unjudged: list[str] = []
         self.placed: set[int] = set()
+        self.redrawn: set[int] = set()
         self._alone: list[tuple[Bound, bool]] = []
         if pair.ways is not None and self._keep_ways(pair.ways):
             return
         self._leave_out(moved)
+        self._redraw(moved)
         chosen = self._selections()
-        sides = [paths.bounds_of(run, pair.shown) for run in (pair.first, pair.second)]
+        sides = [paths.bounds_of(run, pair.shown, self.redrawn) for run in (pair.first, pair.second)]
         if sides[0] is None or sides[1] is None:
             self.unjudged.append("noise is compared in a way that has no law here")
             return
@@ -123,6 +126,16 @@ class Choices:
                 self.placed.add(one.unit)
                 what = "a uniform number in an interval that noise chooses has no law here"
                 self.unjudged.append(f"{one.node.site}: {what}")
+
+    def _redraw(self, moved: Sequence[Moved]) -> None:
+        """Keep the laws of numbers that are drawn again until they please."""
+        for one in moved:
+            found = redrawn(self.pair, one.unit) if one.unit in self.pair.shown else None
+            if found is not None:
+                self.redrawn |= found.draws
+                what = f"number that is drawn again until it is accepted at {found.site}"
+                self._keep(Choice(found.site, found.laws, what, decisive=found.draws))
+        self.placed |= self.redrawn
 
     def _selections(self) -> set[int]:
         """Keep choices with a law of their own; gives the draws that they rest on."""

@@ -221,7 +221,7 @@ class Compared:
 
     def _released(self) -> list[Moved]:
         """The noisy numbers that the outputs hold, part by part, with their laws on both inputs."""
-        sides = [_Holdings(run) for run in (self.first, self.second)]
+        sides = [Holdings(run) for run in (self.first, self.second)]
         self.held: set[str] = set()
         used = [{unit for unit, *_ in run.elements()} for run in (self.first, self.second)]
         self.shown: dict[int, Fraction] = {}
@@ -353,12 +353,12 @@ def differences_between(pair: Compared) -> set[str]:
 
 def held_numbers(run: Session) -> dict[str, tuple[Node, int]]:
     """The noisy numbers that an output holds as they were made, by where in it they are."""
-    holdings = _Holdings(run)
+    holdings = Holdings(run)
     found = {leaf.path: holdings.holding(leaf) for leaf in holdings.leaves}
     return {path: one for path, one in found.items() if one is not None}
 
 
-class _Holdings:
+class Holdings:
     """Which parts of an output are noisy numbers as they were made."""
 
     def __init__(self, run: Session) -> None:

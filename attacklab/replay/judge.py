@@ -35,9 +35,9 @@ from attacklab.replay.laws import (
     near,
 )
 from attacklab.replay.linear import Shared, bare_sum
-from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
+from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
 from attacklab.replay.responses import is_even, shifts_of
-from attacklab.replay.session import BEYOND, Call, Session
+from attacklab.replay.session import BEYOND, Call, Session, is_users
 from attacklab.replay.ways import Ways, ways_of
 
 FEW_SEEDS = 6
@@ -207,8 +207,13 @@ class Pair(Compared):
                 "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else worst.node.site,
             }
         site, shift, scale = self._where_moved(worst)
+        drawn = call.site if is_users(call.site.file) else site
+        apart = f", drawn at {drawn}" if drawn[:2] != site[:2] else ""
         moved = f"the value at {site} moves by {laws.text_of(shift)}"
-        reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{most}"
+        reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{apart}{most}"
+        is_one_draw = not call.key[0].endswith("draws")
+        if is_one_draw and drawn.function == site.function:  # else a helper draws, for any scale
+            site = drawn
         return {**parts, "flaw": TOO_LITTLE, "reason": reason, "site": site, "shift": shift}
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
@@ -343,7 +348,8 @@ class Pair(Compared):
             return
         if not parts or self._by_ways(parts):
             return
-        if self._by_zero({(one or other).path for one, other in parts}):  # type: ignore[union-attr]
+        is_typed_alike = all(is_float(one.value) == is_float(other.value) for one, other in parts if one and other)
+        if is_typed_alike and self._by_zero({(one or other).path for one, other in parts}):  # type: ignore[union-attr]
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}

@@ -162,7 +162,10 @@ def _told(value: Any) -> Any:
 
 
 class _Written(NamedTuple):
-    """Where a part of an output is written, by which expression, and of which variables it is made but noisy ones."""
+    """Where a part of an output is written, by which expression, and of which variables it is made but noisy ones.
+
+    Of the keys of a mapping, it is the variable that has them.
+    """
 
     site: Site
     is_written: bool
@@ -187,7 +190,8 @@ def _written(site: Site, path: str, output: Any, noisy: Collection[str]) -> _Wri
             break
         part, inner, depth = *found, depth + 1
     is_written = depth > 0 and not isinstance(part, ast.Name | ast.Constant)
-    return _Written(site._replace(line=part.lineno), is_written, _sources(function, part, noisy))
+    names = _names(part) if path.endswith(".keys") else _sources(function, part, noisy)
+    return _Written(site._replace(line=part.lineno), is_written, names)
 
 
 def _spans(node: ast.AST, line: int) -> bool:

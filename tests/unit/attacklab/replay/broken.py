@@ -13,7 +13,7 @@ import io
 import math
 import random
 import secrets
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -1185,3 +1185,32 @@ def noise_rounded_beside(x, rng):
 def noise_in_words(x, rng):
     noise = rng.laplace(0, 1)
     return x.sum() + noise, f"noise was {noise:.6f}"  # flaw
+
+
+class Tagged(np.ndarray):
+    """An array that may hold attributes."""
+
+
+@broken(LONG, SHORT)
+def size_beside_an_array(x, rng):
+    answer = (np.array([len(x)]) + rng.laplace(0, 1, 1)).view(Tagged)
+    answer.size_before = len(x)  # flaw
+    return answer
+
+
+@broken(LONG, SHORT)
+def size_beside_a_dict(x, rng):
+    answer = OrderedDict(n=len(x) + rng.laplace(0, 1))
+    answer.size_before = len(x)  # flaw
+    return answer
+
+
+@broken(LONG, SHORT)
+def type_of_numbers_by_size(x, rng):
+    return (np.array([len(x)]) + rng.laplace(0, 1, 1)).astype("f4" if len(x) > 3 else "f8")  # flaw
+
+
+@broken(LONG, SHORT)
+def integer_for_many_records(x, rng):
+    noisy = round(len(x) + rng.laplace(0, 1))
+    return noisy if len(x) > 3 else float(noisy)  # flaw

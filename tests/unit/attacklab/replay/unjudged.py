@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -277,3 +278,9 @@ def a_count_cut_at_twice_the_true_one(x, rng):
     if noisy > 2 * len(x):
         noisy = 2 * len(x)
     return int(noisy)
+
+
+@unjudged(LONG, SHORT)
+def size_as_the_value_of_missing_keys(x, rng):
+    size = len(x)
+    return defaultdict(lambda: size, n=size + rng.laplace(0, 1))

@@ -1,0 +1,142 @@
+"""A noisy number that is drawn again until it pleases: its law is that of the draw within what is accepted.
+
+Each round draws once, and is like the one before; so the density of the number is that of the draw, over the
+probability that a round is the last. Which numbers are accepted is seen by putting the draw between the places where
+comparisons of it turn, and that the rounds are alike by making so many fail as hardly ever do.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attacklab.replay import laws
+from attacklab.replay.compare import Holdings
+from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, UNIFORM, Law, near
+from attacklab.replay.outputs import skeleton
+from attacklab.replay.paths import interval
+from attacklab.replay.session import Site, filled
+from attacklab.replay.ways import turns_of
+
+if TYPE_CHECKING:
+    from attacklab.replay.judge import Pair
+
+LEAST_LEFT, MOST_ROUNDS = 1e-12, 100
+"""With what probability the rounds that are looked at may all fail, and how many those are at most."""
+
+THIN = 2.0**-24
+"""How wide the cells at the ends of what is accepted are, in scales: there the loss may be largest."""
+
+DIGITS = 9
+"""Ends of what is accepted are the same where so many digits of a scale do not tell them apart."""
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """A number that is drawn again until it pleases.
+
+    Attributes:
+        site: where it is seen whether it does.
+        laws: of the cell that it lies in, on both inputs.
+        draws: of all rounds of the first run.
+    """
+
+    site: Site
+    laws: tuple[Law, Law]
+    draws: frozenset[int]
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """The rounds on one input: the law of the number, which ones are accepted, where, and the calls that draw."""
+
+    law: Law
+    accepted: list[tuple[float, float]]
+    site: Site
+    calls: range
+
+
+def redrawn(pair: Pair, unit: int) -> Redrawn | None:
+    """The rounds of a number that the first output holds; None where it is drawn once, or rounds are not alike."""
+    if not any(seen.kind == "compare" and unit in seen.draws() for seen in pair.first.seen):
+        return None
+    held = Holdings(pair.first)
+    found = [(leaf.path, held.holding(leaf)) for leaf in held.leaves]
+    path = next((path for path, at in found if at and at[0].affine.ids.flat[at[1]] == unit), "")
+    sides = [_rounds(pair, path, second) for second in (False, True)]
+    first, second = sides
+    if first is None or second is None:
+        return None
+    scale = near(first.law.scale)
+    ends = [end for side in (first, second) for pair_ in side.accepted for end in pair_ if math.isfinite(end)]
+    inner = {end + by for end in ends for by in (-THIN * scale, 0.0, THIN * scale)}
+    inner |= {near(first.law.centre) + edge for edge in laws.edges_of(first.law, second.law).tolist()}
+    edges = np.array([-math.inf, *sorted(inner), math.inf])
+    inside = np.clip(edges[:-1], edges[1] - scale, None) / 2 + np.clip(edges[1:], None, edges[-2] + scale) / 2
+    rows = []
+    for side in (first, second):
+        is_in = np.any([(low < inside) & (inside < high) for low, high in side.accepted], axis=0)
+        masses = interval(side.law, edges[:-1], edges[1:]) * is_in
+        rows.append(Law(CATEGORICAL, weights=tuple((masses / masses.sum()).tolist())))
+    calls = pair.first.calls[first.calls.start : first.calls.stop]
+    return Redrawn(first.site, (rows[0], rows[1]), frozenset(int(call.ids.flat[0]) for call in calls))
+
+
+def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | None:
+    """What one input shows, by runs with other draws in the rounds."""
+
+    def run(changes: Mapping[int, float]) -> tuple[int, list[Any]]:
+        """The number of the call that drew what the output holds, and what is to be the same in every round."""
+        made = pair.again({at: functools.partial(filled, to) for at, to in changes.items()}, second=second, kept=False)
+        held = Holdings(made)
+        node, at = next((held.holding(leaf) for leaf in held.leaves if leaf.path == path), None) or (None, 0)
+        if node is None:
+            return -1, []
+        unit = int(node.affine.ids.flat[at])
+        call, _ = made.owner(unit)
+        turns = [(seen.site, turn) for seen in made.seen for one, turn, _ in turns_of(made, seen) if one == unit]
+        is_one = call.size == 1 and call.family in CONTINUOUS and call.family != UNIFORM
+        number = made.number_of(call) if is_one else None
+        pleasing.append(float(np.ravel(call.raw)[0]))
+        return (-1 if number is None else number), [
+            made.law(node, at),
+            node.affine.exact(at)[1],
+            turns,
+            skeleton(made.output),
+        ]
+
+    pleasing: list[float] = []
+    last, alike = run({})
+    if last < 0:
+        return None
+    law, factor, turns = alike[:3]
+    centre, scale, by = near(law.centre), near(law.scale), near(factor)
+    if not turns or not scale or not by or any(math.isnan(turn) for _, turn in turns):
+        return None
+    inner = sorted({turn for _, turn in turns})
+    edges = [inner[0] - 2 * scale / abs(by), *inner, inner[-1] + 2 * scale / abs(by)]
+    middles = [(low + high) / 2 for low, high in itertools.pairwise(edges)]
+    begin = last
+    while begin and any(run({begin - 1: to}) == (begin - 1, alike) for to in middles):
+        begin -= 1
+    came = [run({begin: to, begin + 1: pleasing[0]}) for to in middles]
+    if any(one not in ((begin, alike), (begin + 1, alike)) for one in came) or len({number for number, _ in came}) < 2:
+        return None
+    edges = [-math.inf, *inner, math.inf]
+    rounded = [round((centre + by * edge) / scale, DIGITS) * scale for edge in edges]
+    cells = [(min(ends), max(ends)) for ends in itertools.pairwise(rounded)]
+    accepted = [cell for cell, (number, _) in zip(cells, came, strict=True) if number == begin]
+    refused = next(to for to, (number, _) in zip(middles, came, strict=True) if number != begin)
+    mass = math.fsum(float(interval(law, *cell)) for cell in accepted)
+    rounds = math.ceil(math.log(LEAST_LEFT) / math.log1p(-mass)) if 0 < mass < 1 else MOST_ROUNDS + 1
+    if rounds > MOST_ROUNDS or run(
+        {**dict.fromkeys(range(begin, begin + rounds), refused), begin + rounds: pleasing[0]}
+    ) != (begin + rounds, alike):
+        return None
+    return _Rounds(law, accepted, turns[-1][0], range(begin, last + 1))
