@@ -468,8 +468,8 @@ class Pair(Compared):
         if self.outcome.unjudged or differences_between(self):
             return
         said = bare_noise(self)
-        looked = any(seen.kind != "other" for run in (self.first, self.second) for seen in run.seen)
-        if said is not None and (looked or not self._by_zero(None)):
+        is_open = self.first.merged or any(seen.kind != "other" for seen in (*self.first.seen, *self.second.seen))
+        if said is not None and (is_open or not self._by_zero(None)):
             self.outcome.unjudged.append(said)
 
     def _note_unseen(self) -> None:
