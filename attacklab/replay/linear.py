@@ -39,7 +39,7 @@ from attacklab.replay.laws import (
     Law,
     near,
 )
-from attacklab.replay.session import BEYOND, Affine, Node, Session, Site
+from attacklab.replay.session import BEYOND, Affine, Call, Node, Session, Site
 from attacklab.replay.traced import GEOMETRIC
 
 if TYPE_CHECKING:
@@ -382,9 +382,13 @@ def _sum_of(run: Session, node: Node, place: int) -> dict[int, float]:
     return {draw: factor * by for draw, by in draws.items()}
 
 
-def _law(run: Session, draw: int) -> Law:
-    call, at = run.owner(draw)
+def law_of_draw(call: Call, at: int) -> Law:
+    """The law of a draw without the value that it is added to."""
     return Law(call.family, Fraction(0), call.scale_at(at), call.weights if call.family == TABLE else ())
+
+
+def _law(run: Session, draw: int) -> Law:
+    return law_of_draw(*run.owner(draw))
 
 
 def _sized(run: Session, sums: Sequence[dict[int, float]]) -> Floats:
