@@ -178,9 +178,9 @@ class Choices:
         """Keep what the output tells by the draws that decide it; whether nothing but they can change that."""
         if ways.is_certain:
             self.placed |= ways.placed
-            self._keep(Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws))
-        elif self.pair.excess([ways.pair]) is not None:
-            self.unjudged.append(f"{ways.site} compares values with noise, which other draws may hide")
+            self._keep(ways.choice)
+        elif self.pair.excess([ways.choice.pair]) is not None:
+            self.unjudged.append(f"{ways.choice.site} compares values with noise, which other draws may hide")
         return ways.is_certain
 
     def _may_exceed(self, group: list[Bound], match: list[Bound]) -> bool:
