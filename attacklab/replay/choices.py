@@ -41,6 +41,7 @@ class Choice:
         group: the comparisons that it is made of, if it is made of any.
         selection: its place among the selections of a run, if it is one.
         decisive: the draws that decide it, if all that they are compared with was gone through.
+        is_exact: whether its laws were found without integrals.
     """
 
     site: Site
@@ -49,6 +50,7 @@ class Choice:
     group: tuple[Bound, ...] = field(default=(), compare=False)
     selection: int | None = field(default=None, compare=False)
     decisive: frozenset[int] = field(default=frozenset(), compare=False)
+    is_exact: bool = field(default=False, compare=False)
 
     @property
     def draws(self) -> set[int]:
@@ -58,7 +60,7 @@ class Choice:
     @property
     def certain_pair(self) -> tuple[Law, Law]:
         """The two laws as near to each other as the error of integrals allows."""
-        if self.decisive:
+        if self.is_exact:
             return self.pair
         apart = float(QUADRATURE_ERROR)
         sides = []

@@ -347,8 +347,9 @@ def ways_of(pair: Pair) -> Ways | None:
     site, what = _decision(pair)
     drawn = frozenset(int(calls[number].ids.flat[at]) for number, at in placed)
     site = ([node.site for unit, node, _ in pair.first.elements() if unit in drawn] or [site])[-1]
+    is_exact = not any(cell.winners for tree in trees for way, *_ in tree.ends for cell in way.values())
     return Ways(
-        Choice(site, (laws[0], laws[1]), f"{what} at {site}", decisive=draws),
+        Choice(site, (laws[0], laws[1]), f"{what} at {site}", decisive=draws, is_exact=is_exact),
         drawn,
         frozenset(path for path, _ in moving),
         told,
@@ -389,7 +390,7 @@ def _choice_by_noise(run: Session, seen: Seen) -> Cell | None:
     laws = [run.law(Node(seen.site, tag, None), place) for place in places]
     law = argmax_law(laws, seen.operation == "argmin") if np.size(seen.outcome) == 1 else None
     calls = [run.owner(unit) for unit in tag.ids.reshape(-1).tolist()]
-    numbers = [run.number_of(call) for call, _ in calls]
+    numbers: list[Any] = [run.number_of(call) for call, _ in calls]
     factors = [near(tag.exact(place)[1]) for place in places]
     if law is None or None in numbers or not all(factors) or any(one.family == UNIFORM for one in laws):
         return None
