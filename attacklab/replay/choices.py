@@ -161,7 +161,7 @@ class Choices:
                 self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what))
             return
         best = laws.coin(chances[0]), laws.coin(chances[1])
-        if len(set(units(group))) > 1 and len(group) <= paths.MOST and self._may_exceed(group, match):
+        if 1 < len(group) <= paths.MOST and self._may_exceed(group, match):
             others = (self._leaning(group, match, sign) for sign in (1, -1))
             best = max([best, *filter(None, others)], key=lambda pair: near(laws.largest_loss(*pair)))
         self._keep(Choice(group[0].site, best, what, tuple(group)))

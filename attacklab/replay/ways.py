@@ -157,7 +157,7 @@ class _Tree:
         self.settled: set[Place] = set()
         self.ends: list[tuple[Way, Session, list[Parts]]] = []
         self.thresholds: dict[Place, set[Any]] = defaultdict(set)
-        self.lost: set[Place] = set()
+        self.lost: set[tuple[int | None, int]] = set()
         self.is_cut = True
         self.most_drawn = 0
 
@@ -184,7 +184,7 @@ class _Tree:
         for seen in run.seen:
             if seen.kind == "other":
                 owners = [run.owner(unit) for unit in seen.draws()]
-                self.lost |= {(run.number_of(call) or 0, at) for call, at in owners}
+                self.lost |= {(run.number_of(call), at) for call, at in owners}
             for unit, number, threshold in turns_of(run, seen):
                 if math.isnan(number):
                     return None
