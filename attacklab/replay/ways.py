@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attacklab.replay.choices import Choice
+from attacklab.replay.choices import Choice, law_of
 from attacklab.replay.compare import differences_between
 from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE, EXPONENTIAL, TABLE, UNIFORM, Law, near
 from attacklab.replay.outputs import leaves
@@ -284,11 +284,10 @@ class _Tree:
         found = []
         for _, run, _ in self.ends:
             call = dict(run.movable()).get(place[0])
-            unit = -1 if call is None else int(call.ids.flat[place[1]])
-            laws = [run.law(node, at) for one, node, at in run.elements() if one == unit]
-            if not laws or laws[-1].family != UNIFORM or not laws[-1].scale:
+            law = None if call is None else law_of(run, int(call.ids.flat[place[1]]))
+            if law is None or law.family != UNIFORM or not law.scale:
                 return None
-            found.append((laws[-1].centre, laws[-1].centre + laws[-1].scale))
+            found.append((law.centre, law.centre + law.scale))
         return found
 
     def moves(self, places: Collection[Place], told: frozenset[str] | None) -> bool:
