@@ -61,17 +61,16 @@ class Bound:
     factors: tuple[Fraction, ...] = ()
 
 
-def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Sequence[str] = ()) -> list[Bound] | None:
+def bounds_of(run: Session, shown: Mapping[int, Fraction]) -> list[Bound] | None:
     """All comparisons of a run that involve a hidden draw; None where one of them cannot be read.
 
     Args:
         run: the run.
         shown: the draws whose noisy numbers the output holds, and those numbers: whoever sees them can compare them.
-        skipped: laws of draws whose comparisons are left out.
     """
     bounds: list[Bound] = []
     for seen in run.seen:
-        if seen.kind != "compare" or {run.owner(unit)[0].family for unit in seen.draws()} <= {*skipped}:
+        if seen.kind != "compare":
             continue
         outcome = np.asarray(seen.outcome)
         sides = [numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
