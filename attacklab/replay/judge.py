@@ -114,7 +114,8 @@ class Pair(Compared):
         self.together = {one.path for group in shared.groups for one in group.numbers if one.values[0] != one.values[1]}
         for told in shared.bare_sums():
             self._add(**told)
-        moved = [*(one for one in moved if one.unit not in shared.units), *shared.least]
+        units = shared.units
+        moved = [*(one for one in moved if one.unit not in units), *shared.least]
         known = [one for one in moved if one.first.family in SHIFT_LAWS and one.second.family in SHIFT_LAWS]
         self._note_shifts(known)
         self.outcome.unjudged += choices.unjudged
@@ -222,7 +223,7 @@ class Pair(Compared):
             return
         bounds = [(laws.alone(one.first), laws.alone(one.second)) for one in vague]
         has_law = all(law.family in SHIFT_LAWS for pair in bounds for law in pair)
-        for way in shared.ways_out(known) if has_law else ():
+        for way in shared.bounds_above(known) if has_law else ():
             pairs = [*way, *bounds]
             if self.excess(pairs) is None:
                 self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)

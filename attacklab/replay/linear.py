@@ -280,7 +280,7 @@ class Shared:
         """Draws that move, of all groups: the outputs lose at least what these lose."""
         return [one for group in self.groups for one in group.least]
 
-    def ways_out(self, known: Sequence[Moved]) -> list[list[tuple[Law, Law]]]:
+    def bounds_above(self, known: Sequence[Moved]) -> list[list[tuple[Law, Law]]]:
         """Bounds from above on what known numbers lose with those of all groups; none where a group has none."""
         least = {id(one) for group in self.groups for one in group.least}
         rest = [one.pair for one in known if id(one) not in least]
