@@ -12,7 +12,7 @@ import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws
-from attacklab.replay.choices import Choice, Choices
+from attacklab.replay.choices import Choice, Choices, law_of
 from attacklab.replay.compare import (
     NOISES,
     Compared,
@@ -68,11 +68,7 @@ class Pair(Compared):
             self.outcome.sites.setdefault(str(call.site), described(call))
         self._compare_seeds()
         known = self._released()
-        self.together: set[str] = set()
-        if self.ways is None or not self.ways.is_complete:
-            self._judge(known)
-        else:
-            self._judge_ways(self.ways)
+        self._judge(known)
         if not self.outcome.is_refuted:
             self._compare_outputs()
         if not self.outcome.is_refuted:
@@ -96,37 +92,30 @@ class Pair(Compared):
         """Whether a sample of known rate is drawn."""
         return self._sampling is not None and self._sampling.rate < 1
 
-    def _judge_ways(self, ways: Ways) -> None:
-        """Judge what the output tells by itself."""
-        loss = laws.largest_loss(*ways.pair)
-        self.outcome.loss = max(self.outcome.loss, loss, key=near)
-        excess = laws.excess_over(self.claim, [ways.pair]) if loss > laws.LEAST_EXCESS else None
-        if excess is None:
-            return
-        choice = Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws)
-        self._add_loss([], [choice], excess)
-
     def _is_mixed(self, moved: Moved) -> bool:
         """Whether other draws give noise another scale: then its law is a mixture, which may hide more."""
         if not moved.node.affine.steps:
             return False
         for seed in range(self.seed + 400, self.seed + 400 + FEW_SEEDS):
             run = self.runs.run(self.pair.first, Session(seed))
-            found = [run.law(node, place) for unit, node, place in run.elements() if unit == moved.unit]
-            if found and (found[-1].family, found[-1].scale) != (moved.first.family, moved.first.scale):
+            law = law_of(run, moved.unit)
+            if law is not None and (law.family, law.scale) != (moved.first.family, moved.first.scale):
                 return True
         return False
 
     def _judge(self, moved: Sequence[Moved]) -> None:
         """Add up what released numbers and choices lose; then look where hidden numbers go."""
         hidden = self._hidden()
+        if self.ways is not None and self.ways.is_complete:
+            moved, hidden, self.vague, self.rows = [], [], [], []
         choices = Choices(self, [*moved, *hidden])
         moved, hidden = ([one for one in side if one.unit not in choices.placed] for side in (moved, hidden))
         shared = Shared(self, choices.placed)
         self.together = {one.path for group in shared.groups for one in group.numbers if one.values[0] != one.values[1]}
         for told in shared.bare_sums():
             self._add(**told)
-        moved = [*(one for one in moved if one.unit not in shared.units), *shared.least]
+        units = shared.units
+        moved = [*(one for one in moved if one.unit not in units), *shared.least]
         known = [one for one in moved if one.first.family in SHIFT_LAWS and one.second.family in SHIFT_LAWS]
         self._note_shifts(known)
         self.outcome.unjudged += choices.unjudged
@@ -165,7 +154,10 @@ class Pair(Compared):
             not numbers or laws.largest_loss(*chosen.pair) > laws.largest_loss(*numbers[-1].pair)
         ):
             one, other = chosen.worst()
-            is_shown = chosen.is_unbounded and bool(chosen.decisive)  # then a line besides the choice shows the data
+            # then another line shows the data
+            is_shown = (
+                chosen.is_unbounded and self.ways is not None and self.ways.choice is chosen and self.ways.is_alike
+            )
             parts = differences(self.first.output, self.second.output) if is_shown else []
             leaf = next((leaf for both in parts for leaf in both if leaf is not None), None)
             told = Difference(
@@ -218,6 +210,8 @@ class Pair(Compared):
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
         """How outputs of these laws overstep the claim, of a sample where one was drawn; None where they do not."""
+        if self.ways is not None and self.ways.is_complete:
+            return laws.excess_over(self.claim, pairs)
         if self._sampling is not None:
             return laws.excess_over(self.claim, pairs, self._sampling)
         if laws.excess_over(self.claim, pairs) is None:
@@ -234,7 +228,7 @@ class Pair(Compared):
             return
         bounds = [(laws.alone(one.first), laws.alone(one.second)) for one in vague]
         has_law = all(law.family in SHIFT_LAWS for pair in bounds for law in pair)
-        for way in shared.ways_out(known) if has_law else ():
+        for way in shared.bounds_above(known) if has_law else ():
             pairs = [*way, *bounds]
             if self.excess(pairs) is None:
                 self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
@@ -474,8 +468,8 @@ class Pair(Compared):
         if self.outcome.unjudged or differences_between(self):
             return
         said = bare_noise(self)
-        looked = any(seen.kind != "other" for run in (self.first, self.second) for seen in run.seen)
-        if said is not None and (looked or not self._by_zero(None)):
+        is_open = self.first.merged or any(seen.kind != "other" for seen in (*self.first.seen, *self.second.seen))
+        if said is not None and (is_open or not self._by_zero(None)):
             self.outcome.unjudged.append(said)
 
     def _note_unseen(self) -> None:

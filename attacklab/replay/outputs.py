@@ -29,6 +29,9 @@ NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
 OPAQUE = "opaque"
 """Begins the value of a part that cannot be looked into."""
 
+SINGLE = (bool, int, float, bytes, type(None), np.bool_, np.int64, np.float64)
+"""Values without parts, which most are."""
+
 HOLDS_NO_DATA = (
     *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
     *(logging.Logger, type(threading.Lock()), type(threading.RLock())),
@@ -113,7 +116,9 @@ def _carried(value: Any, path: str, depth: int) -> Iterator[Leaf]:
 
 
 def _elements(value: Any, path: str, depth: int) -> Iterator[Leaf]:
-    if hasattr(value, "to_array"):
+    if type(value) in SINGLE:
+        yield Leaf(path, _comparable(value))
+    elif hasattr(value, "to_array"):
         yield from _elements(value.to_array(), path, depth)
     elif isinstance(value, Traced) and value.tag is not None and not isinstance(value, TracedArray):
         yield Leaf(path, _comparable(plain(value)), value.tag)
