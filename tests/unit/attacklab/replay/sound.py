@@ -1121,3 +1121,10 @@ def whole_counts_that_are_not_negative(x):
 @sound(LONG, SHORT)
 def dict_with_zero_for_missing_keys(x, rng):
     return defaultdict(lambda: 0.0, n=len(x) + rng.laplace(0, 1))
+
+
+@sound(LONG, SHORT)
+def drawn_again_until_not_negative_and_paid_for(x, rng):
+    while (noisy := len(x) + rng.laplace(0, 1.1)) < 0:
+        pass
+    return noisy
