@@ -42,6 +42,7 @@ class Choice:
         group: the comparisons that it is made of, if it is made of any.
         selection: its place among the selections of a run, if it is one.
         decisive: the draws that decide it, if all that they are compared with was gone through.
+        is_exact: whether its laws were found without integrals.
     """
 
     site: Site
@@ -50,6 +51,7 @@ class Choice:
     group: tuple[Bound, ...] = field(default=(), compare=False)
     selection: int | None = field(default=None, compare=False)
     decisive: frozenset[int] = field(default=frozenset(), compare=False)
+    is_exact: bool = field(default=False, compare=False)
 
     @property
     def draws(self) -> set[int]:
@@ -59,7 +61,7 @@ class Choice:
     @property
     def certain_pair(self) -> tuple[Law, Law]:
         """The two laws as near to each other as the error of integrals allows."""
-        if self.decisive:
+        if self.is_exact:
             return self.pair
         apart = float(QUADRATURE_ERROR)
         sides = []
@@ -172,7 +174,7 @@ class Choices:
                 self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what))
             return
         best = laws.coin(chances[0]), laws.coin(chances[1])
-        if len(set(units(group))) > 1 and len(group) <= paths.MOST and self._may_exceed(group, match):
+        if 1 < len(group) <= paths.MOST and self._may_exceed(group, match):
             others = (self._leaning(group, match, sign) for sign in (1, -1))
             best = max([best, *filter(None, others)], key=lambda pair: near(laws.largest_loss(*pair)))
         self._keep(Choice(group[0].site, best, what, tuple(group)))
@@ -191,9 +193,9 @@ class Choices:
         """Keep what the output tells by the draws that decide it; whether nothing but they can change that."""
         if ways.is_certain:
             self.placed |= ways.placed
-            self._keep(Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws))
-        elif self.pair.excess([ways.pair]) is not None:
-            self.unjudged.append(f"{ways.site} compares values with noise, which other draws may hide")
+            self._keep(ways.choice)
+        elif self.pair.excess([ways.choice.pair]) is not None:
+            self.unjudged.append(f"{ways.choice.site} compares values with noise, which other draws may hide")
         return ways.is_certain
 
     def _may_exceed(self, group: list[Bound], match: list[Bound]) -> bool:

@@ -67,10 +67,7 @@ class Pair(Compared):
             self.outcome.sites.setdefault(str(call.site), described(call))
         self._compare_seeds()
         known = self._released()
-        if self.ways is None or not self.ways.is_complete:
-            self._judge(known)
-        else:
-            self._judge_ways(self.ways)
+        self._judge(known)
         if not self.outcome.is_refuted:
             self._compare_outputs()
         if not self.outcome.is_refuted:
@@ -89,16 +86,6 @@ class Pair(Compared):
         """Whether a sample of known rate is drawn."""
         return self._sampling is not None and self._sampling.rate < 1
 
-    def _judge_ways(self, ways: Ways) -> None:
-        """Judge what the output tells by itself."""
-        loss = laws.largest_loss(*ways.pair)
-        self.outcome.loss = max(self.outcome.loss, loss, key=near)
-        excess = laws.excess_over(self.claim, [ways.pair]) if loss > laws.LEAST_EXCESS else None
-        if excess is None:
-            return
-        choice = Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws)
-        self._add_loss([], [choice], excess)
-
     def _is_mixed(self, moved: Moved) -> bool:
         """Whether other draws give noise another scale: then its law is a mixture, which may hide more."""
         if not moved.node.affine.steps:
@@ -113,6 +100,8 @@ class Pair(Compared):
     def _judge(self, moved: Sequence[Moved]) -> None:
         """Add up what released numbers and choices lose; then look where hidden numbers go."""
         hidden = self._hidden()
+        if self.ways is not None and self.ways.is_complete:
+            moved, hidden, self.vague = [], [], []
         choices = Choices(self, [*moved, *hidden])
         moved, hidden = ([one for one in side if one.unit not in choices.placed] for side in (moved, hidden))
         known = [one for one in moved if one.first.family in SHIFT_LAWS and one.second.family in SHIFT_LAWS]
@@ -153,7 +142,10 @@ class Pair(Compared):
             not numbers or laws.largest_loss(*chosen.pair) > laws.largest_loss(*numbers[-1].pair)
         ):
             one, other = chosen.worst()
-            is_shown = chosen.is_unbounded and bool(chosen.decisive)  # then a line besides the choice shows the data
+            # then another line shows the data
+            is_shown = (
+                chosen.is_unbounded and self.ways is not None and self.ways.choice is chosen and self.ways.is_alike
+            )
             parts = differences(self.first.output, self.second.output) if is_shown else []
             leaf = next((leaf for both in parts for leaf in both if leaf is not None), None)
             told = Difference(
@@ -206,6 +198,8 @@ class Pair(Compared):
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
         """How outputs of these laws overstep the claim, of a sample where one was drawn; None where they do not."""
+        if self.ways is not None and self.ways.is_complete:
+            return laws.excess_over(self.claim, pairs)
         if self._sampling is not None:
             return laws.excess_over(self.claim, pairs, self._sampling)
         if laws.excess_over(self.claim, pairs) is None:

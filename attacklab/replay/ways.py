@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attacklab.replay.choices import Choice
 from attacklab.replay.compare import differences_between
 from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE, EXPONENTIAL, TABLE, UNIFORM, Law, near
 from attacklab.replay.outputs import leaves
@@ -126,26 +127,22 @@ class Ways:
     """What an output tells.
 
     Attributes:
-        site: where the draws decide.
-        what: whether by a comparison, or by a choice.
-        pair: the laws of it on both inputs.
-        draws: the draws that decide, by their numbers in the first run.
+        choice: it, with its laws on both inputs, and the draws that decide it.
         placed: uniform numbers in intervals that those choose; in which part of these they lie is told as well.
         moving: the parts of the output that move inside a cell.
         told: the parts that are looked at; None for all.
         is_certain: whether nothing but these draws can change what is told.
         is_complete: whether it is the whole output.
+        is_alike: whether the same draws decide on both inputs.
     """
 
-    site: Site
-    what: str
-    pair: tuple[Law, Law]
-    draws: frozenset[int]
+    choice: Choice
     placed: frozenset[int]
     moving: frozenset[str]
     told: frozenset[str] | None
     is_certain: bool
     is_complete: bool
+    is_alike: bool
 
     def decide(self, parts: Collection[str]) -> bool:
         """Whether some parts of the output are told, all of them."""
@@ -160,7 +157,7 @@ class _Tree:
         self.settled: set[Place] = set()
         self.ends: list[tuple[Way, Session, list[Parts]]] = []
         self.thresholds: dict[Place, set[Any]] = defaultdict(set)
-        self.lost: set[Place] = set()
+        self.lost: set[tuple[int | None, int]] = set()
         self.is_cut = True
         self.most_drawn = 0
 
@@ -187,7 +184,7 @@ class _Tree:
         for seen in run.seen:
             if seen.kind == "other":
                 owners = [run.owner(unit) for unit in seen.draws()]
-                self.lost |= {(run.number_of(call) or 0, at) for call, at in owners}
+                self.lost |= {(run.number_of(call), at) for call, at in owners}
             for unit, number, threshold in turns_of(run, seen):
                 if math.isnan(number):
                     return None
@@ -348,18 +345,17 @@ def ways_of(pair: Pair) -> Ways | None:
     laws = [Law(CATEGORICAL, weights=tuple(side.get(one, 0.0) for one in outcomes)) for side in odds]
     lost = (trees[0].lost | trees[1].lost) - placed.keys()
     site, what = _decision(pair)
-    drawn = {int(calls[number].ids.flat[at]) for number, at in placed}
-    lines = [node.site for unit, node, _ in pair.first.elements() if unit in drawn]
+    drawn = frozenset(int(calls[number].ids.flat[at]) for number, at in placed)
+    site = ([node.site for unit, node, _ in pair.first.elements() if unit in drawn] or [site])[-1]
+    is_exact = not any(cell.winners for tree in trees for way, *_ in tree.ends for cell in way.values())
     return Ways(
-        lines[-1] if lines else site,
-        what,
-        (laws[0], laws[1]),
-        draws,
-        frozenset(drawn),
+        Choice(site, (laws[0], laws[1]), f"{what} at {site}", decisive=draws, is_exact=is_exact),
+        drawn,
         frozenset(path for path, _ in moving),
         told,
-        not lost or max(tree.most_drawn for tree in trees) == 1,
-        not lost and told is None and not moving and all(tree.is_cut for tree in trees),
+        is_certain=not lost or max(tree.most_drawn for tree in trees) == 1,
+        is_complete=not lost and told is None and not moving and all(tree.is_cut for tree in trees),
+        is_alike=decisive[0].keys() == decisive[1].keys(),
     )
 
 
@@ -394,7 +390,7 @@ def _choice_by_noise(run: Session, seen: Seen) -> Cell | None:
     laws = [run.law(Node(seen.site, tag, None), place) for place in places]
     law = argmax_law(laws, seen.operation == "argmin") if np.size(seen.outcome) == 1 else None
     calls = [run.owner(unit) for unit in tag.ids.reshape(-1).tolist()]
-    numbers = [run.number_of(call) for call, _ in calls]
+    numbers: list[Any] = [run.number_of(call) for call, _ in calls]
     factors = [near(tag.exact(place)[1]) for place in places]
     if law is None or None in numbers or not all(factors) or any(one.family == UNIFORM for one in laws):
         return None
