@@ -12,7 +12,7 @@ import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws
-from attacklab.replay.choices import Choice, Choices
+from attacklab.replay.choices import Choice, Choices, law_of
 from attacklab.replay.compare import (
     NOISES,
     Compared,
@@ -94,8 +94,8 @@ class Pair(Compared):
             return False
         for seed in range(self.seed + 400, self.seed + 400 + FEW_SEEDS):
             run = self.runs.run(self.pair.first, Session(seed))
-            found = [run.law(node, place) for unit, node, place in run.elements() if unit == moved.unit]
-            if found and (found[-1].family, found[-1].scale) != (moved.first.family, moved.first.scale):
+            law = law_of(run, moved.unit)
+            if law is not None and (law.family, law.scale) != (moved.first.family, moved.first.scale):
                 return True
         return False
 

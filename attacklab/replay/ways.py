@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attacklab.replay.choices import Choice
+from attacklab.replay.choices import Choice, law_of
 from attacklab.replay.compare import differences_between
 from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE, EXPONENTIAL, TABLE, UNIFORM, Law, near
 from attacklab.replay.outputs import leaves
@@ -224,10 +224,6 @@ class _Tree:
         self.most_drawn = max(self.most_drawn, sum(call.size for call in run.calls))
         return found
 
-    def decisive(self, run: Session) -> dict[Place, int]:
-        """The draws of a run of which it matters where they lie, each with how many cells it has."""
-        return {place: len(cells) for place, cells in (self.cells(run) or {}).items() if len(cells) > 1}
-
     def grow(self, told: frozenset[str] | None) -> bool:
         """Go all ways; gives whether that was possible."""
         ways: list[Way] = [{}]
@@ -264,7 +260,7 @@ class _Tree:
         """Let draws stay as they came that move none of these parts."""
         first = self.run({})
         cells = self.cells(first) or {}
-        base, groups = _parts(first, told), [[*self.decisive(first)]]
+        base, groups = _parts(first, told), [[place for place in cells if len(cells[place]) > 1]]
         for _ in range(MOST_WAYS):
             if not groups:
                 break
@@ -284,11 +280,10 @@ class _Tree:
         found = []
         for _, run, _ in self.ends:
             call = dict(run.movable()).get(place[0])
-            unit = -1 if call is None else int(call.ids.flat[place[1]])
-            laws = [run.law(node, at) for one, node, at in run.elements() if one == unit]
-            if not laws or laws[-1].family != UNIFORM or not laws[-1].scale:
+            law = None if call is None else law_of(run, int(call.ids.flat[place[1]]))
+            if law is None or law.family != UNIFORM or not law.scale:
                 return None
-            found.append((laws[-1].centre, laws[-1].centre + laws[-1].scale))
+            found.append((law.centre, law.centre + law.scale))
         return found
 
     def moves(self, places: Collection[Place], told: frozenset[str] | None) -> bool:
@@ -306,10 +301,11 @@ def ways_of(pair: Pair) -> Ways | None:
         return None
     trees = [_Tree(pair, input_) for input_ in (pair.pair.first, pair.pair.second)]
     runs = [tree.run({}) for tree in trees]
-    decisive = [tree.decisive(run) for tree, run in zip(trees, runs, strict=True)]
+    known = [tree.cells(run) for tree, run in zip(trees, runs, strict=True)]
+    decisive = [{place: len(of) for place, of in (cells or {}).items() if len(of) > 1} for cells in known]
     calls = dict(runs[0].movable())
     draws = frozenset(int(calls[number].ids.flat[at]) for number, at in decisive[0])
-    if not 0 < max(map(len, decisive)) <= MOST_DRAWS or not draws.isdisjoint(pair.shown):
+    if not any(known) or max(map(len, decisive)) > MOST_DRAWS or not draws.isdisjoint(pair.shown):
         return None
     told = None
     if max(math.prod(one.values()) for one in decisive) > MOST_WAYS:
