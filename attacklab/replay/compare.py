@@ -375,11 +375,8 @@ def _adds_apart(before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, 
     return shared[0] == shared[1] and all(row[0] != row[1] for row in rows)
 
 
-def _steps_at(node: Node, place: int) -> list[tuple[str, Any]]:
-    return [
-        (step, operand if np.ndim(operand) == 0 else np.broadcast_to(operand, node.affine.ids.shape).flat[place])
-        for step, operand in node.affine.steps
-    ]
+def _steps_at(node: Node, place: int) -> Sequence[tuple[str, Any]]:
+    return node.affine.moved(lambda numbers: np.ravel(numbers)[place]).steps
 
 
 def _values(run: Session, units: Sequence[int]) -> list[Any]:

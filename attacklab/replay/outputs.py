@@ -29,14 +29,15 @@ NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
 OPAQUE = "opaque"
 """Begins the value of a part that cannot be looked into."""
 
+SINGLE = (bool, int, float, bytes, type(None), np.bool_, np.int64, np.float64)
+"""Values without parts, which most are."""
+
 HOLDS_NO_DATA = (
     *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
     *(logging.Logger, type(threading.Lock()), type(threading.RLock())),
 )
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-
-PLAIN = (dict, list, tuple, set, str, bytes, int, float, bool, type(None))
 
 HAVE_ELEMENTS = (Mapping, list, tuple, deque, set, frozenset, np.ndarray, str, bytes, int, float)
 """What is read by its elements, or is a value; where it is of a class of its own, it may hold attributes as well."""
@@ -93,7 +94,7 @@ def differences(first: Any, second: Any) -> list[tuple[Leaf | None, Leaf | None]
 
 def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
     yield from _elements(value, path, depth)
-    if type(value) not in PLAIN and depth < DEEPEST:
+    if type(value) not in (*SINGLE, str, dict, list, tuple, set) and depth < DEEPEST:
         yield from _carried(value, path, depth)
 
 
@@ -113,7 +114,9 @@ def _carried(value: Any, path: str, depth: int) -> Iterator[Leaf]:
 
 
 def _elements(value: Any, path: str, depth: int) -> Iterator[Leaf]:
-    if hasattr(value, "to_array"):
+    if type(value) in SINGLE:
+        yield Leaf(path, _comparable(value))
+    elif hasattr(value, "to_array"):
         yield from _elements(value.to_array(), path, depth)
     elif isinstance(value, Traced) and value.tag is not None and not isinstance(value, TracedArray):
         yield Leaf(path, _comparable(plain(value)), value.tag)

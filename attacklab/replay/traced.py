@@ -126,6 +126,10 @@ class TracedNumber(Traced):
         made.tag, made.session = tag, session
         return made
 
+    def bare(self) -> Any:
+        """The number alone."""
+        return self.kind(self)
+
     def __deepcopy__(self, memo: object) -> TracedNumber:
         return self
 
@@ -186,6 +190,10 @@ class TracedArray(Traced, np.ndarray[Any, Any]):
 
     def __array_finalize__(self, made_from: Any) -> None:
         self.tag = None
+
+    def bare(self) -> Any:
+        """The same numbers, in the same memory."""
+        return self.view(np.ndarray)
 
     def __reduce__(self) -> Any:
         return plain(self).__reduce__()
@@ -261,12 +269,6 @@ _MOVING = (np.reshape, np.ravel, np.transpose, np.squeeze, np.expand_dims, np.fl
 
 def plain(value: Any) -> Any:
     """A value without what it remembers."""
-    if isinstance(value, TracedArray):
-        return value.view(np.ndarray)
-    if isinstance(value, TracedFloat):
-        return np.float64(float(value))
-    if isinstance(value, TracedInt):
-        return int(value)
     return value.bare() if isinstance(value, Traced) else value
 
 
