@@ -14,7 +14,6 @@ from attacklab.replay.compare import NOISES
 from attacklab.replay.laws import UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
-from attacklab.replay.rejection import redrawn
 from attacklab.replay.session import Script, Session, Site
 
 if TYPE_CHECKING:
@@ -131,12 +130,14 @@ class Choices:
 
     def _redraw(self, moved: Sequence[Moved]) -> None:
         """Keep the laws of numbers that are drawn again until they please."""
+        from attacklab.replay.rejection import redrawn  # which imports this
+
         for one in moved:
             found = redrawn(self.pair, one.unit) if one.unit in self.pair.shown else None
             if found is not None:
                 self.redrawn |= found.draws
                 what = f"number that is drawn again until it is accepted at {found.site}"
-                self._keep(Choice(found.site, found.laws, what, decisive=found.draws))
+                self._keep(Choice(found.site, found.laws, what, decisive=found.draws, is_exact=True))
         self.placed |= self.redrawn
 
     def _selections(self) -> set[int]:

@@ -71,6 +71,8 @@ class Pair(Compared):
         self._judge(known)
         if not self.outcome.is_refuted:
             self._compare_outputs()
+        if self._sampling is not None:
+            self.outcome.loss = self._sampling.amplified(self.outcome.loss)
         if not self.outcome.is_refuted:
             self._note_asked_otherwise()
             self._note_bare_noise()
@@ -218,7 +220,9 @@ class Pair(Compared):
             return None
         excess = None if self._coins else laws.excess_of_shuffled(self.claim, pairs, self._parts)
         if excess is None:
-            self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
+            self.outcome.unjudged.append(
+                "a sample or an order is drawn that values follow; what that hides has no law here"
+            )
         return excess
 
     def _judge_vague(self, known: Sequence[Moved], released: Sequence[Moved], shared: Shared) -> None:

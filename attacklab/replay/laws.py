@@ -230,10 +230,11 @@ class Sampling:
     def loss(self, pairs: Sequence[tuple[Law, Law]]) -> Fraction | float:
         """The largest loss of outputs of these laws (Balle and others 2018, theorem 9)."""
         if self.count > 1:
-            return sum(self._amplified(largest_loss(*pair)) for pair in pairs)
-        return self._amplified(loss_of(pairs))
+            return sum(self.amplified(largest_loss(*pair)) for pair in pairs)
+        return self.amplified(loss_of(pairs))
 
-    def _amplified(self, loss: Fraction | float) -> Fraction | float:
+    def amplified(self, loss: Fraction | float) -> Fraction | float:
+        """What is left of a loss, as a record is in the sample only sometimes."""
         return math.log1p(self.rate * math.expm1(loss)) if self.rate < 1 and loss < LARGEST_LOSS else loss
 
     def delta_at(self, pairs: Sequence[tuple[Law, Law]], epsilon: float) -> float:

@@ -39,8 +39,6 @@ HOLDS_NO_DATA = (
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
-PLAIN = (dict, list, tuple, set, str, bytes, int, float, bool, type(None))
-
 HAVE_ELEMENTS = (Mapping, list, tuple, deque, set, frozenset, np.ndarray, str, bytes, int, float)
 """What is read by its elements, or is a value; where it is of a class of its own, it may hold attributes as well."""
 
@@ -96,7 +94,7 @@ def differences(first: Any, second: Any) -> list[tuple[Leaf | None, Leaf | None]
 
 def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
     yield from _elements(value, path, depth)
-    if type(value) not in PLAIN and depth < DEEPEST:
+    if type(value) not in (*SINGLE, str, dict, list, tuple, set) and depth < DEEPEST:
         yield from _carried(value, path, depth)
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from attacklab.replay import laws
 from attacklab.replay.compare import Holdings
 from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, UNIFORM, Law, near
-from attacklab.replay.outputs import skeleton
 from attacklab.replay.paths import interval
 from attacklab.replay.session import Site, filled
 from attacklab.replay.ways import turns_of
@@ -104,12 +103,8 @@ def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | None:
         is_one = call.size == 1 and call.family in CONTINUOUS and call.family != UNIFORM
         number = made.number_of(call) if is_one else None
         pleasing.append(float(np.ravel(call.raw)[0]))
-        return (-1 if number is None else number), [
-            made.law(node, at),
-            node.affine.exact(at)[1],
-            turns,
-            skeleton(made.output),
-        ]
+        parts = [(leaf.path, None if held.holding(leaf) else leaf.value) for leaf in held.leaves]
+        return (-1 if number is None else number), [made.law(node, at), node.affine.exact(at)[1], turns, parts]
 
     pleasing: list[float] = []
     last, alike = run({})

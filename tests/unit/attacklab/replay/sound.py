@@ -1195,3 +1195,10 @@ def a_count_with_noise_of_two_places(x, rng):
 @sound(LONG, SHORT)
 def dict_with_zero_for_missing_keys(x, rng):
     return defaultdict(lambda: 0.0, n=len(x) + rng.laplace(0, 1))
+
+
+@sound(LONG, SHORT)
+def drawn_again_until_not_negative_and_paid_for(x, rng):
+    while (noisy := len(x) + rng.laplace(0, 1.1)) < 0:
+        pass
+    return noisy

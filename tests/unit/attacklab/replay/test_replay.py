@@ -350,7 +350,7 @@ def _kept_between_runs(x: Any, rng: Any) -> Any:
     "release",
     [
         *(_signs_by_a_comparison, _mixed_scales, _in_another_process),
-        *(_kept_between_runs, _rejected_by_its_size, _rejected_afterwards, _in_an_order_by_other_noise),
+        *(_kept_between_runs, _in_an_order_by_other_noise),
     ],
 )
 def test_noise_that_cannot_be_followed_is_not_judged_and_not_accused(release: Any) -> None:
@@ -606,3 +606,24 @@ def test_rounded_noise_is_as_probable_as_what_becomes_it(how: Any) -> None:
     drawn = np.random.default_rng(3).laplace(0, 2, 100_000)  # an error of 0.012 in one of 9: below 10⁻¹²
     for number in range(-4, 5):
         assert law.weights[number - int(law.centre)] == pytest.approx((how(drawn) == number).mean(), abs=0.012)
+
+
+def test_noise_that_is_drawn_again_within_bounds_of_the_data_is_found() -> None:
+    for release in (_rejected_by_its_size, _rejected_afterwards):
+        (finding,) = replay(release, [(ONE, TWO)], epsilon=1.0)
+        assert "drawn again until" in finding.reason
+        assert finding.refutes
+
+
+@pytest.mark.parametrize("scale", [0.8, 1.0, 1.3])
+def test_a_number_that_is_drawn_again_loses_what_its_density_says(scale: float) -> None:
+    def release(x: Any, rng: Any) -> Any:
+        while (noisy := x.sum() + rng.laplace(0, scale)) < 0:
+            pass
+        return noisy
+
+    sums = ONE.sum(), TWO.sum()
+    kept = [1 - math.exp(-size / scale) / 2 for size in sums]
+    loss = abs(sums[0] - sums[1]) / scale + abs(math.log(kept[1] / kept[0]))
+    assert not replay(release, [(ONE, TWO)], epsilon=1.0001 * loss)[0].refutes
+    assert replay(release, [(ONE, TWO)], epsilon=0.9999 * loss)[0].refutes

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -31,25 +30,6 @@ def unjudged(first: Any, second: Any, **claim: Any) -> Callable[[Callable[..., A
         return function
 
     return put
-
-
-@unjudged(LONG, SHORT)
-def clipped_to_the_private_count(x, rng):
-    noisy = (x > 0.3).sum() + rng.laplace(0, 1)
-    return np.clip(noisy, 0, len(x))
-
-
-@unjudged(LONG, OTHER)
-def raw_if_the_noisy_number_is_negative(x, rng):
-    total = x.sum()
-    noisy = total + rng.laplace(0, 1)
-    return noisy if noisy > 0 else total
-
-
-@unjudged(FEES, OTHER_FEES)
-def record_at_a_noisy_place(x, rng):
-    place = int(len(x) / 2 + rng.laplace(0, 1))
-    return x[min(max(place, 0), 3)]
 
 
 @unjudged(FEES, OTHER_FEES)
@@ -94,20 +74,6 @@ def less_noise_by_a_coin(x, rng):
 
 
 @unjudged(LONG, SHORT)
-def raw_by_a_die(x):
-    if random.randint(1, 6) == 6:
-        return float(len(x))
-    return x.sum() + np.random.laplace(0, 1)
-
-
-@unjudged(LONG, SHORT)
-def raw_by_a_letter(x):
-    if random.choice("abcdefgh") == "a":
-        return x.max() + len(x)
-    return x.sum() + np.random.laplace(0, 1)
-
-
-@unjudged(LONG, SHORT)
 def raw_if_the_noisy_count_is_large(x, rng):
     count = len(x) + rng.laplace(0, 2)
     return x.sum() if count > 12 else count
@@ -133,29 +99,6 @@ def noise_clipped(x, rng):
 @unjudged(LONG, SHORT)
 def noise_clipped_in_python(x, rng):
     return x.sum() + min(max(rng.laplace(0, 1), -3), 3)
-
-
-@unjudged(LONG, SHORT)
-def noise_drawn_again_until_positive(x, rng):
-    noise = rng.laplace(0, 1)
-    while noise < 0:
-        noise = rng.laplace(0, 1)
-    return x.sum() + noise
-
-
-@unjudged(LONG, SHORT)
-def drawn_again_until_not_negative(x, rng):
-    while (noisy := len(x) + rng.laplace(0, 1)) < 0:
-        pass
-    return noisy
-
-
-@unjudged(LONG, SHORT, epsilon=1.0, delta=1e-9)
-def large_noise_drawn_again(x, rng):
-    noise = rng.normal(0, 10)
-    while abs(noise) > 20:
-        noise = rng.normal(0, 10)
-    return x.sum() + noise
 
 
 @unjudged(LONG, SHORT)
@@ -221,13 +164,6 @@ def deep_in_objects(x, rng):
     for _ in range(12):
         held = Holder(held)
     return len(x) + rng.laplace(0, 1), held
-
-
-@unjudged(LONG, SHORT)
-def refuses_what_is_no_generator(x, rng):
-    if type(rng) is not np.random.Generator:
-        raise TypeError(type(rng))
-    return x.sum() + rng.laplace(0, 0.5)
 
 
 @unjudged(LONG, SHORT)
