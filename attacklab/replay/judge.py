@@ -143,7 +143,7 @@ class Pair(Compared):
                 **parts,
                 "flaw": SCALE,
                 "reason": f"noise at {worst.node.site} has scale {scales}{most}",
-                "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else worst.node.site,
+                "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else self._where_moved(worst)[0],
             }
         site, shift, scale = self._where_moved(worst)
         moved = f"the value at {site} moves by {laws.text_of(shift)}"
@@ -218,7 +218,8 @@ class Pair(Compared):
         mixed = "" if is_certain else "; the output mixes noisy numbers, so whether it shows as much is not known"
         parts = self._of_number(worst, lost_ + mixed, excess)
         if not worst.is_rescaled and self.excess([worst.pair]) is None:
-            sites = ", ".join(dict.fromkeys(str(one.node.site) for one in (*known, *spent)))
+            places = [one.node.site for one in (*known, *spent)]
+            sites = ", ".join(dict.fromkeys(f"{site}{site.within}" for site in places))
             parts |= {
                 "flaw": "the budget is spent more than once",
                 "reason": f"noise at {sites} spends together{lost_[1:]}{mixed}",
