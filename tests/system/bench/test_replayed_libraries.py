@@ -19,7 +19,6 @@ KEPT = {(row["environment"], row["target"]): row for row in json.loads(RECORD.re
 SOUND = ("sound", "float64")
 CODE = {
     "regression.py:one_bound": "mono_coef_2[i, i] = mech.randomise(",
-    "regression.py:one_share": "",
     "covariance.py:target": "u = np.random.uniform(size=n)",
     "training.py:batch_size": "p.grad /= self.expected_batch_size",
     "training.py:noise_before_averaging": "p.grad = (p.summed_grad + noise)",
