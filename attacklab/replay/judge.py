@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -59,16 +60,18 @@ class Pair(Compared):
             self._note_unseen()
         return self.outcome
 
+    @functools.cached_property
+    def _few_laws(self) -> list[dict[int, Law]]:
+        """The laws of all noisy numbers in further runs of the first input, as they are in the end."""
+        runs = [self.runs.run(self.pair.first, Session(self.seed + 400 + number)) for number in range(FEW_SEEDS)]
+        return [{unit: run.law(node, place) for unit, node, place in run.elements()} for run in runs]
+
     def _is_mixed(self, moved: Moved) -> bool:
         """Whether other draws give noise another scale: then its law is a mixture, which may hide more."""
         if not moved.node.affine.steps:
             return False
-        for seed in range(self.seed + 400, self.seed + 400 + FEW_SEEDS):
-            run = self.runs.run(self.pair.first, Session(seed))
-            found = [run.law(node, place) for unit, node, place in run.elements() if unit == moved.unit]
-            if found and (found[-1].family, found[-1].scale) != (moved.first.family, moved.first.scale):
-                return True
-        return False
+        found = [laws_[moved.unit] for laws_ in self._few_laws if moved.unit in laws_]
+        return any((law.family, law.scale) != (moved.first.family, moved.first.scale) for law in found)
 
     def _judge(self, moved: Sequence[Moved]) -> None:
         """Add up what released numbers and choices lose; then look where hidden numbers go."""
