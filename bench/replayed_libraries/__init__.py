@@ -22,8 +22,8 @@ from typing import Any
 from attacklab.model.files import write_whole
 from attacklab.model.findings import Severity, read_record
 
-ROOT = Path(__file__).parents[1]
-RECORD = Path(__file__).parent / "data" / "replayed_libraries.json"
+ROOT = Path(__file__).parents[2]
+RECORD = ROOT / "bench" / "data" / "replayed_libraries.json"
 SECONDS = 300
 """After so long a replay gives up; the slowest takes a tenth of it."""
 
@@ -104,7 +104,3 @@ def main() -> None:
     rows = [replayed(*case) if packages(case[0]) else earlier[case] for case in TARGETS]
     write_whole(RECORD, json.dumps(rows, indent=1) + "\n")
     print(table(rows), end="")
-
-
-if __name__ == "__main__":
-    main()
