@@ -221,7 +221,7 @@ class Pair(Compared):
         mixed = "" if is_certain else "; the output mixes noisy numbers, so whether it shows as much is not known"
         parts = self._of_number(worst, lost_ + mixed, excess)
         if not worst.is_rescaled and self.excess([worst.pair]) is None:
-            places = [one.node.site for one in (*known, *spent)]
+            places = [self._where_moved(one)[0] for one in (*known, *spent)]
             sites = ", ".join(dict.fromkeys(f"{site}{site.within}" for site in places))
             parts |= {
                 "flaw": "the budget is spent more than once",

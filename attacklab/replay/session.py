@@ -59,7 +59,10 @@ class Site(NamedTuple):
     def within(self) -> str:
         """The line of a library that was at work, in words that follow a place; empty where it was the user's own."""
         file, line = self.inner
-        return f" (in {Path(file).name}:{line})" if line and (file, line) != self[:2] else ""
+        if not line or (file, line) == self[:2]:
+            return ""
+        packages = (file.split(f"/{folder}/")[-1] for folder in _PACKAGES if f"/{folder}/" in file)
+        return f" (in {next(packages, Path(file).name)}:{line})"
 
 
 def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a cache
