@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -322,12 +321,12 @@ class Compared:
         return hidden
 
     def _where_moved(self, worst: Moved) -> tuple[Site, Fraction, Fraction]:
-        """Where noise first met a value that moves, how far that one moves, and the scale of the noise there."""
+        """Where noise first met a value that moves, or got a scale that does; how far that value moves; its scale."""
         runs = self.first, self.second
         sides = [((node, place) for unit, node, place in run.elements() if unit == worst.unit) for run in runs]
         for one, other in zip(*sides, strict=False):
             law, law_2 = self.first.law(*one), self.second.law(*other)
-            if law != law_2 and law.scale == law_2.scale:
+            if law != law_2 and (law.scale != law_2.scale) == worst.is_rescaled:
                 return one[0].site, abs(law.centre - law_2.centre), law.scale
         return worst.node.site, worst.shift, worst.first.scale
 
@@ -423,6 +422,8 @@ def made_alike(node: Node, other: Node, first: Session, second: Session) -> bool
     """Whether two noisy values were made of the same numbers, which is found quickly."""
     if len(node.affine.steps) != len(other.affine.steps):
         return False
+    if not node.affine.ids.size or not other.affine.ids.size:  # arrays that are empty on one input at least
+        return node.affine.ids.size == other.affine.ids.size
     calls = [run.owner(int(one.affine.ids.reshape(-1)[0]))[0] for run, one in ((first, node), (second, other))]
     return np.array_equal(calls[0].scale, calls[1].scale) and all(
         step == step_2 and np.array_equal(one, two)
@@ -449,6 +450,4 @@ def described(call: Call) -> str:
         text = re.sub(r"\s+", " ", repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value))
         asked.append(f"{name}={text if len(text) <= 60 else f'{text[:57]}…'}")
     shape = "" if call.shape is None else f" of shape {call.shape}"
-    file, line = call.site.inner
-    inside = f" in {Path(file).name}:{line}" if line and (file, line) != call.site[:2] else ""
-    return f"{call.sampler}({', '.join(asked)}){shape}{inside}"
+    return f"{call.sampler}({', '.join(asked)}){shape}{call.site.within}"

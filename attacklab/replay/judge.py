@@ -94,16 +94,18 @@ class Pair(Compared):
         """Whether a sample of known rate is drawn."""
         return self._sampling is not None and self._sampling.rate < 1
 
+    @functools.cached_property
+    def _few_laws(self) -> list[dict[int, Law]]:
+        """The laws of all noisy numbers in further runs of the first input, as they are in the end."""
+        runs = [self.runs.run(self.pair.first, Session(self.seed + 400 + number)) for number in range(FEW_SEEDS)]
+        return [{unit: run.law(node, place) for unit, node, place in run.elements()} for run in runs]
+
     def _is_mixed(self, moved: Moved) -> bool:
         """Whether other draws give noise another scale: then its law is a mixture, which may hide more."""
         if not moved.node.affine.steps:
             return False
-        for seed in range(self.seed + 400, self.seed + 400 + FEW_SEEDS):
-            run = self.runs.run(self.pair.first, Session(seed))
-            law = law_of(run, moved.unit)
-            if law is not None and (law.family, law.scale) != (moved.first.family, moved.first.scale):
-                return True
-        return False
+        found = [laws_[moved.unit] for laws_ in self._few_laws if moved.unit in laws_]
+        return any((law.family, law.scale) != (moved.first.family, moved.first.scale) for law in found)
 
     def _judge(self, moved: Sequence[Moved]) -> None:
         """Add up what released numbers and choices lose; then look where hidden numbers go."""
@@ -198,7 +200,7 @@ class Pair(Compared):
                 **parts,
                 "flaw": SCALE,
                 "reason": f"noise at {worst.node.site} has scale {scales}{most}",
-                "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else worst.node.site,
+                "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else self._where_moved(worst)[0],
             }
         site, shift, scale = self._where_moved(worst)
         drawn = call.site if is_users(call.site.file) else site
@@ -286,7 +288,8 @@ class Pair(Compared):
         mixed = "" if is_certain else "; the output mixes noisy numbers, so whether it shows as much is not known"
         parts = self._of_number(worst, lost_ + mixed, excess)
         if not worst.is_rescaled and self.excess([worst.pair]) is None:
-            sites = ", ".join(dict.fromkeys(str(one.node.site) for one in (*known, *spent)))
+            places = [self._where_moved(one)[0] for one in (*known, *spent)]
+            sites = ", ".join(dict.fromkeys(f"{site}{site.within}" for site in places))
             parts |= {
                 "flaw": "the budget is spent more than once",
                 "reason": f"noise at {sites} spends together{lost_[1:]}{mixed}",

@@ -431,7 +431,7 @@ class Study:
         )
         return self._finding(
             Verdict.VIOLATED,
-            f"{site}: {difference.reason}",
+            f"{site}{site.within}: {difference.reason}",
             severity=Severity.CLAIM if difference.is_certain else Severity.ACCOUNTING,
             pair=described_pair(pair),
             flaw=difference.flaw,

@@ -35,7 +35,12 @@ _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", 
 _PACKAGES = ("site-packages", "dist-packages")
 _HERE = str(Path(__file__).parent)
 _LAB = str(Path(__file__).parent.parent)
-_SAMPLERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "pandas", "opendp")
+_SAMPLERS = (
+    *("numpy/", "scipy/", "torch/", "jax/", "jaxlib/", "pandas/", "opendp/", "random.py", "secrets.py"),
+    "diffprivlib/mechanisms/",
+)
+"""What draws noise or computes for others: the line of interest is that of who calls it."""
+
 _OWN, _SKIPPED, _PART, _USER = range(4)
 
 
@@ -49,6 +54,15 @@ class Site(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def within(self) -> str:
+        """The line of a library that was at work, in words that follow a place; empty where it was the user's own."""
+        file, line = self.inner
+        if not line or (file, line) == self[:2]:
+            return ""
+        packages = (file.split(f"/{folder}/")[-1] for folder in _PACKAGES if f"/{folder}/" in file)
+        return f" (in {next(packages, Path(file).name)}:{line})"
 
 
 def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a cache
@@ -65,9 +79,8 @@ def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a ca
             places += [
                 place.split(f"{folder}/")[-1] for place in (file, *places) for folder in _PACKAGES if folder in place
             ]
-            part = min(places, key=len).split("/", 1)[0] if places else ""
-            sampler = part in (*_SAMPLERS, "random.py", "secrets.py")
-            kind = (_SKIPPED if sampler else _PART) if places else _USER
+            is_sampler = bool(places) and min(places, key=len).startswith(_SAMPLERS)
+            kind = (_SKIPPED if is_sampler else _PART) if places else _USER
         known[file] = kind
     return kind
 

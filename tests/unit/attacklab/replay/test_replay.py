@@ -168,6 +168,30 @@ def test_random_points_that_records_are_compared_with_are_not_taken_for_noise() 
         assert not replay(counts_near_points, [pair], epsilon=1.0, seed=seed)[0].refutes
 
 
+def test_noise_for_no_number_at_all_moves_nothing() -> None:
+    def filled(x: Any, rng: Any) -> Any:
+        missing = 2 * rng.uniform(size=int(np.isnan(x).sum())) + 1
+        return np.nansum(np.append(x, missing)) + rng.laplace(0, 1)
+
+    assert replay(filled, [(ONE, TWO)], epsilon=1.0)[0].verdict is Verdict.NOT_DETECTED
+
+
+def test_batches_of_shuffled_records_are_told_from_samples() -> None:
+    """Each of ten sums has a record for certain after shuffling, and one in ten of them otherwise."""
+    records = (np.linspace(0, 1, 40), np.append(np.linspace(0, 1, 40)[:-1], 0.0))
+
+    def shuffled(x: Any, rng: Any) -> Any:
+        return [part.sum() + rng.normal(0, 0.4) for part in np.split(rng.permutation(x), 10)]
+
+    def sampled(x: Any, rng: Any) -> Any:
+        return [x[rng.random(len(x)) < 0.1].sum() + rng.normal(0, 1.0) for _ in range(10)]
+
+    worst = replay(shuffled, [records], epsilon=4.0, delta=1e-4)[0]
+    assert worst.flaw == "the noise is too small for how far the value moves"
+    assert "shuffled records are in one of 10 sums" in worst.reason
+    assert replay(sampled, [records], epsilon=4.0, delta=1e-4)[0].verdict is Verdict.NOT_DETECTED
+
+
 def test_hooks_are_taken_away() -> None:
     before = (np.random.laplace, np.random.Generator, np.random.default_rng, random.gauss, secrets.randbits)
     methods = (random.Random.gauss, random.SystemRandom.getrandbits)

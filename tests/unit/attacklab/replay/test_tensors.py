@@ -80,8 +80,8 @@ def test_the_real_batch_size_and_a_generator_seeded_twice_are_named() -> None:
     def real_size(x: Any) -> Any:
         return (_sum(x) + 6.0 * torch.randn(1)) / len(x)
 
-    def twice(x: Any, seed: int = 7) -> Any:
-        out = []
+    def twice(x: Any) -> Any:
+        out, seed = [], int(torch.randint(1 << 31, ()))
         for value in (_sum(x), 3 * _sum(x)):
             generator = torch.Generator()
             generator.manual_seed(seed)
