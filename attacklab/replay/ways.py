@@ -224,10 +224,6 @@ class _Tree:
         self.most_drawn = max(self.most_drawn, sum(call.size for call in run.calls))
         return found
 
-    def decisive(self, run: Session) -> dict[Place, int]:
-        """The draws of a run of which it matters where they lie, each with how many cells it has."""
-        return {place: len(cells) for place, cells in (self.cells(run) or {}).items() if len(cells) > 1}
-
     def grow(self, told: frozenset[str] | None) -> bool:
         """Go all ways; gives whether that was possible."""
         ways: list[Way] = [{}]
@@ -264,7 +260,7 @@ class _Tree:
         """Let draws stay as they came that move none of these parts."""
         first = self.run({})
         cells = self.cells(first) or {}
-        base, groups = _parts(first, told), [[*self.decisive(first)]]
+        base, groups = _parts(first, told), [[place for place in cells if len(cells[place]) > 1]]
         for _ in range(MOST_WAYS):
             if not groups:
                 break
@@ -305,10 +301,11 @@ def ways_of(pair: Pair) -> Ways | None:
         return None
     trees = [_Tree(pair, input_) for input_ in (pair.pair.first, pair.pair.second)]
     runs = [tree.run({}) for tree in trees]
-    decisive = [tree.decisive(run) for tree, run in zip(trees, runs, strict=True)]
+    known = [tree.cells(run) for tree, run in zip(trees, runs, strict=True)]
+    decisive = [{place: len(of) for place, of in (cells or {}).items() if len(of) > 1} for cells in known]
     calls = dict(runs[0].movable())
     draws = frozenset(int(calls[number].ids.flat[at]) for number, at in decisive[0])
-    if not 0 < max(map(len, decisive)) <= MOST_DRAWS or not draws.isdisjoint(pair.shown):
+    if not any(known) or max(map(len, decisive)) > MOST_DRAWS or not draws.isdisjoint(pair.shown):
         return None
     told = None
     if max(math.prod(one.values()) for one in decisive) > MOST_WAYS:
