@@ -320,7 +320,7 @@ class Pair(Compared):
         base = {leaf.path: leaf.value for leaf in leaves(self.first.output)}
         moving: dict[int, set[str]] = {}
         even: set[int] = set()
-        for number, call in self.first.movable():
+        for number, call in self.first.independent():
             if call.family not in SHIFT_LAWS or call.family == UNIFORM:
                 continue
             far = [
@@ -475,7 +475,7 @@ class Pair(Compared):
         if self.outcome.unjudged or differences_between(self):
             return
         said = bare_noise(self)
-        is_open = self.first.merged or any(seen.kind != "other" for seen in (*self.first.seen, *self.second.seen))
+        is_open = any(seen.kind != "other" for seen in (*self.first.seen, *self.second.seen))
         if said is not None and (is_open or not self._by_zero(None)):
             self.outcome.unjudged.append(said)
 

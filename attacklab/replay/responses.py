@@ -184,7 +184,7 @@ def _parts(run: Run) -> dict[str, Part] | None:
     first = run({})
     base = _numbers(first)
     parts: dict[str, Part] = {}
-    for number, call in first.movable():
+    for number, call in first.independent():
         if call.family not in (*SHIFT_LAWS, GEOMETRIC) or not call.size:
             continue
         owners = _owners(run, number, call, base)
@@ -331,7 +331,7 @@ class _Matrix:
 def _matrix(run: Run) -> _Matrix | None:
     first = run({})
     calls = [
-        (number, call) for number, call in first.movable() if call.family in (*SHIFT_LAWS, GEOMETRIC) and call.size
+        (number, call) for number, call in first.independent() if call.family in (*SHIFT_LAWS, GEOMETRIC) and call.size
     ]
     draws = [(number, call, at) for number, call in calls for at in range(call.size)]
     if len(draws) > MOST_MIXED or any(call.family == UNIFORM for _, call in calls):

@@ -21,7 +21,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import AND_MORE, DISCRETE, GAUSSIAN, SYMMETRIC, TABLE, UNIFORM, UNKNOWN, Law
+from attacklab.replay.laws import (
+    AND_MORE,
+    DISCRETE,
+    DISCRETE_LAPLACE,
+    GAUSSIAN,
+    LAPLACE,
+    SYMMETRIC,
+    TABLE,
+    UNIFORM,
+    UNKNOWN,
+    Law,
+)
 
 Ids = NDArray[np.int64]
 
@@ -307,6 +318,7 @@ class Session:
         self._owners: dict[int, tuple[Call, int]] = {}
         self._unlisted: list[Call] = []
         self.merged: set[int] = set()
+        self._remade: set[int] = set()
         self._sums: dict[int, _Sum] = {}
         self._keys: defaultdict[tuple[Any, ...], int] = defaultdict(int)
         self._counts: defaultdict[tuple[Any, ...], int] = defaultdict(int)
@@ -386,6 +398,8 @@ class Session:
         """The numbers of noise that is made of two draws, the same ones for the same two; and what is added to it."""
         site = here()
         self.merged.update(parents.reshape(-1).tolist())
+        if family in (LAPLACE, DISCRETE_LAPLACE) or not sampler.startswith(("add", "subtract")):
+            self._remade.update(parents.reshape(-1).tolist())  # it is noise of another law, and no sum any more
         place = (sampler, site[:3], tuple(parents.reshape(-1)[:4].tolist()))
         key = (*place, self._keys[place])
         self._keys[place] += 1
@@ -402,6 +416,16 @@ class Session:
         """The draws that may be changed one by one, with their numbers: not those of which others were made."""
         drawn = [(number, call) for number, call in enumerate(self.calls) if self.merged.isdisjoint(call.ids.flat)]
         return drawn + [(-place, call) for place, call in enumerate(self.made, 1)]
+
+    def independent(self) -> list[tuple[int, Call]]:
+        """The draws that may be changed one by one, with their numbers: not the sums of others, but these."""
+        drawn = [(number, call) for number, call in enumerate(self.calls) if self._remade.isdisjoint(call.ids.flat)]
+        made = [
+            (-place, call)
+            for place, call in enumerate(self.made, 1)
+            if call.family in (LAPLACE, DISCRETE_LAPLACE) or self._sums.keys().isdisjoint(call.ids.flat)
+        ]
+        return drawn + made
 
     def number_of(self, call: Call) -> int | None:
         """By which number `changed` has a call; None for one of another run."""

@@ -336,10 +336,15 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
     is_product = name == "multiply"
     if name not in ("add", "subtract", "multiply") or one.ids.shape != other.ids.shape or not one.ids.size:
         return lost((first, second), name, computed)
-    if not {*one.ids.reshape(-1).tolist()}.isdisjoint(other.ids.reshape(-1).tolist()):  # a draw meets itself
-        return lost((first, second), name, computed)
     ends = [[tag.exact(place) for place in range(tag.ids.size)] for tag in (one, other)]
     sign = -1 if name == "subtract" else 1
+    if not {*one.ids.reshape(-1).tolist()}.isdisjoint(other.ids.reshape(-1).tolist()):  # a draw meets itself
+        totals = [(left[0] + sign * right[0], left[1] + sign * right[1]) for left, right in zip(*ends, strict=True)]
+        if is_product or not np.array_equal(one.ids, other.ids) or not all(factor for _, factor in totals):
+            return lost((first, second), name, computed)
+        values, factors = (_each(list(side), one) for side in zip(*totals, strict=True))
+        affine = Affine(one.ids, (("*", factors), ("+", values)))
+        return wrapped(session.add_node(affine, computed), affine, session)
     if is_product and any(value for side in ends for value, _ in side):
         return lost((first, second), name, computed)
     made: list[Made] = []
