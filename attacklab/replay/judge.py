@@ -12,7 +12,7 @@ import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws
-from attacklab.replay.choices import Choice, Choices, law_of, looked_at
+from attacklab.replay.choices import Choice, Choices, looked_at
 from attacklab.replay.compare import (
     NOISES,
     Compared,

@@ -1152,7 +1152,7 @@ def less_noise_for_the_staff_on_another_count(x, rng):
 def steps_that_take_the_last_noise_out(x, rng):
     before, steps = 0.0, []
     for value in x:
-        noise = rng.normal(0, 1)
+        noise = rng.normal(0, 1)  # flaw
         steps.append(value + noise - before)  # flaw
         before = noise
     return steps
@@ -1160,7 +1160,7 @@ def steps_that_take_the_last_noise_out(x, rng):
 
 @broken(np.array([1.0, 0.5, 0.2, 0.1]), np.array([0.0, 0.5, 0.2, 0.1]), claim=GaussianDP(1.0))
 def sums_that_take_most_of_the_last_noise_out(x, rng):
-    noise = rng.normal(0, 1, 4)
+    noise = rng.normal(0, 1, 4)  # flaw
     return x + noise - 0.9 * np.concatenate([[0.0], noise[:-1]])  # flaw
 
 
