@@ -114,7 +114,7 @@ class Pair(Compared):
             moved, hidden, self.vague, self.rows = [], [], [], []
         choices = Choices(self, [*moved, *hidden])
         moved, hidden = ([one for one in side if one.unit not in choices.placed] for side in (moved, hidden))
-        shared = Shared(self, choices.placed)
+        self.shared = shared = Shared(self, choices.placed)
         self.together = {one.path for group in shared.groups for one in group.numbers if one.values[0] != one.values[1]}
         for told in shared.bare_sums():
             self._add(**told)
@@ -474,7 +474,7 @@ class Pair(Compared):
         """Name noise that is used or shown apart from what it makes noisy."""
         if self.outcome.unjudged or differences_between(self):
             return
-        said = bare_noise(self)
+        said = self.shared.astray() or bare_noise(self)
         is_open = any(seen.kind != "other" for seen in (*self.first.seen, *self.second.seen))
         if said is not None and (is_open or not self._by_zero(None)):
             self.outcome.unjudged.append(said)

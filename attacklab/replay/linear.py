@@ -14,6 +14,7 @@ With M the same on both inputs, data that moves c by Δ is as good as draws that
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -39,6 +40,7 @@ from attacklab.replay.laws import (
     Law,
     near,
 )
+from attacklab.replay.outputs import leaves, number_of
 from attacklab.replay.session import BEYOND, Affine, Call, Node, Session, Site
 from attacklab.replay.traced import GEOMETRIC
 
@@ -248,7 +250,7 @@ class Group:
 
 
 class Shared:
-    """The released numbers of a pair that share draws, or hold sums of draws that have no law of their own.
+    """The released numbers of a pair that share draws, or hold several.
 
     Args:
         pair: whose runs were compared.
@@ -290,6 +292,30 @@ class Shared:
             for way in range(max(counts, default=1) if all(counts) else 0)
         ]
         return [[*rest, *(one.pair for one in side)] for side in sides]
+
+    def astray(self) -> str | None:
+        """A released number that is not the same once the draws are moved back, in words; None where all are.
+
+        Then it follows the draws, or the data, in another way than the sums tell.
+        """
+        first, second, changes = self.pair.first, self.pair.second, dict[int, dict[int, Any]]()
+        numbers = [one for group in self.groups if group.most for one in group.numbers]
+        for one in [one for group in self.groups if group.most for one in group.most[0]]:
+            call, at = second.owner(one.unit)
+            number, by = second.number_of(call), one.first.centre - one.second.centre
+            if number is None:
+                return None
+            is_whole = np.asarray(call.raw).dtype.kind in "iu"
+            changes.setdefault(number, {})[at] = int(by) if is_whole else near(by)
+        if not changes:
+            return None
+        run = self.pair.again(changes, second=True, values=False)
+        sides = [{leaf.path: number_of(leaf.value) for leaf in leaves(side.output)} for side in (first, run)]
+        for one in numbers:
+            before, after = (side.get(one.path, math.nan) for side in sides)
+            if not abs(after - before) <= FAR * (one.rounding + ROUNDED * 2.0**-52 * abs(before)):
+                return f"{one.path} follows the noise in another way than the sums of draws that it is made of"
+        return None
 
     def unsteady(self) -> list[Moved]:
         """The draws of groups in which their factors follow other noise."""
@@ -345,7 +371,7 @@ def bare_sum(terms: Sequence[Term], site: Site, claim: Claim) -> dict[str, Any]:
 
 
 def _groups(pair: Pair) -> list[list[Number]]:
-    """Released numbers that hang together by draws, where one rule for each does not do."""
+    """Released numbers that hang together by draws, where there are several numbers or draws."""
     held = [[*pair.first.draws_of(int(node.affine.ids.flat[place]))] for _, ((node, place), _) in pair.rows]
     columns = {draw: place for place, draw in enumerate(dict.fromkeys(itertools.chain(*held)))}
     if len(columns) == len(held) == sum(map(len, held)):
@@ -357,12 +383,7 @@ def _groups(pair: Pair) -> list[list[Number]]:
     for row, label in enumerate(labels[: len(held)].tolist()):
         groups.setdefault(label, []).append(row)
     several = [rows for rows in groups.values() if len(rows) > 1 or len(held[rows[0]]) > 1]
-    numbers = [[_number(pair, *pair.rows[row]) for row in rows] for rows in several]
-    return [group for group in numbers if len(group) > 1 or _has_no_law(pair, group[0])]
-
-
-def _has_no_law(pair: Pair, number: Number) -> bool:
-    return pair.first.law(*number.nodes[0]).family not in SHIFT_LAWS
+    return [[_number(pair, *pair.rows[row]) for row in rows] for rows in several]
 
 
 def _number(pair: Pair, path: str, nodes: tuple[tuple[Node, int], tuple[Node, int]]) -> Number:
