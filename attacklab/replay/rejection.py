@@ -42,13 +42,13 @@ class Redrawn:
 
     Attributes:
         site: where it is seen whether it does.
-        laws: of the cell that it lies in, on both inputs.
+        laws: of the cell that it lies in, on both inputs; None where the rounds are not alike.
         draws: of all rounds of the first run.
     """
 
     site: Site
-    laws: tuple[Law, Law]
-    draws: frozenset[int]
+    laws: tuple[Law, Law] | None
+    draws: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -62,16 +62,17 @@ class _Rounds:
 
 
 def redrawn(pair: Pair, unit: int) -> Redrawn | None:
-    """The rounds of a number that the first output holds; None where it is drawn once, or rounds are not alike."""
-    if not any(seen.kind == "compare" and unit in seen.draws() for seen in pair.first.seen):
+    """The rounds of a number that the first output holds; None where it is drawn once."""
+    site = next((seen.site for seen in pair.first.seen if seen.kind == "compare" and unit in seen.draws()), None)
+    if site is None:
         return None
     held = Holdings(pair.first)
     found = [(leaf.path, held.holding(leaf)) for leaf in held.leaves]
     path = next((path for path, at in found if at and at[0].affine.ids.flat[at[1]] == unit), "")
     sides = [_rounds(pair, path, second) for second in (False, True)]
     first, second = sides
-    if first is None or second is None:
-        return None
+    if not isinstance(first, _Rounds) or not isinstance(second, _Rounds):
+        return Redrawn(site, None) if any(sides) else None
     scale = near(first.law.scale)
     ends = [end for side in (first, second) for pair_ in side.accepted for end in pair_ if math.isfinite(end)]
     inner = {end + by for end in ends for by in (-THIN * scale, 0.0, THIN * scale)}
@@ -87,8 +88,8 @@ def redrawn(pair: Pair, unit: int) -> Redrawn | None:
     return Redrawn(first.site, (rows[0], rows[1]), frozenset(int(call.ids.flat[0]) for call in calls))
 
 
-def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | None:
-    """What one input shows, by runs with other draws in the rounds."""
+def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | bool:
+    """What one input shows, by other draws in the rounds; else whether draws say how often their line draws."""
 
     def run(changes: Mapping[int, float]) -> tuple[int, list[Any]]:
         """The number of the call that drew what the output holds, and what is to be the same in every round."""
@@ -103,26 +104,29 @@ def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | None:
         is_one = call.size == 1 and call.family in CONTINUOUS and call.family != UNIFORM
         number = made.number_of(call) if is_one else None
         pleasing.append(float(np.ravel(call.raw)[0]))
+        drawn.append((number, sum(one.key[:-1] == call.key[:-1] for one in made.calls)))
         parts = [(leaf.path, None if held.holding(leaf) else leaf.value) for leaf in held.leaves]
         return (-1 if number is None else number), [made.law(node, at), node.affine.exact(at)[1], turns, parts]
 
+    drawn: list[tuple[int | None, int]] = []
     pleasing: list[float] = []
     last, alike = run({})
     if last < 0:
-        return None
+        return False
     law, factor, turns = alike[:3]
     centre, scale, by = near(law.centre), near(law.scale), near(factor)
     if not turns or not scale or not by or any(math.isnan(turn) for _, turn in turns):
-        return None
+        return False
     inner = sorted({turn for _, turn in turns})
     edges = [inner[0] - 2 * scale / abs(by), *inner, inner[-1] + 2 * scale / abs(by)]
     middles = [(low + high) / 2 for low, high in itertools.pairwise(edges)]
     begin = last
     while begin and any(run({begin - 1: to}) == (begin - 1, alike) for to in middles):
         begin -= 1
+    drawn.clear()
     came = [run({begin: to, begin + 1: pleasing[0]}) for to in middles]
     if any(one not in ((begin, alike), (begin + 1, alike)) for one in came) or len({number for number, _ in came}) < 2:
-        return None
+        return len({*drawn}) > 1
     edges = [-math.inf, *inner, math.inf]
     rounded = [round((centre + by * edge) / scale, DIGITS) * scale for edge in edges]
     cells = [(min(ends), max(ends)) for ends in itertools.pairwise(rounded)]
@@ -133,5 +137,5 @@ def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | None:
     if rounds > MOST_ROUNDS or run(
         {**dict.fromkeys(range(begin, begin + rounds), refused), begin + rounds: pleasing[0]}
     ) != (begin + rounds, alike):
-        return None
+        return True
     return _Rounds(law, accepted, turns[-1][0], range(begin, last + 1))

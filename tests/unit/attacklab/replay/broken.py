@@ -1117,7 +1117,7 @@ def size_beside_an_array(x, rng):
 
 @broken(LONG, SHORT)
 def size_beside_a_dict(x, rng):
-    answer = OrderedDict(n=len(x) + rng.laplace(0, 1))
+    answer: Any = OrderedDict(n=len(x) + rng.laplace(0, 1))
     answer.size_before = len(x)  # flaw
     return answer
 
