@@ -1187,10 +1187,3 @@ def large_noise_drawn_again(x, rng):
     while abs(noise) > 20:  # flaw
         noise = rng.normal(0, 10)
     return x.sum() + noise
-
-
-@broken(LONG, SHORT)
-def refuses_what_is_no_generator(x, rng):
-    if type(rng) is not np.random.Generator:
-        raise TypeError(type(rng))
-    return x.sum() + rng.laplace(0, 0.5)  # flaw

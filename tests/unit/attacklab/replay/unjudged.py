@@ -261,3 +261,10 @@ def drawn_again_and_the_rounds_shown(x, rng):
     while (noisy := len(x) + rng.laplace(0, 2)) < 0:
         rounds += 1
     return noisy, float(rounds)
+
+
+@unjudged(LONG, SHORT)
+def refuses_what_is_no_generator(x, rng):
+    if type(rng) is not np.random.Generator:
+        raise TypeError(type(rng))
+    return x.sum() + rng.laplace(0, 0.5)
