@@ -128,7 +128,11 @@ class Choices:
 
         for one in moved:
             found = redrawn(self.pair, one.unit) if one.unit in self.pair.shown else None
-            if found is not None:
+            if found is not None and found.laws is None:
+                self.unjudged.append(
+                    f"{found.site} lets a number that is shown be drawn again, in rounds that are not alike"
+                )
+            elif found is not None and found.laws is not None:
                 self.redrawn |= found.draws
                 what = f"number that is drawn again until it is accepted at {found.site}"
                 self._keep(Choice(found.site, found.laws, what, decisive=found.draws, is_exact=True))

@@ -68,7 +68,7 @@ def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], 
         made += 1
         if made == wanted and not is_simple and _may_refute(pair.claim, list(counts.values()), made):
             wanted = min(MOST_RUNS, TIMES_MORE * made)
-    best = max(events, key=lambda event: _evidence(pair.claim, *counts[event], made))
+    best = max(events, key=lambda event: _evidence(pair.claim, counts[event][0], counts[event][1], made))
     one, other = counts[best]
     if is_simple and {one, other} != {0, made}:
         return telling_event(pair, parts, False)  # perhaps noise is lost on a way where nothing sees it

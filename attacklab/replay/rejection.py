@@ -11,8 +11,7 @@ import functools
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,42 +35,37 @@ DIGITS = 9
 """Ends of what is accepted are the same where so many digits of a scale do not tell them apart."""
 
 
-@dataclass(frozen=True)
-class Redrawn:
-    """A number that is drawn again until it pleases.
+class Redrawn(NamedTuple):
+    """A number that is drawn again until it pleases: where that is seen, and the draws of all rounds of the first run.
 
-    Attributes:
-        site: where it is seen whether it does.
-        laws: of the cell that it lies in, on both inputs.
-        draws: of all rounds of the first run.
+    Its laws are those of the cell that it lies in, on both inputs; there are none where the rounds are not alike.
     """
 
     site: Site
-    laws: tuple[Law, Law]
-    draws: frozenset[int]
+    laws: tuple[Law, Law] | None = None
+    draws: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True)
-class _Rounds:
-    """The rounds on one input: the law of the number, which ones are accepted, where, and the calls that draw."""
+class _Rounds(NamedTuple):
+    """The rounds on one input: the law of the number, between which ends it is accepted, and the calls that draw."""
 
     law: Law
     accepted: list[tuple[float, float]]
-    site: Site
     calls: range
 
 
 def redrawn(pair: Pair, unit: int) -> Redrawn | None:
-    """The rounds of a number that the first output holds; None where it is drawn once, or rounds are not alike."""
-    if not any(seen.kind == "compare" and unit in seen.draws() for seen in pair.first.seen):
+    """The rounds of a number that the first output holds; None where it is drawn once."""
+    site = next((seen.site for seen in pair.first.seen if seen.kind == "compare" and unit in seen.draws()), None)
+    if site is None:
         return None
     held = Holdings(pair.first)
     found = [(leaf.path, held.holding(leaf)) for leaf in held.leaves]
     path = next((path for path, at in found if at and at[0].affine.ids.flat[at[1]] == unit), "")
     sides = [_rounds(pair, path, second) for second in (False, True)]
     first, second = sides
-    if first is None or second is None:
-        return None
+    if not isinstance(first, _Rounds) or not isinstance(second, _Rounds):
+        return Redrawn(site) if any(sides) else None
     scale = near(first.law.scale)
     ends = [end for side in (first, second) for pair_ in side.accepted for end in pair_ if math.isfinite(end)]
     inner = {end + by for end in ends for by in (-THIN * scale, 0.0, THIN * scale)}
@@ -83,55 +77,54 @@ def redrawn(pair: Pair, unit: int) -> Redrawn | None:
         is_in = np.any([(low < inside) & (inside < high) for low, high in side.accepted], axis=0)
         masses = interval(side.law, edges[:-1], edges[1:]) * is_in
         rows.append(Law(CATEGORICAL, weights=tuple((masses / masses.sum()).tolist())))
-    calls = pair.first.calls[first.calls.start : first.calls.stop]
-    return Redrawn(first.site, (rows[0], rows[1]), frozenset(int(call.ids.flat[0]) for call in calls))
+    draws = frozenset(int(pair.first.calls[number].ids.flat[0]) for number in first.calls)
+    return Redrawn(site, (rows[0], rows[1]), draws)
 
 
-def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | None:
-    """What one input shows, by runs with other draws in the rounds."""
+def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | bool:
+    """What one input shows, by other draws in the rounds; else whether draws say how often their line draws."""
 
-    def run(changes: Mapping[int, float]) -> tuple[int, list[Any]]:
-        """The number of the call that drew what the output holds, and what is to be the same in every round."""
+    def run(changes: Mapping[int, float]) -> tuple[int, list[Any], int, float]:
+        """The call that drew what the output holds, what is the same in all rounds, how often that line drew, and what.
+
+        Of a number of another kind, the call is −1.
+        """
         made = pair.again({at: functools.partial(filled, to) for at, to in changes.items()}, second=second, kept=False)
         held = Holdings(made)
         node, at = next((held.holding(leaf) for leaf in held.leaves if leaf.path == path), None) or (None, 0)
         if node is None:
-            return -1, []
+            return -1, [], 0, 0.0
         unit = int(node.affine.ids.flat[at])
         call, _ = made.owner(unit)
-        turns = [(seen.site, turn) for seen in made.seen for one, turn, _ in turns_of(made, seen) if one == unit]
         is_one = call.size == 1 and call.family in CONTINUOUS and call.family != UNIFORM
         number = made.number_of(call) if is_one else None
-        pleasing.append(float(np.ravel(call.raw)[0]))
+        turns = [turn for seen in made.seen for one, turn, _ in turns_of(made, seen) if one == unit]
         parts = [(leaf.path, None if held.holding(leaf) else leaf.value) for leaf in held.leaves]
-        return (-1 if number is None else number), [made.law(node, at), node.affine.exact(at)[1], turns, parts]
+        alike = [made.law(node, at), near(node.affine.exact(at)[1]), turns, parts]
+        times = sum(one.key[:-1] == call.key[:-1] for one in made.calls)
+        return -1 if number is None else number, alike, times, float(np.ravel(call.raw)[0])
 
-    pleasing: list[float] = []
-    last, alike = run({})
-    if last < 0:
-        return None
-    law, factor, turns = alike[:3]
-    centre, scale, by = near(law.centre), near(law.scale), near(factor)
-    if not turns or not scale or not by or any(math.isnan(turn) for _, turn in turns):
-        return None
-    inner = sorted({turn for _, turn in turns})
-    edges = [inner[0] - 2 * scale / abs(by), *inner, inner[-1] + 2 * scale / abs(by)]
-    middles = [(low + high) / 2 for low, high in itertools.pairwise(edges)]
-    begin = last
-    while begin and any(run({begin - 1: to}) == (begin - 1, alike) for to in middles):
+    begin, alike, _, raw = run({})
+    last = begin
+    law, by, turns = alike[:3] if begin >= 0 else (Law(""), 0.0, [])
+    centre, scale = near(law.centre), near(law.scale)
+    if not turns or not scale or not by or any(map(math.isnan, turns)):
+        return False
+    inner = sorted({*turns})
+    reach = 2 * scale / abs(by)
+    middles = [(low + high) / 2 for low, high in itertools.pairwise([inner[0] - reach, *inner, inner[-1] + reach])]
+    while begin and any(run({begin - 1: to})[:2] == (begin - 1, alike) for to in middles):
         begin -= 1
-    came = [run({begin: to, begin + 1: pleasing[0]}) for to in middles]
-    if any(one not in ((begin, alike), (begin + 1, alike)) for one in came) or len({number for number, _ in came}) < 2:
-        return None
-    edges = [-math.inf, *inner, math.inf]
-    rounded = [round((centre + by * edge) / scale, DIGITS) * scale for edge in edges]
-    cells = [(min(ends), max(ends)) for ends in itertools.pairwise(rounded)]
-    accepted = [cell for cell, (number, _) in zip(cells, came, strict=True) if number == begin]
-    refused = next(to for to, (number, _) in zip(middles, came, strict=True) if number != begin)
+    came = [run({begin: to, begin + 1: raw}) for to in middles]
+    numbers = [one[0] for one in came]
+    if {*numbers} != {begin, begin + 1} or any(one[1] != alike for one in came):
+        return len({(number, times) for number, _, times, _ in came}) > 1
+    ends = [round((centre + by * edge) / scale, DIGITS) * scale for edge in (-math.inf, *inner, math.inf)]
+    cells = [(min(both), max(both)) for both in itertools.pairwise(ends)]
+    accepted = [cell for cell, number in zip(cells, numbers, strict=True) if number == begin]
     mass = math.fsum(float(interval(law, *cell)) for cell in accepted)
     rounds = math.ceil(math.log(LEAST_LEFT) / math.log1p(-mass)) if 0 < mass < 1 else MOST_ROUNDS + 1
-    if rounds > MOST_ROUNDS or run(
-        {**dict.fromkeys(range(begin, begin + rounds), refused), begin + rounds: pleasing[0]}
-    ) != (begin + rounds, alike):
-        return None
-    return _Rounds(law, accepted, turns[-1][0], range(begin, last + 1))
+    failing = dict.fromkeys(range(begin, begin + rounds), middles[numbers.index(begin + 1)])
+    if rounds > MOST_ROUNDS or run({**failing, begin + rounds: raw})[:2] != (begin + rounds, alike):
+        return True
+    return _Rounds(law, accepted, range(begin, last + 1))

@@ -1201,7 +1201,7 @@ def size_beside_an_array(x, rng):
 
 @broken(LONG, SHORT)
 def size_beside_a_dict(x, rng):
-    answer = OrderedDict(n=len(x) + rng.laplace(0, 1))
+    answer: Any = OrderedDict(n=len(x) + rng.laplace(0, 1))
     answer.size_before = len(x)  # flaw
     return answer
 
@@ -1271,10 +1271,3 @@ def large_noise_drawn_again(x, rng):
     while abs(noise) > 20:  # flaw
         noise = rng.normal(0, 10)
     return x.sum() + noise
-
-
-@broken(LONG, SHORT)
-def refuses_what_is_no_generator(x, rng):
-    if type(rng) is not np.random.Generator:
-        raise TypeError(type(rng))
-    return x.sum() + rng.laplace(0, 0.5)  # flaw

@@ -220,3 +220,27 @@ def a_count_cut_at_twice_the_true_one(x, rng):
 def size_as_the_value_of_missing_keys(x, rng):
     size = len(x)
     return defaultdict(lambda: size, n=size + rng.laplace(0, 1))
+
+
+@unjudged(LONG, SHORT)
+def drawn_five_times_at_most(x, rng):
+    for _ in range(5):
+        noisy = len(x) + rng.laplace(0, 2)
+        if noisy >= 0:
+            return noisy
+    return float(len(x))
+
+
+@unjudged(LONG, SHORT)
+def drawn_again_and_the_rounds_shown(x, rng):
+    rounds = 1
+    while (noisy := len(x) + rng.laplace(0, 2)) < 0:
+        rounds += 1
+    return noisy, float(rounds)
+
+
+@unjudged(LONG, SHORT)
+def refuses_what_is_no_generator(x, rng):
+    if type(rng) is not np.random.Generator:
+        raise TypeError(type(rng))
+    return x.sum() + rng.laplace(0, 0.5)
