@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws
-from attacklab.replay.choices import Choice, Choices, law_of
+from attacklab.replay.choices import Choice, Choices, law_of, looked_at
 from attacklab.replay.compare import (
     NOISES,
     Compared,
@@ -127,10 +127,10 @@ class Pair(Compared):
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
             shown_ = []
             for choice in choices.found:
-                is_told = choices.is_told(choice)
-                if is_told or (is_told is None and choices.is_revealed(choice)):
+                is_alone, is_revealed = choices.is_alone(choice), choices.is_revealed(choice)
+                if is_alone and is_revealed:
                     shown_.append(choice)
-                elif is_told is False and (choice.is_unbounded or choices.is_revealed(choice)):
+                elif not is_alone and (choice.is_unbounded or is_revealed):
                     self.outcome.unjudged.append(f"{choice.what}: other draws may hide how it came out")
             excess = self.excess([*(one.pair for one in known), *(one.certain_pair for one in shown_)])
             if excess is not None:
@@ -243,7 +243,7 @@ class Pair(Compared):
             certain = Excess("probability 1 against 0", str(self.claim))
             self._add(**self._of_number(broken, "", certain), event="an output that is not finite")
             return
-        looked = {*_looked_at(self.first)}
+        looked = {*looked_at(self.first)}
         compared = [one for one in hidden if one.unit in looked]
         if self._are_followed(compared):
             looked -= {one.unit for one in compared if self._are_followed([one])}
@@ -444,7 +444,7 @@ class Pair(Compared):
         """Name draws that nothing is added to, and that are asked for with other parameters on the second input."""
         runs = self.first, self.second
         judged = {unit for run in runs for unit, *_ in run.elements()} | {*self.first.merged}
-        judged |= {unit for run in runs for unit in _looked_at(run)}
+        judged |= {unit for run in runs for unit in looked_at(run)}
         matches = {call.key: call for call in self.second.calls}
         for call in self.first.calls:
             match = matches.get(call.key)
@@ -473,13 +473,6 @@ class Pair(Compared):
         for leaf in (*leaves(self.first.output), *leaves(self.second.output)):
             if isinstance(leaf.value, tuple) and leaf.value[:1] == (OPAQUE,):
                 self.outcome.unjudged.append(f"{leaf.path} is a {leaf.value[1]}, which cannot be looked into")
-
-
-def _looked_at(run: Session) -> Iterator[int]:
-    """Draws that are compared or selected by."""
-    for seen in run.seen:
-        if seen.kind != "other":
-            yield from seen.draws()
 
 
 def _is_monotone(numbers: Sequence[float]) -> bool:
