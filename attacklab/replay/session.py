@@ -90,21 +90,19 @@ def is_users(file: str) -> bool:
 
 def here() -> Site:
     """The place of the call that is being made."""
-    frame = sys._getframe(1)
+    frame, found = sys._getframe(1), None
     inner: tuple[str, int] | None = None
-    last = Site("?", 0, "?")
     while frame is not None:
-        code = frame.f_code
-        kind = _kind_of(code.co_filename)
+        kind = _kind_of(frame.f_code.co_filename)
         if kind >= _PART:
-            inner = inner or (code.co_filename, frame.f_lineno)
-            last = Site(code.co_filename, frame.f_lineno, code.co_name, inner)
-            if kind == _USER:
-                return last
-        elif inner is not None and kind == _OWN:
-            return last
+            found = frame
+            inner = inner or (frame.f_code.co_filename, frame.f_lineno)
+        if kind == _USER or (kind == _OWN and inner is not None):
+            break
         frame = frame.f_back  # type: ignore[assignment]
-    return last
+    if found is None or inner is None:
+        return Site("?", 0, "?")
+    return Site(found.f_code.co_filename, found.f_lineno, found.f_code.co_name, inner)
 
 
 @dataclass(slots=True)
