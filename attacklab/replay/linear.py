@@ -250,7 +250,7 @@ class Group:
 
 
 class Shared:
-    """The released numbers of a pair that share draws, or hold several.
+    """The released numbers of a pair that share draws, or hold sums of draws that have no law of their own.
 
     Args:
         pair: whose runs were compared.
@@ -299,8 +299,8 @@ class Shared:
         Then it follows the draws, or the data, in another way than the sums tell.
         """
         first, second, changes = self.pair.first, self.pair.second, dict[int, dict[int, Any]]()
-        numbers = [one for group in self.groups if group.most for one in group.numbers]
-        for one in [one for group in self.groups if group.most for one in group.most[0]]:
+        groups = [group for group in self.groups if group.most and len(group.numbers) > 1]
+        for one in [one for group in groups for one in group.most[0]]:
             call, at = second.owner(one.unit)
             number, by = second.number_of(call), one.first.centre - one.second.centre
             if number is None:
@@ -311,7 +311,7 @@ class Shared:
             return None
         run = self.pair.again(changes, second=True, values=False)
         sides = [{leaf.path: number_of(leaf.value) for leaf in leaves(side.output)} for side in (first, run)]
-        for one in numbers:
+        for one in [one for group in groups for one in group.numbers]:
             before, after = (side.get(one.path, math.nan) for side in sides)
             if not abs(after - before) <= FAR * (one.rounding + ROUNDED * 2.0**-52 * abs(before)):
                 return f"{one.path} follows the noise in another way than the sums of draws that it is made of"
@@ -371,7 +371,7 @@ def bare_sum(terms: Sequence[Term], site: Site, claim: Claim) -> dict[str, Any]:
 
 
 def _groups(pair: Pair) -> list[list[Number]]:
-    """Released numbers that hang together by draws, where there are several numbers or draws."""
+    """Released numbers that hang together by draws, where one rule for each does not do."""
     held = [[*pair.first.draws_of(int(node.affine.ids.flat[place]))] for _, ((node, place), _) in pair.rows]
     columns = {draw: place for place, draw in enumerate(dict.fromkeys(itertools.chain(*held)))}
     if len(columns) == len(held) == sum(map(len, held)):
@@ -383,7 +383,8 @@ def _groups(pair: Pair) -> list[list[Number]]:
     for row, label in enumerate(labels[: len(held)].tolist()):
         groups.setdefault(label, []).append(row)
     several = [rows for rows in groups.values() if len(rows) > 1 or len(held[rows[0]]) > 1]
-    return [[_number(pair, *pair.rows[row]) for row in rows] for rows in several]
+    numbers = [[_number(pair, *pair.rows[row]) for row in rows] for rows in several]
+    return [group for group in numbers if len(group) > 1 or pair.first.law(*group[0].nodes[0]).family not in SHIFT_LAWS]
 
 
 def _number(pair: Pair, path: str, nodes: tuple[tuple[Node, int], tuple[Node, int]]) -> Number:
