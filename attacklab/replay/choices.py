@@ -301,10 +301,11 @@ class Choices:
         return above if same[False] else 1 - above if same[True] else 1.0
 
 
-def law_of(run: Session, unit: int) -> Law | None:
-    """The law of a draw where it is used last; None where it is not used."""
-    found = [run.law(node, place) for one, node, place in run.elements() if one == unit]
-    return found[-1] if found else None
+def law_of(run: Session, unit: int, site: Site | None = None) -> Law | None:
+    """The law of a draw where it is used last, at a line if it is used there; None where it is not used at all."""
+    used = [(node, place) for one, node, place in run.elements() if one == unit]
+    used = [value for value in used if value[0].site == site] or used
+    return run.law(*used[-1]) if used else None
 
 
 def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:

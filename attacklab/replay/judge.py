@@ -94,7 +94,7 @@ class Pair(Compared):
             return False
         for seed in range(self.seed + 400, self.seed + 400 + FEW_SEEDS):
             run = self.runs.run(self.pair.first, Session(seed))
-            law = law_of(run, moved.unit)
+            law = law_of(run, moved.unit, moved.node.site)
             if law is not None and (law.family, law.scale) != (moved.first.family, moved.first.scale):
                 return True
         return False
