@@ -311,9 +311,9 @@ class Choices:
 
 
 def law_of(run: Session, unit: int) -> Law | None:
-    """The law of a draw where it is used last; None where it is not used."""
-    found = [run.law(node, place) for one, node, place in run.elements() if one == unit]
-    return found[-1] if found else None
+    """The law of a draw where it is used last; None where it is not used at all."""
+    used = [(node, place) for one, node, place in run.elements() if one == unit]
+    return run.law(*used[-1]) if used else None
 
 
 def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:

@@ -95,17 +95,23 @@ class Pair(Compared):
         return self._sampling is not None and self._sampling.rate < 1
 
     @functools.cached_property
-    def _few_laws(self) -> list[dict[int, Law]]:
-        """The laws of all noisy numbers in further runs of the first input, as they are in the end."""
-        runs = [self.runs.run(self.pair.first, Session(self.seed + 400 + number)) for number in range(FEW_SEEDS)]
-        return [{unit: run.law(node, place) for unit, node, place in run.elements()} for run in runs]
+    def _few_laws(self) -> list[dict[Any, Law]]:
+        """The laws of noisy numbers in further runs of the first input: by their draw, and by draw and line."""
+        found: list[dict[Any, Law]] = []
+        for number in range(FEW_SEEDS):
+            run = self.runs.run(self.pair.first, Session(self.seed + 400 + number))
+            found.append({})
+            for unit, node, place in run.elements():
+                found[-1][unit] = found[-1][unit, node.site] = run.law(node, place)
+        return found
 
     def _is_mixed(self, moved: Moved) -> bool:
         """Whether other draws give noise another scale: then its law is a mixture, which may hide more."""
         if not moved.node.affine.steps:
             return False
-        found = [laws_[moved.unit] for laws_ in self._few_laws if moved.unit in laws_]
-        return any((law.family, law.scale) != (moved.first.family, moved.first.scale) for law in found)
+        found = [laws_.get((moved.unit, moved.node.site)) or laws_.get(moved.unit) for laws_ in self._few_laws]
+        known = moved.first.family, moved.first.scale
+        return any((law.family, law.scale) != known for law in found if law is not None)
 
     def _judge(self, moved: Sequence[Moved]) -> None:
         """Add up what released numbers and choices lose; then look where hidden numbers go."""

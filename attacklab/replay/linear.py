@@ -311,10 +311,10 @@ class Shared:
             return None
         run = self.pair.again(changes, second=True, values=False)
         sides = [{leaf.path: number_of(leaf.value) for leaf in leaves(side.output)} for side in (first, run)]
-        for one in [one for group in groups for one in group.numbers]:
-            before, after = (side.get(one.path, math.nan) for side in sides)
-            if not abs(after - before) <= FAR * (one.rounding + ROUNDED * 2.0**-52 * abs(before)):
-                return f"{one.path} follows the noise in another way than the sums of draws that it is made of"
+        for shown in [shown for group in groups for shown in group.numbers]:
+            before, after = (side.get(shown.path, math.nan) for side in sides)
+            if not abs(after - before) <= FAR * (shown.rounding + ROUNDED * 2.0**-52 * abs(before)):
+                return f"{shown.path} follows the noise in another way than the sums of draws that it is made of"
         return None
 
     def unsteady(self) -> list[Moved]:

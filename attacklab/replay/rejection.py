@@ -18,6 +18,7 @@ import numpy as np
 from attacklab.replay import laws
 from attacklab.replay.compare import Holdings
 from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, UNIFORM, Law, near
+from attacklab.replay.outputs import skeleton
 from attacklab.replay.paths import interval
 from attacklab.replay.session import Site, filled
 from attacklab.replay.ways import turns_of
@@ -82,18 +83,19 @@ def redrawn(pair: Pair, unit: int) -> Redrawn | None:
 
 
 def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | bool:
-    """What one input shows, by other draws in the rounds; else whether draws say how often their line draws."""
+    """What one input shows, by other draws in the rounds; else whether it has rounds that the output does not tell."""
 
-    def run(changes: Mapping[int, float]) -> tuple[int, list[Any], int, float]:
-        """The call that drew what the output holds, what is the same in all rounds, how often that line drew, and what.
+    def run(changes: Mapping[int, float]) -> tuple[int, list[Any], list[Any], float]:
+        """The call that drew what the output holds, what is the same in all rounds, what is told of them, and the draw.
 
         Of a number of another kind, the call is −1.
         """
         made = pair.again({at: functools.partial(filled, to) for at, to in changes.items()}, second=second, kept=False)
         held = Holdings(made)
+        told = skeleton(made.output)
         node, at = next((held.holding(leaf) for leaf in held.leaves if leaf.path == path), None) or (None, 0)
         if node is None:
-            return -1, [], 0, 0.0
+            return -1, [], told, 0.0
         unit = int(node.affine.ids.flat[at])
         call, _ = made.owner(unit)
         is_one = call.size == 1 and call.family in CONTINUOUS and call.family != UNIFORM
@@ -101,10 +103,9 @@ def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | bool:
         turns = [turn for seen in made.seen for one, turn, _ in turns_of(made, seen) if one == unit]
         parts = [(leaf.path, None if held.holding(leaf) else leaf.value) for leaf in held.leaves]
         alike = [made.law(node, at), near(node.affine.exact(at)[1]), turns, parts]
-        times = sum(one.key[:-1] == call.key[:-1] for one in made.calls)
-        return -1 if number is None else number, alike, times, float(np.ravel(call.raw)[0])
+        return -1 if number is None else number, alike, told, float(np.ravel(call.raw)[0])
 
-    begin, alike, _, raw = run({})
+    begin, alike, told, raw = run({})
     last = begin
     law, by, turns = alike[:3] if begin >= 0 else (Law(""), 0.0, [])
     centre, scale = near(law.centre), near(law.scale)
@@ -118,7 +119,7 @@ def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | bool:
     came = [run({begin: to, begin + 1: raw}) for to in middles]
     numbers = [one[0] for one in came]
     if {*numbers} != {begin, begin + 1} or any(one[1] != alike for one in came):
-        return len({(number, times) for number, _, times, _ in came}) > 1
+        return any(one[0] > begin and one[2] == told for one in came)
     ends = [round((centre + by * edge) / scale, DIGITS) * scale for edge in (-math.inf, *inner, math.inf)]
     cells = [(min(both), max(both)) for both in itertools.pairwise(ends)]
     accepted = [cell for cell, number in zip(cells, numbers, strict=True) if number == begin]

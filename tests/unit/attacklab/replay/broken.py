@@ -1271,3 +1271,9 @@ def large_noise_drawn_again(x, rng):
     while abs(noise) > 20:  # flaw
         noise = rng.normal(0, 10)
     return x.sum() + noise
+
+
+@broken(np.array([1.0, 3.0, 50.0]), np.array([1.0, 3.0]))
+def bound_by_the_noisy_maximum(x, rng):
+    upper = max(x.max() + rng.laplace(0, 2), 1.0)  # flaw
+    return upper, np.clip(x, 0, upper).sum() + rng.laplace(0, 2 * upper)

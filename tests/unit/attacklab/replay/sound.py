@@ -1202,3 +1202,17 @@ def drawn_again_until_not_negative_and_paid_for(x, rng):
     while (noisy := len(x) + rng.laplace(0, 1.1)) < 0:
         pass
     return noisy
+
+
+@sound(LONG, SHORT)
+def attempts_that_are_told_and_paid_for(x, rng):
+    for attempt in range(3):
+        noisy = len(x) + rng.laplace(0, 3)
+        if noisy > 2:
+            return attempt, noisy
+    return 3, None
+
+
+@sound(LONG, SHORT)
+def noisy_size_that_is_never_negative(x, rng):
+    return max(0.0, len(x) + rng.laplace(0, 1))

@@ -244,3 +244,10 @@ def refuses_what_is_no_generator(x, rng):
     if type(rng) is not np.random.Generator:
         raise TypeError(type(rng))
     return x.sum() + rng.laplace(0, 0.5)
+
+
+@unjudged(LONG, SHORT)
+def less_noise_by_a_coin_on_another_line(x, rng):
+    if rng.random() < 0.3:
+        return x.sum() + rng.laplace(0, 0.3)
+    return x.sum() + rng.laplace(0, 1.0)
