@@ -302,19 +302,19 @@ class Shared:
         groups = [group for group in self.groups if group.most and len(group.numbers) > 1]
         for one in [one for group in groups for one in group.most[0]]:
             call, at = second.owner(one.unit)
-            number, by = second.number_of(call), one.first.centre - one.second.centre
-            if number is None:
+            place, by = second.number_of(call), one.first.centre - one.second.centre
+            if place is None:
                 return None
             is_whole = np.asarray(call.raw).dtype.kind in "iu"
-            changes.setdefault(number, {})[at] = int(by) if is_whole else near(by)
+            changes.setdefault(place, {})[at] = int(by) if is_whole else near(by)
         if not changes:
             return None
         run = self.pair.again(changes, second=True, values=False)
         sides = [{leaf.path: number_of(leaf.value) for leaf in leaves(side.output)} for side in (first, run)]
-        for shown in [shown for group in groups for shown in group.numbers]:
-            before, after = (side.get(shown.path, math.nan) for side in sides)
-            if not abs(after - before) <= FAR * (shown.rounding + ROUNDED * 2.0**-52 * abs(before)):
-                return f"{shown.path} follows the noise in another way than the sums of draws that it is made of"
+        for number in itertools.chain(*(group.numbers for group in groups)):
+            before, after = (side.get(number.path, math.nan) for side in sides)
+            if not abs(after - before) <= FAR * (number.rounding + ROUNDED * 2.0**-52 * abs(before)):
+                return f"{number.path} follows the noise in another way than the sums of draws that it is made of"
         return None
 
     def unsteady(self) -> list[Moved]:

@@ -349,17 +349,16 @@ def _matrix(run: Run) -> _Matrix | None:
         [(side.get(path, math.nan) - still[path]) / _step(call, at) for path in paths]
         for side, (_, call, at) in zip(moved, draws, strict=True)
     ]
-    used = [((call, at), column) for (_, call, at), column in zip(draws, columns, strict=True) if any(column)]
-    factors = np.array([column for _, column in used]).T
-    kept, made = linear.in_pairs(factors, [linear.law_of_draw(call, at) for (call, at), _ in used])
+    used = [(call, at) for (_, call, at), column in zip(draws, columns, strict=True) if any(column)]
+    factors = np.array([column for column in columns if any(column)]).T
+    kept, made = linear.in_pairs(factors, [linear.law_of_draw(call, at) for call, at in used])
     if any(law.family == GEOMETRIC for law in made):
         return None
-    numbers, steps = np.array(rows), np.array(TOGETHER)
-    slopes = (numbers[:, -2:-1] - numbers[:, -1:]) / (steps[-2] - steps[-1])
-    error = np.abs(numbers - numbers[:, 1:2] - slopes * steps).max(axis=1)
+    numbers, at = np.array(rows), np.array(TOGETHER)
+    slopes = (numbers[:, -2:-1] - numbers[:, -1:]) / (at[-2] - at[-1])
+    error = np.abs(numbers - numbers[:, 1:2] - slopes * at).max(axis=1)
     rounding = error + linear.ROUNDED * 2.0**-52 * np.abs(numbers).max(axis=1)
-    places = [used[place][0] for place in kept]
-    return _Matrix(paths, numbers[:, 1], factors[:, kept], [(call, at) for call, at in places], made, rounding)
+    return _Matrix(paths, numbers[:, 1], factors[:, kept], [used[place] for place in kept], made, rounding)
 
 
 def multiples_of(call: Call) -> list[int]:
