@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
     from attacklab.replay.ways import Ways
 
-OTHER_SEEDS = 4
-"""So many runs with other draws say whether an interval follows noise."""
-
 FRESH_RUNS = 12
-"""So many runs of each input say whether the output tells a choice, whatever else is drawn."""
+"""So many runs say whether draws are always compared as `max` and `min` do."""
 
 QUADRATURE_ERROR = Fraction(1, 100)
 """Integrals over shared noise are nearer to the truth than this part of it, up to gaps of 12 scales."""
@@ -40,16 +37,16 @@ class Choice:
         pair: the two laws.
         what: it in words.
         group: the comparisons that it is made of, if it is made of any.
-        selection: its place among the selections of a run, if it is one.
-        decisive: the draws that decide it, if all that they are compared with was gone through.
+        decisive: the draws that decide it, where no comparisons are given.
+        is_exact: whether its laws were found without integrals.
     """
 
     site: Site
     pair: tuple[Law, Law]
     what: str
     group: tuple[Bound, ...] = field(default=(), compare=False)
-    selection: int | None = field(default=None, compare=False)
     decisive: frozenset[int] = field(default=frozenset(), compare=False)
+    is_exact: bool = field(default=False, compare=False)
 
     @property
     def draws(self) -> set[int]:
@@ -59,7 +56,7 @@ class Choice:
     @property
     def certain_pair(self) -> tuple[Law, Law]:
         """The two laws as near to each other as the error of integrals allows."""
-        if self.decisive:
+        if self.is_exact:
             return self.pair
         apart = float(QUADRATURE_ERROR)
         sides = []
@@ -77,9 +74,9 @@ class Choice:
         return laws.largest_loss(*self.pair) == math.inf
 
     def worst(self) -> tuple[float, float]:
-        """The probabilities of the outcome that tells the most."""
+        """The probabilities of the outcome that tells the most, and of those the most probable one."""
         sides = list(zip(self.pair[0].weights, self.pair[1].weights, strict=True))
-        return max(sides, key=lambda both: near(laws.largest_ratio(both[:1], both[1:])))
+        return max(sides, key=lambda both: (near(laws.largest_ratio(both[:1], both[1:])), max(both)))
 
 
 class Choices:
@@ -90,12 +87,14 @@ class Choices:
         self.found: list[Choice] = []
         self.unjudged: list[str] = []
         self.placed: set[int] = set()
+        self.redrawn: set[int] = set()
         self._alone: list[tuple[Bound, bool]] = []
         if pair.ways is not None and self._keep_ways(pair.ways):
             return
         self._leave_out(moved)
+        self._redraw(moved)
         chosen = self._selections()
-        sides = [paths.bounds_of(run, pair.shown) for run in (pair.first, pair.second)]
+        sides = [paths.bounds_of(run, pair.shown, self.redrawn) for run in (pair.first, pair.second)]
         if sides[0] is None or sides[1] is None:
             self.unjudged.append("noise is compared in a way that has no law here")
             return
@@ -117,18 +116,33 @@ class Choices:
             ]
 
     def _leave_out(self, moved: Sequence[Moved]) -> None:
-        """Leave out uniform numbers in intervals that noise chooses in a way that has no law here."""
-        for one in moved:
-            if one.first.family == one.second.family == UNIFORM and follows_noise(self.pair, one.unit):
+        """Leave out uniform numbers where draws decide something: perhaps the intervals that they lie in."""
+        for one in moved if any(True for _ in looked_at(self.pair.first)) else ():
+            if one.first.family == one.second.family == UNIFORM:
                 self.placed.add(one.unit)
-                what = "a uniform number in an interval that noise chooses has no law here"
-                self.unjudged.append(f"{one.node.site}: {what}")
+                self.unjudged.append(f"{one.node.site} adds to a uniform number, in an interval that noise may choose")
+
+    def _redraw(self, moved: Sequence[Moved]) -> None:
+        """Keep the laws of numbers that are drawn again until they please."""
+        from attacklab.replay.rejection import redrawn  # which imports this
+
+        for one in moved:
+            found = redrawn(self.pair, one.unit) if one.unit in self.pair.shown else None
+            if found is not None and found.laws is None:
+                self.unjudged.append(
+                    f"{found.site} lets a number that is shown be drawn again, in rounds that are not alike"
+                )
+            elif found is not None and found.laws is not None:
+                self.redrawn |= found.draws
+                what = f"number that is drawn again until it is accepted at {found.site}"
+                self._keep(Choice(found.site, found.laws, what, decisive=found.draws, is_exact=True))
+        self.placed |= self.redrawn
 
     def _selections(self) -> set[int]:
         """Keep choices with a law of their own; gives the draws that they rest on."""
         chosen: set[int] = set()
         sides = [paths.selections(run) for run in (self.pair.first, self.pair.second)]
-        for place, ((seen, law, drawn), (seen_2, law_2, _)) in enumerate(zip(*sides, strict=False)):
+        for (seen, law, drawn), (seen_2, law_2, _) in zip(*sides, strict=False):
             chosen.update(drawn)
             if (
                 law is None
@@ -138,7 +152,8 @@ class Choices:
             ):
                 self.unjudged.append(f"{seen.site} chooses by noise in a way that has no law here")
             else:
-                self._keep(Choice(seen.site, (law, law_2), f"{seen.kind} at {seen.site}", selection=place))
+                draws = frozenset(drawn)
+                self._keep(Choice(seen.site, (law, law_2), f"{seen.kind} at {seen.site}", decisive=draws))
         return chosen
 
     def _keep(self, choice: Choice) -> None:
@@ -157,10 +172,11 @@ class Choices:
             if scanned[0] is None or scanned[1] is None:
                 self.unjudged.append(f"{group[0].site} compares noisy values in a way that has no law here")
             else:
-                self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what))
+                draws = frozenset(units(group))
+                self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what, decisive=draws))
             return
         best = laws.coin(chances[0]), laws.coin(chances[1])
-        if len(set(units(group))) > 1 and len(group) <= paths.MOST and self._may_exceed(group, match):
+        if 1 < len(group) <= paths.MOST and self._may_exceed(group, match):
             others = (self._leaning(group, match, sign) for sign in (1, -1))
             best = max([best, *filter(None, others)], key=lambda pair: near(laws.largest_loss(*pair)))
         self._keep(Choice(group[0].site, best, what, tuple(group)))
@@ -179,9 +195,9 @@ class Choices:
         """Keep what the output tells by the draws that decide it; whether nothing but they can change that."""
         if ways.is_certain:
             self.placed |= ways.placed
-            self._keep(Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws))
-        elif self.pair.excess([ways.pair]) is not None:
-            self.unjudged.append(f"{ways.site} compares values with noise, which other draws may hide")
+            self._keep(ways.choice)
+        elif self.pair.excess([ways.choice.pair]) is not None:
+            self.unjudged.append(f"{ways.choice.site} compares values with noise, which other draws may hide")
         return ways.is_certain
 
     def _may_exceed(self, group: list[Bound], match: list[Bound]) -> bool:
@@ -238,40 +254,14 @@ class Choices:
                 return True
         return False
 
-    def is_told(self, choice: Choice) -> bool | None:
-        """Whether parts of the output follow from how one comparison or selection came out, whatever else is drawn.
-
-        A coin that is tossed afterwards, or a round that may be tried again, hides more than the choice alone loses.
-
-        Returns:
-            None of several comparisons together, and of a choice that always came out the same.
-        """
-        if len(choice.group) > 1 or (not choice.group and choice.selection is None):
-            return None
-        runs = [self.pair.first, self.pair.second] + [
-            self.pair.runs.run(input_, Session(self.pair.seed + 500 + number))
-            for input_ in (self.pair.pair.first, self.pair.pair.second)
-            for number in range(FRESH_RUNS)
-        ]
-        bounds = paths.bounds_of(self.pair.first, self.pair.shown) or []
-        place = [bound for bound in bounds if bound.site == choice.site].index(choice.group[0]) if choice.group else 0
-        outcomes = [self._outcome(run, choice, place) for run in runs]
-        if len(set(outcomes)) < 2:
-            return None
-        return any(
-            _follows(outcomes, [skeleton(run.output, floats=floats) for run in runs]) for floats in (False, True)
-        )
-
-    def _outcome(self, run: Session, choice: Choice, place: int) -> Any:
-        """How a choice came out in a run; None where the run did not come to it."""
-        if choice.selection is not None:
-            made = [seen for seen, _, _ in paths.selections(run)]
-            if choice.selection >= len(made):
-                return None
-            seen = made[choice.selection]
-            return repr(seen.operands[1] if seen.kind == "categorical" else seen.outcome)
-        came = [bound.above for bound in paths.bounds_of(run, {}) or () if bound.site == choice.site]
-        return came[place] if place < len(came) else None
+    def is_alone(self, choice: Choice) -> bool:
+        """Whether no other draw decides anything: a coin that is tossed besides, or a further round, hides more."""
+        if self.pair.ways is not None and self.pair.ways.choice is choice:
+            return True
+        run = self.pair.first
+        drawn = {int(unit) for call in run.calls if call.weights and call.site != choice.site for unit in call.ids.flat}
+        others = {*looked_at(run), *drawn} - choice.draws - self.pair.shown.keys()
+        return not others and not self.pair.runs.is_endless
 
     def thresholds(self) -> Iterator[dict[str, Any]]:
         """Findings of comparisons that only one input has: a key that one person brings, and what hides it."""
@@ -320,20 +310,10 @@ class Choices:
         return above if same[False] else 1 - above
 
 
-def follows_noise(pair: Pair, unit: int) -> bool:
-    """Whether a uniform number lies in another interval with other draws, or if a comparison comes out otherwise."""
-    bounds = paths.bounds_of(pair.first, {})
-    if bounds is None or len(bounds) > paths.MOST:
-        return True
-    runs = [pair.again(steered(pair.first, [bound], [not bound.above])) for bound in bounds]
-    runs += [pair.runs.run(pair.pair.first, Session(pair.seed + 300 + number)) for number in range(OTHER_SEEDS)]
-    return any(law_of(run, unit) != law_of(pair.first, unit) for run in runs)
-
-
 def law_of(run: Session, unit: int) -> Law | None:
-    """The law of a draw where it is used last; None where it is not used."""
-    found = [run.law(node, place) for one, node, place in run.elements() if one == unit]
-    return found[-1] if found else None
+    """The law of a draw where it is used last; None where it is not used at all."""
+    used = [(node, place) for one, node, place in run.elements() if one == unit]
+    return run.law(*used[-1]) if used else None
 
 
 def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dict[int, dict[int, float]]:
@@ -351,15 +331,11 @@ def steered(run: Session, group: Sequence[Bound], wanted: Sequence[bool]) -> dic
     return dict(changes)
 
 
-def _follows(outcomes: Sequence[Any], outputs: Sequence[list[Any]]) -> bool:
-    """Whether what follows from an outcome alone tells every two outcomes apart."""
-    parts: dict[Any, dict[Any, set[Any]]] = {}
-    for outcome, output in zip(outcomes, outputs, strict=True):
-        for path, value in [*output, ("parts", tuple(path for path, _ in output))]:
-            parts.setdefault(path, {}).setdefault(outcome, set()).add(value)
-    known = [of for of in parts.values() if all(len(values) == 1 for values in of.values())]
-    told = [tuple(tuple(sorted(map(repr, of.get(outcome, ())))) for of in known) for outcome in set(outcomes)]
-    return len(set(told)) == len(told)
+def looked_at(run: Session) -> Iterator[int]:
+    """Draws that are compared or selected by."""
+    for seen in run.seen:
+        if seen.kind != "other":
+            yield from seen.draws()
 
 
 def units(group: Sequence[Bound]) -> list[int]:

@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -221,7 +220,7 @@ class Compared:
 
     def _released(self) -> list[Moved]:
         """The noisy numbers that the outputs hold, part by part, with their laws on both inputs."""
-        sides = [_Holdings(run) for run in (self.first, self.second)]
+        sides = [Holdings(run) for run in (self.first, self.second)]
         self.held: set[str] = set()
         used = [{unit for unit, *_ in run.elements()} for run in (self.first, self.second)]
         self.shown: dict[int, Fraction] = {}
@@ -322,12 +321,12 @@ class Compared:
         return hidden
 
     def _where_moved(self, worst: Moved) -> tuple[Site, Fraction, Fraction]:
-        """Where noise first met a value that moves, how far that one moves, and the scale of the noise there."""
+        """Where noise first met a value that moves, or got a scale that does; how far that value moves; its scale."""
         runs = self.first, self.second
         sides = [((node, place) for unit, node, place in run.elements() if unit == worst.unit) for run in runs]
         for one, other in zip(*sides, strict=False):
             law, law_2 = self.first.law(*one), self.second.law(*other)
-            if law != law_2 and law.scale == law_2.scale:
+            if law != law_2 and (law.scale != law_2.scale) == worst.is_rescaled:
                 return one[0].site, abs(law.centre - law_2.centre), law.scale
         return worst.node.site, worst.shift, worst.first.scale
 
@@ -353,12 +352,12 @@ def differences_between(pair: Compared) -> set[str]:
 
 def held_numbers(run: Session) -> dict[str, tuple[Node, int]]:
     """The noisy numbers that an output holds as they were made, by where in it they are."""
-    holdings = _Holdings(run)
+    holdings = Holdings(run)
     found = {leaf.path: holdings.holding(leaf) for leaf in holdings.leaves}
     return {path: one for path, one in found.items() if one is not None}
 
 
-class _Holdings:
+class Holdings:
     """Which parts of an output are noisy numbers as they were made."""
 
     def __init__(self, run: Session) -> None:
@@ -396,11 +395,8 @@ def _adds_apart(before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, 
     return shared[0] == shared[1] and all(row[0] != row[1] for row in rows)
 
 
-def _steps_at(node: Node, place: int) -> list[tuple[str, Any]]:
-    return [
-        (step, operand if np.ndim(operand) == 0 else np.broadcast_to(operand, node.affine.ids.shape).flat[place])
-        for step, operand in node.affine.steps
-    ]
+def _steps_at(node: Node, place: int) -> Sequence[tuple[str, Any]]:
+    return node.affine.moved(lambda numbers: np.ravel(numbers)[place]).steps
 
 
 def _values(run: Session, units: Sequence[int]) -> list[Any]:
@@ -426,6 +422,8 @@ def made_alike(node: Node, other: Node, first: Session, second: Session) -> bool
     """Whether two noisy values were made of the same numbers, which is found quickly."""
     if len(node.affine.steps) != len(other.affine.steps):
         return False
+    if not node.affine.ids.size or not other.affine.ids.size:  # arrays that are empty on one input at least
+        return node.affine.ids.size == other.affine.ids.size
     calls = [run.owner(int(one.affine.ids.reshape(-1)[0]))[0] for run, one in ((first, node), (second, other))]
     return np.array_equal(calls[0].scale, calls[1].scale) and all(
         step == step_2 and np.array_equal(one, two)
@@ -452,6 +450,4 @@ def described(call: Call) -> str:
         text = re.sub(r"\s+", " ", repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value))
         asked.append(f"{name}={text if len(text) <= 60 else f'{text[:57]}…'}")
     shape = "" if call.shape is None else f" of shape {call.shape}"
-    file, line = call.site.inner
-    inside = f" in {Path(file).name}:{line}" if line and (file, line) != call.site[:2] else ""
-    return f"{call.sampler}({', '.join(asked)}){shape}{inside}"
+    return f"{call.sampler}({', '.join(asked)}){shape}{call.site.within}"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attacklab.replay.compare import Moved
-from attacklab.replay.laws import SHIFT_LAWS, UNIFORM, Law, near
-from attacklab.replay.linear import SMALL_SHIFT, moved_draw
+from attacklab.replay.laws import SHIFT_LAWS, UNIFORM, near
+from attacklab.replay.linear import SMALL_SHIFT, law_of_draw, moved_draw
 from attacklab.replay.outputs import Leaf, leaves, number_of
 from attacklab.replay.session import BEYOND, Affine, Node, Seen, Session, rational
 
@@ -59,7 +59,7 @@ def _moved(pair: Pair, run: Session) -> list[Moved]:
             if unit not in pair.shown or call.family not in SHIFT_LAWS:
                 continue
             known, at = pair.first.owner(unit)
-            law = Law(known.family, Fraction(0), known.scale_at(at))
+            law = law_of_draw(known, at)
             by = float(drawn - np.ravel(known.raw)[at])
             if abs(by) > SMALL_SHIFT * near(law.scale):
                 moved.append(moved_draw(unit, known.site, law, by))

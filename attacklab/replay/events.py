@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scipy import special
 
 from attacklab.model.claims import Claim
-from attacklab.replay.outputs import Leaf, leaves, shown
+from attacklab.replay.outputs import Leaf, is_float, leaves, number_of, shown
 from attacklab.replay.session import Session
 
 if TYPE_CHECKING:
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 FRESH = 3
 """Runs with other draws where every draw is noise that is followed, and no comparison hides anything."""
 
-MOST_RUNS = 1200
-FEW_RUNS = 40
-ALPHA = 1e-10
-MOST_LOOKS = 8
-LEAST_RATIO = 1.25
-"""More runs are made where the odds seen exceed those that the claim allows by such a factor."""
+MOST_RUNS, FEW_RUNS, TIMES_MORE = 1500, 40, 4
+"""Runs that are counted: the most, the first few, and by how many times more those after them are."""
+
+ENOUGH = -math.log(1e-10)
+"""As much evidence refutes: it comes with a probability of 10^−10 for an event that keeps the claim."""
+
+STAKES = (1.0, 0.9, 0.6, 0.3, 0.1)
 
 CERTAIN = "probability 1 against 0"
+SUM = "the sum of numbers in "
 
 MOST_EVENTS = 6
 LEAST_APART = 5
@@ -40,7 +42,7 @@ class Event:
     words: str
     reason: str
     odds: str
-    part: tuple[str, Any]
+    part: tuple[str, Any] | None
 
 
 def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], is_simple: bool) -> Event | None:
@@ -65,11 +67,14 @@ def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], 
                 counts[path, value][side] += values.get(path) == value
         made += 1
         if made == wanted and not is_simple and _may_refute(pair.claim, list(counts.values()), made):
-            wanted = min(MOST_RUNS, _runs_for(pair.claim) if made == FEW_RUNS else 2 * made)
-    best = max(events, key=lambda event: abs(counts[event][0] - counts[event][1]))
+            wanted = min(MOST_RUNS, TIMES_MORE * made)
+    best = max(events, key=lambda event: _evidence(pair.claim, counts[event][0], counts[event][1], made))
     one, other = counts[best]
-    if (is_simple and {one, other} == {0, made}) or (not is_simple and _refutes(pair.claim, one, other, made)):
+    if is_simple and {one, other} != {0, made}:
+        return telling_event(pair, parts, False)  # perhaps noise is lost on a way where nothing sees it
+    if is_simple or _evidence(pair.claim, one, other, made) >= ENOUGH:
         path, value = best
+        part = None if SUM in path else best
         told = f"{path} is {'missing' if value is None else shown(value)}"
         if {one, other} == {0, made}:
             others = [event for event in events if event[0] == path and event != best]
@@ -79,52 +84,58 @@ def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], 
             )
             reason = f"{sides[0]} on the first input and {sides[1]} on the second"
             always = f"whatever the noise: {CERTAIN}" if is_simple else f"in all of {made} runs each"
-            return Event(told, f"{reason}, {always}", CERTAIN, best)
+            return Event(told, f"{reason}, {always}", CERTAIN, part)
         return Event(
             told,
             f"{told} in {one} of {made} runs on the first input and in {other} on the second",
             f"{one} against {other} of {made} runs",
-            best,
+            part,
         )
     return None
 
 
 def _values(pair: Pair, side: int, number: int) -> dict[str, Any]:
-    """The parts of an output of one input with other draws."""
+    """The parts of an output of one input with other draws, and the sums of numbers that stand together."""
     input_ = pair.pair.second if side else pair.pair.first
     run = pair.runs.run(input_, Session(pair.seed + number))
-    return {leaf.path: leaf.value for leaf in leaves(run.output)}
+    values = {leaf.path: leaf.value for leaf in leaves(run.output)}
+    groups: dict[str, list[float]] = defaultdict(list)
+    for path, value in values.items():
+        if is_float(value):
+            groups[f"{SUM}{path[: path.rfind('[')]}"].append(number_of(value))
+    sums = {path: float(f"{math.fsum(group):.9g}") for path, group in groups.items() if len(group) > 1}
+    return values | {path: ("float", number.hex()) for path, number in sums.items()}
 
 
-def _apart(pair: Pair, paths: Collection[str]) -> list[tuple[str, Any]]:
+def _apart(pair: Pair, paths: set[str]) -> list[tuple[str, Any]]:
     """The values of some parts that come more often on one input than on the other, in a few runs of their own."""
     counts: Counter[tuple[str, Any]] = Counter()
     for number in range(FEW_RUNS):
         for side, by in enumerate((1, -1)):
             values = _values(pair, side, 900_000 + number)
-            counts.update({(path, values.get(path)): by for path in paths})
+            counts.update({(path, values.get(path)): by for path in paths | {one for one in values if SUM in one}})
     most = sorted(counts, key=lambda event: -abs(counts[event]))[: MOST_EVENTS // 2]
     return [event for event in most if abs(counts[event]) > LEAST_APART]
 
 
-def _runs_for(claim: Claim) -> int:
-    """How many runs show a probability of 1 against 0 at the claim, and some more."""
-    return min(MOST_RUNS, math.ceil(60 * (1 + math.exp(min(claim.nominal.epsilon, 6.0)))) + FEW_RUNS)
-
-
 def _may_refute(claim: Claim, counts: Sequence[Sequence[int]], runs: int) -> bool:
-    """Whether more runs may refute a claim that these do not."""
-    if runs == FEW_RUNS:
-        return max(abs(one - other) for one, other in counts) >= FEW_RUNS // 4
-    if runs >= MOST_RUNS or any(_refutes(claim, one, other, runs) for one, other in counts):
-        return False
-    least = LEAST_RATIO * math.exp(min(claim.nominal.epsilon, 500.0))
-    return any(max(both) > least * min(both) + claim.nominal.delta * runs for both in counts)
+    """Whether more runs may refute a claim that these do not, if evidence goes on as it may have begun."""
+    best = max(_evidence(claim, one, other, runs) for one, other in counts)
+    return 0 < best < ENOUGH and (best + 2 * math.sqrt(best)) * MOST_RUNS / runs > ENOUGH
 
 
-def _refutes(claim: Claim, one: int, other: int, runs: int) -> bool:
-    """Whether counts refute a claim, at a level of 10^−10 an event over all times that they are looked at."""
+def _evidence(claim: Claim, one: int, other: int, runs: int) -> float:
+    """The logarithm of what counts say against a claim, which exceeds log 1/α at any time with probability α at most.
+
+    In a run of both inputs, (1 + b·e^−ε X)·(1 − b·Y) for the indicators of an event is 1 + b·e^−ε δ on average at most
+    where P[X] ≤ e^ε P[Y] + δ, however the two hang together. So the mean of products of such numbers, over stakes b,
+    directions and points of the claim, stays below 1/α (Ville 1939).
+    """
     more, less = max(one, other), min(one, other)
-    lower = float(special.betaincinv(more, runs - more + 1, ALPHA / MOST_LOOKS)) if more else 0.0
-    upper = float(special.betaincinv(less + 1, runs - less, 1 - ALPHA / MOST_LOOKS)) if less < runs else 1.0
-    return any(lower > math.exp(min(point, 500.0)) * upper + claim.at(point).delta for point in claim.points)
+    logs = []
+    for point in claim.points:
+        odds, delta = math.exp(-min(point, 500.0)), claim.at(point).delta
+        for stake in STAKES if not less else STAKES[1:]:
+            gained = more * math.log1p(stake * odds) - runs * math.log1p(stake * odds * delta)
+            logs.append(gained + (less * math.log1p(-stake) if less else 0.0))
+    return float(special.logsumexp(logs)) - math.log(2 * len(claim.points) * len(STAKES))

@@ -63,7 +63,6 @@ _CACHE = functools._lru_cache_wrapper
 MOST_ITEMS = 4096
 """Of a longer container, the first are looked at."""
 
-_HOOKS = [f"attacklab.replay.{name}" for name in ("hooks", "sources", "tensors")]
 _default_rng = np.random.default_rng
 _seed_python, _python_state, _set_python_state = random.Random.seed, random.Random.getstate, random.Random.setstate
 _PYTHON = [
@@ -305,9 +304,6 @@ def _places(value: Any, seeder: type | None, *, is_global: bool) -> Iterator[_Pl
     if isinstance(value, ModuleType):
         yield _Place(vars(value), None, CODE, True)
         return
-    names = getattr(value, "__globals__", None) if isinstance(value, FunctionType) else None
-    if names is not None and names.get("__name__") in _HOOKS:
-        return
     by_module = CODE if is_global else None
     for name in ("__self__", "__func__", "__wrapped__"):
         yield _Place(getattr(value, name, None), None, None, is_global)
@@ -323,10 +319,10 @@ def _places(value: Any, seeder: type | None, *, is_global: bool) -> Iterator[_Pl
         maker = None if isinstance(value, FunctionType) else type(value)
         for name, part in list(attributes.items()):
             yield _Place(part, functools.partial(attributes.__setitem__, name), maker, is_global)
-    if isinstance(value, FunctionType):
+    if isinstance(value, FunctionType) and not str(value.__globals__.get("__name__")).startswith(__package__):
         yield _Place(value.__defaults__, functools.partial(setattr, value, "__defaults__"), CODE, is_global)
         yield _Place(value.__kwdefaults__, None, CODE, is_global)
-        yield _Place(names, None, CODE if _is_users_own(value) else None, True)
+        yield _Place(value.__globals__, None, CODE if _is_users_own(value) else None, True)
     kind = value if isinstance(value, type) else type(value)
     if _is_users_module(kind.__module__):
         is_class = kind is value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws
-from attacklab.replay.choices import Choice, Choices
+from attacklab.replay.choices import Choice, Choices, looked_at
 from attacklab.replay.compare import (
     NOISES,
     Compared,
@@ -35,9 +35,9 @@ from attacklab.replay.laws import (
     near,
 )
 from attacklab.replay.linear import Shared, bare_sum
-from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, leaves, number_of, shown, skeleton
+from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
 from attacklab.replay.responses import is_even, shifts_of
-from attacklab.replay.session import BEYOND, Call, Session
+from attacklab.replay.session import BEYOND, Call, Session, is_users
 from attacklab.replay.ways import Ways, ways_of
 
 FEW_SEEDS = 6
@@ -68,13 +68,11 @@ class Pair(Compared):
             self.outcome.sites.setdefault(str(call.site), described(call))
         self._compare_seeds()
         known = self._released()
-        self.together: set[str] = set()
-        if self.ways is None or not self.ways.is_complete:
-            self._judge(known)
-        else:
-            self._judge_ways(self.ways)
+        self._judge(known)
         if not self.outcome.is_refuted:
             self._compare_outputs()
+        if self._sampling is not None:
+            self.outcome.loss = self._sampling.amplified(self.outcome.loss)
         if not self.outcome.is_refuted:
             self._note_asked_otherwise()
             self._note_bare_noise()
@@ -96,37 +94,38 @@ class Pair(Compared):
         """Whether a sample of known rate is drawn."""
         return self._sampling is not None and self._sampling.rate < 1
 
-    def _judge_ways(self, ways: Ways) -> None:
-        """Judge what the output tells by itself."""
-        loss = laws.largest_loss(*ways.pair)
-        self.outcome.loss = max(self.outcome.loss, loss, key=near)
-        excess = laws.excess_over(self.claim, [ways.pair]) if loss > laws.LEAST_EXCESS else None
-        if excess is None:
-            return
-        choice = Choice(ways.site, ways.pair, f"{ways.what} at {ways.site}", decisive=ways.draws)
-        self._add_loss([], [choice], excess)
+    @functools.cached_property
+    def _few_laws(self) -> list[dict[Any, Law]]:
+        """The laws of noisy numbers in further runs of the first input: by their draw, and by draw and line."""
+        found: list[dict[Any, Law]] = []
+        for number in range(FEW_SEEDS):
+            run = self.runs.run(self.pair.first, Session(self.seed + 400 + number))
+            found.append({})
+            for unit, node, place in run.elements():
+                found[-1][unit] = found[-1][unit, node.site] = run.law(node, place)
+        return found
 
     def _is_mixed(self, moved: Moved) -> bool:
         """Whether other draws give noise another scale: then its law is a mixture, which may hide more."""
         if not moved.node.affine.steps:
             return False
-        for seed in range(self.seed + 400, self.seed + 400 + FEW_SEEDS):
-            run = self.runs.run(self.pair.first, Session(seed))
-            found = [run.law(node, place) for unit, node, place in run.elements() if unit == moved.unit]
-            if found and (found[-1].family, found[-1].scale) != (moved.first.family, moved.first.scale):
-                return True
-        return False
+        found = [laws_.get((moved.unit, moved.node.site)) or laws_.get(moved.unit) for laws_ in self._few_laws]
+        known = moved.first.family, moved.first.scale
+        return any((law.family, law.scale) != known for law in found if law is not None)
 
     def _judge(self, moved: Sequence[Moved]) -> None:
         """Add up what released numbers and choices lose; then look where hidden numbers go."""
         hidden = self._hidden()
+        if self.ways is not None and self.ways.is_complete:
+            moved, hidden, self.vague, self.rows = [], [], [], []
         choices = Choices(self, [*moved, *hidden])
         moved, hidden = ([one for one in side if one.unit not in choices.placed] for side in (moved, hidden))
-        shared = Shared(self, choices.placed)
+        self.shared = shared = Shared(self, choices.placed)
         self.together = {one.path for group in shared.groups for one in group.numbers if one.values[0] != one.values[1]}
         for told in shared.bare_sums():
             self._add(**told)
-        moved = [*(one for one in moved if one.unit not in shared.units), *shared.least]
+        units = shared.units
+        moved = [*(one for one in moved if one.unit not in units), *shared.least]
         known = [one for one in moved if one.first.family in SHIFT_LAWS and one.second.family in SHIFT_LAWS]
         self._note_shifts(known)
         self.outcome.unjudged += choices.unjudged
@@ -138,10 +137,10 @@ class Pair(Compared):
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
             shown_ = []
             for choice in choices.found:
-                is_told = choices.is_told(choice)
-                if is_told or (is_told is None and choices.is_revealed(choice)):
+                is_alone, is_revealed = choices.is_alone(choice), choices.is_revealed(choice)
+                if is_alone and is_revealed:
                     shown_.append(choice)
-                elif is_told is False and (choice.is_unbounded or choices.is_revealed(choice)):
+                elif not is_alone and (choice.is_unbounded or is_revealed):
                     self.outcome.unjudged.append(f"{choice.what}: other draws may hide how it came out")
             excess = self.excess([*(one.pair for one in known), *(one.certain_pair for one in shown_)])
             if excess is not None:
@@ -165,7 +164,10 @@ class Pair(Compared):
             not numbers or laws.largest_loss(*chosen.pair) > laws.largest_loss(*numbers[-1].pair)
         ):
             one, other = chosen.worst()
-            is_shown = chosen.is_unbounded and bool(chosen.decisive)  # then a line besides the choice shows the data
+            # then another line shows the data
+            is_shown = (
+                chosen.is_unbounded and self.ways is not None and self.ways.choice is chosen and self.ways.is_alike
+            )
             parts = differences(self.first.output, self.second.output) if is_shown else []
             leaf = next((leaf for both in parts for leaf in both if leaf is not None), None)
             told = Difference(
@@ -204,22 +206,31 @@ class Pair(Compared):
                 **parts,
                 "flaw": SCALE,
                 "reason": f"noise at {worst.node.site} has scale {scales}{most}",
-                "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else worst.node.site,
+                "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else self._where_moved(worst)[0],
             }
         site, shift, scale = self._where_moved(worst)
+        drawn = call.site if is_users(call.site.file) else site
+        apart = f", drawn at {drawn}" if drawn[:2] != site[:2] else ""
         moved = f"the value at {site} moves by {laws.text_of(shift)}"
-        reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{most}"
+        reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{apart}{most}"
+        is_one_draw = not call.key[0].endswith("draws")
+        if is_one_draw and drawn.function == site.function:  # else a helper draws, for any scale
+            site = drawn
         return {**parts, "flaw": TOO_LITTLE, "reason": reason, "site": site, "shift": shift}
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
         """How outputs of these laws overstep the claim, of a sample where one was drawn; None where they do not."""
+        if self.ways is not None and self.ways.is_complete:
+            return laws.excess_over(self.claim, pairs)
         if self._sampling is not None:
             return laws.excess_over(self.claim, pairs, self._sampling)
         if laws.excess_over(self.claim, pairs) is None:
             return None
         excess = None if self._coins else laws.excess_of_shuffled(self.claim, pairs, self._parts)
         if excess is None:
-            self.outcome.unjudged.append("noise is added to a sample that was drawn; what that hides has no law here")
+            self.outcome.unjudged.append(
+                "a sample or an order is drawn that values follow; what that hides has no law here"
+            )
         return excess
 
     def _judge_vague(self, known: Sequence[Moved], released: Sequence[Moved], shared: Shared) -> None:
@@ -229,7 +240,7 @@ class Pair(Compared):
             return
         bounds = [(laws.alone(one.first), laws.alone(one.second)) for one in vague]
         has_law = all(law.family in SHIFT_LAWS for pair in bounds for law in pair)
-        for way in shared.ways_out(known) if has_law else ():
+        for way in shared.bounds_above(known) if has_law else ():
             pairs = [*way, *bounds]
             if self.excess(pairs) is None:
                 self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
@@ -249,7 +260,7 @@ class Pair(Compared):
             certain = Excess("probability 1 against 0", str(self.claim))
             self._add(**self._of_number(broken, "", certain), event="an output that is not finite")
             return
-        looked = {*_looked_at(self.first)}
+        looked = {*looked_at(self.first)}
         compared = [one for one in hidden if one.unit in looked]
         if self._are_followed(compared):
             looked -= {one.unit for one in compared if self._are_followed([one])}
@@ -283,7 +294,8 @@ class Pair(Compared):
         mixed = "" if is_certain else "; the output mixes noisy numbers, so whether it shows as much is not known"
         parts = self._of_number(worst, lost_ + mixed, excess)
         if not worst.is_rescaled and self.excess([worst.pair]) is None:
-            sites = ", ".join(dict.fromkeys(str(one.node.site) for one in (*known, *spent)))
+            places = [self._where_moved(one)[0] for one in (*known, *spent)]
+            sites = ", ".join(dict.fromkeys(f"{site}{site.within}" for site in places))
             parts |= {
                 "flaw": "the budget is spent more than once",
                 "reason": f"noise at {sites} spends together{lost_[1:]}{mixed}",
@@ -314,7 +326,7 @@ class Pair(Compared):
         base = {leaf.path: leaf.value for leaf in leaves(self.first.output)}
         moving: dict[int, set[str]] = {}
         even: set[int] = set()
-        for number, call in self.first.movable():
+        for number, call in self.first.independent():
             if call.family not in SHIFT_LAWS or call.family == UNIFORM:
                 continue
             far = [
@@ -343,7 +355,8 @@ class Pair(Compared):
             return
         if not parts or self._by_ways(parts):
             return
-        if self._by_zero({(one or other).path for one, other in parts}):  # type: ignore[union-attr]
+        is_typed_alike = all(is_float(one.value) == is_float(other.value) for one, other in parts if one and other)
+        if is_typed_alike and self._by_zero({(one or other).path for one, other in parts}):  # type: ignore[union-attr]
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
@@ -450,7 +463,7 @@ class Pair(Compared):
         """Name draws that nothing is added to, and that are asked for with other parameters on the second input."""
         runs = self.first, self.second
         judged = {unit for run in runs for unit, *_ in run.elements()} | {*self.first.merged}
-        judged |= {unit for run in runs for unit in _looked_at(run)}
+        judged |= {unit for run in runs for unit in looked_at(run)}
         matches = {call.key: call for call in self.second.calls}
         for call in self.first.calls:
             match = matches.get(call.key)
@@ -467,9 +480,9 @@ class Pair(Compared):
         """Name noise that is used or shown apart from what it makes noisy."""
         if self.outcome.unjudged or differences_between(self):
             return
-        said = bare_noise(self)
-        looked = any(seen.kind != "other" for run in (self.first, self.second) for seen in run.seen)
-        if said is not None and (looked or not self._by_zero(None)):
+        said = self.shared.astray() or bare_noise(self)
+        is_open = any(seen.kind != "other" for seen in (*self.first.seen, *self.second.seen))
+        if said is not None and (is_open or not self._by_zero(None)):
             self.outcome.unjudged.append(said)
 
     def _note_unseen(self) -> None:
@@ -479,13 +492,6 @@ class Pair(Compared):
         for leaf in (*leaves(self.first.output), *leaves(self.second.output)):
             if isinstance(leaf.value, tuple) and leaf.value[:1] == (OPAQUE,):
                 self.outcome.unjudged.append(f"{leaf.path} is a {leaf.value[1]}, which cannot be looked into")
-
-
-def _looked_at(run: Session) -> Iterator[int]:
-    """Draws that are compared or selected by."""
-    for seen in run.seen:
-        if seen.kind != "other":
-            yield from seen.draws()
 
 
 def _is_monotone(numbers: Sequence[float]) -> bool:

@@ -230,10 +230,11 @@ class Sampling:
     def loss(self, pairs: Sequence[tuple[Law, Law]]) -> Fraction | float:
         """The largest loss of outputs of these laws (Balle and others 2018, theorem 9)."""
         if self.count > 1:
-            return sum(self._amplified(largest_loss(*pair)) for pair in pairs)
-        return self._amplified(loss_of(pairs))
+            return sum(self.amplified(largest_loss(*pair)) for pair in pairs)
+        return self.amplified(loss_of(pairs))
 
-    def _amplified(self, loss: Fraction | float) -> Fraction | float:
+    def amplified(self, loss: Fraction | float) -> Fraction | float:
+        """What is left of a loss, as a record is in the sample only sometimes."""
         return math.log1p(self.rate * math.expm1(loss)) if self.rate < 1 and loss < LARGEST_LOSS else loss
 
     def delta_at(self, pairs: Sequence[tuple[Law, Law]], epsilon: float) -> float:
@@ -365,13 +366,17 @@ def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[n
     if not first.scale or not second.scale:
         equal = first.scale == second.scale and not shift
         return (np.ones(1), np.ones(1)) if equal else (np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    where = [(0.0, first), (near(shift), second)]
+    edges = edges_of(first, second)
+    return _masses(first, edges), _masses(second, edges - near(shift))
+
+
+def edges_of(first: Law, second: Law) -> NDArray[np.float64]:
+    """Where cells end that tell two laws apart, counted from the centre of the first."""
+    where = [(0.0, first), (near(second.centre - first.centre), second)]
     depths = np.concatenate([np.logspace(-15, -0.31, CELLS // 2), [0.5]])
     ends = [centre + _upper(law, depths) * sign for centre, law in where for sign in (-1, 1)]
     edges = np.unique(np.concatenate(ends))
-    edges = edges[np.isfinite(edges)]
-    masses = [_masses(law, edges - centre) for centre, law in where]
-    return masses[0], masses[1]
+    return np.asarray(edges[np.isfinite(edges)])
 
 
 def _tables(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

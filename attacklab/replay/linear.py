@@ -13,6 +13,8 @@ With M the same on both inputs, data that moves c by Δ is as good as draws that
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -38,7 +40,8 @@ from attacklab.replay.laws import (
     Law,
     near,
 )
-from attacklab.replay.session import BEYOND, Affine, Node, Session, Site
+from attacklab.replay.outputs import leaves, number_of
+from attacklab.replay.session import BEYOND, Affine, Call, Node, Session, Site
 from attacklab.replay.traced import GEOMETRIC
 
 if TYPE_CHECKING:
@@ -192,8 +195,8 @@ def are_alike(one: Floats, other: Floats) -> bool:
     if one.shape != other.shape:
         return False
     size = np.abs(one).max(initial=0.0)
-    columns = [np.array(sorted(np.round(matrix / (size or 1.0), 9).T.tolist())) for matrix in (one, other)]
-    return np.allclose(*columns, rtol=0, atol=1e-8)
+    first, second = (sorted(np.round(matrix / (size or 1.0), 9).T.tolist()) for matrix in (one, other))
+    return bool(np.allclose(first, second, rtol=0, atol=1e-8))
 
 
 @dataclass(frozen=True)
@@ -279,7 +282,7 @@ class Shared:
         """Draws that move, of all groups: the outputs lose at least what these lose."""
         return [one for group in self.groups for one in group.least]
 
-    def ways_out(self, known: Sequence[Moved]) -> list[list[tuple[Law, Law]]]:
+    def bounds_above(self, known: Sequence[Moved]) -> list[list[tuple[Law, Law]]]:
         """Bounds from above on what known numbers lose with those of all groups; none where a group has none."""
         least = {id(one) for group in self.groups for one in group.least}
         rest = [one.pair for one in known if id(one) not in least]
@@ -289,6 +292,30 @@ class Shared:
             for way in range(max(counts, default=1) if all(counts) else 0)
         ]
         return [[*rest, *(one.pair for one in side)] for side in sides]
+
+    def astray(self) -> str | None:
+        """A released number that is not the same once the draws are moved back, in words; None where all are.
+
+        Then it follows the draws, or the data, in another way than the sums tell.
+        """
+        first, second, changes = self.pair.first, self.pair.second, dict[int, dict[int, Any]]()
+        groups = [group for group in self.groups if group.most and len(group.numbers) > 1]
+        for one in [one for group in groups for one in group.most[0]]:
+            call, at = second.owner(one.unit)
+            place, by = second.number_of(call), one.first.centre - one.second.centre
+            if place is None:
+                return None
+            is_whole = np.asarray(call.raw).dtype.kind in "iu"
+            changes.setdefault(place, {})[at] = int(by) if is_whole else near(by)
+        if not changes:
+            return None
+        run = self.pair.again(changes, second=True, values=False)
+        sides = [{leaf.path: number_of(leaf.value) for leaf in leaves(side.output)} for side in (first, run)]
+        for number in itertools.chain(*(group.numbers for group in groups)):
+            before, after = (side.get(number.path, math.nan) for side in sides)
+            if not abs(after - before) <= FAR * (number.rounding + ROUNDED * 2.0**-52 * abs(before)):
+                return f"{number.path} follows the noise in another way than the sums of draws that it is made of"
+        return None
 
     def unsteady(self) -> list[Moved]:
         """The draws of groups in which their factors follow other noise."""
@@ -345,21 +372,19 @@ def bare_sum(terms: Sequence[Term], site: Site, claim: Claim) -> dict[str, Any]:
 
 def _groups(pair: Pair) -> list[list[Number]]:
     """Released numbers that hang together by draws, where one rule for each does not do."""
-    numbers = [_number(pair, path, nodes) for path, nodes in pair.rows]
-    columns = {draw: place for place, draw in enumerate(dict.fromkeys(d for one in numbers for d in one.sums[0]))}
-    places = [(row, columns[draw]) for row, one in enumerate(numbers) for draw in one.sums[0]]
-    rows, held = zip(*places, strict=True) if places else ((), ())
-    size = len(numbers), len(columns)
-    graph = sparse.csr_array((np.ones(len(places)), (rows, held)), shape=size)
+    held = [[*pair.first.draws_of(int(node.affine.ids.flat[place]))] for _, ((node, place), _) in pair.rows]
+    columns = {draw: place for place, draw in enumerate(dict.fromkeys(itertools.chain(*held)))}
+    if len(columns) == len(held) == sum(map(len, held)):
+        return []
+    ends = np.array([(row, columns[draw]) for row, draws in enumerate(held) for draw in draws]).T
+    graph = sparse.csr_array((np.ones(ends.shape[1]), ends), shape=(len(held), len(columns)))
     _, labels = sparse.csgraph.connected_components(sparse.block_array([[None, graph], [graph.T, None]]), False)
-    groups: dict[int, list[Number]] = {}
-    for number, label in zip(numbers, labels.tolist(), strict=False):
-        groups.setdefault(label, []).append(number)
-    return [group for group in groups.values() if len(group) > 1 or _has_no_law(pair, group[0])]
-
-
-def _has_no_law(pair: Pair, number: Number) -> bool:
-    return len(number.sums[0]) > 1 and pair.first.law(*number.nodes[0]).family not in SHIFT_LAWS
+    groups: dict[int, list[int]] = {}
+    for row, label in enumerate(labels[: len(held)].tolist()):
+        groups.setdefault(label, []).append(row)
+    several = [rows for rows in groups.values() if len(rows) > 1 or len(held[rows[0]]) > 1]
+    numbers = [[_number(pair, *pair.rows[row]) for row in rows] for rows in several]
+    return [group for group in numbers if len(group) > 1 or pair.first.law(*group[0].nodes[0]).family not in SHIFT_LAWS]
 
 
 def _number(pair: Pair, path: str, nodes: tuple[tuple[Node, int], tuple[Node, int]]) -> Number:
@@ -379,9 +404,13 @@ def _sum_of(run: Session, node: Node, place: int) -> dict[int, float]:
     return {draw: factor * by for draw, by in draws.items()}
 
 
-def _law(run: Session, draw: int) -> Law:
-    call, at = run.owner(draw)
+def law_of_draw(call: Call, at: int) -> Law:
+    """The law of a draw without the value that it is added to."""
     return Law(call.family, Fraction(0), call.scale_at(at), call.weights if call.family == TABLE else ())
+
+
+def _law(run: Session, draw: int) -> Law:
+    return law_of_draw(*run.owner(draw))
 
 
 def _sized(run: Session, sums: Sequence[dict[int, float]]) -> Floats:
@@ -440,16 +469,16 @@ def _is_alike(pair: Pair, number: Number) -> bool:
 
 def _apart(pair: Pair, numbers: Sequence[Number]) -> list[Moved]:
     """Numbers of a group that share no draw on either input, so that their losses add up."""
-    moved = []
-    for one in numbers:
-        first, second = pair.first.law(*one.nodes[0]), pair.second.law(*one.nodes[1])
+    found = []
+    for number in numbers:
+        first, second = pair.first.law(*number.nodes[0]), pair.second.law(*number.nodes[1])
         if first != second and {first.family, second.family} <= {*SHIFT_LAWS}:
-            node, place = one.nodes[0]
-            moved.append((Moved(int(node.affine.ids.reshape(-1)[place]), first, second, node), one))
-    kept, used = [], (set[int](), set[int]())
-    for one, number in sorted(moved, key=lambda both: near(laws.largest_loss(*both[0].pair)), reverse=True):
+            node, place = number.nodes[0]
+            found.append((Moved(int(node.affine.ids.flat[place]), first, second, node), number))
+    kept, used = list[Moved](), (set[int](), set[int]())
+    for moved, number in sorted(found, key=lambda both: near(laws.largest_loss(*both[0].pair)), reverse=True):
         if all(side.isdisjoint(draws) for side, draws in zip(used, number.sums, strict=True)):
-            kept.append(one)
+            kept.append(moved)
             for side, draws in zip(used, number.sums, strict=True):
                 side.update(draws)
     return kept

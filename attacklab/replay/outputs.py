@@ -13,6 +13,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,23 @@ NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
 OPAQUE = "opaque"
 """Begins the value of a part that cannot be looked into."""
 
+SINGLE = (bool, int, float, bytes, type(None), np.bool_, np.int64, np.float64)
+"""Values without parts, which most are."""
+
 HOLDS_NO_DATA = (
     *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
     *(logging.Logger, type(threading.Lock()), type(threading.RLock())),
 )
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+HAVE_ELEMENTS = (Mapping, list, tuple, deque, set, frozenset, np.ndarray, str, bytes, int, float)
+"""What is read by its elements, or is a value; where it is of a class of its own, it may hold attributes as well."""
+
+BESIDES, OF_TYPE = ("attrs", "default_factory", "dtype", "grad", "name", "names"), ("categories", "ordered")
+"""What tables, arrays, tensors and mappings carry besides their elements, and the type of those, if classes have it."""
+
+OF_TRACED = ("tag", "session")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +93,31 @@ def differences(first: Any, second: Any) -> list[tuple[Leaf | None, Leaf | None]
 
 
 def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
-    if hasattr(value, "to_array"):
-        yield from _parts(value.to_array(), path, depth)
+    yield from _elements(value, path, depth)
+    if type(value) not in (*SINGLE, str, dict, list, tuple, set) and depth < DEEPEST:
+        yield from _carried(value, path, depth)
+
+
+def _carried(value: Any, path: str, depth: int) -> Iterator[Leaf]:
+    """What an object that is read by its elements, or as a number, carries besides."""
+    is_array = hasattr(type(value), "__array__") and not isinstance(value, np.generic)
+    for name in BESIDES if is_array or isinstance(value, Mapping) else ():
+        if hasattr(type(value), name) and (name != "grad" or value.is_leaf):
+            held = getattr(value, name)
+            yield from _parts(str(held) if name == "dtype" else held, f"{path}.{name}", depth + 1)
+            for of_type in OF_TYPE if name == "dtype" else ():
+                yield from _parts(getattr(held, of_type, None), f"{path}.dtype.{of_type}", depth + 1)
+    if isinstance(value, HAVE_ELEMENTS) or hasattr(value, "detach"):
+        for name, held in getattr(value, "__dict__", {}).items():
+            if name not in OF_TRACED:
+                yield from _parts(held, f"{path}.{name}", depth + 1)
+
+
+def _elements(value: Any, path: str, depth: int) -> Iterator[Leaf]:
+    if type(value) in SINGLE:
+        yield Leaf(path, _comparable(value))
+    elif hasattr(value, "to_array"):
+        yield from _elements(value.to_array(), path, depth)
     elif isinstance(value, Traced) and value.tag is not None and not isinstance(value, TracedArray):
         yield Leaf(path, _comparable(plain(value)), value.tag)
     elif isinstance(value, np.ndarray) and value.ndim and value.size <= LARGEST_ARRAY and value.dtype.names is None:
@@ -113,29 +148,34 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
         yield Leaf(path, tuple(sorted(map(repr, value))))
     elif hasattr(value, "to_numpy") and hasattr(value, "index"):
         yield Leaf(f"{path}.index", tuple(map(_comparable, value.index)))
+        yield from _carried(value.index, f"{path}.index", depth)
         columns = getattr(value, "columns", None)
         if columns is None:
-            yield from _parts(np.asarray(value.to_numpy()), path, depth + 1)
+            yield from _elements(np.asarray(value.to_numpy()), path, depth + 1)
         else:
             yield Leaf(f"{path}.columns", tuple(map(_comparable, columns)))
-            for column in columns:
-                yield from _parts(np.asarray(value[column].to_numpy()), f"{path}[{column!r}]", depth + 1)
+            yield from _carried(columns, f"{path}.columns", depth)
+            for place, column in enumerate(columns):
+                yield from _parts(value.iloc[:, place].array, f"{path}[{column!r}]", depth + 1)
     elif hasattr(value, "detach") and hasattr(value, "numpy"):
-        yield from _parts(value.detach().double().numpy(), path, depth + 1)
+        yield from _elements(value.detach().double().numpy(), path, depth + 1)
     elif isinstance(value, Raised):
         yield Leaf(path, ("raised", value.kind))
         yield from _parts(ADDRESS.sub("", value.message), f"{path}.message", depth + 1)
-    elif hasattr(value, "__array__") and not isinstance(value, np.generic | np.ndarray):
-        yield from _parts(np.asarray(value)[()], path, depth)
+    elif hasattr(type(value), "__array__") and not isinstance(value, np.generic | np.ndarray):
+        yield from _elements(np.asarray(value)[()], path, depth)
     elif isinstance(value, io.BytesIO | io.StringIO):
         yield from _parts(value.getvalue(), path, depth)
     elif isinstance(value, functools.partial):
         yield from _parts((value.func, value.args, value.keywords), path, depth)
     elif isinstance(value, HOLDS_NO_DATA):
         yield Leaf(path, type(value).__name__)
+    elif isinstance(value, FunctionType) and not (value.__closure__ or value.__defaults__ or value.__kwdefaults__):
+        code = value.__code__
+        yield Leaf(f"{path}.code", (code.co_code, code.co_names, ADDRESS.sub("", repr(code.co_consts))))
     elif is_opaque(value):
         yield Leaf(path, (OPAQUE, type(value).__name__))
-    elif not callable(value) and (names := _attributes(value)):
+    elif not callable(value) and not isinstance(value, HAVE_ELEMENTS) and (names := _attributes(value)):
         yield Leaf(f"{path}.type", type(value).__name__)
         for name in names:
             yield from _parts(getattr(value, name), f"{path}.{name}", depth + 1)

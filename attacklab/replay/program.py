@@ -200,7 +200,7 @@ class Study:
     outcomes: int = 0
     loss: Fraction | float = Fraction(0)
     shifts: dict[str, Fraction] = field(default_factory=dict)
-    unjudged: dict[str, int] = field(default_factory=dict)
+    unjudged: dict[str, None] = field(default_factory=dict)
     sites: dict[str, str] = field(default_factory=dict)
     fixed: dict[tuple[str, str], Site] = field(default_factory=dict)
     failed: str = ""
@@ -284,8 +284,7 @@ class Study:
         self.loss = max(self.loss, outcome.loss, key=laws.near)
         for place, shift in outcome.shifts.items():
             self.shifts[place] = max(self.shifts.get(place, Fraction(0)), shift)
-        for what in dict.fromkeys(outcome.unjudged):
-            self.unjudged[what] = self.unjudged.get(what, 0) + 1
+        self.unjudged |= dict.fromkeys(outcome.unjudged)
         self.sites |= outcome.sites
         return outcome
 
@@ -432,7 +431,7 @@ class Study:
         )
         return self._finding(
             Verdict.VIOLATED,
-            f"{site}: {difference.reason}",
+            f"{site}{site.within}: {difference.reason}",
             severity=Severity.CLAIM if difference.is_certain else Severity.ACCOUNTING,
             pair=described_pair(pair),
             flaw=difference.flaw,

@@ -69,9 +69,6 @@ LEAST_INSIDE = 3
 UNSEEN = (-math.inf, math.inf)
 
 Changes = Mapping[int, Any]
-Column = tuple[tuple[Call, int], list[float]]
-"""A draw, and by how much each part of an output follows it."""
-
 Run = Callable[[Changes], Session]
 
 
@@ -187,7 +184,7 @@ def _parts(run: Run) -> dict[str, Part] | None:
     first = run({})
     base = _numbers(first)
     parts: dict[str, Part] = {}
-    for number, call in first.movable():
+    for number, call in first.independent():
         if call.family not in (*SHIFT_LAWS, GEOMETRIC) or not call.size:
             continue
         owners = _owners(run, number, call, base)
@@ -289,9 +286,8 @@ def _mixed(pair: Pair, sides: Sequence[Sequence[Run]], wanted: set[str] | None) 
             return None
         if (np.abs(one.values - base.values) > linear.FAR * (one.rounding + base.rounding)).any():
             return None
-    draws = [Law(call.family, Fraction(0), call.scale_at(at)) for call, at in known.draws]
     rounding = known.rounding + other.rounding
-    found = linear.explained(known.factors, other.values - known.values, draws, rounding, is_pure=pair.is_pure)
+    found = linear.explained(known.factors, other.values - known.values, known.laws, rounding, is_pure=pair.is_pure)
     if found is None:
         return None
     if found.bare is not None:
@@ -300,7 +296,7 @@ def _mixed(pair: Pair, sides: Sequence[Sequence[Run]], wanted: set[str] | None) 
     units = [int(call.ids.reshape(-1)[at]) for call, at in known.draws]
 
     def moved(shifts: linear.Floats) -> list[Moved]:
-        sides = zip(units, known.draws, draws, shifts.tolist(), strict=True)
+        sides = zip(units, known.draws, known.laws, shifts.tolist(), strict=True)
         return [linear.moved_draw(unit, call.site, law, by) for unit, (call, _), law, by in sides if by]
 
     for shifts in found.most:
@@ -313,19 +309,29 @@ def _mixed(pair: Pair, sides: Sequence[Sequence[Run]], wanted: set[str] | None) 
 
 @dataclass(frozen=True)
 class _Matrix:
-    """An output as a matrix times draws: the parts that they move, their values without noise, and the factors."""
+    """An output as a matrix times draws.
+
+    Attributes:
+        paths: the parts that they move.
+        values: those without noise.
+        factors: a row for each part, and a column for each draw.
+        draws: they, each with its place in its call.
+        laws: theirs.
+        rounding: how large the error of each value is at most.
+    """
 
     paths: list[str]
     values: linear.Floats
     factors: linear.Floats
     draws: list[tuple[Call, int]]
+    laws: list[Law]
     rounding: linear.Floats
 
 
 def _matrix(run: Run) -> _Matrix | None:
     first = run({})
     calls = [
-        (number, call) for number, call in first.movable() if call.family in (*SHIFT_LAWS, GEOMETRIC) and call.size
+        (number, call) for number, call in first.independent() if call.family in (*SHIFT_LAWS, GEOMETRIC) and call.size
     ]
     draws = [(number, call, at) for number, call in calls for at in range(call.size)]
     if len(draws) > MOST_MIXED or any(call.family == UNIFORM for _, call in calls):
@@ -343,30 +349,16 @@ def _matrix(run: Run) -> _Matrix | None:
         [(side.get(path, math.nan) - still[path]) / _step(call, at) for path in paths]
         for side, (_, call, at) in zip(moved, draws, strict=True)
     ]
-    used = [(draws[place][1:], column) for place, column in enumerate(columns) if any(column)]
-    used = _of_opposite_pairs(used)
-    if any(call.family == GEOMETRIC for (call, _), _ in used):
+    used = [(call, at) for (_, call, at), column in zip(draws, columns, strict=True) if any(column)]
+    factors = np.array([column for column in columns if any(column)]).T
+    kept, made = linear.in_pairs(factors, [linear.law_of_draw(call, at) for call, at in used])
+    if any(law.family == GEOMETRIC for law in made):
         return None
-    factors = np.array([column for _, column in used]).T
     numbers, at = np.array(rows), np.array(TOGETHER)
     slopes = (numbers[:, -2:-1] - numbers[:, -1:]) / (at[-2] - at[-1])
     error = np.abs(numbers - numbers[:, 1:2] - slopes * at).max(axis=1)
     rounding = error + linear.ROUNDED * 2.0**-52 * np.abs(numbers).max(axis=1)
-    return _Matrix(paths, numbers[:, 1], factors, [draw for draw, _ in used], rounding)
-
-
-def _of_opposite_pairs(used: Sequence[Column]) -> list[Column]:
-    """Draws with how they move the parts; for two of one side that move them oppositely, the noise that they make."""
-    kept: list[Column] = []
-    for (call, at), column in used:
-        for place, ((other, there), before) in enumerate(kept):
-            is_alike = call.family == other.family and call.scale_at(at) == other.scale_at(there)
-            if is_alike and call.family in linear.OF_TWO and column == [-factor for factor in before]:
-                kept[place] = (replace(other, family=linear.OF_TWO[call.family]), there), before
-                break
-        else:
-            kept.append(((call, at), column))
-    return kept
+    return _Matrix(paths, numbers[:, 1], factors[:, kept], [used[place] for place in kept], made, rounding)
 
 
 def multiples_of(call: Call) -> list[int]:

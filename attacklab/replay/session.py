@@ -21,7 +21,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.replay.laws import AND_MORE, DISCRETE, GAUSSIAN, SYMMETRIC, TABLE, UNIFORM, UNKNOWN, Law
+from attacklab.replay.laws import (
+    AND_MORE,
+    DISCRETE,
+    DISCRETE_LAPLACE,
+    GAUSSIAN,
+    LAPLACE,
+    SYMMETRIC,
+    TABLE,
+    UNIFORM,
+    UNKNOWN,
+    Law,
+)
 
 Ids = NDArray[np.int64]
 
@@ -35,7 +46,12 @@ _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", 
 _PACKAGES = ("site-packages", "dist-packages")
 _HERE = str(Path(__file__).parent)
 _LAB = str(Path(__file__).parent.parent)
-_SAMPLERS = ("numpy", "scipy", "torch", "jax", "jaxlib", "pandas", "opendp")
+_SAMPLERS = (
+    *("numpy/", "scipy/", "torch/", "jax/", "jaxlib/", "pandas/", "opendp/", "random.py", "secrets.py"),
+    "diffprivlib/mechanisms/",
+)
+"""What draws noise or computes for others: the line of interest is that of who calls it."""
+
 _OWN, _SKIPPED, _PART, _USER = range(4)
 
 
@@ -49,6 +65,15 @@ class Site(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def within(self) -> str:
+        """The line of a library that was at work, in words that follow a place; empty where it was the user's own."""
+        file, line = self.inner
+        if not line or (file, line) == self[:2]:
+            return ""
+        packages = (file.split(f"/{folder}/")[-1] for folder in _PACKAGES if f"/{folder}/" in file)
+        return f" (in {next(packages, Path(file).name)}:{line})"
 
 
 def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a cache
@@ -65,9 +90,8 @@ def _kind_of(file: str, known: dict[str, int] = {}) -> int:  # noqa: B006 - a ca
             places += [
                 place.split(f"{folder}/")[-1] for place in (file, *places) for folder in _PACKAGES if folder in place
             ]
-            part = min(places, key=len).split("/", 1)[0] if places else ""
-            sampler = part in (*_SAMPLERS, "random.py", "secrets.py")
-            kind = (_SKIPPED if sampler else _PART) if places else _USER
+            is_sampler = bool(places) and min(places, key=len).startswith(_SAMPLERS)
+            kind = (_SKIPPED if is_sampler else _PART) if places else _USER
         known[file] = kind
     return kind
 
@@ -79,21 +103,19 @@ def is_users(file: str) -> bool:
 
 def here() -> Site:
     """The place of the call that is being made."""
-    frame = sys._getframe(1)
+    frame, found = sys._getframe(1), None
     inner: tuple[str, int] | None = None
-    last = Site("?", 0, "?")
     while frame is not None:
-        code = frame.f_code
-        kind = _kind_of(code.co_filename)
+        kind = _kind_of(frame.f_code.co_filename)
         if kind >= _PART:
-            inner = inner or (code.co_filename, frame.f_lineno)
-            last = Site(code.co_filename, frame.f_lineno, code.co_name, inner)
-            if kind == _USER:
-                return last
-        elif inner is not None and kind == _OWN:
-            return last
+            found = frame
+            inner = inner or (frame.f_code.co_filename, frame.f_lineno)
+        if kind == _USER or (kind == _OWN and inner is not None):
+            break
         frame = frame.f_back  # type: ignore[assignment]
-    return last
+    if found is None or inner is None:
+        return Site("?", 0, "?")
+    return Site(found.f_code.co_filename, found.f_lineno, found.f_code.co_name, inner)
 
 
 @dataclass(slots=True)
@@ -294,6 +316,7 @@ class Session:
         self._owners: dict[int, tuple[Call, int]] = {}
         self._unlisted: list[Call] = []
         self.merged: set[int] = set()
+        self._remade: set[int] = set()
         self._sums: dict[int, _Sum] = {}
         self._keys: defaultdict[tuple[Any, ...], int] = defaultdict(int)
         self._counts: defaultdict[tuple[Any, ...], int] = defaultdict(int)
@@ -373,6 +396,8 @@ class Session:
         """The numbers of noise that is made of two draws, the same ones for the same two; and what is added to it."""
         site = here()
         self.merged.update(parents.reshape(-1).tolist())
+        if family in (LAPLACE, DISCRETE_LAPLACE) or not sampler.startswith(("add", "subtract")):
+            self._remade.update(parents.reshape(-1).tolist())  # it is noise of another law, and no sum any more
         place = (sampler, site[:3], tuple(parents.reshape(-1)[:4].tolist()))
         key = (*place, self._keys[place])
         self._keys[place] += 1
@@ -389,6 +414,16 @@ class Session:
         """The draws that may be changed one by one, with their numbers: not those of which others were made."""
         drawn = [(number, call) for number, call in enumerate(self.calls) if self.merged.isdisjoint(call.ids.flat)]
         return drawn + [(-place, call) for place, call in enumerate(self.made, 1)]
+
+    def independent(self) -> list[tuple[int, Call]]:
+        """The draws that may be changed one by one, with their numbers: not the sums of others, but these."""
+        drawn = [(number, call) for number, call in enumerate(self.calls) if self._remade.isdisjoint(call.ids.flat)]
+        made = [
+            (-place, call)
+            for place, call in enumerate(self.made, 1)
+            if call.family in (LAPLACE, DISCRETE_LAPLACE) or self._sums.keys().isdisjoint(call.ids.flat)
+        ]
+        return drawn + made
 
     def number_of(self, call: Call) -> int | None:
         """By which number `changed` has a call; None for one of another run."""

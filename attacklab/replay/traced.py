@@ -126,6 +126,10 @@ class TracedNumber(Traced):
         made.tag, made.session = tag, session
         return made
 
+    def bare(self) -> Any:
+        """The number alone."""
+        return self.kind(self)
+
     def __deepcopy__(self, memo: object) -> TracedNumber:
         return self
 
@@ -186,6 +190,10 @@ class TracedArray(Traced, np.ndarray[Any, Any]):
 
     def __array_finalize__(self, made_from: Any) -> None:
         self.tag = None
+
+    def bare(self) -> Any:
+        """The same numbers, in the same memory."""
+        return self.view(np.ndarray)
 
     def __reduce__(self) -> Any:
         return plain(self).__reduce__()
@@ -261,12 +269,6 @@ _MOVING = (np.reshape, np.ravel, np.transpose, np.squeeze, np.expand_dims, np.fl
 
 def plain(value: Any) -> Any:
     """A value without what it remembers."""
-    if isinstance(value, TracedArray):
-        return value.view(np.ndarray)
-    if isinstance(value, TracedFloat):
-        return np.float64(float(value))
-    if isinstance(value, TracedInt):
-        return int(value)
     return value.bare() if isinstance(value, Traced) else value
 
 
@@ -334,10 +336,15 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
     is_product = name == "multiply"
     if name not in ("add", "subtract", "multiply") or one.ids.shape != other.ids.shape or not one.ids.size:
         return lost((first, second), name, computed)
-    if not {*one.ids.reshape(-1).tolist()}.isdisjoint(other.ids.reshape(-1).tolist()):  # a draw meets itself
-        return lost((first, second), name, computed)
     ends = [[tag.exact(place) for place in range(tag.ids.size)] for tag in (one, other)]
     sign = -1 if name == "subtract" else 1
+    if not {*one.ids.reshape(-1).tolist()}.isdisjoint(other.ids.reshape(-1).tolist()):  # a draw meets itself
+        totals = [(left[0] + sign * right[0], left[1] + sign * right[1]) for left, right in zip(*ends, strict=True)]
+        if is_product or not np.array_equal(one.ids, other.ids) or not all(factor for _, factor in totals):
+            return lost((first, second), name, computed)
+        values, factors = (_each(list(side), one) for side in zip(*totals, strict=True))
+        affine = Affine(one.ids, (("*", factors), ("+", values)))
+        return wrapped(session.add_node(affine, computed), affine, session)
     if is_product and any(value for side in ends for value, _ in side):
         return lost((first, second), name, computed)
     made: list[Made] = []

@@ -115,14 +115,14 @@ def located(
     if by is not None and by.is_written:
         return by.site
     held = [
-        site
+        (site, name)
         for own, other, values in ((trails[0], trails[1], sides[0]), (trails[1], trails[0], sides[1]))
         for (site, name), found in own.held.items()
         if by is None or site.function != by.site.function or name in by.names
         if any(found[value] > other.held.get((site, name), Counter())[value] for value in values)
     ]
     if held:
-        return held[0]
+        return next((site for site, name in held if by and name == by.variable), held[0][0])
     paths = trails[0].lines, trails[1].lines
     shared = [one for one, _ in itertools.takewhile(lambda both: both[0] == both[1], zip(*paths, strict=False))]
     if shared and len(shared) < max(map(len, paths)):
@@ -162,11 +162,15 @@ def _told(value: Any) -> Any:
 
 
 class _Written(NamedTuple):
-    """Where a part of an output is written, by which expression, and of which variables it is made but noisy ones."""
+    """Where a part of an output is written, by which expression, and of which variables it is made but noisy ones.
+
+    The variable is the one that the expression is, if it is one alone.
+    """
 
     site: Site
     is_written: bool
     names: set[str]
+    variable: str
 
 
 def _written(site: Site, path: str, output: Any, noisy: Collection[str]) -> _Written | None:
@@ -186,8 +190,9 @@ def _written(site: Site, path: str, output: Any, noisy: Collection[str]) -> _Wri
         if found is None:
             break
         part, inner, depth = *found, depth + 1
+    variable = part.id if isinstance(part, ast.Name) else ""
     is_written = depth > 0 and not isinstance(part, ast.Name | ast.Constant)
-    return _Written(site._replace(line=part.lineno), is_written, _sources(function, part, noisy))
+    return _Written(site._replace(line=part.lineno), is_written, _sources(function, part, noisy), variable)
 
 
 def _spans(node: ast.AST, line: int) -> bool:

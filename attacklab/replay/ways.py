@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attacklab.replay.choices import Choice, law_of
 from attacklab.replay.compare import differences_between
 from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE, EXPONENTIAL, TABLE, UNIFORM, Law, near
 from attacklab.replay.outputs import leaves
@@ -126,26 +127,22 @@ class Ways:
     """What an output tells.
 
     Attributes:
-        site: where the draws decide.
-        what: whether by a comparison, or by a choice.
-        pair: the laws of it on both inputs.
-        draws: the draws that decide, by their numbers in the first run.
+        choice: it, with its laws on both inputs, and the draws that decide it.
         placed: uniform numbers in intervals that those choose; in which part of these they lie is told as well.
         moving: the parts of the output that move inside a cell.
         told: the parts that are looked at; None for all.
         is_certain: whether nothing but these draws can change what is told.
         is_complete: whether it is the whole output.
+        is_alike: whether the same draws decide on both inputs.
     """
 
-    site: Site
-    what: str
-    pair: tuple[Law, Law]
-    draws: frozenset[int]
+    choice: Choice
     placed: frozenset[int]
     moving: frozenset[str]
     told: frozenset[str] | None
     is_certain: bool
     is_complete: bool
+    is_alike: bool
 
     def decide(self, parts: Collection[str]) -> bool:
         """Whether some parts of the output are told, all of them."""
@@ -160,7 +157,7 @@ class _Tree:
         self.settled: set[Place] = set()
         self.ends: list[tuple[Way, Session, list[Parts]]] = []
         self.thresholds: dict[Place, set[Any]] = defaultdict(set)
-        self.lost: set[Place] = set()
+        self.lost: set[tuple[int | None, int]] = set()
         self.is_cut = True
         self.most_drawn = 0
 
@@ -187,7 +184,7 @@ class _Tree:
         for seen in run.seen:
             if seen.kind == "other":
                 owners = [run.owner(unit) for unit in seen.draws()]
-                self.lost |= {(run.number_of(call) or 0, at) for call, at in owners}
+                self.lost |= {(run.number_of(call), at) for call, at in owners}
             for unit, number, threshold in turns_of(run, seen):
                 if math.isnan(number):
                     return None
@@ -227,10 +224,6 @@ class _Tree:
         self.most_drawn = max(self.most_drawn, sum(call.size for call in run.calls))
         return found
 
-    def decisive(self, run: Session) -> dict[Place, int]:
-        """The draws of a run of which it matters where they lie, each with how many cells it has."""
-        return {place: len(cells) for place, cells in (self.cells(run) or {}).items() if len(cells) > 1}
-
     def grow(self, told: frozenset[str] | None) -> bool:
         """Go all ways; gives whether that was possible."""
         ways: list[Way] = [{}]
@@ -267,7 +260,7 @@ class _Tree:
         """Let draws stay as they came that move none of these parts."""
         first = self.run({})
         cells = self.cells(first) or {}
-        base, groups = _parts(first, told), [[*self.decisive(first)]]
+        base, groups = _parts(first, told), [[place for place in cells if len(cells[place]) > 1]]
         for _ in range(MOST_WAYS):
             if not groups:
                 break
@@ -287,11 +280,10 @@ class _Tree:
         found = []
         for _, run, _ in self.ends:
             call = dict(run.movable()).get(place[0])
-            unit = -1 if call is None else int(call.ids.flat[place[1]])
-            laws = [run.law(node, at) for one, node, at in run.elements() if one == unit]
-            if not laws or laws[-1].family != UNIFORM or not laws[-1].scale:
+            law = None if call is None else law_of(run, int(call.ids.flat[place[1]]))
+            if law is None or law.family != UNIFORM or not law.scale:
                 return None
-            found.append((laws[-1].centre, laws[-1].centre + laws[-1].scale))
+            found.append((law.centre, law.centre + law.scale))
         return found
 
     def moves(self, places: Collection[Place], told: frozenset[str] | None) -> bool:
@@ -309,10 +301,11 @@ def ways_of(pair: Pair) -> Ways | None:
         return None
     trees = [_Tree(pair, input_) for input_ in (pair.pair.first, pair.pair.second)]
     runs = [tree.run({}) for tree in trees]
-    decisive = [tree.decisive(run) for tree, run in zip(trees, runs, strict=True)]
+    known = [tree.cells(run) for tree, run in zip(trees, runs, strict=True)]
+    decisive = [{place: len(of) for place, of in (cells or {}).items() if len(of) > 1} for cells in known]
     calls = dict(runs[0].movable())
     draws = frozenset(int(calls[number].ids.flat[at]) for number, at in decisive[0])
-    if not 0 < max(map(len, decisive)) <= MOST_DRAWS or not draws.isdisjoint(pair.shown):
+    if not any(known) or max(map(len, decisive)) > MOST_DRAWS or not draws.isdisjoint(pair.shown):
         return None
     told = None
     if max(math.prod(one.values()) for one in decisive) > MOST_WAYS:
@@ -348,18 +341,17 @@ def ways_of(pair: Pair) -> Ways | None:
     laws = [Law(CATEGORICAL, weights=tuple(side.get(one, 0.0) for one in outcomes)) for side in odds]
     lost = (trees[0].lost | trees[1].lost) - placed.keys()
     site, what = _decision(pair)
-    drawn = {int(calls[number].ids.flat[at]) for number, at in placed}
-    lines = [node.site for unit, node, _ in pair.first.elements() if unit in drawn]
+    drawn = frozenset(int(calls[number].ids.flat[at]) for number, at in placed)
+    site = ([node.site for unit, node, _ in pair.first.elements() if unit in drawn] or [site])[-1]
+    is_exact = not any(cell.winners for tree in trees for way, *_ in tree.ends for cell in way.values())
     return Ways(
-        lines[-1] if lines else site,
-        what,
-        (laws[0], laws[1]),
-        draws,
-        frozenset(drawn),
+        Choice(site, (laws[0], laws[1]), f"{what} at {site}", decisive=draws, is_exact=is_exact),
+        drawn,
         frozenset(path for path, _ in moving),
         told,
-        not lost or max(tree.most_drawn for tree in trees) == 1,
-        not lost and told is None and not moving and all(tree.is_cut for tree in trees),
+        is_certain=not lost or max(tree.most_drawn for tree in trees) == 1,
+        is_complete=not lost and told is None and not moving and all(tree.is_cut for tree in trees),
+        is_alike=decisive[0].keys() == decisive[1].keys(),
     )
 
 
@@ -394,7 +386,7 @@ def _choice_by_noise(run: Session, seen: Seen) -> Cell | None:
     laws = [run.law(Node(seen.site, tag, None), place) for place in places]
     law = argmax_law(laws, seen.operation == "argmin") if np.size(seen.outcome) == 1 else None
     calls = [run.owner(unit) for unit in tag.ids.reshape(-1).tolist()]
-    numbers = [run.number_of(call) for call, _ in calls]
+    numbers: list[Any] = [run.number_of(call) for call, _ in calls]
     factors = [near(tag.exact(place)[1]) for place in places]
     if law is None or None in numbers or not all(factors) or any(one.family == UNIFORM for one in laws):
         return None

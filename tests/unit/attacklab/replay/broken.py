@@ -13,7 +13,7 @@ import io
 import math
 import random
 import secrets
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +44,7 @@ OTHER = np.array([0.2, 0.9, 0.4, 0.0])
 BITS, MORE_BITS = np.array([1, 0, 1]), np.array([1, 0, 1, 1])
 TABLE = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 0.3], [1.0, 1.9]])
 TABLE_2 = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 0.3], [1.0, 0.0]])
+FEES, OTHER_FEES = np.array([1.5, 2.5, 3.5, 4.5]), np.array([1.5, 2.5, 3.5, 9.5])
 WORDS, MORE_WORDS = ["a", "b", "a"], ["a", "b", "a", "c"]
 
 
@@ -1151,7 +1152,7 @@ def less_noise_for_the_staff_on_another_count(x, rng):
 def steps_that_take_the_last_noise_out(x, rng):
     before, steps = 0.0, []
     for value in x:
-        noise = rng.normal(0, 1)
+        noise = rng.normal(0, 1)  # flaw
         steps.append(value + noise - before)  # flaw
         before = noise
     return steps
@@ -1159,7 +1160,7 @@ def steps_that_take_the_last_noise_out(x, rng):
 
 @broken(np.array([1.0, 0.5, 0.2, 0.1]), np.array([0.0, 0.5, 0.2, 0.1]), claim=GaussianDP(1.0))
 def sums_that_take_most_of_the_last_noise_out(x, rng):
-    noise = rng.normal(0, 1, 4)
+    noise = rng.normal(0, 1, 4)  # flaw
     return x + noise - 0.9 * np.concatenate([[0.0], noise[:-1]])  # flaw
 
 
@@ -1185,3 +1186,94 @@ def noise_rounded_beside(x, rng):
 def noise_in_words(x, rng):
     noise = rng.laplace(0, 1)
     return x.sum() + noise, f"noise was {noise:.6f}"  # flaw
+
+
+class Tagged(np.ndarray):
+    """An array that may hold attributes."""
+
+
+@broken(LONG, SHORT)
+def size_beside_an_array(x, rng):
+    answer = (np.array([len(x)]) + rng.laplace(0, 1, 1)).view(Tagged)
+    answer.size_before = len(x)  # flaw
+    return answer
+
+
+@broken(LONG, SHORT)
+def size_beside_a_dict(x, rng):
+    answer: Any = OrderedDict(n=len(x) + rng.laplace(0, 1))
+    answer.size_before = len(x)  # flaw
+    return answer
+
+
+@broken(LONG, SHORT)
+def type_of_numbers_by_size(x, rng):
+    return (np.array([len(x)]) + rng.laplace(0, 1, 1)).astype("f4" if len(x) > 3 else "f8")  # flaw
+
+
+@broken(LONG, SHORT)
+def integer_for_many_records(x, rng):
+    noisy = round(len(x) + rng.laplace(0, 1))
+    return noisy if len(x) > 3 else float(noisy)  # flaw
+
+
+@broken(LONG, SHORT)
+def clipped_to_the_private_count(x, rng):
+    noisy = (x > 0.3).sum() + rng.laplace(0, 1)
+    return np.clip(noisy, 0, len(x))  # flaw
+
+
+@broken(LONG, OTHER)
+def raw_if_the_noisy_number_is_negative(x, rng):
+    total = x.sum()  # flaw
+    noisy = total + rng.laplace(0, 1)
+    return noisy if noisy > 0 else total  # flaw
+
+
+@broken(FEES, OTHER_FEES)
+def record_at_a_noisy_place(x, rng):
+    place = int(len(x) / 2 + rng.laplace(0, 1))
+    return x[min(max(place, 0), 3)]  # flaw
+
+
+@broken(LONG, SHORT)
+def raw_by_a_die(x):
+    if random.randint(1, 6) == 6:
+        return float(len(x))  # flaw
+    return x.sum() + np.random.laplace(0, 1)
+
+
+@broken(LONG, SHORT)
+def raw_by_a_letter(x):
+    if random.choice("abcdefgh") == "a":
+        return x.max() + len(x)  # flaw
+    return x.sum() + np.random.laplace(0, 1)
+
+
+@broken(LONG, SHORT)
+def noise_drawn_again_until_positive(x, rng):
+    noise = rng.laplace(0, 1)
+    while noise < 0:  # flaw
+        noise = rng.laplace(0, 1)
+    return x.sum() + noise
+
+
+@broken(LONG, SHORT)
+def drawn_again_until_not_negative(x, rng):
+    while (noisy := len(x) + rng.laplace(0, 1)) < 0:  # flaw
+        pass
+    return noisy
+
+
+@broken(LONG, SHORT, epsilon=1.0, delta=1e-9)
+def large_noise_drawn_again(x, rng):
+    noise = rng.normal(0, 10)
+    while abs(noise) > 20:  # flaw
+        noise = rng.normal(0, 10)
+    return x.sum() + noise
+
+
+@broken(np.array([1.0, 3.0, 50.0]), np.array([1.0, 3.0]))
+def bound_by_the_noisy_maximum(x, rng):
+    upper = max(x.max() + rng.laplace(0, 2), 1.0)  # flaw
+    return upper, np.clip(x, 0, upper).sum() + rng.laplace(0, 2 * upper)

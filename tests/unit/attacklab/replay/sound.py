@@ -18,7 +18,7 @@ import statistics
 import threading
 import time
 import uuid
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -1190,3 +1190,29 @@ def the_same_count_with_more_noise_for_the_public(x, rng):
 @sound(LONG, SHORT)
 def a_count_with_noise_of_two_places(x, rng):
     return len(x) + rng.laplace(0, 1) + rng.laplace(0, 1)
+
+
+@sound(LONG, SHORT)
+def dict_with_zero_for_missing_keys(x, rng):
+    return defaultdict(lambda: 0.0, n=len(x) + rng.laplace(0, 1))
+
+
+@sound(LONG, SHORT)
+def drawn_again_until_not_negative_and_paid_for(x, rng):
+    while (noisy := len(x) + rng.laplace(0, 1.1)) < 0:
+        pass
+    return noisy
+
+
+@sound(LONG, SHORT)
+def attempts_that_are_told_and_paid_for(x, rng):
+    for attempt in range(3):
+        noisy = len(x) + rng.laplace(0, 3)
+        if noisy > 2:
+            return attempt, noisy
+    return 3, None
+
+
+@sound(LONG, SHORT)
+def noisy_size_that_is_never_negative(x, rng):
+    return max(0.0, len(x) + rng.laplace(0, 1))

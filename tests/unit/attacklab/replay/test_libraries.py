@@ -126,3 +126,28 @@ def test_tails_of_integer_noise_are_sums_of_its_probabilities(law: str, scale: f
         below, above = tails_of(noise, np.array([offset * float(step)]))
         assert below[0] == pytest.approx(weights[at <= offset].sum(), rel=1e-9)
         assert above[0] == pytest.approx(weights[at > offset].sum(), rel=1e-9)
+
+
+def test_what_a_table_carries_besides_its_numbers_is_part_of_the_output() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+
+    def table(x: Any, **held: Any) -> Any:
+        return pandas.DataFrame({"n": [len(x) + np.random.laplace(0, 1)], **held})
+
+    def attributes(x: Any) -> Any:
+        made = table(x)
+        made.attrs["size"] = len(x)
+        return made
+
+    def name_of_rows(x: Any) -> Any:
+        return table(x).rename_axis(f"of {len(x)}")
+
+    def name_of_a_column(x: Any) -> Any:
+        return table(x)["n"].rename(f"of {len(x)}")
+
+    def categories(x: Any) -> Any:
+        return table(x, kind=pandas.Categorical(["a"], ["a", *"bc"[: len(x)]]))
+
+    for release in (attributes, name_of_rows, name_of_a_column, categories):
+        assert replay(release, [PAIR], epsilon=1.0)[0].refutes, release
+    assert not replay(lambda x: table(x, kind=pandas.Categorical(["a"], [*"abc"])), [PAIR], epsilon=1.0)[0].refutes

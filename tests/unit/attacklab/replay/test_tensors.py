@@ -80,8 +80,8 @@ def test_the_real_batch_size_and_a_generator_seeded_twice_are_named() -> None:
     def real_size(x: Any) -> Any:
         return (_sum(x) + 6.0 * torch.randn(1)) / len(x)
 
-    def twice(x: Any, seed: int = 7) -> Any:
-        out = []
+    def twice(x: Any) -> Any:
+        out, seed = [], int(torch.randint(1 << 31, ()))
         for value in (_sum(x), 3 * _sum(x)):
             generator = torch.Generator()
             generator.manual_seed(seed)
@@ -102,3 +102,12 @@ def test_hooks_leave_nothing_behind() -> None:
     replay(lambda x: normal(x, 6.0), [PAIR], **GAUSS)
     assert before == (torch.normal, torch.Generator, torch.manual_seed, torch.Tensor.normal_)
     assert type(torch.normal(0.0, 1.0, (1,))) is torch.Tensor
+
+
+def test_the_gradient_of_a_tensor_is_part_of_the_output() -> None:
+    def with_gradient(x: Any) -> Any:
+        noisy = normal(x, 5.0)
+        noisy.grad = torch.full((1,), float(len(x)))
+        return noisy
+
+    assert "grad" in replay(with_gradient, [PAIR], **GAUSS)[0].reason

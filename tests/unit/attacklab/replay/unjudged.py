@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-import random
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -30,25 +30,6 @@ def unjudged(first: Any, second: Any, **claim: Any) -> Callable[[Callable[..., A
         return function
 
     return put
-
-
-@unjudged(LONG, SHORT)
-def clipped_to_the_private_count(x, rng):
-    noisy = (x > 0.3).sum() + rng.laplace(0, 1)
-    return np.clip(noisy, 0, len(x))
-
-
-@unjudged(LONG, OTHER)
-def raw_if_the_noisy_number_is_negative(x, rng):
-    total = x.sum()
-    noisy = total + rng.laplace(0, 1)
-    return noisy if noisy > 0 else total
-
-
-@unjudged(FEES, OTHER_FEES)
-def record_at_a_noisy_place(x, rng):
-    place = int(len(x) / 2 + rng.laplace(0, 1))
-    return x[min(max(place, 0), 3)]
 
 
 @unjudged(FEES, OTHER_FEES)
@@ -93,20 +74,6 @@ def less_noise_by_a_coin(x, rng):
 
 
 @unjudged(LONG, SHORT)
-def raw_by_a_die(x):
-    if random.randint(1, 6) == 6:
-        return float(len(x))
-    return x.sum() + np.random.laplace(0, 1)
-
-
-@unjudged(LONG, SHORT)
-def raw_by_a_letter(x):
-    if random.choice("abcdefgh") == "a":
-        return x.max() + len(x)
-    return x.sum() + np.random.laplace(0, 1)
-
-
-@unjudged(LONG, SHORT)
 def raw_if_the_noisy_count_is_large(x, rng):
     count = len(x) + rng.laplace(0, 2)
     return x.sum() if count > 12 else count
@@ -132,29 +99,6 @@ def noise_clipped(x, rng):
 @unjudged(LONG, SHORT)
 def noise_clipped_in_python(x, rng):
     return x.sum() + min(max(rng.laplace(0, 1), -3), 3)
-
-
-@unjudged(LONG, SHORT)
-def noise_drawn_again_until_positive(x, rng):
-    noise = rng.laplace(0, 1)
-    while noise < 0:
-        noise = rng.laplace(0, 1)
-    return x.sum() + noise
-
-
-@unjudged(LONG, SHORT)
-def drawn_again_until_not_negative(x, rng):
-    while (noisy := len(x) + rng.laplace(0, 1)) < 0:
-        pass
-    return noisy
-
-
-@unjudged(LONG, SHORT, epsilon=1.0, delta=1e-9)
-def large_noise_drawn_again(x, rng):
-    noise = rng.normal(0, 10)
-    while abs(noise) > 20:
-        noise = rng.normal(0, 10)
-    return x.sum() + noise
 
 
 @unjudged(LONG, SHORT)
@@ -223,13 +167,6 @@ def deep_in_objects(x, rng):
 
 
 @unjudged(LONG, SHORT)
-def refuses_what_is_no_generator(x, rng):
-    if type(rng) is not np.random.Generator:
-        raise TypeError(type(rng))
-    return x.sum() + rng.laplace(0, 0.5)
-
-
-@unjudged(LONG, SHORT)
 def squared_error_beside_the_answer(x, rng):
     noisy = len(x) + rng.laplace(0, 1)
     return {"noisy": noisy, "squared_error": (noisy - len(x)) ** 2}
@@ -277,3 +214,40 @@ def a_count_cut_at_twice_the_true_one(x, rng):
     if noisy > 2 * len(x):
         noisy = 2 * len(x)
     return int(noisy)
+
+
+@unjudged(LONG, SHORT)
+def size_as_the_value_of_missing_keys(x, rng):
+    size = len(x)
+    return defaultdict(lambda: size, n=size + rng.laplace(0, 1))
+
+
+@unjudged(LONG, SHORT)
+def drawn_five_times_at_most(x, rng):
+    for _ in range(5):
+        noisy = len(x) + rng.laplace(0, 2)
+        if noisy >= 0:
+            return noisy
+    return float(len(x))
+
+
+@unjudged(LONG, SHORT)
+def drawn_again_and_the_rounds_shown(x, rng):
+    rounds = 1
+    while (noisy := len(x) + rng.laplace(0, 2)) < 0:
+        rounds += 1
+    return noisy, float(rounds)
+
+
+@unjudged(LONG, SHORT)
+def refuses_what_is_no_generator(x, rng):
+    if type(rng) is not np.random.Generator:
+        raise TypeError(type(rng))
+    return x.sum() + rng.laplace(0, 0.5)
+
+
+@unjudged(LONG, SHORT)
+def less_noise_by_a_coin_on_another_line(x, rng):
+    if rng.random() < 0.3:
+        return x.sum() + rng.laplace(0, 0.3)
+    return x.sum() + rng.laplace(0, 1.0)

@@ -1,0 +1,5 @@
+"""`python -m bench.replayed_libraries`."""
+
+from bench.replayed_libraries import main
+
+main()
