@@ -400,7 +400,7 @@ def test_a_bet_is_judged_and_the_doubles_shown_are_those_that_the_attack_of_the_
         )
 
     def output() -> float:
-        return float.fromhex(page.locator(".output code").inner_text().replace("−", "-"))
+        return float.fromhex(page.locator(".output code").inner_text())
 
     def agrees(epsilon: float) -> int:
         y = output()
@@ -411,14 +411,27 @@ def test_a_bet_is_judged_and_the_doubles_shown_are_those_that_the_attack_of_the_
         assert page.locator("svg rect.first").count() == (from_0 & ~from_1).sum()
         assert page.locator("svg rect.second").count() == (from_1 & ~from_0).sum()
         assert page.locator("svg rect.both").count() == 2 * (from_0 & from_1).sum()
+        assert page.locator("svg rect.nowhere").count() == (~from_0).sum() + (~from_1).sum()
+        assert page.locator("svg rect.covered").count() == 0
+        step = math.log2(np.spacing(abs(y)))
+        shown = (page.locator("figure svg").first.text_content() or "").translate(
+            str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+        )
+        assert shown.endswith(f"from mark to mark: 2{step:.0f}")
+        if "Of the 64 doubles" in said(page):
+            counts = {"first": from_0.sum(), "second": from_1.sum(), "both": (from_0 & from_1).sum()}
+            assert said(page).split("\n")[-2] == sentences["marks"].format(**counts)
         itself = int(np.flatnonzero(doubles == y)[0])
         return int(from_0[itself]) + 2 * int(from_1[itself])
 
     sentences = texts()["en"]["noisy_doubles"]
-    assert said(page) == sentences["bet_first"]
-    assert page.locator("svg rect:is(.first, .second, .both)").count() == 0  # nothing is told before the bet
+    assert said(page) == sentences["bet_first"].format(width=100)
+    # Nothing is told before the bet.
+    assert page.locator("svg rect.covered").count() == 128
+    assert page.locator("svg rect:is(.first, .second, .both, .nowhere)").count() == 0
     for epsilon, steps in ((0.01, 0), (0.1, 2), (2.0, 3)):
         press(page, "Privacy parameter ε", "ArrowLeft", steps)
+        page.get_by_role("button", name="Next answer").click()
         answers.nth(1).click()
         lines = said(page).split("\n")
         truth = int(lines[0][-2])
@@ -432,9 +445,22 @@ def test_a_bet_is_judged_and_the_doubles_shown_are_those_that_the_attack_of_the_
         assert abs(output() - before) == np.spacing(abs(before))
         made = ("made_neither", "made_0", "made_1", "made_both")
         assert said(page) == sentences[made[agrees(epsilon)]]
+        assert "your number" in (page.locator("figure svg").first.text_content() or "")
         bits.first.press("Enter")
         assert said(page) == sentences[made[agrees(epsilon)]]
     page.get_by_role("button", name="100 more").click()
+    assert "of 101 right)" in (page.locator("figure svg").nth(1).text_content() or "")
+
+    # What was told stays when ε moves, the marks follow, and each ε keeps its own score.
+    possible = 3
+    for epsilon in (1.0, 0.5, 0.1, 0.05, 0.01):
+        press(page, "Privacy parameter ε", "ArrowRight")
+        possible &= agrees(epsilon)
+        assert "Of the 64 doubles" in said(page)
+        counted = 1 if epsilon in (0.1, 0.01) else 0
+        assert f"of {counted} right)" in (page.locator("figure svg").nth(1).text_content() or "")
+    assert possible  # the count that the coin chose
+    press(page, "Privacy parameter ε", "Home")
     assert "of 101 right)" in (page.locator("figure svg").nth(1).text_content() or "")
 
 

@@ -2,7 +2,7 @@
 // A gambler bets against the claims of a sound and of a leaking mechanism; their wealth over the trials.
 
 touchable.define("betting", ({ root, data, say, show }) => {
-  const { html, slider, choice, row, live, key, table, drawing, scale, text, line, path, svg, axes } = touchable;
+  const { html, slider, choice, row, live, key, table, drawing, scale, text, line, path, svg, axes, power } = touchable;
   const looks = data.trials / data.look;
   const [LEAST, MOST] = [-2, 10]; // powers of ten of the wealth that are drawn
   const state = { leak: data.leaking[3], level: data.levels.at(-1), run: 0, look: 20 };
@@ -13,7 +13,6 @@ touchable.define("betting", ({ root, data, say, show }) => {
     return { kind, spent: mechanism.spent, first, second, wealth, refuted: crossed && crossed <= state.look ? crossed * data.look : 0 };
   });
 
-  const superscript = (number) => `10${[...String(number)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit] ?? "⁻").join("")}`;
   const curves = drawing(say("alt"), 290, (width, height) => {
     const [left, top, right, bottom] = [40, 26, width - 22, height - 42];
     const x = scale([0, data.trials], [left, right]);
@@ -29,7 +28,7 @@ touchable.define("betting", ({ root, data, say, show }) => {
       axes({
         box: [left, top, right, bottom], x, y, xLabel: say("trials_axis"), yLabel: say("wealth_axis"),
         xTicks: [0, 2500, 5000, 7500, 10000].filter((at) => width > 500 || at % 5000 === 0).map((at) => [at, show.count(at)]),
-        yTicks: [-2, 0, 2, 4, 6, 8, 10].map((at) => [at, superscript(at)]),
+        yTicks: [-2, 0, 2, 4, 6, 8, 10].map((at) => [at, power(10, at)]),
       }),
       line(left, y(state.level.enough), right, y(state.level.enough), "ceiling"),
       text(right, y(state.level.enough) - 6, say("enough"), { "text-anchor": "end", class: "name" }),

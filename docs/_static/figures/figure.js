@@ -45,6 +45,10 @@ const touchable = (() => {
     };
   }
 
+  // A power in plain text, such as 2⁻⁴⁶.
+  const power = (base, exponent) =>
+    `${base}${[...String(exponent)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit] ?? "⁻").join("")}`;
+
   const greatestDivisor = (one, other) => (other ? greatestDivisor(other, one % other) : one);
   function fraction(numerator, denominator) {
     const divisor = greatestDivisor(numerator, denominator);
@@ -179,7 +183,7 @@ const touchable = (() => {
           svg("rect", { x: left, y: y + 18, width: right - left, height: 12, class: "track" }),
           svg("rect", { x: left, y: y + 18, width: Math.max(0, x(value) - left), height: 12, class: colour }),
           text(right + 5, y + 28, words, { class: "name" }),
-          line(x(ceiling), y + 15, x(ceiling), y + 34, "ceiling"),
+          line(x(ceiling), y + 18, x(ceiling), y + 34, "ceiling"),
         ];
       }),
       text(x(ceiling), step * rows.length + 8, ceilingWords, { "text-anchor": x(ceiling) < 60 ? "start" : "middle" }),
@@ -207,7 +211,7 @@ const touchable = (() => {
   const advantageOf = (right, count) => (count ? (2 * right) / count - 1 : 0);
 
   return {
-    define, html, svg, fraction, fromHex, toHex, toBits, fromBits, slider, choice, button, bets, advantageOf, row, live, key,
+    define, html, svg, power, fraction, fromHex, toHex, toBits, fromBits, slider, choice, button, bets, advantageOf, row, live, key,
     table, drawing, scale, text, line, path, axes, bars,
   };
 })();
