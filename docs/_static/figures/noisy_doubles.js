@@ -100,7 +100,7 @@ touchable.define("noisy_doubles", ({ root, data, say, show }) => {
   const spoken = live();
   function update() {
     const { y, shown, answer, named, told, bet, setting } = state;
-    output.replaceChildren(`y = ${show.double(shown)}, ${say("hexadecimal")} `, html("code", {}, toHex(shown)));
+    output.replaceChildren(`y = ${show.double(shown)}${say("hexadecimal")}`, html("code", {}, toHex(shown)));
     doubles.redraw();
     score.redraw();
     betting.close(told);
@@ -159,7 +159,8 @@ touchable.define("noisy_doubles", ({ root, data, say, show }) => {
   root.append(
     output, row(...betting.nodes, next, more), doubles.node,
     key([["first", say("only_0")], ["second", say("only_1")], ["both", say("both")], ["nowhere", say("neither")], ["covered", say("covered")]]),
-    spoken, score.node, html("p", { class: "hint" }, say("bits")), bits, row(epsilon.node),
+    row(epsilon.node), spoken, html("p", { class: "hint" }, say("advantage")), score.node,
+    html("p", { class: "hint" }, say("bits")), bits,
   );
   draw();
   update();
