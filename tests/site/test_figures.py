@@ -166,6 +166,19 @@ def test_the_draws_of_the_noisy_doubles_are_the_textbook_samplers() -> None:
         assert np.allclose(outputs, textbook, rtol=1e-13, atol=1e-13)
 
 
+def test_what_the_first_page_says_of_reached_doubles_is_true_at_every_epsilon() -> None:
+    page = " ".join((ROOT / "docs" / "index.md").read_text("utf-8").split())
+    assert "Added to 0, it reaches about one in five of those near $y$" in page
+    assert "four answers in five are possible from one count only" in page
+    for epsilon in noisy_doubles.EPSILONS:
+        rng = np.random.default_rng(noisy_doubles.SEED)
+        outputs = noisy_doubles.draw(rng.integers(2, size=400), rng, epsilon)
+        places = noisy_doubles.origins(outputs, epsilon)
+        assert 0.75 < np.mean(places != 3) < 0.85
+        beside = (outputs[:100].view(np.int64)[:, None] + np.arange(-32, 32)).view(np.float64).ravel()
+        assert 0.15 < np.mean(noisy_doubles.origins(beside, epsilon) & 1) < 0.25
+
+
 def test_the_attack_of_a_game_names_the_likelier_database_and_is_right_as_often_as_said() -> None:
     """Of 1000 rounds it is right in half, and half of the best advantage more, within six standard deviations."""
     advantages = {
