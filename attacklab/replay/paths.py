@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -80,18 +80,10 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Collection[i
             if outcome.any() == outcome.all() == (seen.operation == "not_equal") and families <= {*CONTINUOUS}:
                 continue  # as it always comes
             return None
-        has_size = [isinstance(operand, Affine) and operand.is_size for operand in seen.operands]
+        if any(isinstance(operand, Affine) and operand.is_size for operand in seen.operands):
+            return None
         for left, right, came in zip(*sides, outcome.reshape(-1).tolist(), strict=True):
             operation = seen.operation
-            if any(has_size):
-                size, most = (left, right) if has_size[0] else (right, left)
-                if not isinstance(size, tuple) and not isinstance(most, tuple):
-                    continue
-                if isinstance(most, tuple) or came == (operation.startswith("greater") == has_size[0]):
-                    return None  # beyond on one of two sides
-                law = replace(size[1], family=run.owner(size[0])[0].family)
-                bounds += [Bound((size[0], law), sign * most, sign < 0, seen.site, size[2:]) for sign in (-1, 1)]
-                continue
             if not isinstance(left, tuple):
                 left, right, operation = right, left, FLIPPED[operation]
             if isinstance(left, tuple):
