@@ -179,6 +179,18 @@ def test_hooks_are_taken_away() -> None:
     assert type(random.gauss(0, 1)) is float
 
 
+def test_code_that_refuses_followed_numbers_is_replayed_on_plain_ones() -> None:
+    def strict(x: Any, rng: Any) -> Any:
+        noise = rng.laplace(0, 1)
+        if type(noise) not in (float, np.float64):
+            raise TypeError(type(noise))
+        return len(x) + noise, x.max()
+
+    (finding,) = replay(strict, [(np.array([1.0, 2.0]), ONE[:1])], epsilon=1.0)
+    assert finding.refutes
+    assert finding.event.startswith("output[0][1]")
+
+
 def test_a_source_that_nobody_watches_is_named() -> None:
     hidden = [0]
 
