@@ -27,7 +27,12 @@ function projector() {
   const isOn = () => root.classList.contains("projector");
   const stepWith = (node) => steps.findIndex((step) => step.some((thing) => thing.contains(node) || node.contains(thing)));
   const linked = () => document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const inView = () => [...article.querySelectorAll(THINGS)].find((thing) => thing.getBoundingClientRect().bottom > 0);
+  // The first thing that begins on the screen's upper half, or else the one that covers it.
+  function inView() {
+    const things = [...article.querySelectorAll(THINGS)].filter((thing) => thing.getClientRects().length);
+    const [top, bottom] = ["top", "bottom"].map((edge) => (thing) => thing.getBoundingClientRect()[edge]);
+    return things.find((thing) => top(thing) >= 0 && top(thing) < innerHeight / 2) ?? things.find((thing) => bottom(thing) > 0);
+  }
 
   function light(next) {
     for (const thing of steps.flat()) thing.classList.remove("step");
@@ -42,9 +47,9 @@ function projector() {
   function turnOn(node) {
     root.classList.add("projector");
     sessionStorage.setItem("projector", "on");
+    window.dispatchEvent(new Event("resize"));
     steps = stepsOf(article);
     show(node ? stepWith(node) : 0);
-    window.dispatchEvent(new Event("resize"));
   }
   function turnOff() {
     root.classList.remove("projector");
