@@ -3,7 +3,7 @@ const PROJECTOR = document.documentElement.lang.startsWith("zh") ? "投影" : "P
 const WRITABLE = "input, select, textarea"; // the keys are theirs
 const PRESSABLE = "button, summary"; // the space bar is theirs
 
-const THINGS = ":is(section, .section) > :not(section, .section, ol, ul), :is(section, .section) > :is(ol, ul) > li";
+const THINGS = ":is(section, .section) > :not(section, .section, ol, ul, span), :is(section, .section) > :is(ol, ul) > li";
 
 // What is shown together: headings with what follows them, and each other thing by itself.
 function stepsOf(article) {
