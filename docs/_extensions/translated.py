@@ -113,7 +113,7 @@ def _extract_from_cells(app: Sphinx, document: nodes.document) -> None:
 
 
 def _keep_anchors(app: Sphinx, document: nodes.document) -> None:
-    """Keep the anchors of headings as in the sources, where the parser replaced them by those of translated headings."""
+    """Keep the anchors of the sources' headings, which the parser replaced by those of translated headings."""
     if slugs := getattr(document, "myst_slugs", None):
         app.env.metadata[app.env.current_document.docname]["myst_slugs"] = slugs
 

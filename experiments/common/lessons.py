@@ -139,7 +139,7 @@ def tell(findings: Finding | Iterable[Finding]) -> None:
 
 
 def tell_replay(findings: Iterable[Finding]) -> None:
-    """Print what a replay says: the verdict, in how many runs of the program, and of a flaw the line, what is lost there and what is claimed."""
+    """Print what a replay says: the verdict, the runs it took, and of a flaw the line, the loss there and the claim."""
     for finding in findings:
         noted = _spoken["note"] if finding.severity is Severity.ACCOUNTING else ""
         print(f"{finding.target}: {spoken(finding.verdict)}{noted}{_spoken['runs'].format(runs=finding.trials)}")
