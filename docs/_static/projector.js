@@ -27,11 +27,16 @@ function projector() {
   const isOn = () => root.classList.contains("projector");
   const stepWith = (node) => steps.findIndex((step) => step.some((thing) => thing.contains(node) || node.contains(thing)));
   const linked = () => document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  // The first thing that begins on the screen's upper half, or else the one that covers it.
+  // What the address names, if it begins on the screen; or else what begins on its upper half, or covers it.
   function inView() {
     const things = [...article.querySelectorAll(THINGS)].filter((thing) => thing.getClientRects().length);
     const [top, bottom] = ["top", "bottom"].map((edge) => (thing) => thing.getBoundingClientRect()[edge]);
-    return things.find((thing) => top(thing) >= 0 && top(thing) < innerHeight / 2) ?? things.find((thing) => bottom(thing) > 0);
+    const beginsWithin = (height) => (thing) => top(thing) >= 0 && top(thing) < height;
+    return (
+      [linked()].filter(Boolean).find(beginsWithin(innerHeight)) ??
+      things.find(beginsWithin(innerHeight / 2)) ??
+      things.find((thing) => bottom(thing) > 0)
+    );
   }
 
   function light(next) {

@@ -152,6 +152,8 @@ def test_the_projector_begins_with_what_is_in_view_keeps_over_links_and_shows_wh
     visited = visit(f"{language}/docs/lessons/06_low_bits.html#why")
     page = visited.page
     is_current = "(one) => one.matches('.step')"
+    page.wait_for_selector("mjx-container svg")
+    page.wait_for_function("document.querySelector('#why h2').getBoundingClientRect().top < innerHeight / 2")
     page.keyboard.press("p")
     assert page.locator("#why h2").evaluate(is_current)
     page.keyboard.press("p")
