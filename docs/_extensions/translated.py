@@ -112,6 +112,12 @@ def _extract_from_cells(app: Sphinx, document: nodes.document) -> None:
         document += node
 
 
+def _keep_anchors(app: Sphinx, document: nodes.document) -> None:
+    """Keep the anchors of the sources' headings, which the parser replaced by those of translated headings."""
+    if slugs := getattr(document, "myst_slugs", None):
+        app.env.metadata[app.env.current_document.docname]["myst_slugs"] = slugs
+
+
 def _translate_cells(app: Sphinx, page: str, content: list[str]) -> None:
     """Translate what the code cells of a page say, before anything else reads the page."""
     if app.config.language == SOURCE or not _is_translated(app.env)(page) or not CELL.search(content[0]):
@@ -181,6 +187,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", _extract_only_these)
     app.connect("source-read", _translate_cells)
     app.connect("doctree-read", _extract_from_cells)
+    app.connect("doctree-read", _keep_anchors)
     app.connect("env-check-consistency", _check_files)
     app.connect("html-page-context", _context)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -139,12 +139,10 @@ def tell(findings: Finding | Iterable[Finding]) -> None:
 
 
 def tell_replay(findings: Iterable[Finding]) -> None:
-    """Print what a replay says: the verdict, and of a flaw the line, what is lost there and what is claimed."""
+    """Print what a replay says: the verdict, the runs it took, and of a flaw the line, the loss there and the claim."""
     for finding in findings:
         noted = _spoken["note"] if finding.severity is Severity.ACCOUNTING else ""
-        pairs = finding.trials // 2
-        on_pairs = _spoken["on one pair" if pairs == 1 else "on pairs"].format(pairs=pairs)
-        print(f"{finding.target}: {spoken(finding.verdict)}{noted}{on_pairs}")
+        print(f"{finding.target}: {spoken(finding.verdict)}{noted}{_spoken['runs'].format(runs=finding.trials)}")
         if finding.witness is not None:
             print(textwrap.fill(finding.flaw, LINE, initial_indent="  ", subsequent_indent="  "))
             witness = finding.witness

@@ -114,9 +114,10 @@ class _Telling:
         on_exact = False
         if self._half(show, naive, rng):
             self._tell(name)
-            self._say("")
-            self._tell("exact", target=exact.name)
-            on_exact = self._half(show, exact, rng)
+            if self._goes_on():
+                self._say("")
+                self._tell("exact", target=exact.name)
+                on_exact = self._half(show, exact, rng)
             self._tell("read", attack=show.attack.name)
         return on_exact
 

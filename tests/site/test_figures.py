@@ -80,16 +80,17 @@ def test_every_figure_has_its_script_its_data_its_texts_and_a_lesson_which_it_op
 
 
 def test_what_is_said_of_the_two_laws_is_true_of_them() -> None:
-    """The step next to the true answer does not halve, and the ends have the tails."""
+    """From the true answer's neighbours on every step halves, and the ends have the tails."""
     found = data("two_laws")
     law, answer, last = found["first"], found["answer"], len(found["first"]) - 1
     assert last == 12
     about = texts()["en"]["two_laws"]["about"]
-    assert "Away from the true answer, each further step of noise halves the probability;" in about
+    assert "probability 5/16 and its neighbours have 11/64; from there, each further step of noise halves" in about
+    assert (law[answer] / found["unit"], law[answer - 1] / found["unit"]) == (5 / 16, 11 / 64)
+    assert law[answer - 1] == law[answer + 1]
     for beyond in (*range(1, answer - 1), *range(answer + 1, last - 1)):
         nearer, further = (beyond, beyond + 1) if beyond > answer else (beyond + 1, beyond)
         assert law[nearer] == 2 * law[further]
-    assert law[answer] != 2 * law[answer - 1]
     assert "outputs below 0 or above 12 count as 0 and 12" in about
     assert f"ε = ln 2 ≈ {found['epsilon']:.3f}" in about
     assert (law[0], law[last]) == (law[1], law[last - 1])  # 1 + ½ + ¼ + … steps further out

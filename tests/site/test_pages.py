@@ -146,6 +146,32 @@ def test_the_projector_steps_through_a_page_by_one_key_without_navigation(visit:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_the_projector_begins_with_what_is_in_view_keeps_over_links_and_shows_what_is_touched(
+    language: str, visit: Callable[..., Visit]
+) -> None:
+    visited = visit(f"{language}/docs/lessons/06_low_bits.html#why")
+    page = visited.page
+    is_current = "(one) => one.matches('.step')"
+    page.wait_for_selector("mjx-container svg")
+    page.wait_for_function("document.querySelector('#why h2').getBoundingClientRect().top < innerHeight / 2")
+    page.keyboard.press("p")
+    assert page.locator("#why h2").evaluate(is_current)
+    page.keyboard.press("p")
+    page.goto(page.url.replace("06_low_bits.html#why", "lecturer.html"))
+    page.keyboard.press("p")
+    page.click("a[href='04_vanishing_weights.html#predict']")
+    page.wait_for_selector("html.projector #predict h2.step")
+    figure = page.locator("figure.touchable").first
+    assert not figure.evaluate(is_current)
+    figure.locator("input, button").first.focus()
+    assert figure.evaluate(is_current)
+    page.keyboard.press("Escape")
+    page.reload()
+    assert page.locator("html.projector").count() == 0
+    assert visited.errors == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_the_handout_is_printed_on_one_page(language: str, visit: Callable[..., Visit]) -> None:
     page = visit(f"{language}/docs/lessons/handout.html").page
     page.wait_for_selector("mjx-container svg")

@@ -134,6 +134,16 @@ def test_the_same_seed_tells_the_same_and_another_one_another() -> None:
     assert told("sums", "zero_rounding")[-3:] == told("zero_rounding")[-3:]
 
 
+def test_it_waits_before_the_exact_twin_is_named() -> None:
+    lines: list[str] = []
+    play(["low_bits"], say=lines.append, wait=lambda: TEXTS["en"]["low_bits"] not in " ".join(lines))
+    told_so_far = " ".join(lines)
+    assert TEXTS["en"]["broken"] in told_so_far
+    assert "twin" not in told_so_far
+    assert SHOWS["low_bits"].exact(0.1).name not in told_so_far
+    assert f"attacklab explain {SHOWS['low_bits'].attack.name}" in told_so_far
+
+
 def test_both_languages_say_the_same_things() -> None:
     places = {
         language: {key: sorted(part[1] or "" for part in string.Formatter().parse(text)) for key, text in texts.items()}
