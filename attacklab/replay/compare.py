@@ -362,24 +362,26 @@ class Holdings:
 
     def __init__(self, run: Session) -> None:
         self.leaves = leaves(run.output)
-        self._found: dict[Any, tuple[Node, int]] = {}
+        self._found: dict[Any, list[tuple[Node, int]]] = defaultdict(list)
         wanted = {leaf.value for leaf in self.leaves if is_float(leaf.value)}
         tagged = {int(leaf.tag.ids) for leaf in self.leaves if leaf.tag is not None and leaf.tag.ids.size == 1}
         for unit, node, place in run.elements():
             number = node.result if np.ndim(node.result) == 0 else np.reshape(node.result, -1)[place]
             value = ("float", float(number).hex())
             if unit in tagged:
-                self._found[unit, float(number)] = (node, place)
+                self._found[unit, float(number)].append((node, place))
             if value in wanted and math.isfinite(number) and round(float(number), 4) != number:
-                self._found[value] = (node, place)
+                self._found[value].append((node, place))
 
     def holding(self, leaf: Leaf) -> tuple[Node, int] | None:
-        """The noisy number that a part is."""
+        """The noisy number that a part is; None where several are the same number, and nothing tells which it is."""
         if leaf.tag is not None and leaf.tag.ids.size == 1:
-            found = self._found.get((int(leaf.tag.ids), number_of(leaf.value)))
-            if found is not None:
-                return found
-        return self._found.get(leaf.value) if is_float(leaf.value) else None
+            found = self._found.get((int(leaf.tag.ids), number_of(leaf.value)), [])
+            made_so = [one for one in found if one[0].affine.exact(one[1]) == leaf.tag.exact(0)]
+            if found:
+                return (made_so or found)[-1]
+        found = self._found.get(leaf.value, []) if is_float(leaf.value) else []
+        return found[-1] if len({node.affine.exact(place) for node, place in found}) == 1 else None
 
 
 def _is_bare(leaf: Leaf) -> bool:

@@ -1216,3 +1216,11 @@ def attempts_that_are_told_and_paid_for(x, rng):
 @sound(LONG, SHORT)
 def noisy_size_that_is_never_negative(x, rng):
     return max(0.0, len(x) + rng.laplace(0, 1))
+
+
+@sound(np.array([1, -1, 2]), np.array([1, -1]))
+def total_of_the_bare_counts_with_the_noise_of_both(x, rng):
+    """On the second input the total without its second noise is the number that the first count was."""
+    low, high = rng.laplace(0, 1, 2)
+    positive, others = (x > 0).sum(), (x <= 0).sum()
+    return positive + low, others + high, positive + others + low + high
