@@ -337,11 +337,23 @@ class Shared:
     def bare_sums(self) -> list[dict[str, Any]]:
         """Findings of sums of released numbers that have no noise."""
         bare = [group for group in self.groups if group.terms]
-        unsteady = [group for group in bare if not self.is_steady(group)]
+        unsteady = [group for group in bare if not self.is_steady(group) or not self._is_bare(group.terms)]
         self.pair.outcome.unjudged += [
             f"the noise of answers at {group.site} cancels out in a sum of them" for group in unsteady
         ]
         return [bare_sum(group.terms, group.site, self.pair.claim) for group in bare if group not in unsteady]
+
+    def _is_bare(self, terms: Sequence[Term]) -> bool:
+        """Whether a sum of parts is on either input what it is without noise, with other draws as well."""
+        sides = sum(one.weight * one.first for one in terms), sum(one.weight * one.second for one in terms)
+        for side, input_ in zip(sides, (self.pair.pair.first, self.pair.pair.second), strict=True):
+            for number in range(FEW_SEEDS):
+                run = self.pair.runs.run(input_, Session(self.pair.seed + 700 + number))
+                values = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
+                total = sum(one.weight * values.get(one.path, math.nan) for one in terms)
+                if not abs(total - side) < abs(sides[0] - sides[1]) / 4:
+                    return False
+        return True
 
 
 class Term(NamedTuple):
