@@ -381,7 +381,7 @@ class Holdings:
             if found:
                 return (made_so or found)[-1]
         found = self._found.get(leaf.value, []) if is_float(leaf.value) else []
-        return found[-1] if len({node.affine.exact(place) for node, place in found}) == 1 else None
+        return found[0] if len(found) == 1 else None
 
 
 def _is_bare(leaf: Leaf) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
@@ -37,11 +38,16 @@ from attacklab.replay.laws import (
 from attacklab.replay.linear import Shared, bare_sum
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
 from attacklab.replay.responses import is_even, shifts_of
-from attacklab.replay.session import BEYOND, Call, Session, is_users
+from attacklab.replay.session import BEYOND, Affine, Call, Script, Session, in_turn, is_users
 from attacklab.replay.ways import Ways, ways_of
 
 FEW_SEEDS = 6
 """How many further runs look for a scale of noise that follows other noise."""
+
+MOST_TOLD = 64
+"""Of so many draws at most it is looked at which parts of the output they move, one by one, by these steps."""
+
+STEPS, ENDS = (-0.7, 0.7), (0.01, 0.99)
 
 MOST_NAMED = 3
 """So many calls that lose noise are named."""
@@ -76,6 +82,7 @@ class Pair(Compared):
         if not self.outcome.is_refuted:
             self._note_asked_otherwise()
             self._note_bare_noise()
+            self._note_told_twice()
             self._note_unseen()
         return self.outcome
 
@@ -485,6 +492,39 @@ class Pair(Compared):
         if said is not None and (is_open or not self._by_zero(None)):
             self.outcome.unjudged.append(said)
 
+    def _note_told_twice(self) -> None:
+        """Name noise that several parts tell, where no rule looks at them together.
+
+        It is one of a sum, or decides a comparison with other noise; the parts are no noisy numbers as they were made.
+        Or it is uniform, and one part shows a comparison that it decides, and another part the number.
+        """
+        run, held = self.first, {path for path, _ in self.rows}
+        sums, compared, coins = run.draws_of_sums(), *_compared(run)
+        if self.outcome.unjudged or len(sums | compared | coins) > MOST_TOLD:
+            return
+        moved: dict[str, set[int]] = defaultdict(set)
+        decided: dict[int, set[str]] = defaultdict(set)
+        for draw in sums | compared | coins:
+            call, at = run.owner(draw)
+            number = run.number_of(call)
+            for step in STEPS if number is not None else ():
+                changed = in_turn(self.chosen, {number: {at: _stepped(call, at, step)}})
+                kept = Script(run, {}, is_followed=True, has_values=False)  # comparisons come out as they did
+                other = self.runs.run(self.pair.first, Session(self.seed, kept, changed))
+                for path in _differing(run, other):
+                    moved[path].add(draw)
+            for share in ENDS if number is not None and draw in coins else ():
+                decided[draw].update(_differing(run, self.again({number: {at: share * near(call.scale_at(at))}})))
+        for one, other_ in itertools.combinations(moved, 2):
+            shared = moved[one] & moved[other_]
+            if shared & sums and len(moved[one] | moved[other_]) > 1 and not held.issuperset((one, other_)):
+                self.outcome.unjudged.append(f"{one} and {other_} hold the same noise, with other noise besides")
+                return
+        for path, draws in moved.items():
+            if draws & compared or any(decided[draw] - {path} for draw in draws & coins):
+                self.outcome.unjudged.append(f"{path} shows noise that decides a comparison as well")
+                return
+
     def _note_unseen(self) -> None:
         """Name what draws unseen, and parts of the output that cannot be looked into."""
         if self.runs.unread and not self.outcome.unjudged:
@@ -492,6 +532,33 @@ class Pair(Compared):
         for leaf in (*leaves(self.first.output), *leaves(self.second.output)):
             if isinstance(leaf.value, tuple) and leaf.value[:1] == (OPAQUE,):
                 self.outcome.unjudged.append(f"{leaf.path} is a {leaf.value[1]}, which cannot be looked into")
+
+
+def _compared(run: Session) -> tuple[set[int], set[int]]:
+    """The draws that are compared with other draws, and the uniform ones that are compared with numbers."""
+    with_noise, coins = set[int](), set[int]()
+    for seen in run.seen:
+        if seen.kind == "compare" and seen.operation not in ("equal", "not_equal"):
+            draws = {*seen.draws()}
+            is_with_noise = all(isinstance(one, Affine) for one in seen.operands)
+            with_noise |= draws if is_with_noise else set()
+            coins |= {draw for draw in draws if run.owner(draw)[0].family == UNIFORM}
+    return with_noise, coins
+
+
+def _stepped(call: Call, at: int, step: float) -> Any:
+    """What is added to a draw to move it by so many scales; of a uniform one, what it is instead, a tenth as far."""
+    if call.family == UNIFORM:
+        scale = near(call.scale_at(at))
+        return float(np.clip(np.ravel(call.raw)[at] + scale * step / 10, 0.0, scale))
+    moved = np.broadcast_to(further(call, step)(call.raw) - call.raw, call.shape or (1,))
+    return moved.reshape(-1)[at].item()
+
+
+def _differing(run: Session, other: Session) -> list[str]:
+    """The parts of an output that another one has not with the same value."""
+    values = {leaf.path: leaf.value for leaf in leaves(other.output)}
+    return [leaf.path for leaf in leaves(run.output) if values.get(leaf.path) != leaf.value]
 
 
 def _is_monotone(numbers: Sequence[float]) -> bool:

@@ -386,7 +386,7 @@ def _groups(pair: Pair) -> list[list[Number]]:
     """Released numbers that hang together by draws, where one rule for each does not do."""
     held = [[*pair.first.draws_of(int(node.affine.ids.flat[place]))] for _, ((node, place), _) in pair.rows]
     columns = {draw: place for place, draw in enumerate(dict.fromkeys(itertools.chain(*held)))}
-    if len(columns) == len(held) == sum(map(len, held)):
+    if not columns or len(columns) == len(held) == sum(map(len, held)):
         return []
     ends = np.array([(row, columns[draw]) for row, draws in enumerate(held) for draw in draws]).T
     graph = sparse.csr_array((np.ones(ends.shape[1]), ends), shape=(len(held), len(columns)))

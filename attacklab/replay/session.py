@@ -493,6 +493,11 @@ class Session:
                 sizes[part] = max(sizes.get(part, 0.0), abs(factor * by))
         return {draw: by for draw, by in total.items() if abs(by) > 2.0**-40 * sizes[draw]}
 
+    def draws_of_sums(self) -> set[int]:
+        """The draws that sums of several draws are made of."""
+        sums = [self.draws_of(unit) for unit in self._sums]
+        return {draw for draws in sums if len(draws) > 1 for draw in draws}
+
     def law_of_sum(self, parts: Mapping[int, float]) -> tuple[str, float] | None:
         """The family and the scale of a sum of noise whose parts share draws; None where they share none."""
         (low, high), (low_2, high_2) = (self._span(part) for part in parts)

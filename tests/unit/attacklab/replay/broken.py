@@ -1277,3 +1277,10 @@ def large_noise_drawn_again(x, rng):
 def bound_by_the_noisy_maximum(x, rng):
     upper = max(x.max() + rng.laplace(0, 2), 1.0)  # flaw
     return upper, np.clip(x, 0, upper).sum() + rng.laplace(0, 2 * upper)
+
+
+@broken(LONG, SHORT)
+def difference_of_two_counts_with_one_noise(x, rng):
+    noise = rng.laplace(0, 1)
+    one, other = len(x) + noise, 3 * len(x) + noise
+    return one - other  # flaw

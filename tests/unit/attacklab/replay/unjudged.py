@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from attacklab import GaussianDP
+
 Row = tuple[Callable[..., Any], dict[str, Any], Any, Any]
 UNJUDGED: list[Row] = []
 
@@ -251,3 +253,28 @@ def less_noise_by_a_coin_on_another_line(x, rng):
     if rng.random() < 0.3:
         return x.sum() + rng.laplace(0, 0.3)
     return x.sum() + rng.laplace(0, 1.0)
+
+
+@unjudged(LONG, SHORT, claim=GaussianDP(0.6))
+def rounded_total_and_part_with_the_same_noise(x, rng):
+    low = (x < 0.3).sum() + rng.normal(0, 1)
+    return round(low + (x >= 0.3).sum() + rng.normal(0, 1), 2), round(low, 2)
+
+
+@unjudged(LONG, SHORT)
+def float_of_two_noises_of_both_counts(x, rng):
+    noise = rng.laplace(0, 3, 2)
+    low, high = (x > 2).sum(), len(x)
+    return float(noise[0] + noise[1] + low), float(noise[0] + noise[1] + high)
+
+
+@unjudged(LONG, SHORT)
+def rounded_threshold_beside_what_it_decides(x, rng):
+    threshold = 3 + rng.laplace(0, 4)
+    return [bool(len(x) + rng.laplace(0, 4) > threshold) for _ in range(6)], round(threshold, 2)
+
+
+@unjudged(np.array([1]), np.array([0]), epsilon=1.1)
+def coin_beside_its_digits(bit, rng):
+    share = rng.random()
+    return int(bit[0]) if share < 0.731 else 1 - int(bit[0]), int(share * 10)
