@@ -13,7 +13,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ SINGLE = (bool, int, float, bytes, type(None), np.bool_, np.int64, np.float64)
 
 HOLDS_NO_DATA = (
     *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
-    *(logging.Logger, type(threading.Lock()), type(threading.RLock())),
+    *(logging.Logger, type(threading.Lock()), type(threading.RLock()), ModuleType),
 )
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
