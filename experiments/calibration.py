@@ -136,7 +136,10 @@ def _own(name: str, kind: Role, formula: Formula, grid: Sequence[Arguments]) -> 
         "quantity": name,
         "kind": kind,
         "asked": len(findings),
-        **{str(verdict): sum(finding.verdict is verdict for finding in findings) for verdict in (Verdict.VIOLATED, Verdict.PROVED)},
+        **{
+            str(verdict): sum(finding.verdict is verdict for finding in findings)
+            for verdict in (Verdict.VIOLATED, Verdict.PROVED)
+        },
         "worst": _worst(refuted),
     }
 

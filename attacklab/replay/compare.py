@@ -254,6 +254,7 @@ class Compared:
             pair = [run.law(*node) for run, node in zip((self.first, self.second), nodes, strict=True)]
             if pair[0] != pair[1]:
                 moved.append(Moved(drawn[0], pair[0], pair[1], nodes[0][0]))
+        self.doubtful = sides[0].doubtful | sides[1].doubtful
         for (unit, unit_2), nodes in before.items():
             if unit == unit_2 and unit in bare:
                 self._compare_reused([(replace(node, site=nodes[0][0].site), at) for node, at in bare[unit]], nodes)
@@ -358,10 +359,16 @@ def held_numbers(run: Session) -> dict[str, tuple[Node, int]]:
 
 
 class Holdings:
-    """Which parts of an output are noisy numbers as they were made."""
+    """Which parts of an output are noisy numbers as they were made.
+
+    Attributes:
+        leaves: the parts.
+        doubtful: where those are that several noisy numbers have the value of, which are made in different steps.
+    """
 
     def __init__(self, run: Session) -> None:
         self.leaves = leaves(run.output)
+        self.doubtful: set[str] = set()
         self._found: dict[Any, list[tuple[Node, int]]] = defaultdict(list)
         wanted = {leaf.value for leaf in self.leaves if is_float(leaf.value)}
         tagged = {int(leaf.tag.ids) for leaf in self.leaves if leaf.tag is not None and leaf.tag.ids.size == 1}
@@ -381,7 +388,9 @@ class Holdings:
             if found:
                 return (made_so or found)[-1]
         found = self._found.get(leaf.value, []) if is_float(leaf.value) else []
-        return found[0] if len(found) == 1 else None
+        if len({repr(_steps_at(node, place)) for node, place in found}) > 1:
+            self.doubtful.add(leaf.path)
+        return found[-1] if len({node.affine.exact(place) for node, place in found}) == 1 else None
 
 
 def _is_bare(leaf: Leaf) -> bool:

@@ -498,8 +498,9 @@ class Pair(Compared):
         It is one of a sum, or decides a comparison with other noise; the parts are no noisy numbers as they were made.
         Or it is uniform, and one part shows a comparison that it decides, and another part the number.
         """
-        run, held = self.first, {path for path, _ in self.rows}
+        run, held = self.first, {path for path, _ in self.rows} - self.doubtful
         sums, compared, coins = run.draws_of_sums(), *_compared(run)
+        compared -= self.shown.keys()
         if self.outcome.unjudged or len(sums | compared | coins) > MOST_TOLD:
             return
         moved: dict[str, set[int]] = defaultdict(set)

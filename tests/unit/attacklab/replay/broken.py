@@ -1284,3 +1284,10 @@ def difference_of_two_counts_with_one_noise(x, rng):
     noise = rng.laplace(0, 1)
     one, other = len(x) + noise, 3 * len(x) + noise
     return one - other  # flaw
+
+
+@broken(LONG, SHORT)
+def float_of_two_noises_of_both_counts(x, rng):
+    noise = rng.laplace(0, 3, 2)
+    low, high = (x > 2).sum(), len(x)
+    return float(noise[0] + noise[1] + low), float(noise[0] + noise[1] + high)  # flaw

@@ -262,13 +262,6 @@ def rounded_total_and_part_with_the_same_noise(x, rng):
 
 
 @unjudged(LONG, SHORT)
-def float_of_two_noises_of_both_counts(x, rng):
-    noise = rng.laplace(0, 3, 2)
-    low, high = (x > 2).sum(), len(x)
-    return float(noise[0] + noise[1] + low), float(noise[0] + noise[1] + high)
-
-
-@unjudged(LONG, SHORT)
 def rounded_threshold_beside_what_it_decides(x, rng):
     threshold = 3 + rng.laplace(0, 4)
     return [bool(len(x) + rng.laplace(0, 4) > threshold) for _ in range(6)], round(threshold, 2)
