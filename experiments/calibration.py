@@ -138,7 +138,7 @@ def _own(name: str, kind: Role, formula: Formula, grid: Sequence[Arguments]) -> 
         "asked": len(findings),
         **{
             str(verdict): sum(finding.verdict is verdict for finding in findings)
-            for verdict in (Verdict.VIOLATED, Verdict.PROVED)
+            for verdict in (Verdict.VIOLATED, Verdict.PROVED, Verdict.ERROR)
         },
         "worst": _worst(refuted),
     }

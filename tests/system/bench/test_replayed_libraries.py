@@ -21,8 +21,8 @@ CODE = {
     "regression.py:one_bound": "mono_coef_2[i, i] = mech.randomise(",
     "covariance.py:target": "u = np.random.uniform(size=n)",
     "training.py:batch_size": "p.grad /= self.expected_batch_size",
-    "training.py:noise_before_averaging": "p.grad = (p.summed_grad + noise)",
-    "training.py:shuffled": "p.grad = (p.summed_grad + noise)",
+    "training.py:noise_before_averaging": "return torch.normal(",
+    "training.py:shuffled": "return torch.normal(",
 }
 """What stands at the line of the library that is named."""
 
