@@ -45,7 +45,7 @@ FEW_SEEDS = 6
 """How many further runs look for a scale of noise that follows other noise."""
 
 MOST_TOLD = 64
-"""Of so many draws at most it is looked at which parts of the output they move, one by one, by these steps."""
+"""At most this many draws are moved, one by one, by these steps, to see which parts of the output follow each."""
 
 STEPS, ENDS = (-0.7, 0.7), (0.01, 0.99)
 
@@ -495,8 +495,8 @@ class Pair(Compared):
     def _note_told_twice(self) -> None:
         """Name noise that several parts tell, where no rule looks at them together.
 
-        It is one of a sum, or decides a comparison with other noise; the parts are no noisy numbers as they were made.
-        Or it is uniform, and one part shows a comparison that it decides, and another part the number.
+        Three cases: a draw of a sum moves several parts, of which one at least is rounded, text or the like; a draw is
+        compared with other noise and moves a part besides; a uniform draw decides one part and moves another.
         """
         run, held = self.first, {path for path, _ in self.rows} - self.doubtful
         sums, compared, coins = run.draws_of_sums(), *_compared(run)

@@ -229,7 +229,7 @@ class Group:
         least: draws that move: the numbers lose at least what these lose.
         most: sets of such draws: the numbers lose at most what any of these lose.
         is_exact: whether the two bounds are one.
-        terms: of a sum that has no noise, and differs; none where there is no such sum.
+        terms: a sum in which the noise cancels, and which differs between the inputs; empty if there is none.
     """
 
     numbers: list[Number]

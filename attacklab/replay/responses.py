@@ -79,7 +79,8 @@ class Shifts:
     Attributes:
         moved: the numbers with their laws on both inputs.
         is_exact: whether the output shows all of them; else it may hide more than they do.
-        bare: the terms of a sum of parts of the output that has no noise, and differs; none where there is no such sum.
+        bare: a sum of parts of the output in which the noise cancels, and which differs between the inputs, as its
+            terms; empty if there is none.
     """
 
     moved: list[Moved]

@@ -20,7 +20,7 @@ from attacklab.replay.outputs import Raised
 from attacklab.replay.session import Session
 
 MOST_GIVEN = 1 << 16
-"""Of what an output gives one after another, no more is asked for."""
+"""If an output is an iterator, at most this many of its items are read."""
 
 LEAST_RUNS = 100
 """So many are made, however long they take."""
@@ -39,7 +39,7 @@ class Runs:
         rng: makes the generator of a run.
         begin: is called before a run.
         unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
-        known: streams of draws that are no noise, as their seed is fixed.
+        known: streams of draws whose seed the code fixes: everyone knows them, so they hide nothing.
         is_plain: whether draws are handed over as plain numbers, which are not followed.
         is_endless: whether a loop that draws was seen that has no longest run.
         count: how many there were.
