@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -501,19 +501,22 @@ class Pair(Compared):
         run, held = self.first, {path for path, _ in self.rows} - self.doubtful
         sums, compared, coins = run.draws_of_sums(), *_compared(run)
         compared -= self.shown.keys()
-        if self.outcome.unjudged or len(sums | compared | coins) > MOST_TOLD:
+        if self.outcome.unjudged:
+            return
+        if len(sums | compared | coins) > MOST_TOLD:
+            if not held.issuperset(self._moved_by(sums | compared | coins, STEPS[0])):
+                self.outcome.unjudged.append(
+                    f"more than {MOST_TOLD} draws hang together, which are not moved one by one"
+                )
             return
         moved: dict[str, set[int]] = defaultdict(set)
         decided: dict[int, set[str]] = defaultdict(set)
         for draw in sums | compared | coins:
+            for step in STEPS:
+                for path in self._moved_by({draw}, step):
+                    moved[path].add(draw)
             call, at = run.owner(draw)
             number = run.number_of(call)
-            for step in STEPS if number is not None else ():
-                changed = in_turn(self.chosen, {number: {at: _stepped(call, at, step)}})
-                kept = Script(run, {}, is_followed=True, has_values=False)  # comparisons come out as they did
-                other = self.runs.run(self.pair.first, Session(self.seed, kept, changed))
-                for path in _differing(run, other):
-                    moved[path].add(draw)
             for share in ENDS if number is not None and draw in coins else ():
                 decided[draw].update(_differing(run, self.again({number: {at: share * near(call.scale_at(at))}})))
         for one, other_ in itertools.combinations(moved, 2):
@@ -525,6 +528,18 @@ class Pair(Compared):
             if draws & compared or any(decided[draw] - {path} for draw in draws & coins):
                 self.outcome.unjudged.append(f"{path} shows noise that decides a comparison as well")
                 return
+
+    def _moved_by(self, draws: Collection[int], step: float) -> list[str]:
+        """The parts of the first output that move when draws do, with all comparisons as they came out."""
+        changes: dict[int, dict[int, Any]] = defaultdict(dict)
+        for draw in draws:
+            call, at = self.first.owner(draw)
+            number = self.first.number_of(call)
+            if number is not None:
+                changes[number][at] = _stepped(call, at, step)
+        kept = Script(self.first, {}, is_followed=True, has_values=False)
+        moved = self.runs.run(self.pair.first, Session(self.seed, kept, in_turn(self.chosen, changes)))
+        return _differing(self.first, moved)
 
     def _note_unseen(self) -> None:
         """Name what draws unseen, and parts of the output that cannot be looked into."""

@@ -271,3 +271,9 @@ def rounded_threshold_beside_what_it_decides(x, rng):
 def coin_beside_its_digits(bit, rng):
     share = rng.random()
     return int(bit[0]) if share < 0.731 else 1 - int(bit[0]), int(share * 10)
+
+
+@unjudged(LONG, SHORT, claim=GaussianDP(0.2))
+def largest_of_seventy_draws_rounded_beside_their_total(x, rng):
+    noise = [rng.normal(0, 8)] + [rng.normal(0, 0.1) for _ in range(69)]
+    return round(len(x) + sum(noise), 2), round(noise[0], 2)
