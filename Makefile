@@ -34,7 +34,7 @@ unit: $(READY)  ## run the unit tests, in about a minute: after each edit
 test: $(READY)  ## run the unit tests and the statistical ones, in some six minutes
 	$(BIN)/$(PYTEST) tests/unit tests/statistical
 
-system: $(READY)  ## run what starts processes or takes long: whole journeys, in some ten minutes
+system: $(READY)  ## run what starts processes or takes long: whole journeys, in some twelve minutes
 	$(BIN)/$(PYTEST) tests/system
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
