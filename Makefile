@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 
-lab: $(READY)  ## run every experiment, in a quarter of an hour; prints the page to open
+lab: $(READY)  ## run every experiment, in some twenty minutes; prints the page to open
 	$(BIN)/attacklab run --browse
 
 quick: $(READY)  ## the same with small budgets, in a little over a minute
@@ -31,7 +31,7 @@ bench: $(READY)  ## measure the lab itself: speed, cost, detection, false alarms
 unit: $(READY)  ## run the unit tests, in about a minute: after each edit
 	$(BIN)/$(PYTEST) tests/unit
 
-test: $(READY)  ## run the unit tests and the statistical ones, in some six minutes
+test: $(READY)  ## run the unit tests and the statistical ones, in some seven minutes
 	$(BIN)/$(PYTEST) tests/unit tests/statistical
 
 system: $(READY)  ## run what starts processes or takes long: whole journeys, in some twelve minutes
