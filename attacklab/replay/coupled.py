@@ -163,6 +163,8 @@ def _numbers(run: Session, told: Mapping[int, int]) -> dict[int, tuple[float, fl
 
 def _is_close(one: float, other: float, size: float = 0.0) -> bool:
     """Whether two numbers of an arithmetic, double or single, are the same but for rounding."""
+    if not math.isfinite(one) or not math.isfinite(other):
+        return one == other
     error = 1e-5 if np.float32(one) == one != round(one) else 1e-11
     return abs(one - other) <= error * max(abs(one), abs(other), size)
 
