@@ -110,6 +110,8 @@ def _utilities(target: Target) -> Iterator[NeighbouringPair]:
             yield NeighbouringPair(zeros, zeros + step * moved, None)
 
 
-def is_vector(pair: NeighbouringPair) -> bool:
-    """Whether both inputs are vectors of numbers, which a search can change."""
-    return all(as_array(side).ndim == 1 and as_array(side).dtype.kind in "iuf" for side in (pair.first, pair.second))
+def is_numeric(pair: NeighbouringPair) -> bool:
+    """Whether both inputs are vectors of numbers, or rows of them, which a search can change."""
+    return all(
+        as_array(side).ndim in (1, 2) and as_array(side).dtype.kind in "iuf" for side in (pair.first, pair.second)
+    )

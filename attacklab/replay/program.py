@@ -189,6 +189,7 @@ class Study:
         outcomes: under how many outcomes of their noise.
         fixed: the seeds that are the same whatever the input, and where they are given.
         failures: what was raised on both inputs of a pair.
+        unsearched: why no pairs were searched for, as the end of a sentence.
     """
 
     target: Target
@@ -205,6 +206,7 @@ class Study:
     fixed: dict[tuple[str, str], Site] = field(default_factory=dict)
     failed: str = ""
     cut: bool = False
+    unsearched: str = ""
     failures: list[str] = field(default_factory=list)
     template: NeighbouringPair | None = None
     started: float = field(default_factory=time.monotonic)
@@ -287,6 +289,12 @@ class Study:
         self.unjudged |= dict.fromkeys(outcome.unjudged)
         self.sites |= outcome.sites
         return outcome
+
+    def tell_by(self, pair: NeighbouringPair) -> None:
+        """Tell the flaws that a pair shows on that one, though they lose more on others."""
+        before, self.worst = self.worst, {}
+        self.examined(pair)
+        self.worst = before | self.worst
 
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
@@ -379,6 +387,7 @@ class Study:
             pairs = f"every pair of neighbours among the inputs ({pairs})"
         pairs += f", under {self.outcomes:,} outcomes of the noise" if self.outcomes else ""
         shifts = "; ".join(f"{place} moves by at most {laws.text_of(by)}" for place, by in self.shifts.items())
+        rests = (f"; {RESTS_ON}" if is_finite and not self.unjudged else "") + self.unsearched
         draws = ", ".join(f"{place} {what}" for place, what in self.sites.items()) or "no draw was seen"
         moved = f": noisy values move ({shifts})" if shifts else ": no noisy value moves"
         if self.unjudged or self.failed:
@@ -393,7 +402,6 @@ class Study:
             told = most + (f" ({shifts})" if shifts else "")
         else:
             told = moved + (", with no loss that was measured" if shifts else "")
-        rests = f"; {RESTS_ON}" if is_finite and not self.unjudged else ""
         return f"no divergence on {pairs}{told}; watched: {draws}{rests}"
 
     def _finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:

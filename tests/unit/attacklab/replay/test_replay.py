@@ -18,6 +18,7 @@ import pytest
 from scipy import stats
 
 from attacklab.model.claims import Claim, GaussianDP, Renyi, ZeroConcentrated
+from attacklab.model.domains import Domain, Rows
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Reach, Severity, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -37,6 +38,7 @@ from attacklab.replay.laws import (
     renyi_divergence,
     rounded,
 )
+from attacklab.replay.pairs import pairs_of
 from attacklab.replay.runs import LEAST_RUNS
 from tests.unit.attacklab.replay import sound
 
@@ -131,11 +133,27 @@ def test_a_target_is_replayed_on_the_pairs_that_its_kind_has() -> None:
 def test_a_search_finds_a_loss_between_the_pairs_that_a_target_has() -> None:
     def release(x: Any, trials: int, rng: Any) -> Any:
         total = np.clip(x, 0, 1).sum()
-        return total + 20 * max(0.0, total - 3.3) * max(0.0, 3.7 - total) + rng.laplace(0, 1, trials)
+        return total + 20 * max(0.0, total - 1.05) * max(0.0, 1.45 - total) + rng.laplace(0, 1, trials)
 
     target = Target.sum(release, bounds=(0, 1), epsilon=1.0, relation="add-remove")
-    assert not replay(target, most_pairs=2)[0].refutes
-    assert replay(target)[0].refutes
+    assert not replay(target, [*pairs_of(target)])[0].refutes
+    (finding,) = replay(target)
+    assert finding.refutes
+    records = [float(number) for number in finding.pair["first"]["readable"]]
+    assert len(records) <= 4  # it is shrunk: of up to 24 numbers, at least 2 are needed
+    assert all((8 * number).is_integer() for number in records)
+
+
+def test_a_search_changes_rows_too_and_says_where_it_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    def release(rows: Any, trials: int, rng: Any) -> Any:
+        return 3 * (((rows > 0.2) & (rows < 0.45)).any() and not rows[:, 0].all()) + rng.laplace(0, 1, trials)
+
+    domain = Domain(shape=Rows(columns=("a", "b"), most=20), bounds=(0, 1))
+    target = Target.dataset(release, domain=domain, epsilon=1.0, relation="add-remove")
+    assert not replay(target, [*pairs_of(target)])[0].refutes
+    assert replay(target)[0].pair["first"]["shape"][0] <= 2
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    assert "as Hypothesis is not installed" in replay(target)[0].reason
 
 
 def test_the_same_seed_gives_the_same_findings() -> None:
