@@ -22,6 +22,7 @@ import numpy as np
 
 from attacklab.libraries import samplers
 from attacklab.model.random_bits import SeededBits, SystemBits
+from attacklab.replay.keys import hooks_of
 from attacklab.replay.outputs import slots_of
 from attacklab.replay.seeds import (
     BASE_GENERATOR,
@@ -194,6 +195,9 @@ class Hooks:
             self._set(torch, "Generator", made.WatchedTorchGenerator)
             self._set(torch, "manual_seed", functools.partial(made.seed_global, torch.manual_seed))
             self._undo.append(functools.partial(forget, made.GLOBAL))
+        if "jax.random:normal" in new:
+            for name, hook in hooks_of(sys.modules["jax.random"]):
+                self._set(sys.modules["jax.random"], name, hook)
         self._watched.update(new)
         return bool(new)
 

@@ -336,7 +336,10 @@ class Study:
             is_fixed = all((site, what, value) in run.seeds for run in others)
             if is_fixed and (what.endswith(" of the code") or repr(value) not in given):
                 self.fixed[what, repr(value)] = site
-        self.runs.known.update(self.fixed)
+        keys = [
+            key for key, seed in first.keys.items() if seed in self.fixed and all(key in run.keys for run in others)
+        ]
+        self.runs.known.update(self.fixed, keys)
 
     def _blamed(self, difference: Difference, examination: Pair) -> Difference:
         """A difference at the line that seeds the noise, if it is gone where the noise of a fixed seed is noise."""

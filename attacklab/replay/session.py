@@ -290,6 +290,7 @@ class Session:
             several of those in turn. Noise that was made of several draws has numbers below 0.
 
     Attributes:
+        keys: of each key of JAX, as the stream of its draws, the seed that it was derived from in this run.
         known: streams of draws that everybody knows, as their seed is fixed: they are no noise.
         is_plain: whether draws are handed over as plain numbers, which are not followed.
     """
@@ -307,6 +308,7 @@ class Session:
         self.seen: list[Seen] = []
         self.seeds: list[tuple[Site, str, Any]] = []
         self.states: dict[str, Any] = {}
+        self.keys: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.known: set[Any] = set()
         self.is_plain = False
         self.unread: list[str] = []
@@ -354,8 +356,10 @@ class Session:
         fresh = real()
         shape = tuple(np.shape(fresh)) if isinstance(fresh, np.ndarray) else None
         recorded = None if self.script is None else self.script.record._calls_by_key.get(key)
-        same = stream and self._streams.get(stream)
-        if same and same.shape == shape:
+        same = self._streams.get(stream) if stream else None
+        if same is not None and same.shape != shape:
+            same = None
+        if same is not None:
             raw, ids = same.raw, same.ids
         elif self.script is not None and key in self.script.aligned:
             ids, raw = self._taken(self.script.aligned[key].reshape(shape or ()), fresh)
@@ -363,7 +367,7 @@ class Session:
             raw, ids = recorded.raw, recorded.ids
         else:
             raw, ids = fresh, self._numbered(shape)
-        for known in {len(self.calls), key} & self.changed.keys():
+        for known in () if same else {len(self.calls), key} & self.changed.keys():
             raw = _changed(raw, self.changed[known], family == UNIFORM)
         call = Call(site, key, sampler, family, parameters, scale, shape, raw, ids, weights)
         self.calls.append(call)

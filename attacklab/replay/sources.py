@@ -197,7 +197,8 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
         if reading.source is None and label.startswith("torch"):
             reading = replace(reading, source=tensors().GLOBAL)
         seeds = begin(reading.source, session)
-        if seeds is not None and (seeds.stream or ())[:2] in session.known:
+        stream = reading.stream if seeds is None else (seeds.stream or ())[:2]
+        if stream in session.known:
             with inside(session):
                 return original(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
         value = _drawn(session, label, reading)

@@ -27,7 +27,7 @@ RECORD = ROOT / "bench" / "data" / "replayed_libraries.json"
 SECONDS = 300
 """After so long a replay gives up; the slowest takes a tenth of it."""
 
-DIFFPRIVLIB, OPACUS, DPMM = "diffprivlib-0.6.6", "opacus-1.6.0", "replayed/dpmm-0.1.9"
+DIFFPRIVLIB, OPACUS, JAX, DPMM = "diffprivlib-0.6.6", "opacus-1.6.0", "jax-0.10.2", "replayed/dpmm-0.1.9"
 FLAWED, REPAIRED = "replayed/smartnoise_synth-1.0.5", "replayed/smartnoise_synth-1.0.8"
 TARGETS: Mapping[tuple[str, str], str] = {
     (DIFFPRIVLIB, "regression.py:one_bound"): "diffprivlib 105",
@@ -46,6 +46,9 @@ TARGETS: Mapping[tuple[str, str], str] = {
     (OPACUS, "training.py:key_used_twice"): "",
     (OPACUS, "training.py:sound"): "",
     (OPACUS, "training.py:float64"): "",
+    (JAX, "keys.py:key_used_twice"): "",
+    (JAX, "keys.py:key_of_the_code"): "",
+    (JAX, "keys.py:sound"): "",
 }
 """By environment and target, the public thread that reports the flaw."""
 

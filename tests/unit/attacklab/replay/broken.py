@@ -1291,3 +1291,10 @@ def float_of_two_noises_of_both_counts(x, rng):
     noise = rng.laplace(0, 3, 2)
     low, high = (x > 2).sum(), len(x)
     return float(noise[0] + noise[1] + low), float(noise[0] + noise[1] + high)  # flaw
+
+
+@broken(LONG, SHORT)
+def one_seed_for_two_generators(x):
+    seed = secrets.randbits(60)
+    noise = [np.frombuffer(np.random.default_rng(seed).laplace(0, 400, 1).tobytes())[0] for _ in range(2)]
+    return x[0] + noise[0], len(x) + noise[1]  # flaw
