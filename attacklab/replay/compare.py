@@ -107,17 +107,26 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Moved:
-    """A noisy number whose law is not the same on both inputs."""
+    """A noisy number whose law is not the same on both inputs.
+
+    Attributes:
+        unit: the number of its draw.
+        first: its law on the first input, without ends.
+        second: and on the second.
+        node: where it was made.
+        ends: what the output clips it to.
+    """
 
     unit: int
     first: Law
     second: Law
     node: Node
+    ends: tuple[float, float] = laws.ENDLESS
 
     @property
     def pair(self) -> tuple[Law, Law]:
-        """Its two laws."""
-        return self.first, self.second
+        """The two laws of what the output shows."""
+        return laws.clipped(self.first, self.second, self.ends)
 
     @property
     def shift(self) -> Fraction:

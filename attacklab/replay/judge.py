@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -48,6 +50,9 @@ MOST_TOLD = 64
 """At most this many draws are moved, one by one, by these steps, to see which parts of the output follow each."""
 
 STEPS, ENDS = (-0.7, 0.7), (0.01, 0.99)
+
+FARTHEST = (-2000.0, -1000.0, 1000.0, 2000.0)
+"""Noise so many scales out shows whether a number is clipped."""
 
 MOST_NAMED = 3
 """So many calls that lose noise are named."""
@@ -139,6 +144,7 @@ class Pair(Compared):
         self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
         excess = self.excess([*(one.pair for one in known), *(one.pair for one in choices.found)])
         if excess is not None:
+            known = self._with_ends(known)
             mixed = [one for one in known if self._is_mixed(one)] + shared.unsteady()
             known = [one for one in known if one not in mixed]
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
@@ -153,13 +159,41 @@ class Pair(Compared):
             if excess is not None:
                 self._add_loss(known, shown_, excess)
             else:
+                self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
                 kept = [one for one in choices.found if one not in shown_ and choices.is_revealed(one, floats=True)]
                 self.outcome.unjudged += [f"{one.what} moves numbers of the output; they may show it" for one in kept]
         for difference in choices.thresholds():
             self._add(**difference)
         if not self.outcome.is_refuted:
             self._judge_hidden(hidden, known, choices.found)
-            self._judge_vague(known, [one for one in moved if one not in known], shared)
+            units = {one.unit for one in known}
+            self._judge_vague(known, [one for one in moved if one.unit not in units], shared)
+
+    def _with_ends(self, known: Sequence[Moved]) -> list[Moved]:
+        """Noisy numbers with the ends that the output clips them to: noise far out shows as noise further out does."""
+        sides: list[dict[str, float]] = []
+        for step in FARTHEST:
+            changes: dict[int, dict[int, float]] = defaultdict(dict)
+            for one in known:
+                call, at = self.first.owner(one.unit)
+                number = self.first.number_of(call)
+                if number is not None and call.family != UNIFORM:
+                    by = step * near(call.scale_at(at))
+                    changes[number][at] = by if np.asarray(call.raw).dtype.kind == "f" else round(by)
+            sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(self.again(changes).output)})
+        ends: dict[int, list[tuple[float, float]]] = defaultdict(list)
+        for path, ((node, place), _) in self.rows:
+            below, low, high, above = (side.get(path, math.nan) for side in sides)
+            least, most = (low if below == low else -math.inf), (high if high == above else math.inf)
+            if node.affine.exact(place)[1] < 0:
+                least, most = (high if high == above else -math.inf), (low if below == low else math.inf)
+            ends[int(node.affine.ids.reshape(-1)[place])].append((least, most) if least < most else laws.ENDLESS)
+        return [
+            replace(one, ends=(min(low for low, _ in ends[one.unit]), max(high for _, high in ends[one.unit])))
+            if one.unit in ends
+            else one
+            for one in known
+        ]
 
     def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
         numbers = sorted(known, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
@@ -192,7 +226,9 @@ class Pair(Compared):
             else:
                 self.outcome.differences.append(told)
             return
-        self._add(**self._of_number(numbers[-1], most, excess), event="outputs in the tail of the noise, beyond both")
+        is_clipped = numbers[-1].ends != laws.ENDLESS
+        event = "the outputs whose odds differ most" if is_clipped else "outputs in the tail of the noise, beyond both"
+        self._add(**self._of_number(numbers[-1], most, excess), event=event)
 
     def _of_number(self, worst: Moved, most: str, excess: Excess) -> dict[str, Any]:
         """A noisy number that loses too much, in words."""

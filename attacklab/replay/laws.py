@@ -54,6 +54,9 @@ LEAST_EXCESS = 1e-11
 
 LEAST_CHANCE = 2.0**-40
 
+ENDLESS = (-math.inf, math.inf)
+"""The ends of a number that is not clipped."""
+
 CELLS = 513
 LARGEST_TABLE = 1e4
 """Up to this scale the tails of a discrete Gaussian are summed; beyond, they are those of the continuous one."""
@@ -377,6 +380,26 @@ def edges_of(first: Law, second: Law) -> NDArray[np.float64]:
     ends = [centre + _upper(law, depths) * sign for centre, law in where for sign in (-1, 1)]
     edges = np.unique(np.concatenate(ends))
     return np.asarray(edges[np.isfinite(edges)])
+
+
+def clipped(first: Law, second: Law, ends: tuple[float, float]) -> tuple[Law, Law]:
+    """The laws of a noisy number that is clipped to ends, each as the probabilities of the same cells.
+
+    What is beyond an end is all shown as that end. Cells lose no more than the numbers in them. One tail of symmetric
+    noise loses as much as both.
+    """
+    is_whole = ends == ENDLESS or (first.family in SYMMETRIC and math.inf in map(abs, ends))
+    if is_whole or not first.scale or not second.scale:
+        return first, second
+    steps = [near(law.step) / 2 if law.family in DISCRETE else 0.0 for law in (first, second)]
+    inner = [ends[0] + max(steps), ends[1] - max(steps)]
+    edges = edges_of(first, second) + near(first.centre)
+    lines = np.linspace(inner[0], inner[1], CELLS) if np.isfinite(inner).all() else np.empty(0)
+    edges = np.unique(np.concatenate([edges, lines, inner]))
+    edges = edges[(edges >= inner[0]) & (edges <= inner[1]) & np.isfinite(edges)]
+    masses = [_masses(law, edges - near(law.centre)) for law in (first, second)]
+    one, other = (Law(CATEGORICAL, weights=tuple(side.tolist())) for side in masses)
+    return one, other
 
 
 def _tables(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1298,3 +1298,15 @@ def one_seed_for_two_generators(x):
     seed = secrets.randbits(60)
     noise = [np.frombuffer(np.random.default_rng(seed).laplace(0, 400, 1).tobytes())[0] for _ in range(2)]
     return x[0] + noise[0], len(x) + noise[1]  # flaw
+
+
+@broken(np.array([0.0, 100.0]), np.array([0.0]), epsilon=1.19)
+def clipped_after_noise_that_follows_the_count(x, rng):
+    noisy = x.mean() + rng.laplace(0, 100 / len(x))  # flaw
+    return min(max(noisy, 0.0), 100.0)
+
+
+@broken(np.array([0.0, 100.0]), np.array([0.0]), epsilon=15.0)
+def clipped_at_one_end_after_noise_that_follows_the_count(x, rng):
+    noisy = x.mean() + rng.laplace(0, 100 / len(x))  # flaw
+    return max(noisy, 0.0)
