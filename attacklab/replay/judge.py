@@ -80,7 +80,7 @@ class Pair(Compared):
         self._compare_seeds()
         known = self._released()
         self._judge(known)
-        if not self.outcome.is_refuted:
+        if not any(one.is_certain and one.excess and one.excess.is_sure for one in self.outcome.differences):
             self._compare_outputs()
         if self._sampling is not None:
             self.outcome.loss = self._sampling.amplified(self.outcome.loss)

@@ -214,6 +214,11 @@ class Excess:
     delta: float | None = None
     at: float | None = None
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether an output comes on one input for certain, and never on the other."""
+        return "probability 1" in self.loss
+
 
 @dataclass(frozen=True)
 class Sampling:

@@ -458,9 +458,7 @@ def _badness(difference: Difference) -> float:
     excess = difference.excess
     if excess is None:
         return 0.0
-    return excess.epsilon or (
-        1e6 * excess.delta if excess.delta else math.inf if "probability 1" in excess.loss else 1.0
-    )
+    return excess.epsilon or (1e6 * excess.delta if excess.delta else math.inf if excess.is_sure else 1.0)
 
 
 def _without_folder(text: str) -> str:

@@ -1310,3 +1310,10 @@ def clipped_after_noise_that_follows_the_count(x, rng):
 def clipped_at_one_end_after_noise_that_follows_the_count(x, rng):
     noisy = x.mean() + rng.laplace(0, 100 / len(x))  # flaw
     return max(noisy, 0.0)
+
+
+@broken(LONG, SHORT)
+def counts_cost_too_much_and_edges_are_bare(x, rng):
+    edges = np.histogram_bin_edges(x, bins=3)
+    counts = np.histogram(x, bins=edges)[0] + rng.laplace(0, 0.5, size=3)
+    return {"edges": edges.tolist(), "counts": counts.tolist()}  # flaw
