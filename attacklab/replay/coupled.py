@@ -33,7 +33,7 @@ def bare_noise(pair: Pair) -> str | None:
     """In words, where noise is used or shown apart from the number that it makes noisy; None where it is not."""
     ends = _ends(pair.first, {}), _ends(pair.second, {})
     for seen, match in zip(pair.first.seen, pair.second.seen, strict=False):
-        if seen.kind in ("compare", "argmax") and seen.kind == match.kind:
+        if seen.kind in ("compare", "argmax") and seen.kind == match.kind and not pair.redrawn.issuperset(seen.draws()):
             sides = [_turning(*side, pair.shown) for side in zip((seen, match), ends, strict=True)]
             if sides[0] != sides[1] and None not in sides:
                 return (

@@ -132,6 +132,7 @@ class Pair(Compared):
             moved, hidden, self.vague, self.rows = [], [], [], []
         choices = Choices(self, [*moved, *hidden])
         moved, hidden = ([one for one in side if one.unit not in choices.placed] for side in (moved, hidden))
+        self.redrawn = choices.redrawn
         self.shared = shared = Shared(self, choices.placed)
         self.together = {one.path for group in shared.groups for one in group.numbers if one.values[0] != one.values[1]}
         for told in shared.bare_sums():
@@ -146,7 +147,7 @@ class Pair(Compared):
         if excess is not None:
             known = self._with_ends(known)
             mixed = [one for one in known if self._is_mixed(one)] + shared.unsteady()
-            known = [one for one in known if one not in mixed]
+            known = [*(one for one in known if one not in mixed), *shared.steadied()]
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
             shown_ = []
             for choice in choices.found:

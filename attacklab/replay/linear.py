@@ -321,6 +321,16 @@ class Shared:
         """The draws of groups in which their factors follow other noise."""
         return [one for group in self.groups if group.least and not self.is_steady(group) for one in group.least]
 
+    def steadied(self) -> list[Moved]:
+        """Draws that move the numbers of such groups whose own factors are the same: all of them lose no less."""
+        found = []
+        for group in self.groups:
+            if group.least and not self.is_steady(group):
+                numbers = [one for one in group.numbers if self.is_steady(Group([one]))]
+                rest = _judged(self.pair, numbers)
+                found += rest.least if rest is not None and not rest.terms else []
+        return found
+
     def is_steady(self, group: Group) -> bool:
         """Whether the factors of the draws are the same whatever is drawn: else the law of the numbers is a mixture."""
         if self._others is None:
@@ -434,7 +444,7 @@ def _sized(run: Session, sums: Sequence[dict[int, float]]) -> Floats:
 
 def _judged(pair: Pair, numbers: list[Number]) -> Group | None:
     """What a group loses; None where nothing of it moves, or its values are not finite."""
-    if max(abs(value) for one in numbers for value in one.values) >= BEYOND:
+    if max((abs(value) for one in numbers for value in one.values), default=0) >= BEYOND:
         return None
     draws = list(dict.fromkeys(draw for one in numbers for draw in one.sums[0]))
     whole = [one for one in numbers if one.is_whole]

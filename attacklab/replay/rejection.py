@@ -32,6 +32,9 @@ LEAST_LEFT, MOST_ROUNDS = 1e-12, 100
 THIN = 2.0**-24
 """How wide the cells at the ends of what is accepted are, in scales: there the loss may be largest."""
 
+WITHIN = 0.4142135623730951
+"""Where between two turns a draw is put: a round number would not be known again in the output."""
+
 DIGITS = 9
 """Ends of what is accepted are the same where so many digits of a scale do not tell them apart."""
 
@@ -113,7 +116,8 @@ def _rounds(pair: Pair, path: str, second: bool) -> _Rounds | bool:
         return False
     inner = sorted({*turns})
     reach = 2 * scale / abs(by)
-    middles = [(low + high) / 2 for low, high in itertools.pairwise([inner[0] - reach, *inner, inner[-1] + reach])]
+    ends = [inner[0] - reach, *inner, inner[-1] + reach]
+    middles = [low + (high - low) * WITHIN for low, high in itertools.pairwise(ends)]
     while begin and any(run({begin - 1: to})[:2] == (begin - 1, alike) for to in middles):
         begin -= 1
     came = [run({begin: to, begin + 1: raw}) for to in middles]

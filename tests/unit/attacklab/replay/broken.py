@@ -1317,3 +1317,17 @@ def counts_cost_too_much_and_edges_are_bare(x, rng):
     edges = np.histogram_bin_edges(x, bins=3)
     counts = np.histogram(x, bins=edges)[0] + rng.laplace(0, 0.5, size=3)
     return {"edges": edges.tolist(), "counts": counts.tolist()}  # flaw
+
+
+@broken(np.ones(1), np.ones(0))
+def count_that_is_drawn_again_on_another_line(x, rng):
+    noisy = len(x) + rng.laplace(0, 1)
+    while noisy < 0:  # flaw
+        noisy = len(x) + rng.laplace(0, 1)
+    return noisy
+
+
+@broken(np.eye(3), np.eye(3)[:2], claim=GaussianDP(0.9))
+def sums_cost_too_much_beside_their_direction(x, rng):
+    noisy = x.sum(axis=0) + rng.normal(0, 1, 3)  # flaw
+    return {"direction": (noisy / np.linalg.norm(noisy)).tolist(), "sums": noisy.tolist()}

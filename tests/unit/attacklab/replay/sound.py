@@ -1235,3 +1235,11 @@ def clipped_before_the_tails_tell_the_scale(x, rng):
 @sound(np.array([0.0, 100.0]), np.array([0.0]), epsilon=1.193)
 def clipped_by_numpy_before_the_tails_tell_the_scale(x, rng):
     return np.clip(x.mean() + rng.laplace(0, 100 / len(x), 1), 0.0, 100.0)
+
+
+@sound(LONG, SHORT, epsilon=1.0, delta=1e-6)
+def noise_within_bounds_by_drawing_again(x, rng):
+    noise = rng.laplace(0, 1)
+    while abs(noise) > 15:
+        noise = rng.laplace(0, 1)
+    return len(x) + noise
