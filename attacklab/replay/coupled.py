@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attacklab.replay.compare import Moved
-from attacklab.replay.laws import SHIFT_LAWS, UNIFORM, near
+from attacklab.replay.compare import Moved, further
+from attacklab.replay.laws import CONTINUOUS, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.linear import SMALL_SHIFT, law_of_draw, moved_draw
 from attacklab.replay.outputs import Leaf, leaves, number_of
-from attacklab.replay.session import BEYOND, Affine, Node, Seen, Session, rational
+from attacklab.replay.session import BEYOND, Affine, Node, Seen, Session, in_turn, rational
 
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
 
 ROUNDS = 6
+
+NEARBY = 2.0**-20
+"""So many scales from an outcome of the noise lies another, at which a part of the output is to differ as well."""
 
 
 Ends = dict[int, tuple[Fraction, Fraction]]
@@ -49,6 +52,61 @@ def bare_noise(pair: Pair) -> str | None:
     if moved and pair.excess([one.pair for one in moved]) is not None:
         return f"{moved[0].node.site} draws noise that has to move further than the number it is added to"
     return None
+
+
+def bare_part(pair: Pair) -> tuple[Leaf, Leaf] | None:
+    """A part of the output that is another on each input although released numbers tell all noise; None if none is.
+
+    Then the part follows the data for certain: on each input there is one outcome of the noise that gives those numbers.
+    """
+    if pair.doubtful or not all(_tells_each_draw(run, at, pair) for at, run in enumerate((pair.first, pair.second))):
+        return None
+    changes = _shifts(pair)
+    if changes is None:
+        return None
+    found = []
+    for step in (0.0, NEARBY):  # and at numbers nearby, for one outcome alone has no probability
+        by = {number: further(call, step) for number, call in enumerate(pair.first.calls)}
+        first = pair.again(by)
+        second = pair.again(in_turn(by, changes), second=True, kept=False)
+        apart = [both for both in zip(leaves(first.output), leaves(second.output), strict=False) if _differ(*both)]
+        if any(one.path != other.path or one.path in pair.held for one, other in apart):
+            return None
+        found += apart[:1]
+    return found[0] if len(found) == 2 else None
+
+
+def _differ(one: Leaf, other: Leaf) -> bool:
+    size = max(abs(number_of(one.value)), abs(number_of(other.value)))
+    return one != other and not _is_same(one, other, size if math.isfinite(size) else 0.0)
+
+
+def _tells_each_draw(run: Session, side: int, pair: Pair) -> bool:
+    """Whether all that a run draws is noise of a density, and its released numbers tell each draw."""
+    draws = [unit for call in run.calls for unit in call.ids.reshape(-1).tolist()]
+    if not draws or any(call.family not in CONTINUOUS or call.family == UNIFORM for call in run.calls):
+        return False
+    rows = [
+        run.draws_of(int(node.affine.ids.flat[at])) for _, nodes in pair.rows for node, at in nodes[side : side + 1]
+    ]
+    matrix = np.array([[row.get(draw, 0.0) for draw in draws] for row in rows])
+    return len(rows) >= len(draws) and int(np.linalg.matrix_rank(matrix)) == len(draws)
+
+
+def _shifts(pair: Pair) -> dict[int, dict[int, float]] | None:
+    """By how much to move the draws of the second run so that noisy numbers are those of the first, by their calls."""
+    changes: dict[int, dict[int, float]] = defaultdict(dict)
+    first, second = _by_draw(pair.first), _by_draw(pair.second)
+    for number, call in enumerate(pair.second.calls):
+        for at, unit in enumerate(call.ids.reshape(-1).tolist()):
+            for (node, place), (other, there) in zip(first.get(unit, ()), second.get(unit, ()), strict=False):
+                (value, factor), (value_2, factor_2) = node.affine.exact(place), other.affine.exact(there)
+                if not factor or factor != factor_2:
+                    return None
+                if value != value_2:
+                    changes[number][at] = near((value - value_2) / factor)
+                    break
+    return dict(changes)
 
 
 def _moved(pair: Pair, run: Session) -> list[Moved]:

@@ -26,7 +26,7 @@ from attacklab.replay.compare import (
     differences_between,
     further,
 )
-from attacklab.replay.coupled import bare_noise
+from attacklab.replay.coupled import bare_noise, bare_part
 from attacklab.replay.events import CERTAIN, telling_event
 from attacklab.replay.laws import (
     BITS,
@@ -432,6 +432,19 @@ class Pair(Compared):
                 part=event.part,
                 is_counted=True,
                 excess=Excess(event.odds, str(self.claim)),
+            )
+            return
+        bare = bare_part(self)
+        if bare is not None:
+            part, instead = bare
+            self._add(
+                flaw="a part of the output has no noise, and shows the data",
+                reason=f"where the noisy numbers are the same, {part.path} is {shown(part.value)} on the first input "
+                f"and {shown(instead.value)} on the second: probability 1 against 0",
+                site=self._diverging_site(),
+                event=f"{part.path} is {shown(part.value)} beside these noisy numbers",
+                part=(part.path, part.value),
+                excess=Excess("probability 1 against 0", str(self.claim)),
             )
             return
         one, other = parts[0]

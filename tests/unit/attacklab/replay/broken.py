@@ -1331,3 +1331,15 @@ def count_that_is_drawn_again_on_another_line(x, rng):
 def sums_cost_too_much_beside_their_direction(x, rng):
     noisy = x.sum(axis=0) + rng.normal(0, 1, 3)  # flaw
     return {"direction": (noisy / np.linalg.norm(noisy)).tolist(), "sums": noisy.tolist()}
+
+
+@broken(LONG, SHORT)
+def whether_the_noise_was_large(x, rng):
+    noisy = x.sum() + rng.laplace(0, 1)
+    return noisy, abs(float(noisy) - x.sum()) > 0.5  # flaw
+
+
+@broken(LONG, SHORT)
+def raw_beside_if_the_noisy_count_is_small(x, rng):
+    count = len(x) + rng.laplace(0, 2)
+    return (count, len(x)) if count < -4 else (count, None)  # flaw

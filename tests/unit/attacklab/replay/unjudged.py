@@ -81,12 +81,6 @@ def raw_if_the_noisy_count_is_large(x, rng):
     return x.sum() if count > 12 else count
 
 
-@unjudged(LONG, SHORT)
-def raw_beside_if_the_noisy_count_is_small(x, rng):
-    count = len(x) + rng.laplace(0, 2)
-    return (count, len(x)) if count < -4 else (count, None)
-
-
 @unjudged(LONG, SHORT, epsilon=0.5)
 def other_sum_by_a_rare_coin(x, rng):
     total = x.sum() if rng.random() < 0.01 else 3.0
