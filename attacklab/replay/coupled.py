@@ -57,7 +57,7 @@ def bare_noise(pair: Pair) -> str | None:
 def bare_part(pair: Pair) -> tuple[Leaf, Leaf] | None:
     """A part of the output that is another on each input although released numbers tell all noise; None if none is.
 
-    Then the part follows the data for certain: on each input there is one outcome of the noise that gives those numbers.
+    Then the part follows the data for certain: on each input one outcome of the noise gives those numbers.
     """
     if pair.doubtful or not all(_tells_each_draw(run, at, pair) for at, run in enumerate((pair.first, pair.second))):
         return None

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.replay import laws
@@ -27,7 +28,7 @@ from attacklab.replay.compare import (
     further,
 )
 from attacklab.replay.coupled import bare_noise, bare_part
-from attacklab.replay.events import CERTAIN, telling_event
+from attacklab.replay.events import CERTAIN, ENOUGH, telling_event
 from attacklab.replay.laws import (
     BITS,
     CATEGORICAL,
@@ -50,6 +51,9 @@ MOST_TOLD = 64
 """At most this many draws are moved, one by one, by these steps, to see which parts of the output follow each."""
 
 STEPS, ENDS = (-0.7, 0.7), (0.01, 0.99)
+
+OFTEN = 12
+"""So many further runs show how often a part of the output is bare."""
 
 FARTHEST = (-2000.0, -1000.0, 1000.0, 2000.0)
 """Noise so many scales out shows whether a number is clipped."""
@@ -435,7 +439,7 @@ class Pair(Compared):
             )
             return
         bare = bare_part(self)
-        if bare is not None:
+        if bare is not None and self._is_often_bare():
             part, instead = bare
             self._add(
                 flaw="a part of the output has no noise, and shows the data",
@@ -463,6 +467,20 @@ class Pair(Compared):
             is_certain=False,
             event=f"values of {path}",
         )
+
+    def _is_often_bare(self) -> bool:
+        """Whether a part of the output is bare with a larger probability than δ, by as much evidence as counts need.
+
+        Where δ is 0, any probability is larger.
+        """
+        if not isinstance(self.claim, PrivacyClaim) or not self.claim.delta:
+            return True
+        count = 0
+        for number in range(OFTEN):
+            other = Pair(self.runs, self.pair, self.claim, self.seed + 800 + number)
+            other._released()
+            count += bare_part(other) is not None
+        return bool(-stats.binom.logsf(count - 1, OFTEN, self.claim.delta) >= ENOUGH)
 
     def _is_judged(self, one: Leaf | None, other: Leaf | None) -> bool:
         """Whether a part moves as the numbers do with which it shares draws."""

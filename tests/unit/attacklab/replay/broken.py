@@ -1343,3 +1343,9 @@ def whether_the_noise_was_large(x, rng):
 def raw_beside_if_the_noisy_count_is_small(x, rng):
     count = len(x) + rng.laplace(0, 2)
     return (count, len(x)) if count < -4 else (count, None)  # flaw
+
+
+@broken(LONG, SHORT, epsilon=1.0, delta=1e-5)
+def half_of_the_time_an_error_is_told(x, rng):
+    noisy = x.sum() + rng.laplace(0, 1)
+    return noisy, abs(float(noisy) - x.sum()) > 0.5  # flaw

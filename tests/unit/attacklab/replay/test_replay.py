@@ -156,6 +156,15 @@ def test_a_search_changes_rows_too_and_says_where_it_cannot(monkeypatch: pytest.
     assert "as Hypothesis is not installed" in replay(target)[0].reason
 
 
+def test_a_bare_part_refutes_where_it_comes_more_often_than_delta() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        noisy = len(x) + rng.laplace(0, 1)
+        return noisy, abs(float(noisy) - len(x)) > 0.5
+
+    for delta, severity in ((1e-5, Severity.CLAIM), (0.9, Severity.ACCOUNTING)):
+        assert replay(release, [(ONE, TWO)], epsilon=1.0, delta=delta)[0].severity is severity
+
+
 def test_the_same_seed_gives_the_same_findings() -> None:
     pair = NeighbouringPair.records(ONE, TWO, Relation.ADD_REMOVE)
     told = [[f.reason for f in replay(lambda x, rng: x.sum() / rng.normal(), [pair], epsilon=1.0)] for _ in range(2)]
