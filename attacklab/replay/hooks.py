@@ -83,7 +83,9 @@ class _MadeState(WatchedState):
     """What `numpy.random.RandomState` is meanwhile."""
 
     def __init__(self, seed: Any = None) -> None:
-        super().__init__(seed)
+        session = watched()
+        with inside(session) if session else contextlib.nullcontext():  # it asks the system before it takes the seed
+            super().__init__(plain(seed))
         note_seed(self, "RandomState", seed)
 
 

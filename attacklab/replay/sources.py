@@ -196,6 +196,8 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
         reading = Reading(**known)
         if reading.source is None and label.startswith("torch"):
             reading = replace(reading, source=tensors().GLOBAL)
+        elif reading.source is None and args:  # a mechanism of a library may hold its generator
+            reading = replace(reading, source=getattr(args[0], "_rng", None))
         seeds = begin(reading.source, session)
         stream = reading.stream if seeds is None else (seeds.stream or ())[:2]
         if stream in session.known:
