@@ -66,6 +66,8 @@ def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], 
             for path, value in events:
                 counts[path, value][side] += values.get(path) == value
         made += 1
+        if not is_simple and max(_evidence(pair.claim, one, other, made) for one, other in counts.values()) >= ENOUGH:
+            break
         if made == wanted and not is_simple and _may_refute(pair.claim, list(counts.values()), made):
             wanted = min(MOST_RUNS, TIMES_MORE * made)
     best = max(events, key=lambda event: _evidence(pair.claim, counts[event][0], counts[event][1], made))

@@ -403,8 +403,8 @@ class Pair(Compared):
             return
         if not parts or self._by_ways(parts):
             return
-        is_typed_alike = all(is_float(one.value) == is_float(other.value) for one, other in parts if one and other)
-        if is_typed_alike and self._by_zero({(one or other).path for one, other in parts}):  # type: ignore[union-attr]
+        is_alike = all(one and other and is_float(one.value) == is_float(other.value) for one, other in parts)
+        if is_alike and self._by_zero({(one or other).path for one, other in parts}):  # type: ignore[union-attr]
             return
         families = {call.family for call in (*self.first.calls, *self.second.calls)}
         hiding = families - {*SHIFT_LAWS} | families & {UNIFORM}
