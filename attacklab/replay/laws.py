@@ -351,7 +351,7 @@ def near(number: Any) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(1e300, number)
+        return 1e300 if number > 0 else -1e300
 
 
 def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -388,9 +388,9 @@ def _choice_by_noise(run: Session, seen: Seen) -> Cell | None:
     calls = [run.owner(unit) for unit in tag.ids.reshape(-1).tolist()]
     numbers: list[Any] = [run.number_of(call) for call, _ in calls]
     factors = [near(tag.exact(place)[1]) for place in places]
-    if law is None or None in numbers or not all(factors) or any(one.family == UNIFORM for one in laws):
-        return None
     values = [near(one.centre) for one in laws if abs(one.centre) < BEYOND]
+    if law is None or None in numbers or not all(factors) or not values or any(one.family == UNIFORM for one in laws):
+        return None
     far = max(values) - min(values) + FAR * max(near(one.scale) for one in laws)
     signs = [(1 if seen.operation == "argmax" else -1) / factor for factor in factors]
     winners = tuple((number, at, sign * far) for number, (_, at), sign in zip(numbers, calls, signs, strict=True))
