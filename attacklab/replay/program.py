@@ -55,6 +55,8 @@ OTHER_SEEDS = 8
 
 MOST_PAIRS = 200
 SECONDS = 20.0
+HERE = str(Path(__file__).parent)
+
 MOST_TOLD = 200
 """So many characters of an error are told."""
 
@@ -467,8 +469,8 @@ def _ended(failed: list[str]) -> Iterator[None]:
     except BaseException as error:
         if passes_through(error):
             raise
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        what = f"{in_one_line(error)[:MOST_TOLD]}, at {Path(place.filename).name}:{place.lineno}"
+        own = [one for one in traceback.extract_tb(error.__traceback__) if one.filename.startswith(HERE)]
+        what = f"{in_one_line(error)[:MOST_TOLD]}, at {Path(own[-1].filename).name}:{own[-1].lineno}"
         failed.append(f"replay failed on this pair: {what}; please report it")
 
 

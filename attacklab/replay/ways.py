@@ -280,7 +280,8 @@ class _Tree:
         found = []
         for _, run, _ in self.ends:
             call = dict(run.movable()).get(place[0])
-            law = None if call is None else law_of(run, int(call.ids.flat[place[1]]))
+            is_drawn = call is not None and place[1] < call.size
+            law = law_of(run, int(call.ids.flat[place[1]])) if is_drawn else None  # type: ignore[union-attr] # it is
             if law is None or law.family != UNIFORM or not law.scale:
                 return None
             found.append((law.centre, law.centre + law.scale))
