@@ -105,7 +105,11 @@ def _values(pair: Pair, side: int, number: int) -> dict[str, Any]:
     for path, value in values.items():
         if is_float(value):
             groups[f"{SUM}{path[: path.rfind('[')]}"].append(number_of(value))
-    sums = {path: float(f"{math.fsum(group):.9g}") for path, group in groups.items() if len(group) > 1}
+    sums = {
+        path: float(f"{math.fsum(group):.9g}")
+        for path, group in groups.items()
+        if len(group) > 1 and math.isfinite(sum(map(abs, group)))
+    }
     return values | {path: ("float", number.hex()) for path, number in sums.items()}
 
 

@@ -242,10 +242,11 @@ class Pair(Compared):
         if max(abs(one.centre), abs(other.centre)) >= BEYOND:
             reason = f"the value at {worst.node.site} is not finite on one input only: every output shows which"
             return {
-                **parts,
                 "flaw": "a value that is not finite passes the noise",
                 "site": worst.node.site,
                 "reason": reason,
+                "call": described(call),
+                "excess": Excess("probability 1 against 0", str(self.claim)),
             }
         if worst.is_rescaled:
             scales = f"{laws.text_of(one.scale)} on the first input and {laws.text_of(other.scale)} on the second"

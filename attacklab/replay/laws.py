@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, special, stats
+from scipy import special, stats
 
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
 
@@ -133,10 +133,8 @@ def directed_loss(first: Law, second: Law) -> Fraction | float:
 
 
 def _cauchy_loss(shift: float, one: float, other: float) -> float:
-    """The largest loss between Cauchy laws: the ratio of their densities is one of quadratic forms."""
-    forms = np.array([[1.0, 0.0], [0.0, one**2]]), np.array([[1.0, -shift], [-shift, shift**2 + other**2]])
-    ratios = linalg.eigvalsh(*forms)
-    return max(abs(math.log(ratio * other / one)) for ratio in ratios.tolist())
+    """The largest loss between Cauchy laws: their distance in the hyperbolic half-plane of centres and scales."""
+    return 2 * math.asinh(math.hypot(shift, one - other) / (2 * math.sqrt(one) * math.sqrt(other)))
 
 
 def renyi_divergence(first: Law, second: Law, order: float) -> float:
@@ -149,13 +147,12 @@ def renyi_divergence(first: Law, second: Law, order: float) -> float:
     if first.family != second.family or first.family not in (LAPLACE, *GAUSSIANS) or not (scale and second.scale):
         return math.inf if first.family == second.family else 0.0
     if first.family in GAUSSIANS:
-        return max(_gaussian_divergence(shift, *scales, order) for scales in _both(scale, float(second.scale)))
+        return max(_gaussian_divergence(first, second, order), _gaussian_divergence(second, first, order))
     if not _nearly(first.scale, second.scale):
         return math.inf
     loss = shift / scale
-    with np.errstate(over="ignore"):
-        grown = order / (2 * order - 1) * math.exp(-loss * order) * np.exp(min(700.0, loss * (2 * order - 1)))
-    return math.log(float(grown) + (order - 1) / (2 * order - 1) * math.exp(-loss * order)) / (order - 1)
+    above, below = math.log(order / (2 * order - 1)), math.log((order - 1) / (2 * order - 1))
+    return float(np.logaddexp(above + loss * (order - 1), below - loss * order)) / (order - 1)
 
 
 def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float, rate: float = 1.0) -> float:
@@ -192,7 +189,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     """The δ at an ε of μ-Gaussian DP (Balle and Wang 2018, theorem 8)."""
     if not mu:
         return 0.0
-    tail = math.exp(min(epsilon, 700.0) + float(special.log_ndtr(-epsilon / mu - mu / 2)))
+    tail = math.exp(epsilon + float(special.log_ndtr(-epsilon / mu - mu / 2)))
     return max(0.0, float(special.ndtr(mu / 2 - epsilon / mu)) - tail)
 
 
@@ -359,7 +356,7 @@ def near(number: Any) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(1e300, number)
+        return 1e300 if number > 0 else -1e300
 
 
 def cell_masses(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -556,16 +553,12 @@ def _divergence(first: NDArray[np.float64], second: NDArray[np.float64], order: 
     return math.log(max(1.0, *sums)) / (order - 1) if max(sums) < math.inf else math.inf
 
 
-def _gaussian_divergence(shift: float, one: float, other: float, order: float) -> float:
-    mixed = order * other**2 + (1 - order) * one**2
-    if mixed <= 0:
+def _gaussian_divergence(first: Law, second: Law, order: float) -> float:
+    ratio, shift = near(first.scale / second.scale), near((first.centre - second.centre) / second.scale)
+    mixed = order + (1 - order) * ratio * ratio
+    if mixed <= 0 or not ratio:
         return math.inf
-    spread = math.log(other / one) + math.log(other**2 / mixed) / (2 * (order - 1))
-    return spread + order * shift**2 / (2 * mixed)
-
-
-def _both(one: float, other: float) -> tuple[tuple[float, float], ...]:
-    return (one, other), (other, one)
+    return -math.log(ratio) - math.log(mixed) / (2 * (order - 1)) + order * shift * shift / (2 * mixed)
 
 
 def _is_gaussian(first: Law, second: Law) -> bool:

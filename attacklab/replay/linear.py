@@ -421,7 +421,8 @@ def _number(pair: Pair, path: str, nodes: tuple[tuple[Node, int], tuple[Node, in
 
 def _sum_of(run: Session, node: Node, place: int) -> dict[int, float]:
     """The noise of a number, by the number of each draw."""
-    factor = float(node.affine.exact(place)[1])
+    exact = node.affine.exact(place)[1]
+    factor = float(exact) if abs(exact) < BEYOND else math.inf
     draws = run.draws_of(int(node.affine.ids.reshape(-1)[place]))
     return {draw: factor * by for draw, by in draws.items()}
 
@@ -452,6 +453,8 @@ def _judged(pair: Pair, numbers: list[Number]) -> Group | None:
         return None
     is_alike = len(draws) <= MOST_DRAWS and all(_is_alike(pair, one) for one in numbers)
     factors = np.array([[one.sums[0].get(draw, 0.0) for draw in draws] for one in whole]).reshape(-1, len(draws))
+    if not np.isfinite(factors).all():
+        return Group(numbers, _apart(pair, numbers))
     kept, made = in_pairs(factors, [_law(pair.first, draw) for draw in draws])
     apart = np.array([near(one.values[1] - one.values[0]) for one in whole])
     rounding = np.array([one.rounding for one in whole])

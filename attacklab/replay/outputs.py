@@ -26,6 +26,9 @@ DEEPEST = 8
 NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
 """A number in a text that is an output, with a fraction."""
 
+LONGEST_INTEGER = 1023
+"""An integer with more bits is beyond any double, and soon beyond what Python writes in decimals."""
+
 OPAQUE = "opaque"
 """Begins the value of a part that cannot be looked into."""
 
@@ -78,7 +81,7 @@ class Leaf:
 
 def leaves(output: Any) -> list[Leaf]:
     """The parts of an output, in order."""
-    return list(_parts(output, "output", 0))
+    return _parts(output, "output", 0)
 
 
 def differences(first: Any, second: Any) -> list[tuple[Leaf | None, Leaf | None]]:
@@ -92,10 +95,15 @@ def differences(first: Any, second: Any) -> list[tuple[Leaf | None, Leaf | None]
     return [(a, b) for a, b in sides if a is None or b is None or a.value != b.value]
 
 
-def _parts(value: Any, path: str, depth: int) -> Iterator[Leaf]:
-    yield from _elements(value, path, depth)
-    if type(value) not in (*SINGLE, str, dict, list, tuple, set) and depth < DEEPEST:
-        yield from _carried(value, path, depth)
+def _parts(value: Any, path: str, depth: int) -> list[Leaf]:
+    """The parts of a value; one whose own code raises where it is read is one that cannot be looked into."""
+    try:
+        parts = [*_elements(value, path, depth)]
+        if type(value) not in (*SINGLE, str, dict, list, tuple, set) and depth < DEEPEST:
+            parts += _carried(value, path, depth)
+    except Exception:  # whatever somebody's class raises
+        return [Leaf(path, (OPAQUE, type(value).__name__))]
+    return parts
 
 
 def _carried(value: Any, path: str, depth: int) -> Iterator[Leaf]:
@@ -116,8 +124,8 @@ def _carried(value: Any, path: str, depth: int) -> Iterator[Leaf]:
 def _elements(value: Any, path: str, depth: int) -> Iterator[Leaf]:
     if type(value) in SINGLE:
         yield Leaf(path, _comparable(value))
-    elif hasattr(value, "to_array"):
-        yield from _elements(value.to_array(), path, depth)
+    elif hasattr(value, "to_array") and depth <= DEEPEST:
+        yield from _elements(value.to_array(), path, depth + 1)
     elif isinstance(value, Traced) and value.tag is not None and not isinstance(value, TracedArray):
         yield Leaf(path, _comparable(plain(value)), value.tag)
     elif isinstance(value, np.ndarray) and value.ndim and value.size <= LARGEST_ARRAY and value.dtype.names is None:
@@ -158,12 +166,14 @@ def _elements(value: Any, path: str, depth: int) -> Iterator[Leaf]:
             for place, column in enumerate(columns):
                 yield from _parts(value.iloc[:, place].array, f"{path}[{column!r}]", depth + 1)
     elif hasattr(value, "detach") and hasattr(value, "numpy"):
-        yield from _elements(value.detach().double().numpy(), path, depth + 1)
+        numbers = value.detach()  # numpy has no such short floats
+        numbers = numbers.float() if str(numbers.dtype) == "torch.bfloat16" else numbers
+        yield from _elements(numbers.numpy(), path, depth + 1)
     elif isinstance(value, Raised):
         yield Leaf(path, ("raised", value.kind))
         yield from _parts(ADDRESS.sub("", value.message), f"{path}.message", depth + 1)
     elif hasattr(type(value), "__array__") and not isinstance(value, np.generic | np.ndarray):
-        yield from _elements(np.asarray(value)[()], path, depth)
+        yield from _elements(np.asarray(value)[()], path, depth + 1)
     elif isinstance(value, io.BytesIO | io.StringIO):
         yield from _parts(value.getvalue(), path, depth)
     elif isinstance(value, functools.partial):
@@ -211,8 +221,10 @@ def _attributes(value: Any) -> list[str]:
 
 def slots_of(value: Any) -> list[str]:
     """The names of an object's slots that hold something."""
-    slots = [name for of in type(value).__mro__ for name in np.atleast_1d(vars(of).get("__slots__", ())).tolist()]
-    return [name for name in slots if hasattr(value, name)]
+    declared = [(of.__name__.lstrip("_"), vars(of).get("__slots__", ())) for of in type(value).__mro__]
+    slots = [(of, name) for of, names in declared for name in ([names] if isinstance(names, str) else names)]
+    private = [f"_{of}{name}" if name.startswith("__") and name[-2:] != "__" else name for of, name in slots]
+    return [name for name in private if hasattr(value, name)]
 
 
 def _comparable(value: Any) -> Any:
@@ -224,10 +236,12 @@ def _comparable(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float):
         return ("nan",) if value != value else ("float", value.hex())
+    if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
+        return ("integer", hex(value))
     if value is None or isinstance(value, bool | int | str | bytes):
         return value
     if isinstance(value, np.ndarray):
-        return (value.shape, value.tobytes())
+        return (value.shape, repr(value.tolist()) if value.dtype.hasobject else value.tobytes())
     if isinstance(value, tuple):
         return tuple(map(_comparable, value))
     return ADDRESS.sub("", repr(value))

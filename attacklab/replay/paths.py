@@ -191,9 +191,9 @@ def _given(unit: int, hub: int, group: Sequence[Bound], at: NDArray[np.float64])
 
 def _grid(law: Law, group: Sequence[Bound]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The middles and the masses of cells of the shared draw, fine wherever a noisy value may lie."""
-    scale = float(law.scale)
+    scale = near(law.scale)
     thresholds = [near(bound.right) for bound in group if not isinstance(bound.right, tuple)]
-    middles = {near(one.centre): float(one.scale) for bound in group for one in _laws(bound)}
+    middles = {near(one.centre): near(one.scale) for bound in group for one in _laws(bound)}
     spread = _spread(len(middles))
     edges = np.unique(
         np.concatenate([*(centre + spread * (own or scale) for centre, own in middles.items()), thresholds])
@@ -219,10 +219,10 @@ def argmax_law(laws: Sequence[Law], smallest: bool = False) -> Law | None:
     if all(law.family == GUMBEL for law in laws) and len(scales) == 1 and not smallest:
         scale = scales.pop()
         top = max(law.centre for law in laws)
-        weights = np.exp([float((law.centre - top) / scale) for law in laws])
+        weights = np.exp([near((law.centre - top) / scale) for law in laws])
         return Law(CATEGORICAL, weights=tuple((weights / weights.sum()).tolist()))
     centre = [near(law.centre) for law in laws]
-    middles = {(at, float(law.scale)) for at, law in zip(centre, laws, strict=True)}
+    middles = {(at, near(law.scale)) for at, law in zip(centre, laws, strict=True)}
     edges = np.unique(np.concatenate([at + _spread(len(middles)) * scale for at, scale in sorted(middles)]))
     middle = (edges[:-1] + edges[1:]) / 2
     masses = np.array([interval(law, edges[:-1], edges[1:]) for law in laws])

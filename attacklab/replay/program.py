@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import linecache
@@ -10,7 +11,8 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +22,7 @@ import numpy as np
 
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.domains import Domain
-from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.errors import UsageError, UsageTypeError, in_one_line, passes_through
 from attacklab.model.findings import Finding, Reach, Scope, Severity, Verdict, Witness, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.releases import as_release
@@ -31,7 +33,7 @@ from attacklab.replay.hooks import Hooks, given_to
 from attacklab.replay.judge import Pair
 from attacklab.replay.outputs import Raised, differences
 from attacklab.replay.pairs import neighbours_among, pairs_of
-from attacklab.replay.runs import Runs, TimeUp
+from attacklab.replay.runs import NotCopied, Runs, TimeUp
 from attacklab.replay.search import searched
 from attacklab.replay.seeds import BASE_GENERATOR
 from attacklab.replay.session import Session, Site
@@ -53,6 +55,11 @@ OTHER_SEEDS = 8
 
 MOST_PAIRS = 200
 SECONDS = 20.0
+HERE = str(Path(__file__).parent)
+
+MOST_TOLD = 200
+"""So many characters of an error are told."""
+
 FULL_PAIRS = 2
 """After so many pairs, one further seed is tried of each, another one for each pair."""
 
@@ -190,6 +197,7 @@ class Study:
         fixed: the seeds that are the same whatever the input, and where they are given.
         failures: what was raised on both inputs of a pair.
         unsearched: why no pairs were searched for, as the end of a sentence.
+        unfinished: the first pair whose examination ended early.
     """
 
     target: Target
@@ -208,6 +216,7 @@ class Study:
     cut: bool = False
     unsearched: str = ""
     failures: list[str] = field(default_factory=list)
+    unfinished: NeighbouringPair | None = None
     template: NeighbouringPair | None = None
     started: float = field(default_factory=time.monotonic)
 
@@ -247,38 +256,40 @@ class Study:
 
     def examined(self, pair: NeighbouringPair) -> Outcome:
         """Examine one pair, and keep the worst of what it shows."""
-        if not self.count:
-            self._require_repeatable(pair)
-            self.template = pair
-        self.runs.until = self.until
-        examination = Pair(self.runs, pair, self.target.claim, self.seed)
-        try:
-            outcome = examination.examine()
+        examination, outcome, failed = None, Outcome(), list[str]()
+        with _ended(failed):
+            if self.template is None:
+                self._require_repeatable(pair)
+                self.template = pair
+            self.runs.until = self.until
+            examination = Pair(self.runs, pair, self.target.claim, self.seed)
+            outcome = examination.outcome
+            examination.examine()
             for other in range(OTHER_SEEDS if outcome.raised else 0):  # perhaps noise decides whether it raises
                 if outcome.raised:
                     examination = Pair(self.runs, pair, self.target.claim, self.seed + 60_000 + other)
-                    outcome = examination.examine()
+                    outcome = examination.outcome
+                    examination.examine()
             if not outcome.is_refuted and not outcome.raised:
                 variants = examine_variants(examination, None if self.count < FULL_PAIRS else self.count)
                 outcome.differences += variants.differences
                 outcome.take(variants)
-        except TimeUp:
-            outcome = examination.outcome
-            outcome.unjudged.append("what the time was too short for; raise seconds")
         self.runs.until = math.inf
         self.count += 1
         self.outcomes += 1 + outcome.variants
         if outcome.raised:
             self.failures.append(outcome.raised)
-        for difference in outcome.differences:
-            placed = self._blamed(difference, examination) if self.fixed else difference
-            if not placed.site.line:
-                if any(flaw == difference.flaw and kept.is_certain for (flaw, _), (kept, _) in self.worst.items()):
-                    continue
-                placed = replace(
-                    difference,
-                    site=located(self.runs, pair, examination.first, examination.second, difference.part),
-                )
+        for difference in outcome.differences if examination is not None else ():
+            placed = difference
+            with _ended(failed):
+                placed = self._blamed(difference, examination) if self.fixed else difference
+                if not placed.site.line:
+                    if any(flaw == difference.flaw and kept.is_certain for (flaw, _), (kept, _) in self.worst.items()):
+                        continue
+                    placed = replace(
+                        difference,
+                        site=located(self.runs, pair, examination.first, examination.second, difference.part),
+                    )
             key = (placed.flaw, str(placed.site))
             kept = self.worst.get(key)
             if kept is None or (placed.is_certain, _badness(placed)) > (kept[0].is_certain, _badness(kept[0])):
@@ -286,7 +297,8 @@ class Study:
         self.loss = max(self.loss, outcome.loss, key=laws.near)
         for place, shift in outcome.shifts.items():
             self.shifts[place] = max(self.shifts.get(place, Fraction(0)), shift)
-        self.unjudged |= dict.fromkeys(outcome.unjudged)
+        self.unjudged |= dict.fromkeys([*outcome.unjudged, *failed])
+        self.unfinished = self.unfinished or (pair if failed else None)
         self.sites |= outcome.sites
         return outcome
 
@@ -344,8 +356,10 @@ class Study:
     def _blamed(self, difference: Difference, examination: Pair) -> Difference:
         """A difference at the line that seeds the noise, if it is gone where the noise of a fixed seed is noise."""
         known, self.runs.known = self.runs.known, set()
-        unseeded = Pair(self.runs, examination.pair, self.target.claim, self.seed).examine()
-        self.runs.known = known
+        try:
+            unseeded = Pair(self.runs, examination.pair, self.target.claim, self.seed).examine()
+        finally:
+            self.runs.known = known
         if any(one.flaw == difference.flaw for one in unseeded.differences):
             return difference
         (what, value), site = next(iter(self.fixed.items()))
@@ -373,7 +387,9 @@ class Study:
             return [self._finding(Verdict.ERROR, f"{raised}; {told}")]
         if self.unjudged:
             why = "; ".join(self.unjudged)
-            return [self._finding(Verdict.INCONCLUSIVE, f"{told}; not judged: {why}", scope=self._scope(is_finite))]
+            reason, pair = f"{told}; not judged: {why}", self.unfinished
+            rest = {"scope": self._scope(is_finite), "pair": None if pair is None else _described(pair)}
+            return [self._finding(Verdict.INCONCLUSIVE, reason, **rest)]
         return [self._finding(Verdict.NOT_DETECTED, told, scope=self._scope(is_finite))]
 
     def _runs_unwatched(self) -> bool:
@@ -444,7 +460,7 @@ class Study:
             Verdict.VIOLATED,
             f"{site}{site.within}: {difference.reason}",
             severity=Severity.CLAIM if difference.is_certain else Severity.ACCOUNTING,
-            pair=described_pair(pair),
+            pair=_described(pair),
             flaw=difference.flaw,
             event=difference.event,
             epsilon_lower=lower,
@@ -452,6 +468,29 @@ class Study:
             judged_at=at,
             witness=witness,
         )
+
+
+@contextlib.contextmanager
+def _ended(failed: list[str]) -> Iterator[None]:
+    """Keep in words what ends the examination of a pair early: the time, an input, or a fault of the replay itself."""
+    try:
+        yield
+    except (TimeUp, NotCopied) as error:
+        failed.append(str(error))
+    except BaseException as error:
+        if passes_through(error):
+            raise
+        own = [one for one in traceback.extract_tb(error.__traceback__) if one.filename.startswith(HERE)]
+        what = f"{in_one_line(error)[:MOST_TOLD]}, at {Path(own[-1].filename).name}:{own[-1].lineno}"
+        failed.append(f"replay failed on this pair: {what}; please report it")
+
+
+def _described(pair: NeighbouringPair) -> dict[str, Any] | None:
+    """A pair as findings have it; None where the class of an input raises when it is read."""
+    try:
+        return described_pair(pair)
+    except Exception:
+        return None
 
 
 def _badness(difference: Difference) -> float:
@@ -463,7 +502,9 @@ def _badness(difference: Difference) -> float:
 
 def _without_folder(text: str) -> str:
     """A text whose files below the working directory are named from there."""
-    return text.replace(f"{Path.cwd()}{os.sep}", "")
+    with contextlib.suppress(FileNotFoundError):  # a target may have gone to a folder that is gone
+        return text.replace(f"{Path.cwd()}{os.sep}", "")
+    return text
 
 
 def _hex(number: Fraction) -> str:

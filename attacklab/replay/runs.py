@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.model.errors import passes_through, text_of
+from attacklab.model.errors import in_one_line, passes_through, text_of
 from attacklab.replay.outputs import Raised
 from attacklab.replay.session import Session
 
@@ -28,6 +28,10 @@ LEAST_RUNS = 100
 
 class TimeUp(Exception):
     """No more runs are to be made."""
+
+
+class NotCopied(Exception):
+    """An input cannot be copied, as each run needs one of its own."""
 
 
 @dataclass
@@ -61,11 +65,16 @@ class Runs:
 
         Raises:
             TimeUp: no more are to be made.
+            NotCopied: the input cannot be copied.
         """
         if self.count >= LEAST_RUNS and time.monotonic() > self.until:
-            raise TimeUp
+            raise TimeUp("what the time was too short for; raise seconds")
         self.count += 1
-        taken, generator = copy.deepcopy(input_), self.rng(session.seed)
+        try:
+            taken = copy.deepcopy(input_)
+        except Exception as error:  # whatever the class of an input raises
+            raise NotCopied(f"an input, which cannot be copied for each run ({in_one_line(error)})") from error
+        generator = self.rng(session.seed)
         self.begin()
         session.known, session.is_plain = self.known, self.is_plain
         Session.current = session

@@ -26,7 +26,7 @@ from attacklab.replay.laws import (
     UNIFORM,
     UNKNOWN,
 )
-from attacklab.replay.session import Affine, Ids, Seen, Session
+from attacklab.replay.session import BEYOND, Affine, Ids, Seen, Session
 
 GEOMETRIC, SIGN, RAYLEIGH, WAVE = "geometric", "sign", "Rayleigh", "wave"
 """Laws that noise is made of: successes counted, a fair coin of −1 and 1, and the length and a coordinate of a point.
@@ -353,7 +353,10 @@ def _mixed(name: str, first: Any, second: Any, computed: Any) -> Any:
         by = abs(left[1]) if abs(left[1]) == abs(right[1]) and left[1] and not is_product else Fraction(1)
         calls = [session.owner(int(tag.ids.reshape(-1)[place])) for tag in (one, other)]
         factors = [left[1] / by, right[1] / by]
-        scales = [float(call.scale_at(at) * abs(factor)) for (call, at), factor in zip(calls, factors, strict=True)]
+        sizes = [call.scale_at(at) * abs(factor) for (call, at), factor in zip(calls, factors, strict=True)]
+        if max(*sizes, *map(abs, factors)) >= BEYOND:
+            return lost((first, second), name, computed)
+        scales = [float(size) for size in sizes]
         families = [call.family for call, _ in calls]
         law = _law_of_two(families, scales, is_product, factors[0] * factors[1] * sign < 0)
         parts.append(dict(zip((int(tag.ids.flat[place]) for tag in (one, other)), map(float, factors), strict=True)))
@@ -409,7 +412,9 @@ def _is_guard(seen: Seen) -> bool:
 def _law_of_function(name: str, family: str, value: Fraction, factor: Fraction, scale: Fraction) -> Made | None:
     """The law of a function of value + factor·draw, where it has one here."""
     size = factor * scale
-    if name == "log" and family == UNIFORM and size and value in (0, -size):  # the logarithm of a uniform number
+    if abs(size) >= BEYOND or not float(size):
+        return None
+    if name == "log" and family == UNIFORM and value in (0, -size):  # the logarithm of a uniform number
         return EXPONENTIAL, 1.0, -1.0, math.log(abs(size))
     turns = abs(float(size)) / (2 * math.pi)
     if name in ("sin", "cos") and family == UNIFORM and round(turns) and abs(turns - round(turns)) < 1e-9:

@@ -280,7 +280,8 @@ class _Tree:
         found = []
         for _, run, _ in self.ends:
             call = dict(run.movable()).get(place[0])
-            law = None if call is None else law_of(run, int(call.ids.flat[place[1]]))
+            is_drawn = call is not None and place[1] < call.size
+            law = law_of(run, int(call.ids.flat[place[1]])) if is_drawn else None  # type: ignore[union-attr] # it is
             if law is None or law.family != UNIFORM or not law.scale:
                 return None
             found.append((law.centre, law.centre + law.scale))
@@ -388,9 +389,9 @@ def _choice_by_noise(run: Session, seen: Seen) -> Cell | None:
     calls = [run.owner(unit) for unit in tag.ids.reshape(-1).tolist()]
     numbers: list[Any] = [run.number_of(call) for call, _ in calls]
     factors = [near(tag.exact(place)[1]) for place in places]
-    if law is None or None in numbers or not all(factors) or any(one.family == UNIFORM for one in laws):
-        return None
     values = [near(one.centre) for one in laws if abs(one.centre) < BEYOND]
+    if law is None or None in numbers or not all(factors) or not values or any(one.family == UNIFORM for one in laws):
+        return None
     far = max(values) - min(values) + FAR * max(near(one.scale) for one in laws)
     signs = [(1 if seen.operation == "argmax" else -1) / factor for factor in factors]
     winners = tuple((number, at, sign * far) for number, (_, at), sign in zip(numbers, calls, signs, strict=True))
