@@ -462,7 +462,7 @@ def stepped(call: Call, at: int, step: float) -> Any:
     """What is added to a draw to move it by so many scales; of a uniform one, what it is instead, a tenth as far."""
     if call.family == UNIFORM:
         scale = near(call.scale_at(at))
-        return float(np.clip(np.ravel(call.raw)[at] + scale * step / 10, *(end * scale for end in ENDS)))
+        return float(np.clip(np.ravel(call.raw)[at] + scale * step / 10, ENDS[0] * scale, ENDS[1] * scale))
     moved = np.broadcast_to(further(call, step)(call.raw) - call.raw, call.shape or (1,))
     return moved.reshape(-1)[at].item()
 

@@ -176,13 +176,13 @@ def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float, rate: float = 1.0
     """
     outcome = [(one.weights[0], other.weights[0]) for one, other in pairs if is_one_outcome(one, other)]
     moved = [(first, second) for first, second in pairs if first != second and not is_one_outcome(first, second)]
-    chances = [math.prod(side) for side in zip(*outcome, strict=True)] or [1.0, 1.0]
-    if not all(chances):
-        return max(chances)
-    apart = math.log(chances[0] / chances[1])
+    one, other = math.prod(side[0] for side in outcome), math.prod(side[1] for side in outcome)
+    if not one or not other:
+        return max(one, other)
+    apart = math.log(one / other)
     return max(
-        chance * _delta_in_one_direction(moved, epsilon - loss, rate, back)
-        for chance, loss, back in ((chances[0], apart, False), (chances[1], -apart, True))
+        one * _delta_in_one_direction(moved, epsilon - apart, rate, False),
+        other * _delta_in_one_direction(moved, epsilon + apart, rate, True),
     )
 
 

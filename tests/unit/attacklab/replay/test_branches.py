@@ -80,7 +80,7 @@ def moved(path: Sequence[int]) -> int:
 
 
 @row(max(apart(stops(COUNTS, at), stops(OTHERS, at)) + (1.0 if at < 3 else 0.0) for at in range(4)))
-def sparse_vector_shows_the_value(counts):
+def sparse_vector_shows_the_value(counts: Any) -> Any:
     threshold = 5 + np.random.laplace(0, 2)
     for place, count in enumerate(counts):
         if count + np.random.laplace(0, 4) >= threshold:
@@ -89,14 +89,14 @@ def sparse_vector_shows_the_value(counts):
 
 
 @row(max(apart(largest(COUNTS, at, 2), largest(OTHERS, at, 2)) + 1 for at in range(3)))
-def count_of_the_winner(counts):
+def count_of_the_winner(counts: Any) -> Any:
     counts = np.array(counts, float)
     best = int(np.argmax(counts + np.random.laplace(0, 2, 3)))
     return best, counts[best] + np.random.laplace(0, 1)
 
 
 @row(max(apart(largest(COUNTS, at, 2), largest([2, 5, 4], at, 2)) + (at == 0) for at in range(3)), second=[2, 5, 4])
-def count_of_the_winner_which_few_are(counts):
+def count_of_the_winner_which_few_are(counts: Any) -> Any:
     counts = np.array(counts, float)
     best = int(np.argmax(counts + np.random.laplace(0, 2, 3)))
     return best, counts[best] + np.random.laplace(0, 1)
@@ -106,13 +106,13 @@ ABOVE = stats.laplace.sf(4, 5, 2), stats.laplace.sf(4, 4, 2)
 
 
 @row(max(apart(*ABOVE) + 1, apart(1 - ABOVE[0], 1 - ABOVE[1])), FIVE, FOUR)
-def count_above_a_threshold(rows):
+def count_above_a_threshold(rows: Any) -> Any:
     count = len(rows)
     return count + np.random.laplace(0, 1) if count + np.random.laplace(0, 2) > 4 else None
 
 
 @row(max(apart(*ABOVE) + 0.5, apart(1 - ABOVE[0], 1 - ABOVE[1]) + 1), FIVE, FOUR)
-def scale_that_noise_chooses(rows):
+def scale_that_noise_chooses(rows: Any) -> Any:
     count = len(rows)
     scale = 2.0 if count + np.random.laplace(0, 2) > 4 else 1.0
     return scale, count + np.random.laplace(0, scale)
@@ -123,7 +123,7 @@ WEIGHED = [[in_turn(side, path, exponential) for path in PATHS] for side in (COU
 
 
 @row(max(map(apart, *PEELED)))
-def peeled(counts):
+def peeled(counts: Any) -> Any:
     left, best = dict(enumerate(counts)), []
     for _ in range(2):
         noisy = {key: count + np.random.laplace(0, 4) for key, count in left.items()}
@@ -133,7 +133,7 @@ def peeled(counts):
 
 
 @row(max(apart(*odds) + moved(path) / 2 for path, *odds in zip(PATHS, *PEELED, strict=True)))
-def peeled_with_counts(counts):
+def peeled_with_counts(counts: Any) -> Any:
     left, best = dict(enumerate(counts)), []
     for _ in range(2):
         noisy = {key: count + np.random.laplace(0, 4) for key, count in left.items()}
@@ -143,7 +143,7 @@ def peeled_with_counts(counts):
 
 
 @row(max(apart(*odds) + moved(path) / 2 for path, *odds in zip(PATHS, *WEIGHED, strict=True)))
-def exponential_mechanism_without_replacement(counts):
+def exponential_mechanism_without_replacement(counts: Any) -> Any:
     left, best = list(range(len(counts))), []
     for _ in range(2):
         weights = np.exp(0.5 * np.array([counts[key] for key in left]))
