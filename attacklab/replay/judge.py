@@ -23,6 +23,7 @@ from attacklab.replay.compare import (
     Difference,
     Moved,
     Outcome,
+    alike,
     described,
     differences_between,
     further,
@@ -265,6 +266,8 @@ class Pair(Compared):
                 "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else self._where_moved(worst)[0],
             }
         site, shift, scale = self._where_moved(worst)
+        if not worst.node.affine.steps and not alike(shift * worst.first.scale, worst.shift * scale):
+            shift, scale = worst.shift, worst.first.scale  # which other numbers tell more of, or less
         drawn = call.site if is_users(call.site.file) else site
         apart = f", drawn at {drawn}" if drawn[:2] != site[:2] else ""
         moved = f"the value at {site} moves by {laws.text_of(shift)}"
