@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from attacklab.replay import laws, paths
 from attacklab.replay.compare import NOISES
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
     from attacklab.replay.compare import Moved
     from attacklab.replay.judge import Pair
     from attacklab.replay.ways import Ways
-
-FRESH_RUNS = 12
-"""So many runs say whether draws are always compared as `max` and `min` do."""
 
 QUADRATURE_ERROR = Fraction(1, 100)
 """Integrals over shared noise are nearer to the truth than this part of it, up to gaps of 12 scales."""
@@ -39,6 +38,7 @@ class Choice:
         group: the comparisons that it is made of, if it is made of any.
         decisive: the draws that decide it, where no comparisons are given.
         is_exact: whether its laws were found without integrals.
+        came: how probable on both inputs what came out in the first run is; empty where that is not known.
     """
 
     site: Site
@@ -47,6 +47,7 @@ class Choice:
     group: tuple[Bound, ...] = field(default=(), compare=False)
     decisive: frozenset[int] = field(default=frozenset(), compare=False)
     is_exact: bool = field(default=False, compare=False)
+    came: tuple[float, ...] = field(default=(), compare=False)
 
     @property
     def draws(self) -> set[int]:
@@ -56,17 +57,13 @@ class Choice:
     @property
     def certain_pair(self) -> tuple[Law, Law]:
         """The two laws as near to each other as the error of integrals allows."""
-        if self.is_exact:
-            return self.pair
-        apart = float(QUADRATURE_ERROR)
-        sides = []
-        for own, other in (self.pair, self.pair[::-1]):
-            weights = [
-                max(p * (1 - apart), min(p, q)) if p > q else min(p * (1 + apart), max(p, q))
-                for p, q in zip(own.weights, other.weights, strict=True)
-            ]
-            sides.append(Law(own.family, weights=tuple(weights)) if weights else own)
-        return sides[0], sides[1]
+        return self.pair if self.is_exact else _nearer(self.pair)
+
+    @property
+    def certain_came(self) -> tuple[Law, Law]:
+        """How probable what came out is, as near to each other as that."""
+        pair = laws.outcome_of(self.came[0]), laws.outcome_of(self.came[1])
+        return pair if self.is_exact else _nearer(pair)
 
     @property
     def is_unbounded(self) -> bool:
@@ -79,8 +76,28 @@ class Choice:
         return max(sides, key=lambda both: (near(laws.largest_ratio(both[:1], both[1:])), max(both)))
 
 
+def _nearer(pair: tuple[Law, Law]) -> tuple[Law, Law]:
+    """Two laws of a choice that are nearer to each other by the error of integrals."""
+    apart = float(QUADRATURE_ERROR)
+    sides = []
+    for own, other in (pair, pair[::-1]):
+        weights = [
+            max(p * (1 - apart), min(p, q)) if p > q else min(p * (1 + apart), max(p, q))
+            for p, q in zip(own.weights, other.weights, strict=True)
+        ]
+        sides.append(Law(own.family, weights=tuple(weights)) if weights else own)
+    return sides[0], sides[1]
+
+
 class Choices:
-    """The choices of the two runs of a pair."""
+    """The choices of the two runs of a pair.
+
+    Attributes:
+        found: those whose laws are not the same on both inputs.
+        unjudged: what has no law here.
+        placed: draws that are judged here.
+        redrawn: those of numbers that are drawn again until they please.
+    """
 
     def __init__(self, pair: Pair, moved: Sequence[Moved]) -> None:
         self.pair = pair
@@ -89,6 +106,8 @@ class Choices:
         self.placed: set[int] = set()
         self.redrawn: set[int] = set()
         self._alone: list[tuple[Bound, bool]] = []
+        self._still: list[list[Bound]] = []
+        self._chance = 1.0
         if pair.ways is not None and self._keep_ways(pair.ways):
             return
         self._leave_out(moved)
@@ -142,7 +161,7 @@ class Choices:
         """Keep choices with a law of their own; gives the draws that they rest on."""
         chosen: set[int] = set()
         sides = [paths.selections(run) for run in (self.pair.first, self.pair.second)]
-        for (seen, law, drawn), (seen_2, law_2, _) in zip(*sides, strict=False):
+        for (seen, law, drawn, outcome), (seen_2, law_2, *_) in zip(*sides, strict=False):
             chosen.update(drawn)
             if (
                 law is None
@@ -152,44 +171,39 @@ class Choices:
             ):
                 self.unjudged.append(f"{seen.site} chooses by noise in a way that has no law here")
             else:
-                draws = frozenset(drawn)
-                self._keep(Choice(seen.site, (law, law_2), f"{seen.kind} at {seen.site}", decisive=draws))
+                draws, came = frozenset(drawn), (law.weights[outcome], law_2.weights[outcome])
+                self._keep(Choice(seen.site, (law, law_2), f"{seen.kind} at {seen.site}", decisive=draws, came=came))
         return chosen
 
     def _keep(self, choice: Choice) -> None:
         loss = near(laws.largest_loss(*choice.pair))
         if loss > 1e-9:
             self.found.append(choice)
+        elif choice.came:
+            self._chance *= choice.came[0]
 
     def _compare(self, group: list[Bound], match: list[Bound]) -> None:
         if all(one.left == other.left and one.right == other.right for one, other in zip(group, match, strict=True)):
+            self._still.append(group)
             return
         what = f"comparison at {group[0].site}"
         chances = [paths.probability(side) for side in (group, match)]
-        is_scan = len(group) > 1 and all(map(paths.is_scan, (group, match))) and self._is_always_scan(group)
+        is_scan = len(group) > 1 and all(map(paths.is_scan, (group, match))) and self.pair.always_scans(group)
         if is_scan or chances[0] is None or chances[1] is None:
             scanned = [paths.scanned_law(side) for side in (group, match)]
             if scanned[0] is None or scanned[1] is None:
                 self.unjudged.append(f"{group[0].site} compares noisy values in a way that has no law here")
             else:
+                winner = paths.winner_of(group)
+                came = scanned[0].weights[winner], scanned[1].weights[winner]
                 draws = frozenset(units(group))
-                self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what, decisive=draws))
+                self._keep(Choice(group[0].site, (scanned[0], scanned[1]), what, decisive=draws, came=came))
             return
         best = laws.coin(chances[0]), laws.coin(chances[1])
         if 1 < len(group) <= paths.MOST and self._may_exceed(group, match):
             others = (self._leaning(group, match, sign) for sign in (1, -1))
             best = max([best, *filter(None, others)], key=lambda pair: near(laws.largest_loss(*pair)))
-        self._keep(Choice(group[0].site, best, what, tuple(group)))
-
-    def _is_always_scan(self, group: Sequence[Bound]) -> bool:
-        """Whether other draws are compared one after another with the best so far as well, which no sorting does."""
-        site, count = group[0].site, len(group)
-        for number in range(FRESH_RUNS):
-            run = self.pair.runs.run(self.pair.pair.first, Session(self.pair.seed + 600 + number))
-            bounds = [bound for bound in paths.bounds_of(run, {}) or [] if bound.site == site]
-            if not any(len(one) == count and paths.is_scan(one) for one in paths.grouped(bounds)):
-                return False
-        return True
+        self._keep(Choice(group[0].site, best, what, tuple(group), came=(chances[0], chances[1])))
 
     def _keep_ways(self, ways: Ways) -> bool:
         """Keep what the output tells by the draws that decide it; whether nothing but they can change that."""
@@ -287,6 +301,17 @@ class Choices:
                     "event": "the output has that part",
                 }
 
+    def chance_of_the_rest(self) -> float | None:
+        """How probable it is that all that is decided alike on both inputs came out as it did; None if not known."""
+        chance = self._chance
+        for group in self._still:
+            one = paths.probability(group)
+            scanned = paths.scanned_law(group) if one is None else None
+            if one is None and scanned is None:
+                return None
+            chance *= one if scanned is None else scanned.weights[paths.winner_of(group)]  # type: ignore[operator] # one is there
+        return chance
+
     def _chance_shown(self, bound: Bound, is_second: bool) -> float | None:
         """How probable it is that a comparison of one input alone shows in the output; None where it never does."""
         pair = self.pair
@@ -308,6 +333,27 @@ class Choices:
             pair.outcome.unjudged.append(f"{bound.site} compares noise on one input alone, with more that differs")
             return None
         return above if same[False] else 1 - above
+
+
+def way_of(pair: Pair, run: Session, skipped: Collection[int]) -> tuple[Any, ...]:
+    """How all that noise decides came out in a run: of values that `max` or `min` goes through, which one it gave.
+
+    Args:
+        pair: whose run it is.
+        run: the run.
+        skipped: draws whose comparisons are left out.
+    """
+    chosen: list[tuple[Any, ...]] = [(one.seen.site[:3], one.outcome) for one in paths.selections(run)]
+    bounds = paths.bounds_of(run, {}, skipped)
+    if bounds is None:
+        compared = [one for one in run.seen if one.kind == "compare" and not {*skipped}.issuperset(one.draws())]
+        return (*chosen, *((one.site[:3], *np.ravel(one.outcome).tolist()) for one in compared))
+    for group in paths.grouped(bounds):
+        if len(group) > 1 and paths.is_scan(group) and pair.always_scans(group):
+            chosen.append((group[0].site[:3], paths.winner_of(group)))
+        else:
+            chosen += [(bound.site[:3], bound.above) for bound in group]
+    return tuple(chosen)
 
 
 def law_of(run: Session, unit: int) -> Law | None:

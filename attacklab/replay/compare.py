@@ -22,6 +22,7 @@ from attacklab.replay.laws import (
     CATEGORICAL,
     OTHER,
     SHIFT_LAWS,
+    UNIFORM,
     UNKNOWN,
     Excess,
     Law,
@@ -35,6 +36,9 @@ from attacklab.replay.traced import GEOMETRIC, SIGN
 
 MOST_ALIGNED = 4096
 """Draws of one line beyond these are not paired up."""
+
+ENDS = (0.01, 0.99)
+"""Uniform numbers are moved between these shares of their scale."""
 
 NOISES = (*SHIFT_LAWS, GEOMETRIC, SIGN, UNKNOWN, CATEGORICAL, OTHER)
 
@@ -227,7 +231,7 @@ class Compared:
                 )
                 return
 
-    def _released(self) -> list[Moved]:
+    def released(self) -> list[Moved]:
         """The noisy numbers that the outputs hold, part by part, with their laws on both inputs."""
         sides = [Holdings(run) for run in (self.first, self.second)]
         self.held: set[str] = set()
@@ -461,6 +465,15 @@ def further(call: Call, step: float) -> Callable[[Any], Any]:
     by = step * np.asarray(call.scale, dtype=float)
     by = np.ceil(by).astype(int) if np.asarray(call.raw).dtype.kind in "iu" else by
     return lambda raw: raw + by if isinstance(raw, np.ndarray) else type(raw)(raw + by)
+
+
+def stepped(call: Call, at: int, step: float) -> Any:
+    """What is added to a draw to move it by so many scales; of a uniform one, what it is instead, a tenth as far."""
+    if call.family == UNIFORM:
+        scale = near(call.scale_at(at))
+        return float(np.clip(np.ravel(call.raw)[at] + scale * step / 10, ENDS[0] * scale, ENDS[1] * scale))
+    moved = np.broadcast_to(further(call, step)(call.raw) - call.raw, call.shape or (1,))
+    return moved.reshape(-1)[at].item()
 
 
 def described(call: Call) -> str:

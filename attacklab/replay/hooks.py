@@ -22,6 +22,7 @@ import numpy as np
 
 from attacklab.libraries import samplers
 from attacklab.model.random_bits import SeededBits, SystemBits
+from attacklab.replay import opendp
 from attacklab.replay.keys import hooks_of
 from attacklab.replay.outputs import slots_of
 from attacklab.replay.seeds import (
@@ -184,14 +185,17 @@ class Hooks:
 
     def install_libraries(self) -> bool:
         """Put hooks into the libraries that are imported by now; whether there were any that had none."""
-        new = [place for place in samplers() if place not in self._watched and place.partition(":")[0] in sys.modules]
+        readers = {**samplers(), **opendp.READERS}
+        new = [place for place in readers if place not in self._watched and place.partition(":")[0] in sys.modules]
         for place in new:
             module_name, _, path = place.partition(":")
             *outer, name = path.split(".")
-            owner = functools.reduce(getattr, outer, sys.modules[module_name])
+            owner: Any = sys.modules[module_name]
+            for part in outer:
+                owner = getattr(owner, part, None)  # which older versions may not have
             if hasattr(owner, name):
                 label = f"{module_name}.{path}"
-                self._set(owner, name, sampler_of(label, getattr(owner, name), samplers()[place]))
+                self._set(owner, name, sampler_of(label, getattr(owner, name), readers[place]))
         if "torch:normal" in new:
             torch, made = sys.modules["torch"], tensors()
             self._set(torch, "Generator", made.WatchedTorchGenerator)

@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,17 +15,21 @@ import numpy as np
 from scipy import stats
 
 from attacklab.model.claims import PrivacyClaim
-from attacklab.replay import laws
+from attacklab.replay import laws, paths
+from attacklab.replay.branches import Branch, branches_of
 from attacklab.replay.choices import Choice, Choices, looked_at
 from attacklab.replay.compare import (
+    ENDS,
     NOISES,
     Compared,
     Difference,
     Moved,
     Outcome,
+    alike,
     described,
     differences_between,
     further,
+    stepped,
 )
 from attacklab.replay.coupled import bare_noise, bare_part
 from attacklab.replay.events import CERTAIN, ENOUGH, telling_event
@@ -40,9 +44,13 @@ from attacklab.replay.laws import (
 )
 from attacklab.replay.linear import Shared, bare_sum
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
+from attacklab.replay.paths import Bound
 from attacklab.replay.responses import is_even, shifts_of
-from attacklab.replay.session import BEYOND, Affine, Call, Script, Session, in_turn, is_users
+from attacklab.replay.session import BEYOND, Affine, Call, Script, Session, Site, in_turn, is_users
 from attacklab.replay.ways import Ways, ways_of
+
+FRESH_RUNS = 12
+"""So many runs say whether draws are always compared as `max` and `min` do."""
 
 FEW_SEEDS = 6
 """How many further runs look for a scale of noise that follows other noise."""
@@ -50,7 +58,7 @@ FEW_SEEDS = 6
 MOST_TOLD = 64
 """At most this many draws are moved, one by one, by these steps, to see which parts of the output follow each."""
 
-STEPS, ENDS = (-0.7, 0.7), (0.01, 0.99)
+STEPS = (-0.7, 0.7)
 
 OFTEN = 12
 """So many further runs show how often a part of the output is bare."""
@@ -74,6 +82,10 @@ class Pair(Compared):
 
     late: Difference | None = None
 
+    @functools.cached_property
+    def _scans(self) -> dict[tuple[Site, int], bool]:
+        return {}
+
     def examine(self) -> Outcome:
         """Compare the two runs."""
         if isinstance(self.first.output, Raised) and self.first.output == self.second.output:
@@ -82,7 +94,7 @@ class Pair(Compared):
         for call in (*self.first.calls, *self.second.calls):
             self.outcome.sites.setdefault(str(call.site), described(call))
         self._compare_seeds()
-        known = self._released()
+        known = self.released()
         self._judge(known)
         if not any(one.is_certain and one.excess and one.excess.is_sure for one in self.outcome.differences):
             self._compare_outputs()
@@ -109,6 +121,23 @@ class Pair(Compared):
     def is_sampled(self) -> bool:
         """Whether a sample of known rate is drawn."""
         return self._sampling is not None and self._sampling.rate < 1
+
+    def with_draws(self, changes: Mapping[Any, Any]) -> Pair:
+        """The same pair with some draws changed."""
+        made = Pair(self.runs, self.pair, self.claim, self.seed, changes)
+        made.ways = self.ways
+        return made
+
+    def always_scans(self, group: Sequence[Bound]) -> bool:
+        """Whether other draws are compared one after another with the best so far as well, which no sorting does."""
+        key = group[0].site, len(group)
+        if key not in self._scans:
+            runs = (self.runs.run(self.pair.first, Session(self.seed + 600 + number)) for number in range(FRESH_RUNS))
+            bounds = ([bound for bound in paths.bounds_of(run, {}) or [] if bound.site == key[0]] for run in runs)
+            self._scans[key] = all(
+                any(len(one) == key[1] and paths.is_scan(one) for one in paths.grouped(side)) for side in bounds
+            )
+        return self._scans[key]
 
     @functools.cached_property
     def _few_laws(self) -> list[dict[Any, Law]]:
@@ -148,6 +177,13 @@ class Pair(Compared):
         self.outcome.unjudged += choices.unjudged
         self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
         excess = self.excess([*(one.pair for one in known), *(one.pair for one in choices.found)])
+        branches = branches_of(self, choices, known) if excess is not None else None
+        if isinstance(branches, str):
+            self.outcome.unjudged.append(branches)
+            known = []
+        elif branches is not None:
+            self._judge_branches(branches)
+            known, excess = [], None
         if excess is not None:
             known = self._with_ends(known)
             mixed = [one for one in known if self._is_mixed(one)] + shared.unsteady()
@@ -199,6 +235,19 @@ class Pair(Compared):
             else one
             for one in known
         ]
+
+    def _judge_branches(self, branches: Sequence[Branch]) -> None:
+        """Keep what the worst path loses; where it is one of several, the others may lose more."""
+        self.outcome.loss = max((laws.loss_of(branch.pairs) for branch in branches), key=near)
+        over = [(branch, excess) for branch in branches if (excess := self.excess(branch.pairs)) is not None]
+        if over:
+            worst, excess = max(over, key=lambda one: near(laws.loss_of(one[0].pairs)))
+            worst.pair._add_loss(worst.numbers, worst.choices, excess)
+            found = worst.pair.outcome.differences
+            self.outcome.differences += [replace(one, is_counted=True) for one in found]  # its path is counted for
+        elif len(branches) == 1:
+            site = branches[0].numbers[-1].node.site
+            self.outcome.unjudged.append(f"{site} shows a number as noise decides, and other ways may lose more")
 
     def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
         numbers = sorted(known, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
@@ -258,6 +307,8 @@ class Pair(Compared):
                 "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else self._where_moved(worst)[0],
             }
         site, shift, scale = self._where_moved(worst)
+        if not worst.node.affine.steps and not alike(shift * worst.first.scale, worst.shift * scale):
+            shift, scale = worst.shift, worst.first.scale  # which other numbers tell more of, or less
         drawn = call.site if is_users(call.site.file) else site
         apart = f", drawn at {drawn}" if drawn[:2] != site[:2] else ""
         moved = f"the value at {site} moves by {laws.text_of(shift)}"
@@ -479,7 +530,7 @@ class Pair(Compared):
         count = 0
         for number in range(OFTEN):
             other = Pair(self.runs, self.pair, self.claim, self.seed + 800 + number)
-            other._released()
+            other.released()
             count += bare_part(other) is not None
         return bool(-stats.binom.logsf(count - 1, OFTEN, self.claim.delta) >= ENOUGH)
 
@@ -605,7 +656,7 @@ class Pair(Compared):
             call, at = self.first.owner(draw)
             number = self.first.number_of(call)
             if number is not None:
-                changes[number][at] = _stepped(call, at, step)
+                changes[number][at] = stepped(call, at, step)
         kept = Script(self.first, {}, is_followed=True, has_values=False)
         moved = self.runs.run(self.pair.first, Session(self.seed, kept, in_turn(self.chosen, changes)))
         return _differing(self.first, moved)
@@ -629,15 +680,6 @@ def _compared(run: Session) -> tuple[set[int], set[int]]:
             with_noise |= draws if is_with_noise else set()
             coins |= {draw for draw in draws if run.owner(draw)[0].family == UNIFORM}
     return with_noise, coins
-
-
-def _stepped(call: Call, at: int, step: float) -> Any:
-    """What is added to a draw to move it by so many scales; of a uniform one, what it is instead, a tenth as far."""
-    if call.family == UNIFORM:
-        scale = near(call.scale_at(at))
-        return float(np.clip(np.ravel(call.raw)[at] + scale * step / 10, 0.0, scale))
-    moved = np.broadcast_to(further(call, step)(call.raw) - call.raw, call.shape or (1,))
-    return moved.reshape(-1)[at].item()
 
 
 def _differing(run: Session, other: Session) -> list[str]:

@@ -83,7 +83,8 @@ class Law:
         family: one of the names above.
         centre: the value that noise is added to.
         scale: of the noise, not negative.
-        weights: the probabilities of a categorical law, or of an integer one.
+        weights: the probabilities of a categorical law, or of an integer one. A single one is that of one outcome, and
+            what else is lost is lost in that outcome.
         step: how far apart the values of a discrete law are.
     """
 
@@ -126,10 +127,17 @@ def largest_loss(first: Law, second: Law) -> Fraction | float:
 def directed_loss(first: Law, second: Law) -> Fraction | float:
     """The largest loss of an output that is more probable under the first law; of noise it is that of either way."""
     loss = largest_loss(first, second)
+    if is_one_outcome(first, second) and 0 < loss < math.inf:
+        return math.log(first.weights[0]) - math.log(second.weights[0])
     if first.family == second.family and first.family in (CATEGORICAL, TABLE) and 0 < loss < math.inf:
         masses = zip(*(side.tolist() for side in cell_masses(first, second)), strict=True)
         return max([0.0, *(math.log(one) - math.log(other) for one, other in masses if one > 0 and other > 0)])
     return loss
+
+
+def is_one_outcome(first: Law, second: Law) -> bool:
+    """Whether two laws are those of one outcome among others."""
+    return first.family == second.family == CATEGORICAL and len(first.weights) == len(second.weights) == 1
 
 
 def _cauchy_loss(shift: float, one: float, other: float) -> float:
@@ -139,6 +147,9 @@ def _cauchy_loss(shift: float, one: float, other: float) -> float:
 
 def renyi_divergence(first: Law, second: Law, order: float) -> float:
     """The larger Rényi divergence of the two directions, of an order above 1; nothing where no formula is known."""
+    if is_one_outcome(first, second):
+        one, other = (math.log(max(law.weights[0], 1e-320)) for law in (first, second))
+        return max(order * one + (1 - order) * other, order * other + (1 - order) * one) / (order - 1)
     if first == second:
         return 0.0
     shift, scale = near(abs(first.centre - second.centre)), near(first.scale)
@@ -163,15 +174,32 @@ def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float, rate: float = 1.0
         epsilon: the ε.
         rate: how probable it is of each pair, apart from the others, that the first law is the first, not the second.
     """
-    moved = [(first, second) for first, second in pairs if first != second]
+    outcome = [(one.weights[0], other.weights[0]) for one, other in pairs if is_one_outcome(one, other)]
+    moved = [(first, second) for first, second in pairs if first != second and not is_one_outcome(first, second)]
+    one, other = math.prod(side[0] for side in outcome), math.prod(side[1] for side in outcome)
+    if not one or not other:
+        return max(one, other)
+    apart = math.log(one / other)
+    return max(
+        one * _delta_in_one_direction(moved, epsilon - apart, rate, False),
+        other * _delta_in_one_direction(moved, epsilon + apart, rate, True),
+    )
+
+
+def _delta_in_one_direction(moved: Sequence[tuple[Law, Law]], epsilon: float, rate: float, back: bool) -> float:
     if not moved:
-        return 0.0
+        return max(0.0, -math.expm1(min(epsilon, 0.0)))
     if rate == 1 and all(
         one.family == other.family == GAUSSIAN and one.scale == other.scale > 0 for one, other in moved
     ):
         return gaussian_delta(math.sqrt(near(sum(square_of(one, other) for one, other in moved))), epsilon)
     largest = sorted(moved, key=lambda sides: largest_loss(*sides), reverse=True)[:MOST_COMPOSED]
-    return max(_delta_of(*_composed(tuple(largest), rate, back), epsilon) for back in (False, True))
+    return _delta_of(*_composed(tuple(largest), rate, back), epsilon)
+
+
+def outcome_of(chance: float) -> Law:
+    """The law of one outcome among others, which has this probability."""
+    return Law(CATEGORICAL, weights=(min(1.0, max(0.0, chance)),))
 
 
 def coin(chance: float) -> Law:

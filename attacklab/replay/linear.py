@@ -230,6 +230,7 @@ class Group:
         most: sets of such draws: the numbers lose at most what any of these lose.
         is_exact: whether the two bounds are one.
         terms: a sum in which the noise cancels, and which differs between the inputs; empty if there is none.
+        is_adaptive: whether the moves of the draws make the numbers alike although these are no sums of them alone.
     """
 
     numbers: list[Number]
@@ -237,6 +238,7 @@ class Group:
     most: list[list[Moved]] = field(default_factory=list)
     is_exact: bool = False
     terms: list[Term] = field(default_factory=list)
+    is_adaptive: bool = False
 
     @property
     def site(self) -> Site:
@@ -266,6 +268,10 @@ class Shared:
             and (found := _judged(pair, numbers)) is not None
         ]
         self._others: list[tuple[Session, dict[str, tuple[Node, int]]]] | None = None
+        if self.astray() is not None:
+            from attacklab.replay.adaptive import realigned  # which imports this
+
+            self.groups = [realigned(pair, group) or group for group in self.groups]
 
     @property
     def units(self) -> set[int]:
@@ -299,7 +305,7 @@ class Shared:
         Then it follows the draws, or the data, in another way than the sums tell.
         """
         first, second, changes = self.pair.first, self.pair.second, dict[int, dict[int, Any]]()
-        groups = [group for group in self.groups if group.most and len(group.numbers) > 1]
+        groups = [one for one in self.groups if one.most and len(one.numbers) > 1 and not one.is_adaptive]
         for one in [one for group in groups for one in group.most[0]]:
             call, at = second.owner(one.unit)
             place, by = second.number_of(call), one.first.centre - one.second.centre
@@ -339,7 +345,7 @@ class Shared:
             self._others = [(run, held_numbers(run)) for run in runs]
         for run, held in self._others:
             known = [one for one in group.numbers if one.path in held]
-            sums = [_sum_of(run, *held[one.path]) for one in known]
+            sums = [sum_of(run, *held[one.path]) for one in known]
             if not are_alike(_sized(self.pair.first, [one.sums[0] for one in known]), _sized(run, sums)):
                 return False
         return True
@@ -410,16 +416,16 @@ def _groups(pair: Pair) -> list[list[Number]]:
 
 
 def _number(pair: Pair, path: str, nodes: tuple[tuple[Node, int], tuple[Node, int]]) -> Number:
-    sums = _sum_of(pair.first, *nodes[0]), _sum_of(pair.second, *nodes[1])
+    sums = sum_of(pair.first, *nodes[0]), sum_of(pair.second, *nodes[1])
     values = nodes[0][0].affine.exact(nodes[0][1])[0], nodes[1][0].affine.exact(nodes[1][1])[0]
     kind = np.asarray(nodes[0][0].result).dtype
     digit = float(np.finfo(kind).eps) if kind.kind == "f" else 2.0**-52
-    spread = sum(abs(by) * near(_law(pair.first, draw).scale) for draw, by in sums[0].items())
+    spread = sum(abs(by) * near(law_of(pair.first, draw).scale) for draw, by in sums[0].items())
     rounding = ROUNDED * digit * max(near(abs(values[0])), near(abs(values[1])), spread)
     return Number(path, nodes, values, sums, not any(node.affine.is_size for node, _ in nodes), rounding)
 
 
-def _sum_of(run: Session, node: Node, place: int) -> dict[int, float]:
+def sum_of(run: Session, node: Node, place: int) -> dict[int, float]:
     """The noise of a number, by the number of each draw."""
     exact = node.affine.exact(place)[1]
     factor = float(exact) if abs(exact) < BEYOND else math.inf
@@ -432,14 +438,15 @@ def law_of_draw(call: Call, at: int) -> Law:
     return Law(call.family, Fraction(0), call.scale_at(at), call.weights if call.family == TABLE else ())
 
 
-def _law(run: Session, draw: int) -> Law:
+def law_of(run: Session, draw: int) -> Law:
+    """The law of a draw, by its number."""
     return law_of_draw(*run.owner(draw))
 
 
 def _sized(run: Session, sums: Sequence[dict[int, float]]) -> Floats:
     """Sums of draws as a matrix, in units of the draws' scales."""
     draws = list(dict.fromkeys(draw for one in sums for draw in one))
-    sizes = [near(_law(run, draw).scale) for draw in draws]
+    sizes = [near(law_of(run, draw).scale) for draw in draws]
     return np.array([[one.get(draw, 0.0) * by for draw, by in zip(draws, sizes, strict=True)] for one in sums])
 
 
@@ -455,7 +462,7 @@ def _judged(pair: Pair, numbers: list[Number]) -> Group | None:
     factors = np.array([[one.sums[0].get(draw, 0.0) for draw in draws] for one in whole]).reshape(-1, len(draws))
     if not np.isfinite(factors).all():
         return Group(numbers, _apart(pair, numbers))
-    kept, made = in_pairs(factors, [_law(pair.first, draw) for draw in draws])
+    kept, made = in_pairs(factors, [law_of(pair.first, draw) for draw in draws])
     apart = np.array([near(one.values[1] - one.values[0]) for one in whole])
     rounding = np.array([one.rounding for one in whole])
     if is_alike and len(whole) == len(numbers) and (np.abs(apart) <= rounding).all():
@@ -486,8 +493,8 @@ def _is_alike(pair: Pair, number: Number) -> bool:
     one, other = number.sums
     return one.keys() == other.keys() and all(
         np.isclose(by, other[draw], rtol=2.0**-40, atol=0)
-        and _law(pair.first, draw).family == _law(pair.second, draw).family
-        and alike(_law(pair.first, draw).scale, _law(pair.second, draw).scale)
+        and law_of(pair.first, draw).family == law_of(pair.second, draw).family
+        and alike(law_of(pair.first, draw).scale, law_of(pair.second, draw).scale)
         for draw, by in one.items()
     )
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,25 +235,37 @@ def argmax_law(laws: Sequence[Law], smallest: bool = False) -> Law | None:
     return Law(CATEGORICAL, weights=tuple((weights / weights.sum()).tolist()))
 
 
-def selections(run: Session) -> list[tuple[Seen, Law | None, list[int]]]:
-    """The choices of a run: each with its law, and the draws that it rests on."""
-    chosen: list[tuple[Seen, Law | None, list[int]]] = []
+class Selection(NamedTuple):
+    """A choice of a run: its law, the draws that it rests on, and what came out."""
+
+    seen: Seen
+    law: Law | None
+    draws: list[int]
+    outcome: int
+
+
+def selections(run: Session) -> list[Selection]:
+    """The choices of a run."""
+    chosen: list[Selection] = []
     for seen in run.seen:
         if seen.kind == "argmax":
             tag = seen.operands[0]
             units = tag.ids.reshape(-1).tolist()
             laws = [run.law(Node(seen.site, tag, None), place) for place in range(len(units))]
             single = np.size(seen.outcome) == 1
-            chosen.append((seen, argmax_law(laws, seen.operation == "argmin") if single else None, units))
+            law_ = argmax_law(laws, seen.operation == "argmin") if single else None
+            chosen.append(Selection(seen, law_, units, int(np.ravel(seen.outcome)[0]) if single else -1))
         elif seen.kind == "categorical":
-            chosen.append((seen, Law(CATEGORICAL, weights=tuple(np.ravel(seen.operands[0]).tolist())), []))
+            weights, places = seen.operands
+            law_ = Law(CATEGORICAL, weights=tuple(np.ravel(weights).tolist()))
+            chosen.append(Selection(seen, law_, [], int(np.ravel(places)[0])))
         elif seen.kind == "search":
             tag, ends = seen.operands
-            laws = [run.law(Node(seen.site, tag, None), place) for place in range(tag.ids.size)]
-            for law in laws:
+            for place, outcome in enumerate(np.ravel(seen.outcome).tolist()):
+                law = run.law(Node(seen.site, tag, None), place)
                 tails = tails_of(law, np.asarray(ends, dtype=float) - near(law.centre))[0]
-                weights = np.diff(np.concatenate([[0.0], tails, [1.0]]))
-                chosen.append((seen, Law(CATEGORICAL, weights=tuple(weights.tolist())), tag.ids.reshape(-1).tolist()))
+                law_ = Law(CATEGORICAL, weights=tuple(np.diff(np.concatenate([[0.0], tails, [1.0]])).tolist()))
+                chosen.append(Selection(seen, law_, tag.ids.reshape(-1).tolist(), outcome))
     return chosen
 
 
@@ -262,16 +274,20 @@ def scanned_law(group: Sequence[Bound]) -> Law | None:
     if not is_scan(group):
         return None
     laws = {unit: law for bound in group for unit, law in sides_of(bound)}
-    return argmax_law([laws[unit] for unit in sorted(laws)], not _is_scan(group, False))
+    return argmax_law([laws[unit] for unit in sorted(laws)], not is_scan(group, smallest=False))
 
 
-def is_scan(group: Sequence[Bound]) -> bool:
-    """Whether comparisons are those of Python's `max` or `min`."""
-    return _is_scan(group, False) or _is_scan(group, True)
+def winner_of(group: Sequence[Bound]) -> int:
+    """Which of the draws of a scan, in the order in which they were made, has the largest value, or the least."""
+    smallest = not is_scan(group, smallest=False)
+    best = group[-1].left[0] if group[-1].above != smallest else units_of(group[-1])[1]
+    return sorted({unit for bound in group for unit in units_of(bound)}).index(best)
 
 
-def _is_scan(group: Sequence[Bound], smallest: bool) -> bool:
-    """Whether each comparison is of a new draw and the largest, or the least, of those before."""
+def is_scan(group: Sequence[Bound], *, smallest: bool | None = None) -> bool:
+    """Whether comparisons are those of Python's `max` or `min`: each of a new draw and the best of those before."""
+    if smallest is None:
+        return is_scan(group, smallest=False) or is_scan(group, smallest=True)
     seen: set[int] = set()
     best = None
     for bound in group:

@@ -321,6 +321,7 @@ class Study:
             runs = [self.runs.run(pair.first, Session(self.seed)) for _ in range(2)]
             if self._hooks.install_libraries():
                 self._hooks.reach(self.target.release)
+                imported = 0  # what ran before drew unseen
         self._note_fixed_seeds(pair, runs[0])
         parts = differences(runs[0].output, runs[1].output)
         if first.calls and not runs[1].calls:

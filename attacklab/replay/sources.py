@@ -155,7 +155,7 @@ class Reading:
     asked: Sequence[Any] = ()
 
 
-Read = Callable[..., Mapping[str, Any] | None]
+Read = Callable[..., Mapping[str, Any] | Callable[[], Any] | None]
 
 
 def watched() -> Session | None:
@@ -180,7 +180,8 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
     Args:
         label: the source in findings.
         original: the sampler as it is.
-        read: takes the same arguments and gives a `Reading` as a mapping; None if this call cannot be read.
+        read: takes the same arguments and gives a `Reading` as a mapping; or a function that makes the same of other
+            calls, which are watched; None if this call cannot be read.
     """
 
     @functools.wraps(original)
@@ -193,6 +194,8 @@ def sampler_of(label: str, original: Callable[..., Any], read: Read) -> Callable
         if known is None:
             session.unread.append(label)
             return original(*args, **kwargs)
+        if callable(known):
+            return known()
         reading = Reading(**known)
         if reading.source is None and label.startswith("torch"):
             reading = replace(reading, source=tensors().GLOBAL)

@@ -108,7 +108,7 @@ class Traced:
             return session.add_seen("search", kwargs.get("side", "left"), tag.ids, (tag, plain(args[0])), found)
         if function in _MOVING and isinstance(args[0], TracedArray) and args[0].tag is not None:
             return args[0].moved(lambda numbers: function(numbers, *args[1:], **kwargs))
-        computed = function(*_plain_parts(args), **{name: _plain_parts(value) for name, value in kwargs.items()})
+        computed = function(*plain_parts(args), **{name: plain_parts(value) for name, value in kwargs.items()})
         return lost(args, function.__name__, computed)
 
 
@@ -486,9 +486,10 @@ def _ids_like(tagged: list[Any], computed: Any) -> Ids:
     return np.broadcast_to(largest.tag.ids, shape) if largest.tag.ids.shape != shape else largest.tag.ids
 
 
-def _plain_parts(value: Any) -> Any:
+def plain_parts(value: Any) -> Any:
+    """A value without what it remembers, and neither its parts in a list or a tuple."""
     if isinstance(value, list | tuple):
-        return type(value)(map(_plain_parts, value)) if type(value) in (list, tuple) else value
+        return type(value)(map(plain_parts, value)) if type(value) in (list, tuple) else value
     return plain(value)
 
 

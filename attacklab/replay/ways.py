@@ -22,7 +22,17 @@ from attacklab.replay.choices import Choice, law_of
 from attacklab.replay.compare import differences_between
 from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE, EXPONENTIAL, TABLE, UNIFORM, Law, near
 from attacklab.replay.outputs import leaves
-from attacklab.replay.paths import argmax_law, interval, numbers_of
+from attacklab.replay.paths import (
+    Bound,
+    argmax_law,
+    bounds_of,
+    grouped,
+    interval,
+    is_scan,
+    numbers_of,
+    sides_of,
+    units_of,
+)
 from attacklab.replay.session import BEYOND, Affine, Call, Node, Seen, Session, Site, in_turn
 from attacklab.replay.traced import SIGN
 
@@ -129,24 +139,38 @@ class Ways:
     Attributes:
         choice: it, with its laws on both inputs, and the draws that decide it.
         placed: uniform numbers in intervals that those choose; in which part of these they lie is told as well.
-        moving: the parts of the output that move inside a cell.
+        moving: the parts of the output that move inside a cell, with the types of their values.
         told: the parts that are looked at; None for all.
         is_certain: whether nothing but these draws can change what is told.
         is_complete: whether it is the whole output.
         is_alike: whether the same draws decide on both inputs.
+        outcomes: what is told, in the order of the laws.
+        changes: what leads the first input each way; none where not all that is told is an outcome.
     """
 
     choice: Choice
     placed: frozenset[int]
-    moving: frozenset[str]
+    moving: frozenset[tuple[str, type]]
     told: frozenset[str] | None
     is_certain: bool
     is_complete: bool
     is_alike: bool
+    outcomes: list[str]
+    changes: list[Mapping[Any, Any]]
+
+    def outcome_of(self, run: Session) -> str:
+        """What the output of a run tells."""
+        return repr([_coarse(_parts(run, self.told), self.moving)])
+
+    def odds_of(self, outcome: str) -> tuple[float, float]:
+        """How probable an outcome is on both inputs."""
+        place = self.outcomes.index(outcome)
+        return self.choice.pair[0].weights[place], self.choice.pair[1].weights[place]
 
     def decide(self, parts: Collection[str]) -> bool:
         """Whether some parts of the output are told, all of them."""
-        return self.is_certain and self.moving.isdisjoint(parts) and (self.told is None or self.told.issuperset(parts))
+        is_moving = not {path for path, _ in self.moving}.isdisjoint(parts)
+        return self.is_certain and not is_moving and (self.told is None or self.told.issuperset(parts))
 
 
 class _Tree:
@@ -163,6 +187,12 @@ class _Tree:
 
     def run(self, way: Way, depths: Sequence[float] = MIDDLE, others: Collection[tuple[int, Call]] = ()) -> Session:
         """The run that goes this way, with draws so deep in their cells, and other ones moved."""
+        return self.pair.runs.run(self.input, Session(self.pair.seed, None, self.changes(way, depths, others)))
+
+    def changes(
+        self, way: Way, depths: Sequence[float] = MIDDLE, others: Collection[tuple[int, Call]] = ()
+    ) -> dict[int, Any]:
+        """What leads this way."""
         changes: dict[int, Any] = {number: functools.partial(_moved, call) for number, call in others}
         put: dict[int, dict[int, float]] = defaultdict(dict)
         added: dict[int, dict[int, float]] = defaultdict(dict)
@@ -174,32 +204,32 @@ class _Tree:
             else:
                 put[number][at] = inside - cell.made
         changes = in_turn(changes, {number: functools.partial(_put, values) for number, values in put.items()})
-        changes = in_turn(changes, added)
-        return self.pair.runs.run(self.input, Session(self.pair.seed, None, changes))
+        return in_turn(changes, added)
 
     def cells(self, run: Session) -> dict[Place, list[Cell]] | None:
         """The draws of a run that decide something, each with its cells; None where they are not known."""
         turns: dict[int, set[float]] = defaultdict(set)
         thresholds: dict[int, set[Any]] = defaultdict(set)
+        scans = self._scans(run)
+        scanned = {unit for group in scans for bound in group for unit in units_of(bound)}
         for seen in run.seen:
             if seen.kind == "other":
                 owners = [run.owner(unit) for unit in seen.draws()]
                 self.lost |= {(run.number_of(call), at) for call, at in owners}
-            for unit, number, threshold in turns_of(run, seen):
+            for unit, number, threshold in () if scanned.issuperset(seen.draws()) else turns_of(run, seen):
                 if math.isnan(number):
                     return None
                 turns[unit].add(number)
                 thresholds[unit].add((seen.site[:2], threshold))
         found: dict[Place, list[Cell]] = {}
-        chosen = [unit for seen in run.seen if seen.kind == "argmax" for unit in seen.draws()]
+        chosen = [*scanned, *(unit for seen in run.seen if seen.kind == "argmax" for unit in seen.draws())]
         if len({*chosen}) != len(chosen) or not turns.keys().isdisjoint(chosen):
             return None
-        for seen in run.seen:
-            if seen.kind == "argmax":
-                cell = _choice_by_noise(run, seen)
-                if cell is None:
-                    return None
-                found[cell.winners[0][:2]] = cell.cut([place + 0.5 for place in range(len(cell.winners))])
+        cells = [_choice_by_noise(run, seen) for seen in run.seen if seen.kind == "argmax"]
+        for cell in (*cells, *(_choice_by_scan(run, group) for group in scans)):
+            if cell is None:
+                return None
+            found[cell.winners[0][:2]] = cell.cut([place + 0.5 for place in range(len(cell.winners))])
         for number, call in run.movable():
             if not run.merged.isdisjoint(call.ids.flat):
                 continue
@@ -223,6 +253,11 @@ class _Tree:
                     self.is_cut = False
         self.most_drawn = max(self.most_drawn, sum(call.size for call in run.calls))
         return found
+
+    def _scans(self, run: Session) -> list[list[Bound]]:
+        """Comparisons of noisy values with each other, as `max` and `min` make them."""
+        among = [bound for bound in bounds_of(run, {}) or [] if isinstance(bound.right, tuple)]
+        return [group for group in grouped(among) if is_scan(group) and self.pair.always_scans(group)]
 
     def grow(self, told: frozenset[str] | None) -> bool:
         """Go all ways; gives whether that was possible."""
@@ -348,11 +383,13 @@ def ways_of(pair: Pair) -> Ways | None:
     return Ways(
         Choice(site, (laws[0], laws[1]), f"{what} at {site}", decisive=draws, is_exact=is_exact),
         drawn,
-        frozenset(path for path, _ in moving),
+        frozenset(moving),
         told,
         is_certain=not lost or max(tree.most_drawn for tree in trees) == 1,
         is_complete=not lost and told is None and not moving and all(tree.is_cut for tree in trees),
         is_alike=decisive[0].keys() == decisive[1].keys(),
+        outcomes=outcomes,
+        changes=[] if placed or told is not None else [trees[0].changes(way) for way, *_ in trees[0].ends],
     )
 
 
@@ -385,15 +422,35 @@ def _choice_by_noise(run: Session, seen: Seen) -> Cell | None:
     (tag,) = seen.operands
     places = range(tag.ids.size)
     laws = [run.law(Node(seen.site, tag, None), place) for place in places]
-    law = argmax_law(laws, seen.operation == "argmin") if np.size(seen.outcome) == 1 else None
-    calls = [run.owner(unit) for unit in tag.ids.reshape(-1).tolist()]
-    numbers: list[Any] = [run.number_of(call) for call, _ in calls]
     factors = [near(tag.exact(place)[1]) for place in places]
+    is_one = np.size(seen.outcome) == 1
+    return _choice_of(run, tag.ids.reshape(-1).tolist(), laws, factors, seen.operation == "argmin") if is_one else None
+
+
+def _choice_by_scan(run: Session, group: Sequence[Bound]) -> Cell | None:
+    """The same of noisy values that `max` or `min` goes through, in the order in which they were drawn."""
+    sides = [side for bound in group for side in zip(sides_of(bound), bound.factors, strict=True)]
+    values = sorted({unit: (law, near(factor)) for (unit, law), factor in sides}.items())
+    return _choice_of(
+        run,
+        [unit for unit, _ in values],
+        [law for _, (law, _) in values],
+        [factor for _, (_, factor) in values],
+        not is_scan(group, smallest=False),
+    )
+
+
+def _choice_of(
+    run: Session, units: Sequence[int], laws: Sequence[Law], factors: Sequence[float], smallest: bool
+) -> Cell | None:
+    law, places = argmax_law(laws, smallest), range(len(units))
+    calls = [run.owner(unit) for unit in units]
+    numbers: list[Any] = [run.number_of(call) for call, _ in calls]
     values = [near(one.centre) for one in laws if abs(one.centre) < BEYOND]
     if law is None or None in numbers or not all(factors) or not values or any(one.family == UNIFORM for one in laws):
         return None
     far = max(values) - min(values) + FAR * max(near(one.scale) for one in laws)
-    signs = [(1 if seen.operation == "argmax" else -1) / factor for factor in factors]
+    signs = [(-1 if smallest else 1) / factor for factor in factors]
     winners = tuple((number, at, sign * far) for number, (_, at), sign in zip(numbers, calls, signs, strict=True))
     return Cell(Law(TABLE, weights=law.weights), -0.5, len(places) - 0.5, winners=winners)
 
@@ -441,6 +498,11 @@ def _parts_of(intervals: Sequence[Interval]) -> list[Interval]:
     return [both for both in itertools.pairwise(ends) if both[1] - both[0] > (ends[-1] - ends[0]) * NARROWEST]
 
 
+def _coarse(parts: Parts, moving: Collection[tuple[str, type]]) -> list[tuple[str, Any]]:
+    """The parts of an output but for what moves in them."""
+    return [(path, "moves" if (path, type(value)) in moving else value) for path, value in parts]
+
+
 def _odds(
     tree: _Tree,
     moving: Collection[tuple[str, type]],
@@ -450,7 +512,7 @@ def _odds(
     """How probable each output is, but for what moves in it, with the parts of their intervals that numbers lie in."""
     odds: dict[str, float] = defaultdict(float)
     for number, (way, _, (parts, *_)) in enumerate(tree.ends):
-        coarse = [(path, "moves" if (path, type(value)) in moving else value) for path, value in parts]
+        coarse = _coarse(parts, moving)
         chance = math.prod(cell.chance for cell in way.values())
         shares = [
             [

@@ -6,6 +6,7 @@ import itertools
 import random
 import sys
 from fractions import Fraction
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -81,6 +82,40 @@ def test_a_selection_that_keeps_the_same_is_named_too_where_it_draws_unseen(libr
     selections = [place for place in samplers() if place.startswith("pydp.algorithms.partition_selection:")]
     assert len(selections) == 4
     assert all(samplers()[place](1.0, 1e-5, 1) is None for place in selections)
+
+
+LATE = """
+import itertools
+import random
+
+NAME = random.choices("abc")  # a first run sees this draw, and no later one
+COUNTED = itertools.count()
+
+
+def randomise(value):
+    return value + next(COUNTED)
+"""
+
+
+def test_a_library_that_the_function_imports_itself_is_watched_from_its_first_run_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        hooks,
+        "samplers",
+        lambda: {"a_late_library:randomise": lambda value: {"law": "Laplace", "value": value, "scale": 0.5}},
+    )
+    (tmp_path / "a_late_library.py").write_text(LATE)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def release(x: Any) -> Any:
+        import a_late_library  # type: ignore[import-not-found]
+
+        return a_late_library.randomise(float(x.sum()))
+
+    for claimed, verdict in ((1.9, Verdict.VIOLATED), (2.1, Verdict.NOT_DETECTED)):
+        monkeypatch.delitem(sys.modules, "a_late_library", raising=False)
+        assert replay(release, [PAIR], epsilon=claimed)[0].verdict is verdict
 
 
 def test_choices_and_orders_of_anything_are_drawn_as_python_and_numpy_draw_them() -> None:

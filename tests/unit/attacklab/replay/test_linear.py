@@ -119,3 +119,33 @@ def test_a_sum_without_noise_is_told_by_its_weights(seed: int, form: Any) -> Non
     worst = replay(form(factors, apart, scales, ["laplace"] * 2), [(0, 1)], epsilon=500.0)[0]
     assert worst.refutes == kept
     assert ("probability 1 against 0" in worst.reason) == kept
+
+
+def _descent(steps: int, coordinates: int) -> Callable[[Any], Any]:
+    def release(records: Any) -> Any:
+        weights, iterates = np.zeros(coordinates), []
+        for _ in range(steps):
+            gradient = np.clip(weights - records, -1, 1).sum(axis=0)
+            weights = weights - 0.1 * (gradient + np.random.normal(0, 1, coordinates))
+            iterates.append([float(one) for one in weights])
+        return iterates
+
+    return release
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.95, Verdict.VIOLATED), (1.05, Verdict.NOT_DETECTED)])
+@pytest.mark.parametrize(("steps", "coordinates"), [(4, 1), (3, 2)])
+def test_iterates_lose_what_each_step_does_given_those_before(
+    steps: int, coordinates: int, share: float, verdict: Verdict
+) -> None:
+    near, far = [0.1] * coordinates, [50.0] * coordinates  # whose gradient is clipped at every step
+    loss = math.sqrt(steps * coordinates)
+    pair = np.array([far, near]), np.array([near])
+    findings = replay(_descent(steps, coordinates), [pair], claim=GaussianDP(share * loss))
+    assert {one.verdict for one in findings} == {verdict}
+
+
+def test_iterates_that_follow_the_noise_are_judged_by_what_moves_alike_at_all_outcomes_and_by_the_most() -> None:
+    pair = np.array([[0.05], [0.1]]), np.array([[0.1]])  # the first step moves by 0.05, the others as the noise has it
+    verdicts = [replay(_descent(4, 1), [pair], claim=GaussianDP(mu))[0].verdict for mu in (0.0475, 0.2, 2.0)]
+    assert verdicts == [Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.NOT_DETECTED]
