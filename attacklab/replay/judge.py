@@ -38,7 +38,7 @@ from attacklab.replay.laws import (
 from attacklab.replay.linear import Shared, bare_sum
 from attacklab.replay.outputs import OPAQUE, Leaf, Raised, differences, is_float, leaves, number_of, shown, skeleton
 from attacklab.replay.responses import is_even, shifts_of
-from attacklab.replay.session import BEYOND, Affine, Call, Script, Session, in_turn, is_users
+from attacklab.replay.session import BEYOND, Affine, Call, Script, Session, Site, in_turn, is_users
 from attacklab.replay.ways import Ways, ways_of
 
 FEW_SEEDS = 6
@@ -186,6 +186,7 @@ class Pair(Compared):
                 event="that outcome of the choice",
                 part=None if leaf is None else (leaf.path, leaf.value),
                 is_counted=bool(chosen.decisive),
+                drawn=() if leaf is not None else self._drawn(chosen.draws) or (chosen.site,),
             )
             if is_shown and leaf is None:
                 self.late = told
@@ -205,6 +206,7 @@ class Pair(Compared):
                 "flaw": "a value that is not finite passes the noise",
                 "site": worst.node.site,
                 "reason": reason,
+                "met": worst.node.site,
             }
         if worst.is_rescaled:
             scales = f"{laws.text_of(one.scale)} on the first input and {laws.text_of(other.scale)} on the second"
@@ -214,16 +216,23 @@ class Pair(Compared):
                 "flaw": SCALE,
                 "reason": f"noise at {worst.node.site} has scale {scales}{most}",
                 "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else self._where_moved(worst)[0],
+                "drawn": self._drawn([worst.unit]) if is_drawn_so else (),
             }
         site, shift, scale = self._where_moved(worst)
         drawn = call.site if is_users(call.site.file) else site
         apart = f", drawn at {drawn}" if drawn[:2] != site[:2] else ""
         moved = f"the value at {site} moves by {laws.text_of(shift)}"
         reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{apart}{most}"
+        parts |= {"drawn": self._drawn([worst.unit]), "met": site}
         is_one_draw = not call.key[0].endswith("draws")
         if is_one_draw and drawn.function == site.function:  # else a helper draws, for any scale
             site = drawn
         return {**parts, "flaw": TOO_LITTLE, "reason": reason, "site": site, "shift": shift}
+
+    def _drawn(self, draws: Collection[int]) -> tuple[Site, ...]:
+        """The lines that draw some noise, or what it is a sum of."""
+        parts = [part for draw in draws for part in self.first.draws_of(draw)]
+        return tuple(dict.fromkeys(self.first.owner(part)[0].site for part in parts))
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
         """How outputs of these laws overstep the claim, of a sample where one was drawn; None where they do not."""
