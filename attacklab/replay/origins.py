@@ -27,7 +27,7 @@ from attacklab.replay.trail import (
     assignments,
     records_of,
     sources_of,
-    tree_of,
+    statements_of,
 )
 
 MOST_ADDED = 3
@@ -270,7 +270,7 @@ def _scales(drawn: Site, samplers: Collection[str], trails: tuple[Trail, Trail],
                 expression, at, trails[0].callers, executed, {found.site[:2], (found.met or drawn)[:2]}
             )
         ]
-        sites += [site for _, site in level]
+        sites += [site for value, site in level if not isinstance(value, ast.Name)]  # else it has another name
     return [*dict.fromkeys(sites)][:MOST_SCALES]
 
 
@@ -310,7 +310,7 @@ def _defined(
     """The lines that give an expression's variables their values, with the expressions there."""
     function, _ = around_line(at)
     for name in dict.fromkeys(ast.unparse(node) for node in ast.walk(expression) if _is_variable(node)):
-        within: ast.AST = function or tree_of(at.file)
+        within: ast.AST = function or statements_of(at.file)[0]
         rows = [row for row in _assigned(within, name) if row[0] < at.line and (at.file, row[0]) in executed]
         if not rows and name.startswith("self."):
             rows = _assigned(_class_of(at), name)
@@ -324,7 +324,7 @@ def _defined(
             elif argument is not None and caller is not None:
                 yield argument, caller
         elif not rows:
-            module = ast.Module([node for node in tree_of(at.file).body if not hasattr(node, "body")], [])
+            module = ast.Module([node for node in statements_of(at.file)[0].body if not hasattr(node, "body")], [])
             rows = _assigned(module, name)
         if rows:
             yield rows[-1][1], at._replace(line=rows[-1][0])
@@ -346,7 +346,7 @@ def _assigned(within: ast.AST, name: str) -> list[tuple[int, ast.expr]]:
 
 
 def _class_of(at: Site) -> ast.AST:
-    nodes = [node for node in ast.walk(tree_of(at.file)) if isinstance(node, ast.ClassDef)]
+    nodes = [node for node in statements_of(at.file)[1] if isinstance(node, ast.ClassDef)]
     return next((node for node in nodes if node.lineno <= at.line <= (node.end_lineno or 0)), ast.Module([], []))
 
 

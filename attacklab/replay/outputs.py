@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import io
+import itertools
 import logging
 import math
 import random
@@ -76,9 +77,9 @@ class Leaf:
     tag: Affine | None = None
 
 
-def leaves(output: Any) -> list[Leaf]:
-    """The parts of an output, in order."""
-    return list(_parts(output, "output", 0))
+def leaves(output: Any, most: int | None = None) -> list[Leaf]:
+    """The parts of an output, in order; at most so many."""
+    return list(itertools.islice(_parts(output, "output", 0), most))
 
 
 def differences(first: Any, second: Any) -> list[tuple[Leaf | None, Leaf | None]]:

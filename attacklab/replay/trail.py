@@ -14,6 +14,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, ValuesView
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,20 +27,20 @@ from attacklab.replay.traced import Traced
 MOST_STEPS = 200_000
 MOST_LOCALS = 200
 MOST_PARTS = 4096
-MOST_KEPT = 1 << 18
-"""After so many values no more are kept."""
+MOST_READ = 1 << 18
+"""After so many parts of variables no more are looked at."""
 
 MOST_TRIED = 40
 """With so many other draws, it is looked for a run whose output has a value that came often."""
 
-MOST_LOOKED_INTO = 500
-"""After so many lines, a variable is looked into only where it is another object."""
+MOST_LOOKED_INTO, LARGE = 500, 1024
+"""After so many lines, or with so many parts, a variable is looked into only where it is another object."""
 
 STEP = re.compile(r"\[([^\]]+)\]|\.(\w+)")
 """A step into an output's part, in the path of the part."""
 
-UNCHANGED = (bool, int, float, complex, str, bytes, type(None))
-"""Values that are never written to."""
+UNCHANGED, NO_DATA = (bool, int, float, complex, str, bytes, type(None)), (ModuleType, FunctionType, type)
+"""What is never written to, and what is not looked into."""
 
 
 class Step(NamedTuple):
@@ -87,7 +88,7 @@ class Trail:
         self.returned = Site("?", 0, "?")
         self.noisy: list[str] = []
         self._frames: dict[int, _Frame] = {}
-        self._kept = self._calls = 0
+        self._read = self._calls = 0
 
     def run(self, make: Any) -> Session:
         """A run under this trace."""
@@ -135,24 +136,20 @@ class Trail:
         for name, value in list(frame.f_locals.items())[:MOST_LOCALS]:
             before, held = known.known.get(name, (None, None))
             is_new = name not in known.known or value is not before
-            if not is_new and (
-                name in known.given or isinstance(value, UNCHANGED) or len(self.steps) > MOST_LOOKED_INTO
-            ):
+            is_settled = name in known.given or isinstance(value, UNCHANGED) or len(self.steps) > MOST_LOOKED_INTO
+            is_settled = is_settled or (held is not None and held.parts.total() > LARGE)
+            if isinstance(value, NO_DATA) or self._read > MOST_READ or (is_settled and not is_new):
                 continue  # else it may have been written to
+            now = Held(Counter(_told(leaf.value) for leaf in _leaves(value)), records_of(value))
+            self._read += now.parts.total()
             known.given -= {name}
-            now = _held(value) if self._kept < MOST_KEPT else None
             known.known[name] = value, now
-            if now is not None and (is_new or now != held):
+            if is_new or now != held:
                 self.held[after, name].append(now)
-                self._kept += now.parts.total()
 
 
 def _site(frame: Any) -> Site:
     return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-
-
-def _held(value: Any) -> Held:
-    return Held(Counter(_told(leaf.value) for leaf in itertools.islice(_leaves(value), MOST_PARTS)), records_of(value))
 
 
 class Located(NamedTuple):
@@ -241,7 +238,7 @@ def _with_part(
 def _leaves(value: Any) -> list[Leaf]:
     """The parts of a value; none of an object that is still being made, of which any attribute may be missing."""
     try:
-        return leaves(value)
+        return leaves(value, MOST_PARTS)
     except Exception:
         return []
 
@@ -282,22 +279,24 @@ def _written(site: Site, path: str, output: Any, noisy: Collection[str]) -> _Wri
 
 
 @functools.lru_cache(maxsize=8)
-def _parsed(text: str) -> ast.Module:
+def _parsed(text: str) -> tuple[ast.Module, list[ast.stmt]]:
     try:
-        return ast.parse(text)
+        tree = ast.parse(text)
     except (SyntaxError, ValueError):
-        return ast.Module([], [])
+        tree = ast.Module([], [])
+    return tree, [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
 
 
-def tree_of(file: str) -> ast.Module:
-    """The syntax tree of a source file; an empty one where it is not to be had."""
+def statements_of(file: str) -> tuple[ast.Module, list[ast.stmt]]:
+    """The syntax tree of a source file and all statements in it; an empty one where it is not to be had."""
     return _parsed("".join(linecache.getlines(file)))
 
 
 def around_line(site: Site) -> tuple[ast.FunctionDef | None, list[ast.stmt]]:
     """The function that a line stands in, and the statements there that span the line, the innermost first."""
-    statements = [node for node in ast.walk(tree_of(site.file)) if isinstance(node, ast.stmt)]
-    spanning = [node for node in statements if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
+    spanning = [
+        node for node in statements_of(site.file)[1] if node.lineno <= site.line <= (node.end_lineno or node.lineno)
+    ]
     within: list[ast.stmt] = []
     for node in reversed(spanning):
         if isinstance(node, ast.FunctionDef):
