@@ -53,7 +53,7 @@ NOT_SCALES = {
 """Arguments of samplers that do not say how wide the noise is, or how probable an outcome."""
 
 SIZED = {"random", "random_sample", "standard_normal", "randn", "rand", "standard_cauchy", "standard_exponential"}
-SIZED |= {"choice", "integers", "randint", "sample"}
+SIZED |= {"choice", "integers", "randint", "sample", "randn_like", "rand_like"}
 """Samplers whose arguments without a name are sizes or ends."""
 
 MECHANISMS = {"epsilon", "delta", "sensitivity", "scale", "bounds", "range"}
@@ -175,7 +175,7 @@ def explained(found: Difference, examined: Compared, line: Located | None) -> Di
     added: list[str] = []
     for site, words in lines:
         if len(added) < MOST_ADDED and site[:2] != found.site[:2] and not _has_named(found.reason, site):
-            words_ = ", from" if words in added else f"; {words}"
+            words_ = " and" if words in added else f"; {words}"
             found = replace(found, reason=f"{found.reason}{words_} {site} ({_source(site)})")
             added.append(words)
     return found

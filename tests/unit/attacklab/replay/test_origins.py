@@ -313,7 +313,7 @@ def test_the_reason_shows_each_line_as_it_stands_but_for_what_is_too_long() -> N
     assert " (total = sum((min(max(a, 0), 1) for a, _ in rows)))" in worst.reason
     worst, _ = _said(scale_by_a_share, FOUR, THREE)
     assert re.search(
-        r"; its scale is set at \S+ \(scale = 1 / share\), from \S+ \(share = 2 \* epsilon\)$", worst.reason
+        r"; its scale is set at \S+ \(scale = 1 / share\) and \S+ \(share = 2 \* epsilon\)$", worst.reason
     )
     worst, _ = _said(nothing_for_few, FOUR, THREE)
     assert "; here the runs part (if len(x) < 4:), before " in worst.reason
