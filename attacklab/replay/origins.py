@@ -30,26 +30,14 @@ from attacklab.replay.trail import (
     statements_of,
 )
 
-MOST_ADDED = 3
-MOST_PARTINGS = 20
-MOST_SCALES = 2
-LONGEST = 60
+MOST_ADDED, MOST_SCALES = 3, 2
+"""Lines that are added, and of those the lines that set one scale."""
 
-NOT_SCALES = {
-    "size",
-    "loc",
-    "mean",
-    "mu",
-    "shape",
-    "dtype",
-    "device",
-    "generator",
-    "a",
-    "k",
-    "n",
-    "rng",
-    "random_state",
-}
+MOST_PARTINGS, MOST_HOPS, LONGEST = 20, 4, 60
+"""So often runs are seen to part, so many assignments and calls are gone back, and so long a statement is shown."""
+
+NOT_SCALES = {"size", "shape", "loc", "mean", "mu", "a", "k", "n"}
+NOT_SCALES |= {"dtype", "device", "generator", "rng", "random_state"}
 """Arguments of samplers that do not say how wide the noise is, or how probable an outcome."""
 
 SIZED = {"random", "random_sample", "standard_normal", "randn", "rand", "standard_cauchy", "standard_exponential"}
@@ -122,7 +110,7 @@ def _is_same(sides: tuple[list[Step], list[Step]], at: list[int]) -> bool:
 
 def _end(steps: list[Step], place: int, last: Step, region: ast.stmt | None) -> int:
     """Where a run has left a statement, or the whole call of a function for None."""
-    lines = range(region.lineno, (region.end_lineno or region.lineno) + 1) if region is not None else None
+    lines = range(region.lineno, _end_of(region) + 1) if region is not None else None
     while place < len(steps) and (
         steps[place].depth > last.depth
         or (steps[place].call == last.call and (lines is None or steps[place].site.line in lines))
@@ -260,16 +248,11 @@ def _scales(drawn: Site, samplers: Collection[str], trails: tuple[Trail, Trail],
     if not around:
         return []
     executed = {step.site[:2] for trail in trails for step in trail.steps}
+    named = {site[:2] for site in (found.site, found.met) if site is not None}
     level: list[tuple[ast.expr, Site]] = [(one, drawn) for one in _says_scale(around[0], drawn.line, samplers)]
     sites: list[Site] = []
-    for _ in range(MOST_SCALES):
-        level = [
-            both
-            for expression, at in level
-            for both in _defined(
-                expression, at, trails[0].callers, executed, {found.site[:2], (found.met or drawn)[:2]}
-            )
-        ]
+    for _ in range(MOST_HOPS):
+        level = [both for one, at in level for both in _defined(one, at, trails[0].callers, executed, named)]
         sites += [site for value, site in level if not isinstance(value, ast.Name)]  # else it has another name
     return [*dict.fromkeys(sites)][:MOST_SCALES]
 
@@ -305,29 +288,36 @@ def _defined(
     at: Site,
     callers: Mapping[tuple[str, str], list[Site]],
     executed: Collection[tuple[str, int]],
-    wanted: Collection[tuple[str, int]],
+    named: Collection[tuple[str, int]],
 ) -> Iterator[tuple[ast.expr, Site]]:
-    """The lines that give an expression's variables their values, with the expressions there."""
+    """The lines that give an expression's variables their values, with the expressions there.
+
+    Of several calls that give an argument it is the one that the finding names, else the first.
+    """
     function, _ = around_line(at)
+    tree, statements = statements_of(at.file)
+    around = [one for one in statements if one.lineno <= at.line <= _end_of(one)]
+    classes = [one for one in around if isinstance(one, ast.ClassDef)]
+    outer = [one for one in around if isinstance(one, ast.FunctionDef)][:1]
     for name in dict.fromkeys(ast.unparse(node) for node in ast.walk(expression) if _is_variable(node)):
-        within: ast.AST = function or statements_of(at.file)[0]
-        rows = [row for row in _assigned(within, name) if row[0] < at.line and (at.file, row[0]) in executed]
-        if not rows and name.startswith("self."):
-            rows = _assigned(_class_of(at), name)
-            rows = rows if len(rows) == 1 else []
-        elif not rows and function is not None and name in _parameters(function):
+        is_given = function is not None and name in _parameters(function)
+        rows = _assigned([function] if is_given and function is not None else outer, name)
+        rows = [row for row in rows if row[0] < at.line and (at.file, row[0]) in executed][-1:]
+        if not rows and is_given and function is not None:
             lines = callers.get((at.file, function.name), [])
-            caller = next((line for line in lines if line[:2] in wanted), lines[0] if lines else None)
-            argument = None if caller is None else _argument(function, caller, name)
-            if isinstance(argument, ast.Name) and caller is not None:
-                yield from _defined(argument, caller, callers, executed, wanted)
-            elif argument is not None and caller is not None:
+            caller = min(lines, key=lambda line: line[:2] not in named, default=at)
+            argument = _argument(function, caller, name)
+            if argument is not None:
                 yield argument, caller
         elif not rows:
-            module = ast.Module([node for node in statements_of(at.file)[0].body if not hasattr(node, "body")], [])
-            rows = _assigned(module, name)
-        if rows:
-            yield rows[-1][1], at._replace(line=rows[-1][0])
+            outside = classes if "." in name else [one for one in tree.body if not hasattr(one, "body")]
+            rows = _assigned(outside, name)
+        if len(rows) == 1:  # else any of them may have been the last
+            yield rows[0][1], at._replace(line=rows[0][0])
+
+
+def _end_of(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
 
 
 def _is_variable(node: ast.AST) -> bool:
@@ -335,19 +325,14 @@ def _is_variable(node: ast.AST) -> bool:
     return is_own or (isinstance(node, ast.Name) and node.id != "self")
 
 
-def _assigned(within: ast.AST, name: str) -> list[tuple[int, ast.expr]]:
+def _assigned(within: Collection[ast.stmt], name: str) -> list[tuple[int, ast.expr]]:
     """The lines that assign a variable, and what they assign to it."""
     rows = []
-    for node, target, value in assignments(within):
+    for node, target, value in (row for statement in within for row in assignments(statement)):
         stored = [one for one in ast.walk(target) if isinstance(getattr(one, "ctx", None), ast.Store)]
         if any(_is_variable(one) and ast.unparse(one) == name for one in stored):
             rows.append((node.lineno, value))
     return sorted(rows, key=lambda row: row[0])
-
-
-def _class_of(at: Site) -> ast.AST:
-    nodes = [node for node in statements_of(at.file)[1] if isinstance(node, ast.ClassDef)]
-    return next((node for node in nodes if node.lineno <= at.line <= (node.end_lineno or 0)), ast.Module([], []))
 
 
 def _argument(function: ast.FunctionDef, caller: Site, name: str) -> ast.expr | None:

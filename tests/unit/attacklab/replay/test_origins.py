@@ -103,6 +103,25 @@ def helper_is_given_a_variable(x, epsilon=1.0):
     return _noisy(len(x), scale)
 
 
+def helper_in_the_function(x, epsilon=1.0):
+    sigma = 0.7 / epsilon  # origin
+
+    def noised(value):
+        return value + np.random.laplace(0, sigma)
+
+    return noised(len(x))
+
+
+def helper_that_calls_itself(x, epsilon=1.0):
+    def summed(values, scale):
+        if values:
+            return summed(values[1:], scale)
+        return np.random.laplace(0, scale)
+
+    width = 0.5 / epsilon  # origin
+    return len(x) + summed([1, 2], width)
+
+
 class Moments:
     def __init__(self, epsilon):
         self.epsilon = epsilon
@@ -234,6 +253,7 @@ TELLS: list[tuple[Callable[..., Any], Any, Any]] = [
     (keeps_too_often, FOUR, np.array([0.2, 0.9, 0.4, 0.3])),
     (weights_without_the_half, FOUR, np.array([0.2, 0.9, 0.4, 0.3])),
     *((function, FOUR, THREE) for function in (helper_is_given_the_scale, helper_is_given_a_variable, fits)),
+    *((function, FOUR, THREE) for function in (helper_in_the_function, helper_that_calls_itself)),
     *((function, FOUR, THREE) for function in (wider_for_few, scale_for_few, nothing_for_few)),
     (stops_at_a_raw_total, np.array([0.1, 0.1, 1.0]), np.array([0.1, 0.1, 0.0])),
     *((function, FOUR, THREE) for function in (goes_on_while_data_last, helper_says_whether)),
@@ -312,8 +332,6 @@ def test_the_reason_shows_each_line_as_it_stands_but_for_what_is_too_long() -> N
     assert " (rows = [(a, b) for a in x for b in range(3)]); total moves so far from " in worst.reason
     assert " (total = sum((min(max(a, 0), 1) for a, _ in rows)))" in worst.reason
     worst, _ = _said(scale_by_a_share, FOUR, THREE)
-    assert re.search(
-        r"; its scale is set at \S+ \(scale = 1 / share\) and \S+ \(share = 2 \* epsilon\)$", worst.reason
-    )
+    assert re.search(r"; its scale is set at \S+ \(scale = 1 / share\) and \S+ \(share = 2 \* epsilon\)$", worst.reason)
     worst, _ = _said(nothing_for_few, FOUR, THREE)
     assert "; here the runs part (if len(x) < 4:), before " in worst.reason
