@@ -24,10 +24,10 @@ from attacklab.replay.outputs import Leaf, Raised, differences, leaves, number_o
 from attacklab.replay.session import Script, Session, Site, is_users
 from attacklab.replay.traced import Traced
 
-MOST_STEPS = 200_000
+MOST_STEPS = 50_000
 MOST_LOCALS = 200
 MOST_PARTS = 4096
-MOST_READ = 1 << 18
+MOST_READ = 1 << 16
 """After so many parts of variables no more are looked at."""
 
 MOST_TRIED = 40
