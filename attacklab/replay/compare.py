@@ -58,6 +58,8 @@ class Difference:
         shift: how far apart the two values are that noise is added to.
         event: outputs that are more probable than the claim allows, in words.
         part: where in the output that is, and the value there, if it is one value.
+        drawn: where the noise is drawn that has the scale in question, or that decides.
+        met: where it meets the value.
     """
 
     flaw: str
@@ -70,6 +72,8 @@ class Difference:
     shift: Fraction | None = None
     event: str = ""
     part: tuple[str, Any] | None = None
+    drawn: tuple[Site, ...] = ()
+    met: Site | None = None
 
 
 @dataclass

@@ -274,6 +274,7 @@ class Pair(Compared):
                 event="that outcome of the choice",
                 part=None if leaf is None else (leaf.path, leaf.value),
                 is_counted=bool(chosen.decisive),
+                drawn=() if leaf is not None else self._drawn(chosen.draws) or (chosen.site,),
             )
             if is_shown and leaf is None:
                 self.late = told
@@ -296,6 +297,7 @@ class Pair(Compared):
                 "reason": reason,
                 "call": described(call),
                 "excess": Excess("probability 1 against 0", str(self.claim)),
+                "met": worst.node.site,
             }
         if worst.is_rescaled:
             scales = f"{laws.text_of(one.scale)} on the first input and {laws.text_of(other.scale)} on the second"
@@ -305,6 +307,7 @@ class Pair(Compared):
                 "flaw": SCALE,
                 "reason": f"noise at {worst.node.site} has scale {scales}{most}",
                 "site": call.site if is_drawn_so and not call.key[0].endswith("draws") else self._where_moved(worst)[0],
+                "drawn": self._drawn([worst.unit]) if is_drawn_so else (),
             }
         site, shift, scale = self._where_moved(worst)
         if not worst.node.affine.steps and not alike(shift * worst.first.scale, worst.shift * scale):
@@ -313,10 +316,16 @@ class Pair(Compared):
         apart = f", drawn at {drawn}" if drawn[:2] != site[:2] else ""
         moved = f"the value at {site} moves by {laws.text_of(shift)}"
         reason = f"{moved} under {one.family} noise of scale {laws.text_of(scale)}{apart}{most}"
+        parts |= {"drawn": self._drawn([worst.unit]), "met": site}
         is_one_draw = not call.key[0].endswith("draws")
         if is_one_draw and drawn.function == site.function:  # else a helper draws, for any scale
             site = drawn
         return {**parts, "flaw": TOO_LITTLE, "reason": reason, "site": site, "shift": shift}
+
+    def _drawn(self, draws: Collection[int]) -> tuple[Site, ...]:
+        """The lines that draw some noise, or what it is a sum of."""
+        parts = [part for draw in draws for part in self.first.draws_of(draw)]
+        return tuple(dict.fromkeys(self.first.owner(part)[0].site for part in parts))
 
     def excess(self, pairs: Sequence[tuple[Law, Law]]) -> Excess | None:
         """How outputs of these laws overstep the claim, of a sample where one was drawn; None where they do not."""

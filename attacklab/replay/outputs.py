@@ -79,9 +79,9 @@ class Leaf:
     tag: Affine | None = None
 
 
-def leaves(output: Any) -> list[Leaf]:
-    """The parts of an output, in order."""
-    return _parts(output, "output", 0)
+def leaves(output: Any, most: int | None = None) -> list[Leaf]:
+    """The parts of an output, in order; at most so many."""
+    return _parts(output, "output", 0)[:most]
 
 
 def differences(first: Any, second: Any) -> list[tuple[Leaf | None, Leaf | None]]:

@@ -31,6 +31,7 @@ from attacklab.replay import laws
 from attacklab.replay.compare import Difference, Outcome
 from attacklab.replay.hooks import Hooks, given_to
 from attacklab.replay.judge import Pair
+from attacklab.replay.origins import explained
 from attacklab.replay.outputs import Raised, differences
 from attacklab.replay.pairs import neighbours_among, pairs_of
 from attacklab.replay.runs import NotCopied, Runs, TimeUp
@@ -38,7 +39,7 @@ from attacklab.replay.search import searched
 from attacklab.replay.seeds import BASE_GENERATOR
 from attacklab.replay.session import Session, Site
 from attacklab.replay.sources import watch
-from attacklab.replay.trail import located
+from attacklab.replay.trail import Located, located
 from attacklab.replay.variants import examine_variants
 
 NAME = "replay"
@@ -127,6 +128,7 @@ def replay(
             raise UsageError(f"there is no pair to replay {known.name} on; give pairs, a domain or inputs")
         if inputs is None and pairs is None and not study.refuted:
             searched(study, most_pairs)
+        study.explain()
     return study.findings(is_finite)
 
 
@@ -191,7 +193,8 @@ class Study:
         seed: of the draws.
         spec: the words of a command line that load it.
         until: when to stop, by the monotonic clock.
-        worst: of each flaw at each line, the difference that loses the most, with its pair.
+        worst: of each flaw at each line, the difference that loses the most, with the examination of its
+            pair, and how its line was found if no draw told it.
         count: how many pairs were run.
         outcomes: under how many outcomes of their noise.
         fixed: the seeds that are the same whatever the input, and where they are given.
@@ -204,7 +207,7 @@ class Study:
     seed: int
     spec: str
     until: float
-    worst: dict[tuple[str, str], tuple[Difference, NeighbouringPair]] = field(default_factory=dict)
+    worst: dict[tuple[str, str], tuple[Difference, Pair, Located | None]] = field(default_factory=dict)
     count: int = 0
     outcomes: int = 0
     loss: Fraction | float = Fraction(0)
@@ -244,7 +247,7 @@ class Study:
     @property
     def refuted(self) -> bool:
         """Whether a difference refutes the claim."""
-        return any(difference.is_certain for difference, _ in self.worst.values())
+        return any(difference.is_certain for difference, *_ in self.worst.values())
 
     def try_all(self, pairs: Iterable[NeighbouringPair], *, finish: bool = False) -> None:
         """Examine pairs until the time is up, or each flaw has been seen often enough."""
@@ -280,20 +283,18 @@ class Study:
         if outcome.raised:
             self.failures.append(outcome.raised)
         for difference in outcome.differences if examination is not None else ():
-            placed = difference
+            placed, line = difference, None
             with _ended(failed):
                 placed = self._blamed(difference, examination) if self.fixed else difference
                 if not placed.site.line:
-                    if any(flaw == difference.flaw and kept.is_certain for (flaw, _), (kept, _) in self.worst.items()):
+                    if any(flaw == difference.flaw and kept[0].is_certain for (flaw, _), kept in self.worst.items()):
                         continue
-                    placed = replace(
-                        difference,
-                        site=located(self.runs, pair, examination.first, examination.second, difference.part),
-                    )
+                    line = located(self.runs, pair, examination.first, examination.second, difference.part)
+                    placed = replace(difference, site=line.site)
             key = (placed.flaw, str(placed.site))
             kept = self.worst.get(key)
             if kept is None or (placed.is_certain, _badness(placed)) > (kept[0].is_certain, _badness(kept[0])):
-                self.worst[key] = (placed, pair)
+                self.worst[key] = (placed, examination, line)
         self.loss = max(self.loss, outcome.loss, key=laws.near)
         for place, shift in outcome.shifts.items():
             self.shifts[place] = max(self.shifts.get(place, Fraction(0)), shift)
@@ -307,6 +308,15 @@ class Study:
         before, self.worst = self.worst, {}
         self.examined(pair)
         self.worst = before | self.worst
+
+    def explain(self) -> None:
+        """Say of each flaw that was found where it comes from; flaws that come from one line are one."""
+        found, self.worst = self.worst.values(), {}
+        for difference, examination, line in sorted(found, key=lambda entry: -_badness(entry[0])):
+            told = explained(difference, examination, line)
+            kept = self.worst.setdefault((told.flaw, str(told.site)), (told, examination, line))
+            if told.is_certain and not kept[0].is_certain:
+                self.worst[told.flaw, str(told.site)] = (told, examination, line)
 
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
@@ -369,6 +379,8 @@ class Study:
             flaw="the seed of the noise is fixed, so that everyone knows the noise",
             reason=f"{what} is seeded with {value}, whatever the input; with that noise, {difference.reason}",
             site=site,
+            drawn=(),
+            met=None,
         )
 
     def findings(self, is_finite: bool) -> list[Finding]:
@@ -379,7 +391,7 @@ class Study:
         if self.refuted:
             worst = [entry for entry in worst if entry[0].is_certain]
         if worst:
-            return [self._violated(difference, pair) for difference, pair in worst]
+            return [self._violated(difference, examination.pair) for difference, examination, _ in worst]
         told = self._watched(is_finite)
         if len(self.failures) == self.count:
             raised = f"{self.target.name} raised {self.failures[0]} on both inputs of every pair"

@@ -1,4 +1,4 @@
-"""The line of a flaw that no draw names: where a value that reaches the output first stood, or where two runs part.
+"""Runs traced line by line; and where a value that reaches the output first stood, for a flaw that no draw names.
 
 The statement that returns the output says which expression a part of it is, and of which variables it is made.
 """
@@ -6,82 +6,174 @@ The statement that returns the output says which expression a part of it is, and
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import linecache
+import operator
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, ValuesView
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.replay.outputs import Leaf, Raised, differences, leaves, number_of
 from attacklab.replay.session import Script, Session, Site, is_users
 from attacklab.replay.traced import Traced
 
-MOST_STEPS = 200_000
+MOST_STEPS = 50_000
 MOST_LOCALS = 200
 MOST_PARTS = 4096
+MOST_READ = 1 << 16
+"""After so many parts of variables no more are looked at."""
+
 MOST_TRIED = 40
 """With so many other draws, it is looked for a run whose output has a value that came often."""
 
-MOST_LOOKED_INTO = 500
-"""After so many lines, a variable is looked into only where it is another object."""
+MOST_LOOKED_INTO, LARGE = 500, 1024
+"""After so many lines, or with so many parts, a variable is looked into only where it is another object."""
 
 STEP = re.compile(r"\[([^\]]+)\]|\.(\w+)")
 """A step into an output's part, in the path of the part."""
 
+UNCHANGED, NO_DATA = (bool, int, float, complex, str, bytes, type(None)), (ModuleType, FunctionType, type)
+"""What is never written to, and what is not looked into."""
 
-class _Trail:
-    """The lines of the user's code that a run goes through, and which of some values its variables held after them.
+
+class Step(NamedTuple):
+    """A line that a run comes to, how many functions of the user's are at work there, and which call of one it is."""
+
+    site: Site
+    depth: int
+    call: int
+
+
+class Held(NamedTuple):
+    """What a variable holds after a line: its parts as they can be told apart, and its records in order."""
+
+    parts: Counter[Any]
+    records: list[Any]
+
+
+class _Frame:
+    """A call of a function: the line that it is at, and what its variables held when they were looked at."""
+
+    def __init__(self, variables: dict[str, Any], number: int) -> None:
+        self.number = number
+        self.at: Site | None = None
+        self.known: dict[str, tuple[Any, Held | None]] = {name: (value, None) for name, value in variables.items()}
+        self.given = {*variables}
+
+
+class Trail:
+    """The lines of the user's code that a run goes through, and what its variables held after them.
 
     What a function was called with counts for none of its lines.
+
+    Attributes:
+        steps: the lines in order.
+        held: by line and variable, what the variable held each time that it was another value after the line.
+        callers: by file and function, the lines that called it.
+        returned: the line that returned last.
+        noisy: the variables there that held noise.
     """
 
-    def __init__(self, values: set[Any]) -> None:
-        self.lines: list[Site] = []
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.held: dict[tuple[Site, str], list[Held]] = defaultdict(list)
+        self.callers: dict[tuple[str, str], list[Site]] = defaultdict(list)
         self.returned = Site("?", 0, "?")
         self.noisy: list[str] = []
-        self.held: dict[tuple[Site, str], Counter[Any]] = {}
-        self._values = values
-        self._known: dict[int, dict[str, tuple[int, bool]]] = {}
+        self._frames: dict[int, _Frame] = {}
+        self._read = self._calls = 0
 
-    def __call__(self, frame: Any, event: str, argument: Any) -> Any:
-        if not is_users(frame.f_code.co_filename):
+    def run(self, make: Any) -> Session:
+        """A run under this trace."""
+        before = sys.gettrace()
+        sys.settrace(self)
+        try:
+            session: Session = make()
+        finally:
+            sys.settrace(before)
+        return session
+
+    def __call__(self, frame: Any, event: str, argument: Any) -> Any:  # noqa: ARG002 - the form of a trace function
+        """Trace a call of a function, if it is one of the user's."""
+        code = frame.f_code
+        if not is_users(code.co_filename):
             return None
-        self._known[id(frame)] = {name: (id(value), False) for name, value in frame.f_locals.items()}
-        return self._traced(frame, event, argument)
+        caller = frame.f_back
+        while caller is not None and not is_users(caller.f_code.co_filename):
+            caller = caller.f_back
+        if caller is not None and id(caller) in self._frames:
+            self.callers[code.co_filename, code.co_name].append(_site(caller))
+        self._frames[id(frame)] = _Frame(frame.f_locals, self._calls)
+        self._calls += 1
+        return self._traced
 
     def _traced(self, frame: Any, event: str, argument: Any) -> Any:  # noqa: ARG002 - the form of a trace function
-        if len(self.lines) > MOST_STEPS:
+        if event == "exception":
+            return self._traced
+        known = self._frames.get(id(frame))
+        if known is None:
             return None
-        code = frame.f_code
-        last = self.lines[-1] if self.lines else None
-        if event in ("line", "return") and last is not None and last.function == code.co_name and self._values:
-            known = self._known.setdefault(id(frame), {})
-            for name, value in list(frame.f_locals.items())[:MOST_LOCALS]:
-                before, is_made = known.get(name, (0, True))
-                if before != id(value) or (is_made and len(self.lines) < MOST_LOOKED_INTO):  # it may be written to
-                    known[name] = id(value), True
-                    parts = [_told(leaf.value) for leaf in itertools.islice(_leaves(value), MOST_PARTS)]
-                    if held := Counter(part for part in parts if part in self._values):
-                        self.held[last, name] = held | self.held.get((last, name), Counter())
+        if known.at is not None and len(self.steps) < MOST_STEPS:
+            self._look(frame, known, known.at)
         if event == "return":
-            self.returned = Site(code.co_filename, frame.f_lineno, code.co_name)
+            self.returned = _site(frame)
             self.noisy = [name for name, value in frame.f_locals.items() if isinstance(value, Traced)]
-        else:
-            self.lines.append(Site(code.co_filename, frame.f_lineno, code.co_name))
+            del self._frames[id(frame)]
+        elif len(self.steps) < MOST_STEPS:
+            known.at = _site(frame)
+            self.steps.append(Step(known.at, len(self._frames), known.number))
         return self._traced
+
+    def _look(self, frame: Any, known: _Frame, after: Site) -> None:
+        """Keep what is another value than before."""
+        for name, value in list(frame.f_locals.items())[:MOST_LOCALS]:
+            before, held = known.known.get(name, (None, None))
+            is_new = name not in known.known or value is not before
+            is_settled = name in known.given or isinstance(value, UNCHANGED) or len(self.steps) > MOST_LOOKED_INTO
+            is_settled = is_settled or (held is not None and held.parts.total() > LARGE)
+            if isinstance(value, NO_DATA) or self._read > MOST_READ or (is_settled and not is_new):
+                continue  # else it may have been written to
+            now = Held(Counter(_told(leaf.value) for leaf in _leaves(value)), records_of(value))
+            self._read += now.parts.total()
+            known.given -= {name}
+            known.known[name] = value, now
+            if is_new or now != held:
+                self.held[after, name].append(now)
+
+
+def _site(frame: Any) -> Site:
+    return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+class Located(NamedTuple):
+    """A line that shows a difference, the traces of both runs that led to it, and the line that showed it first.
+
+    That is None where only the path tells where the difference comes from.
+    """
+
+    site: Site
+    trails: tuple[Trail, Trail]
+    before: Site | None
 
 
 def located(
-    runs: Any, pair: NeighbouringPair, first: Session, second: Session, part: tuple[str, Any] | None = None
-) -> Site:
+    runs: Any,
+    pair: NeighbouringPair,
+    first: Session,
+    second: Session,
+    part: tuple[str, Any] | None = None,
+) -> Located:
     """The line to look at, where two outputs differ and no draw is to blame.
 
     It is the line of the return statement that computes the part; else the first line that put a value in question
-    into a variable, of one input and not of the other; else the line after which the runs part, if they take different
-    paths; else the one that returns.
+    into a variable, of one input and not of the other; else the one that returns.
 
     Args:
         runs: what is run.
@@ -100,34 +192,30 @@ def located(
     shown = [[leaf.value for leaf in side if leaf is not None and not has_failed] for side in zip(*parts, strict=True)]
     shown = shown if is_shown or part is None else [[part[1]], [part[1]]]
     sides = [{_told(value) for value in side} - {0, 1, None} for side in shown or ([], [])]
-    trails = []
-    for input_, session in zip((pair.first, pair.second), again, strict=True):
-        trail, before = _Trail(sides[0] | sides[1]), sys.gettrace()
-        sys.settrace(trail)
-        try:
-            runs.run(input_, session)
-        finally:
-            sys.settrace(before)
-        trails.append(trail)
+    trails = Trail(), Trail()
+    for trail, input_, session in zip(trails, (pair.first, pair.second), again, strict=True):
+        trail.run(functools.partial(runs.run, input_, session))
     path = part[0] if part is not None else next((leaf.path for both in parts for leaf in both if leaf), "")
     trail, run = (trails[1], second) if part is not None and not _has(first, part) else (trails[0], first)
     by = None if has_failed else _written(trail.returned, path, run.output[0], trail.noisy)
     if by is not None and by.is_written:
-        return by.site
+        return Located(by.site, trails, by.site)
+    most = [
+        {key: functools.reduce(operator.or_, (one.parts for one in held)) for key, held in trail.held.items()}
+        for trail in trails
+    ]
     held = [
         (site, name)
-        for own, other, values in ((trails[0], trails[1], sides[0]), (trails[1], trails[0], sides[1]))
-        for (site, name), found in own.held.items()
+        for own, other, values in ((most[0], most[1], sides[0]), (most[1], most[0], sides[1]))
+        for (site, name), found in own.items()
         if by is None or site.function != by.site.function or name in by.names
-        if any(found[value] > other.held.get((site, name), Counter())[value] for value in values)
+        if any(found[value] > other.get((site, name), Counter())[value] for value in values)
     ]
     if held:
-        return next((site for site, name in held if by and name == by.variable), held[0][0])
-    paths = trails[0].lines, trails[1].lines
-    shared = [one for one, _ in itertools.takewhile(lambda both: both[0] == both[1], zip(*paths, strict=False))]
-    if shared and len(shared) < max(map(len, paths)):
-        return shared[-1]
-    return trail.returned if by is None else by.site
+        return Located(
+            next((site for site, name in held if by and name == by.variable), held[0][0]), trails, held[0][0]
+        )
+    return Located(trail.returned if by is None else by.site, trails, None)
 
 
 def _has(run: Session, part: tuple[str, Any]) -> bool:
@@ -150,7 +238,7 @@ def _with_part(
 def _leaves(value: Any) -> list[Leaf]:
     """The parts of a value; none of an object that is still being made, of which any attribute may be missing."""
     try:
-        return leaves(value)
+        return leaves(value, MOST_PARTS)
     except Exception:
         return []
 
@@ -175,14 +263,9 @@ class _Written(NamedTuple):
 
 def _written(site: Site, path: str, output: Any, noisy: Collection[str]) -> _Written | None:
     """Where the statement that returns an output writes a part of it; None where no such statement is found."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(site.file)))
-    except (SyntaxError, ValueError):
-        return None
-    around = [node for node in ast.walk(tree) if _spans(node, site.line)]
-    statement = next((node for node in reversed(around) if isinstance(node, ast.Return) and node.value), None)
-    function = next((node for node in reversed(around) if isinstance(node, ast.FunctionDef)), None)
-    if statement is None or function is None or statement.value is None:
+    function, around = around_line(site)
+    statement = next((node for node in around if isinstance(node, ast.Return) and node.value), None)
+    if statement is None or function is None or not isinstance(statement, ast.Return) or statement.value is None:
         return None
     part, depth, inner = statement.value, 0, output
     for step in STEP.finditer(path.removeprefix("output[0]")):
@@ -192,11 +275,34 @@ def _written(site: Site, path: str, output: Any, noisy: Collection[str]) -> _Wri
         part, inner, depth = *found, depth + 1
     variable = part.id if isinstance(part, ast.Name) else ""
     is_written = depth > 0 and not isinstance(part, ast.Name | ast.Constant)
-    return _Written(site._replace(line=part.lineno), is_written, _sources(function, part, noisy), variable)
+    return _Written(site._replace(line=part.lineno), is_written, sources_of(function, part, noisy), variable)
 
 
-def _spans(node: ast.AST, line: int) -> bool:
-    return isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str) -> tuple[ast.Module, list[ast.stmt]]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        tree = ast.Module([], [])
+    return tree, [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+
+
+def statements_of(file: str) -> tuple[ast.Module, list[ast.stmt]]:
+    """The syntax tree of a source file and all statements in it; an empty one where it is not to be had."""
+    return _parsed("".join(linecache.getlines(file)))
+
+
+def around_line(site: Site) -> tuple[ast.FunctionDef | None, list[ast.stmt]]:
+    """The function that a line stands in, and the statements there that span the line, the innermost first."""
+    spanning = [
+        node for node in statements_of(site.file)[1] if node.lineno <= site.line <= (node.end_lineno or node.lineno)
+    ]
+    within: list[ast.stmt] = []
+    for node in reversed(spanning):
+        if isinstance(node, ast.FunctionDef):
+            return node, within
+        within.append(node)
+    return None, within
 
 
 def _part_of(node: ast.expr, output: Any, key: str | None, attribute: str | None) -> tuple[ast.expr, Any] | None:
@@ -219,20 +325,59 @@ def _part_of(node: ast.expr, output: Any, key: str | None, attribute: str | None
     return next(((value, inner) for name, value in rows if name == wanted), None)
 
 
-def _sources(function: ast.FunctionDef, part: ast.expr, noisy: Collection[str]) -> set[str]:
+def sources_of(function: ast.FunctionDef, part: ast.AST, noisy: Collection[str] = ()) -> set[str]:
     """The variables that an expression is made of, through assignments, up to noisy ones."""
     made: dict[str, set[str]] = defaultdict(set)
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                for name in _names(target):
-                    made[name].update(_names(node.value))
-    found, wanted = set[str](), _names(part) - {*noisy}
+    for _, target, value in assignments(function):
+        for name in names_in(target):
+            made[name].update(names_in(value))
+    found, wanted = set[str](), names_in(part) - {*noisy}
     while wanted:
         found |= wanted
         wanted = set().union(*(made[name] for name in wanted)) - found - {*noisy}
     return found
 
 
-def _names(node: ast.AST) -> set[str]:
+def assignments(within: ast.AST) -> Iterator[tuple[ast.stmt | ast.expr, ast.expr, ast.expr]]:
+    """What is assigned, as the statement, its target and the value; of a loop the target and what it goes through."""
+    for node in ast.walk(within):
+        if isinstance(node, ast.Assign):
+            yield from ((node, target, node.value) for target in node.targets)
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            yield node, node.target, node.value
+        elif isinstance(node, ast.For):
+            yield node, node.target, node.iter
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names of variables in an expression."""
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def records_of(value: Any) -> list[Any]:
+    """The records or the numbers of a value, in order; none of noise, and of what has none."""
+    try:
+        return [] if isinstance(value, Traced) else [_record(one) for one in _rows(value)]
+    except Exception:
+        return []
+
+
+def _rows(value: Any) -> Collection[Any]:
+    if isinstance(value, int | float | np.number):
+        return (value,)
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    if hasattr(value, "itertuples"):
+        return [*itertools.islice(value.itertuples(index=False, name=None), MOST_PARTS)]
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    value = value.values() if isinstance(value, dict) else value
+    return [*itertools.islice(value, MOST_PARTS)] if isinstance(value, list | tuple | np.ndarray | ValuesView) else ()
+
+
+def _record(value: Any) -> Any:
+    """A record, as something that can be told apart."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, int | float | str):
+        return number if number == number else "nan"
+    return repr(number)
