@@ -506,7 +506,7 @@ class Pair(Compared):
                 flaw="a part of the output has no noise, and shows the data",
                 reason=f"where the noisy numbers are the same, {part.path} is {shown(part.value)} on the first input "
                 f"and {shown(instead.value)} on the second: probability 1 against 0",
-                site=self._diverging_site(),
+                site=Site("", 0, ""),
                 event=f"{part.path} is {shown(part.value)} beside these noisy numbers",
                 part=(part.path, part.value),
                 excess=Excess("probability 1 against 0", str(self.claim)),

@@ -1349,3 +1349,15 @@ def raw_beside_if_the_noisy_count_is_small(x, rng):
 def half_of_the_time_an_error_is_told(x, rng):
     noisy = x.sum() + rng.laplace(0, 1)
     return noisy, abs(float(noisy) - x.sum()) > 0.5  # flaw
+
+
+@broken(np.array([[1.0, 1.0], [-3.0, 9.0]]), np.array([[1.0, 1.0]]), claim=GaussianDP(1.0))
+def best_of_noisy_models_by_the_raw_loss(rows, rng):
+    weights, losses, weight = [], [], 0.0
+    for _ in range(3):
+        gradients = np.clip((rows[:, 0] * weight - rows[:, 1]) * rows[:, 0], -1, 1)
+        weight = weight - 0.1 * (gradients.sum() + rng.normal(0, 3**0.5))
+        weights.append(weight)
+        losses.append(float(((rows[:, 0] * float(weight) - rows[:, 1]) ** 2).sum()))
+    best = losses.index(min(losses))  # flaw
+    return weights, best
