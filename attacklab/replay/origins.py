@@ -13,11 +13,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
-from attacklab.replay.compare import Compared, Difference
+from attacklab.replay.compare import Compared, Difference, alike
 from attacklab.replay.judge import SCALE
-from attacklab.replay.session import Site
+from attacklab.replay.session import Session, Site, rational
 from attacklab.replay.trail import (
     MOST_STEPS,
     Located,
@@ -140,14 +141,9 @@ def explained(found: Difference, examined: Compared, line: Located | None) -> Di
         samplers.setdefault(call.site[:2], set()).add(call.sampler)
     scales = [site for drawn in found.drawn for site in _scales(drawn, samplers.get(drawn[:2], set()), trails, found)]
     scales = [site for site in scales if not _is_data(site, trails[0], inputs[0])]
-    places = {site[:2] for site in (found.site, *found.drawn, *(scales if found.flaw == SCALE else ()))}
-    if trails[0].returned != trails[1].returned and not found.drawn:
-        places |= {trail.returned[:2] for trail in trails}
-    by_noise = {seen.site[:2] for run in runs for seen in run.seen if seen.kind == "compare"}
-    is_lost = line is not None and line.before is None
-    ways = [one for one in partings(*trails) if one.site[:2] not in by_noise]
-    parted = next((one for one in ways if places & one.apart), ways[0] if ways and is_lost else None)
     lines: list[tuple[Site, str]] = []
+    is_lost = line is not None and line.before is None
+    parted = _parting_of(found, runs, trails, scales if found.flaw == SCALE else (), is_lost)
     if parted is not None and (parted.is_branch or is_lost):
         words = f"here the runs part ({_source(parted.site)})"
         words += "" if parted.raising is None else f", by what {parted.raising} raises"
@@ -163,10 +159,26 @@ def explained(found: Difference, examined: Compared, line: Located | None) -> Di
     added: list[str] = []
     for site, words in lines:
         if len(added) < MOST_ADDED and site[:2] != found.site[:2] and not _has_named(found.reason, site):
-            words_ = " and" if words in added else f"; {words}"
-            found = replace(found, reason=f"{found.reason}{words_} {site} ({_source(site)})")
+            joined = " and" if words in added else f"; {words}"
+            found = replace(found, reason=f"{found.reason}{joined} {site} ({_source(site)})")
             added.append(words)
     return found
+
+
+def _parting_of(
+    found: Difference,
+    runs: tuple[Session, Session],
+    trails: tuple[Trail, Trail],
+    scales: Collection[Site],
+    is_lost: bool,
+) -> Parting | None:
+    """Where the runs part, not because of noise, before what was found; where they do first if its line is not known."""
+    places = {site[:2] for site in (found.site, *found.drawn, *scales)}
+    if trails[0].returned != trails[1].returned and not found.drawn:
+        places |= {trail.returned[:2] for trail in trails}
+    by_noise = {seen.site[:2] for run in runs for seen in run.seen if seen.kind == "compare"}
+    ways = [one for one in partings(*trails) if one.site[:2] not in by_noise]
+    return next((one for one in ways if places & one.apart), ways[0] if ways and is_lost else None)
 
 
 def _has_named(text: str, site: Site) -> bool:
@@ -215,11 +227,11 @@ def _is_finite(values: list[Any]) -> bool:
     return "nan" not in values and math.inf not in values and -math.inf not in values
 
 
-def _moves(one: list[Any], other: list[Any], shift: Any) -> bool:
+def _moves(one: list[Any], other: list[Any], shift: Fraction) -> bool:
     """Whether the number that moves the most moves by so much."""
     if not all(isinstance(value, int | float) for value in (*one, *other)):
         return False
-    return math.isclose(max(abs(a - b) for a, b in zip(one, other, strict=True)), shift, rel_tol=1e-9)
+    return alike(max(abs(rational(a) - rational(b)) for a, b in zip(one, other, strict=True)), shift)
 
 
 def _feeding(met: Site, trail: Trail) -> set[tuple[str, str, str]]:
