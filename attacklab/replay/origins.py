@@ -172,7 +172,7 @@ def _parting_of(
     scales: Collection[Site],
     is_lost: bool,
 ) -> Parting | None:
-    """Where the runs part, not because of noise, before what was found; where they do first if its line is not known."""
+    """Where the runs part before what was found, not because of noise; where they do first if its line is not known."""
     places = {site[:2] for site in (found.site, *found.drawn, *scales)}
     if trails[0].returned != trails[1].returned and not found.drawn:
         places |= {trail.returned[:2] for trail in trails}
