@@ -60,12 +60,14 @@ class Parting(NamedTuple):
         apart: the lines up to there that one run goes through more often than the other, with their files.
         is_branch: whether it is an `if`, a `while` or an `except`, not a loop through something, or a call.
         raising: the line that raised what is caught.
+        end: the last line of what an `except` does.
     """
 
     site: Site
     apart: set[tuple[str, int]]
     is_branch: bool
     raising: Site | None = None
+    end: int = 0
 
 
 def partings(one: Trail, other: Trail) -> list[Parting]:
@@ -86,7 +88,7 @@ def partings(one: Trail, other: Trail) -> list[Parting]:
         around = around_line(last[0].site)[1]
         if not around:
             break
-        handlers = {one.lineno for node in around if isinstance(node, ast.Try) for one in node.handlers}
+        handlers = {one.lineno: one for node in around if isinstance(node, ast.Try) for one in node.handlers}
         caught = next((step.site for step in nexts if step.site.line in handlers), None)
         for region in (*around, None):
             ends = [_end(side, place, step, region) for side, place, step in zip(sides, at, last, strict=True)]  # type: ignore[arg-type]
@@ -99,7 +101,8 @@ def partings(one: Trail, other: Trail) -> list[Parting]:
         is_branch = caught is not None or isinstance(around[0], ast.If | ast.While | ast.Match)
         site = last[0].site._replace(line=around[0].lineno)
         if any(line[1] != site.line for line in apart):  # else a comprehension goes through more on one side
-            found.append(Parting(caught or site, apart, is_branch, site if caught else None))
+            end = _end_of(handlers[caught.line]) if caught else 0
+            found.append(Parting(caught or site, apart, is_branch, site if caught else None, end))
         at = ends
     return found
 
@@ -144,13 +147,17 @@ def explained(found: Difference, examined: Compared, line: Located | None) -> Di
     lines: list[tuple[Site, str]] = []
     is_lost = line is not None and line.before is None
     parted = _parting_of(found, runs, trails, scales if found.flaw == SCALE else (), is_lost)
-    if parted is not None and (parted.is_branch or is_lost):
+    is_caught = parted is not None and found.site.line in range(parted.site.line, parted.end + 1)
+    if parted is not None and is_caught and found.site.file == parted.site.file:
+        lines.append((parted.site, "the runs part at"))  # the line is one of those that only an except goes on to
+    elif parted is not None and (parted.is_branch or is_lost):
         words = f"here the runs part ({_source(parted.site)})"
-        words += "" if parted.raising is None else f", by what {parted.raising} raises"
         words += "" if _has_named(f"{found.reason} {words}", found.site) else f", before {found.site}"
         found = replace(found, site=parted.site, reason=f"{found.reason}; {words}")
     elif parted is not None:
         lines.append((parted.site, "the runs part at"))
+    if parted is not None and parted.raising is not None:
+        lines.append((parted.raising, "what is caught is raised at"))
     if line is not None and line.before is not None:
         lines.append((line.before, "it comes from"))
     lines += _grown(found, trails, inputs)
@@ -328,7 +335,7 @@ def _defined(
             yield rows[0][1], at._replace(line=rows[0][0])
 
 
-def _end_of(node: ast.stmt) -> int:
+def _end_of(node: ast.stmt | ast.ExceptHandler) -> int:
     return node.end_lineno or node.lineno
 
 

@@ -194,8 +194,8 @@ def helper_says_whether(x, rng):
 def catches_what_is_not_there(x, rng):
     try:
         last = x[3]  # origin
-    except IndexError:  # flaw
-        return 0.25  # origin
+    except IndexError:  # origin
+        return 0.25  # flaw
     return min(max(last, 0), 1) + rng.laplace(0, 1)
 
 
