@@ -121,6 +121,7 @@ def explained(found: Difference, examined: Compared, line: Located | None) -> Di
         site for drawn in found.drawn for site in scale_lines(drawn, samplers.get(drawn[:2], set()), trails, named)
     ]
     scales = [site for site in scales if not _is_data(site, trails[0], inputs[0])]
+    scales = [site for site in scales if found.flaw != SCALE or not _is_alike(site, trails)]
     lines: list[tuple[Site, str]] = []
     is_lost = line is not None and line.before is None
     parted = _parting_of(found, runs, trails, scales if found.flaw == SCALE else (), is_lost)
@@ -138,6 +139,8 @@ def explained(found: Difference, examined: Compared, line: Located | None) -> Di
     if line is not None and line.before is not None:
         lines.append((line.before, "it comes from"))
     lines += _grown(found, trails, inputs)
+    if not any(_has_named(found.reason, site) or site[:2] == found.site[:2] for site in found.drawn):
+        lines += [(site, "its noise is drawn at") for site in found.drawn]
     is_choice = found.met is None and found.flaw != SCALE
     lines += [(site, "its odds are set at" if is_choice else "its scale is set at") for site in scales]
     added: list[str] = []
@@ -173,6 +176,12 @@ def _is_data(site: Site, trail: Trail, records: list[Any]) -> bool:
     """Whether a line assigns what are the records of the input, for the most part."""
     held = [one for (at, _), sides in trail.held.items() if at[:2] == site[:2] for one in sides[:1]]
     return any(len(one.records) > 2 and 2 * _changed(one.records, records) < len(one.records) for one in held)
+
+
+def _is_alike(site: Site, trails: tuple[Trail, Trail]) -> bool:
+    """Whether a line assigns the same on both inputs."""
+    sides = [{key: held for key, held in trail.held.items() if key[0][:2] == site[:2]} for trail in trails]
+    return sides[0] == sides[1] != {}
 
 
 def _grown(found: Difference, trails: tuple[Trail, Trail], inputs: list[list[Any]]) -> list[tuple[Site, str]]:

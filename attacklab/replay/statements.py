@@ -63,7 +63,10 @@ def sources_of(function: ast.FunctionDef, part: ast.AST, noisy: Collection[str] 
 
 
 def assignments(within: ast.AST) -> Iterator[tuple[ast.stmt | ast.expr, ast.expr, ast.expr]]:
-    """What is assigned, as the statement, its target and the value; of a loop the target and what it goes through."""
+    """What is assigned, as the statement, its target and the value.
+
+    Of a loop it is the target and what it goes through; of a call for its effect the object and the call.
+    """
     for node in ast.walk(within):
         if isinstance(node, ast.Assign):
             yield from ((node, target, node.value) for target in node.targets)
@@ -71,6 +74,12 @@ def assignments(within: ast.AST) -> Iterator[tuple[ast.stmt | ast.expr, ast.expr
             yield node, node.target, node.value
         elif isinstance(node, ast.For):
             yield node, node.target, node.iter
+        elif (
+            isinstance(node, ast.Expr)
+            and isinstance(call := node.value, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+        ):
+            yield node, call.func.value, call  # such as rows.append(row)
 
 
 def names_in(node: ast.AST) -> set[str]:
