@@ -3,7 +3,8 @@
 A run is recorded (`session`): every draw from a watched source (`sources`, `hooks`), and where noise goes from there
 (`traced`, `tensors`). It is replayed on the neighbour with the same outcomes, and the two runs are compared
 (`compare`). What differs is judged against the claim (`judge`, with `laws`, and `choices` and `paths` for what noise
-decides). `program` has the public function.
+decides), and the lines that it comes from are told (`origins`, with `trail` and `scales`). `program` has the public
+function.
 """
 
 from attacklab.replay.program import replay

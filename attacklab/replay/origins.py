@@ -7,48 +7,23 @@ where one record's change spreads to many or grows to what was measured, and whe
 from __future__ import annotations
 
 import ast
-import linecache
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
-from attacklab.replay.compare import Compared, Difference
+from attacklab.replay.compare import Compared, Difference, alike
 from attacklab.replay.judge import SCALE
-from attacklab.replay.session import Site
-from attacklab.replay.trail import (
-    MOST_STEPS,
-    Located,
-    Step,
-    Trail,
-    around_line,
-    assignments,
-    records_of,
-    sources_of,
-    statements_of,
-)
+from attacklab.replay.scales import scale_lines
+from attacklab.replay.session import Session, Site, rational
+from attacklab.replay.statements import around_line, end_of, parameters_of, source_of, sources_of
+from attacklab.replay.trail import MOST_STEPS, Located, Step, Trail, records_of
 
-MOST_ADDED, MOST_SCALES = 3, 2
-"""Lines that are added, and of those the lines that set one scale."""
-
-MOST_PARTINGS, MOST_HOPS, LONGEST = 20, 4, 60
-"""So often runs are seen to part, so many assignments and calls are gone back, and so long a statement is shown."""
-
-NOT_SCALES = {"size", "shape", "loc", "mean", "mu", "a", "k", "n"}
-NOT_SCALES |= {"dtype", "device", "generator", "rng", "random_state"}
-"""Arguments of samplers that do not say how wide the noise is, or how probable an outcome."""
-
-SIZED = {"random", "random_sample", "standard_normal", "randn", "rand", "standard_cauchy", "standard_exponential"}
-SIZED |= {"choice", "integers", "randint", "sample", "randn_like", "rand_like"}
-"""Samplers whose arguments without a name are sizes or ends."""
-
-MECHANISMS = {"epsilon", "delta", "sensitivity", "scale", "bounds", "range"}
-"""By these arguments libraries of mechanisms are told how much noise to add."""
-
-PLAIN = ("numpy.", "random.", "scipy.", "torch.", "jax.", "secrets.")
-"""Libraries whose samplers take a scale."""
+MOST_ADDED, MOST_PARTINGS = 3, 20
+"""Lines that are added, and how often runs are seen to part."""
 
 
 class Parting(NamedTuple):
@@ -59,12 +34,14 @@ class Parting(NamedTuple):
         apart: the lines up to there that one run goes through more often than the other, with their files.
         is_branch: whether it is an `if`, a `while` or an `except`, not a loop through something, or a call.
         raising: the line that raised what is caught.
+        end: the last line of what an `except` does.
     """
 
     site: Site
     apart: set[tuple[str, int]]
     is_branch: bool
     raising: Site | None = None
+    end: int = 0
 
 
 def partings(one: Trail, other: Trail) -> list[Parting]:
@@ -85,7 +62,7 @@ def partings(one: Trail, other: Trail) -> list[Parting]:
         around = around_line(last[0].site)[1]
         if not around:
             break
-        handlers = {one.lineno for node in around if isinstance(node, ast.Try) for one in node.handlers}
+        handlers = {one.lineno: one for node in around if isinstance(node, ast.Try) for one in node.handlers}
         caught = next((step.site for step in nexts if step.site.line in handlers), None)
         for region in (*around, None):
             ends = [_end(side, place, step, region) for side, place, step in zip(sides, at, last, strict=True)]  # type: ignore[arg-type]
@@ -98,7 +75,8 @@ def partings(one: Trail, other: Trail) -> list[Parting]:
         is_branch = caught is not None or isinstance(around[0], ast.If | ast.While | ast.Match)
         site = last[0].site._replace(line=around[0].lineno)
         if any(line[1] != site.line for line in apart):  # else a comprehension goes through more on one side
-            found.append(Parting(caught or site, apart, is_branch, site if caught else None))
+            end = end_of(handlers[caught.line]) if caught else 0
+            found.append(Parting(caught or site, apart, is_branch, site if caught else None, end))
         at = ends
     return found
 
@@ -110,7 +88,7 @@ def _is_same(sides: tuple[list[Step], list[Step]], at: list[int]) -> bool:
 
 def _end(steps: list[Step], place: int, last: Step, region: ast.stmt | None) -> int:
     """Where a run has left a statement, or the whole call of a function for None."""
-    lines = range(region.lineno, _end_of(region) + 1) if region is not None else None
+    lines = range(region.lineno, end_of(region) + 1) if region is not None else None
     while place < len(steps) and (
         steps[place].depth > last.depth
         or (steps[place].call == last.call and (lines is None or steps[place].site.line in lines))
@@ -138,35 +116,56 @@ def explained(found: Difference, examined: Compared, line: Located | None) -> Di
     samplers: dict[tuple[str, int], set[str]] = {}
     for call in runs[0].calls:
         samplers.setdefault(call.site[:2], set()).add(call.sampler)
-    scales = [site for drawn in found.drawn for site in _scales(drawn, samplers.get(drawn[:2], set()), trails, found)]
+    named = {site[:2] for site in (found.site, found.met) if site is not None}
+    scales = [
+        site for drawn in found.drawn for site in scale_lines(drawn, samplers.get(drawn[:2], set()), trails, named)
+    ]
     scales = [site for site in scales if not _is_data(site, trails[0], inputs[0])]
-    places = {site[:2] for site in (found.site, *found.drawn, *(scales if found.flaw == SCALE else ()))}
-    if trails[0].returned != trails[1].returned and not found.drawn:
-        places |= {trail.returned[:2] for trail in trails}
-    by_noise = {seen.site[:2] for run in runs for seen in run.seen if seen.kind == "compare"}
-    is_lost = line is not None and line.before is None
-    ways = [one for one in partings(*trails) if one.site[:2] not in by_noise]
-    parted = next((one for one in ways if places & one.apart), ways[0] if ways and is_lost else None)
+    scales = [site for site in scales if found.flaw != SCALE or not _is_alike(site, trails)]
     lines: list[tuple[Site, str]] = []
-    if parted is not None and (parted.is_branch or is_lost):
-        words = f"here the runs part ({_source(parted.site)})"
-        words += "" if parted.raising is None else f", by what {parted.raising} raises"
+    is_lost = line is not None and line.before is None
+    parted = _parting_of(found, runs, trails, scales if found.flaw == SCALE else (), is_lost)
+    is_caught = parted is not None and found.site.line in range(parted.site.line, parted.end + 1)
+    if parted is not None and is_caught and found.site.file == parted.site.file:
+        lines.append((parted.site, "the runs part at"))  # the line is one of those that only an except goes on to
+    elif parted is not None and (parted.is_branch or is_lost):
+        words = f"here the runs part ({source_of(parted.site)})"
         words += "" if _has_named(f"{found.reason} {words}", found.site) else f", before {found.site}"
         found = replace(found, site=parted.site, reason=f"{found.reason}; {words}")
     elif parted is not None:
         lines.append((parted.site, "the runs part at"))
+    if parted is not None and parted.raising is not None:
+        lines.append((parted.raising, "what is caught is raised at"))
     if line is not None and line.before is not None:
         lines.append((line.before, "it comes from"))
     lines += _grown(found, trails, inputs)
+    if not any(_has_named(found.reason, site) or site[:2] == found.site[:2] for site in found.drawn):
+        lines += [(site, "its noise is drawn at") for site in found.drawn]
     is_choice = found.met is None and found.flaw != SCALE
     lines += [(site, "its odds are set at" if is_choice else "its scale is set at") for site in scales]
     added: list[str] = []
     for site, words in lines:
         if len(added) < MOST_ADDED and site[:2] != found.site[:2] and not _has_named(found.reason, site):
-            words_ = " and" if words in added else f"; {words}"
-            found = replace(found, reason=f"{found.reason}{words_} {site} ({_source(site)})")
+            joined = " and" if words in added else f"; {words}"
+            found = replace(found, reason=f"{found.reason}{joined} {site} ({source_of(site)})")
             added.append(words)
     return found
+
+
+def _parting_of(
+    found: Difference,
+    runs: tuple[Session, Session],
+    trails: tuple[Trail, Trail],
+    scales: Collection[Site],
+    is_lost: bool,
+) -> Parting | None:
+    """Where the runs part before what was found, not because of noise; where they do first if its line is not known."""
+    places = {site[:2] for site in (found.site, *found.drawn, *scales)}
+    if trails[0].returned != trails[1].returned and not found.drawn:
+        places |= {trail.returned[:2] for trail in trails}
+    by_noise = {seen.site[:2] for run in runs for seen in run.seen if seen.kind == "compare"}
+    ways = [one for one in partings(*trails) if one.site[:2] not in by_noise]
+    return next((one for one in ways if places & one.apart), ways[0] if ways and is_lost else None)
 
 
 def _has_named(text: str, site: Site) -> bool:
@@ -177,6 +176,12 @@ def _is_data(site: Site, trail: Trail, records: list[Any]) -> bool:
     """Whether a line assigns what are the records of the input, for the most part."""
     held = [one for (at, _), sides in trail.held.items() if at[:2] == site[:2] for one in sides[:1]]
     return any(len(one.records) > 2 and 2 * _changed(one.records, records) < len(one.records) for one in held)
+
+
+def _is_alike(site: Site, trails: tuple[Trail, Trail]) -> bool:
+    """Whether a line assigns the same on both inputs."""
+    sides = [{key: held for key, held in trail.held.items() if key[0][:2] == site[:2]} for trail in trails]
+    return sides[0] == sides[1] != {}
 
 
 def _grown(found: Difference, trails: tuple[Trail, Trail], inputs: list[list[Any]]) -> list[tuple[Site, str]]:
@@ -215,11 +220,11 @@ def _is_finite(values: list[Any]) -> bool:
     return "nan" not in values and math.inf not in values and -math.inf not in values
 
 
-def _moves(one: list[Any], other: list[Any], shift: Any) -> bool:
+def _moves(one: list[Any], other: list[Any], shift: Fraction) -> bool:
     """Whether the number that moves the most moves by so much."""
     if not all(isinstance(value, int | float) for value in (*one, *other)):
         return False
-    return math.isclose(max(abs(a - b) for a, b in zip(one, other, strict=True)), shift, rel_tol=1e-9)
+    return alike(max(abs(rational(a) - rational(b)) for a, b in zip(one, other, strict=True)), shift)
 
 
 def _feeding(met: Site, trail: Trail) -> set[tuple[str, str, str]]:
@@ -233,124 +238,6 @@ def _feeding(met: Site, trail: Trail) -> set[tuple[str, str, str]]:
         seen.add(site)
         names = sources_of(function, around[0])
         found |= {(site.file, function.name, name) for name in names}
-        if not names.isdisjoint(_parameters(function)):
+        if not names.isdisjoint(parameters_of(function)):
             pending += dict.fromkeys(trail.callers.get((site.file, function.name), ()))
     return found
-
-
-def _parameters(function: ast.FunctionDef) -> list[str]:
-    return [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
-
-
-def _scales(drawn: Site, samplers: Collection[str], trails: tuple[Trail, Trail], found: Difference) -> list[Site]:
-    """The lines that set the scale of what is drawn at a line, or how probable it is."""
-    _, around = around_line(drawn)
-    if not around:
-        return []
-    executed = {step.site[:2] for trail in trails for step in trail.steps}
-    named = {site[:2] for site in (found.site, found.met) if site is not None}
-    level: list[tuple[ast.expr, Site]] = [(one, drawn) for one in _says_scale(around[0], drawn.line, samplers)]
-    sites: list[Site] = []
-    for _ in range(MOST_HOPS):
-        level = [both for one, at in level for both in _defined(one, at, trails[0].callers, executed, named)]
-        sites += [site for value, site in level if not isinstance(value, ast.Name)]  # else it has another name
-    return [*dict.fromkeys(sites)][:MOST_SCALES]
-
-
-def _says_scale(statement: ast.stmt, line: int, samplers: Collection[str]) -> Iterator[ast.expr]:
-    """The parts of a statement that draws which say how wide the noise is, or how probable an outcome."""
-    names = {sampler.rpartition(".")[2] for sampler in samplers}
-    above = {inner: node for node in ast.walk(statement) for inner in ast.iter_child_nodes(node)}
-    for call in ast.walk(statement):
-        if not isinstance(call, ast.Call) or not call.lineno <= line <= (call.end_lineno or line):
-            continue
-        if not all(sampler.startswith(PLAIN) for sampler in samplers):
-            yield from (one.value for one in call.keywords if one.arg in MECHANISMS)
-            yield call.func
-            continue
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        if name not in names:
-            continue
-        keywords = [one for one in call.keywords if one.arg not in NOT_SCALES]
-        if name not in SIZED:
-            yield from call.args[1:2] or call.args[: 0 if keywords else 1]
-        yield from (one.value for one in keywords)
-        node: ast.AST = call
-        while isinstance(upper := above.get(node), ast.BinOp | ast.UnaryOp | ast.Compare):
-            if isinstance(upper, ast.BinOp) and not isinstance(upper.op, ast.Mult | ast.Div):
-                break
-            yield from (one for one in ast.iter_child_nodes(upper) if isinstance(one, ast.expr) and one is not node)
-            node = upper
-
-
-def _defined(
-    expression: ast.expr,
-    at: Site,
-    callers: Mapping[tuple[str, str], list[Site]],
-    executed: Collection[tuple[str, int]],
-    named: Collection[tuple[str, int]],
-) -> Iterator[tuple[ast.expr, Site]]:
-    """The lines that give an expression's variables their values, with the expressions there.
-
-    Of several calls that give an argument it is the one that the finding names, else the first.
-    """
-    function, _ = around_line(at)
-    tree, statements = statements_of(at.file)
-    around = [one for one in statements if one.lineno <= at.line <= _end_of(one)]
-    classes = [one for one in around if isinstance(one, ast.ClassDef)]
-    outer = [one for one in around if isinstance(one, ast.FunctionDef)][:1]
-    for name in dict.fromkeys(ast.unparse(node) for node in ast.walk(expression) if _is_variable(node)):
-        is_given = function is not None and name in _parameters(function)
-        rows = _assigned([function] if is_given and function is not None else outer, name)
-        rows = [row for row in rows if row[0] < at.line and (at.file, row[0]) in executed][-1:]
-        if not rows and is_given and function is not None:
-            lines = callers.get((at.file, function.name), [])
-            caller = min(lines, key=lambda line: line[:2] not in named, default=at)
-            argument = _argument(function, caller, name)
-            if argument is not None:
-                yield argument, caller
-        elif not rows:
-            outside = classes if "." in name else [one for one in tree.body if not hasattr(one, "body")]
-            rows = _assigned(outside, name)
-        if len(rows) == 1:  # else any of them may have been the last
-            yield rows[0][1], at._replace(line=rows[0][0])
-
-
-def _end_of(node: ast.stmt) -> int:
-    return node.end_lineno or node.lineno
-
-
-def _is_variable(node: ast.AST) -> bool:
-    is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-    return is_own or (isinstance(node, ast.Name) and node.id != "self")
-
-
-def _assigned(within: Collection[ast.stmt], name: str) -> list[tuple[int, ast.expr]]:
-    """The lines that assign a variable, and what they assign to it."""
-    rows = []
-    for node, target, value in (row for statement in within for row in assignments(statement)):
-        stored = [one for one in ast.walk(target) if isinstance(getattr(one, "ctx", None), ast.Store)]
-        if any(_is_variable(one) and ast.unparse(one) == name for one in stored):
-            rows.append((node.lineno, value))
-    return sorted(rows, key=lambda row: row[0])
-
-
-def _argument(function: ast.FunctionDef, caller: Site, name: str) -> ast.expr | None:
-    """What a call at a line gives for a parameter; None for its default."""
-    _, around = around_line(caller)
-    for call in ast.walk(around[0]) if around else ():
-        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == function.name:
-            names = [one for one in _parameters(function) if one != "self"]
-            given = dict(zip(names, call.args, strict=False)) | {one.arg: one.value for one in call.keywords if one.arg}
-            return given.get(name)
-    return None
-
-
-def _source(site: Site) -> str:
-    """The statement at a line in one line, as far as there is room."""
-    _, around = around_line(site)
-    if not around or isinstance(around[0], ast.Try):
-        text = linecache.getline(site.file, site.line).strip()
-    else:
-        text = ast.unparse(around[0]).splitlines()[0]
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

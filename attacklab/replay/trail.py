@@ -8,12 +8,11 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-import linecache
 import operator
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, ValuesView
+from collections.abc import Collection, ValuesView
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ import numpy as np
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.replay.outputs import Leaf, Raised, differences, leaves, number_of
 from attacklab.replay.session import Script, Session, Site, is_users
+from attacklab.replay.statements import around_line, sources_of
 from attacklab.replay.traced import Traced
 
 MOST_STEPS = 50_000
@@ -278,33 +278,6 @@ def _written(site: Site, path: str, output: Any, noisy: Collection[str]) -> _Wri
     return _Written(site._replace(line=part.lineno), is_written, sources_of(function, part, noisy), variable)
 
 
-@functools.lru_cache(maxsize=8)
-def _parsed(text: str) -> tuple[ast.Module, list[ast.stmt]]:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        tree = ast.Module([], [])
-    return tree, [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-
-
-def statements_of(file: str) -> tuple[ast.Module, list[ast.stmt]]:
-    """The syntax tree of a source file and all statements in it; an empty one where it is not to be had."""
-    return _parsed("".join(linecache.getlines(file)))
-
-
-def around_line(site: Site) -> tuple[ast.FunctionDef | None, list[ast.stmt]]:
-    """The function that a line stands in, and the statements there that span the line, the innermost first."""
-    spanning = [
-        node for node in statements_of(site.file)[1] if node.lineno <= site.line <= (node.end_lineno or node.lineno)
-    ]
-    within: list[ast.stmt] = []
-    for node in reversed(spanning):
-        if isinstance(node, ast.FunctionDef):
-            return node, within
-        within.append(node)
-    return None, within
-
-
 def _part_of(node: ast.expr, output: Any, key: str | None, attribute: str | None) -> tuple[ast.expr, Any] | None:
     """The expression of a part, and the part itself; None where the expression does not show it."""
     try:
@@ -323,35 +296,6 @@ def _part_of(node: ast.expr, output: Any, key: str | None, attribute: str | None
         rows += [(names.index(name), value) for name, value in rows if name in names and isinstance(output, tuple)]
     wanted = attribute or ast.literal_eval(key or "")
     return next(((value, inner) for name, value in rows if name == wanted), None)
-
-
-def sources_of(function: ast.FunctionDef, part: ast.AST, noisy: Collection[str] = ()) -> set[str]:
-    """The variables that an expression is made of, through assignments, up to noisy ones."""
-    made: dict[str, set[str]] = defaultdict(set)
-    for _, target, value in assignments(function):
-        for name in names_in(target):
-            made[name].update(names_in(value))
-    found, wanted = set[str](), names_in(part) - {*noisy}
-    while wanted:
-        found |= wanted
-        wanted = set().union(*(made[name] for name in wanted)) - found - {*noisy}
-    return found
-
-
-def assignments(within: ast.AST) -> Iterator[tuple[ast.stmt | ast.expr, ast.expr, ast.expr]]:
-    """What is assigned, as the statement, its target and the value; of a loop the target and what it goes through."""
-    for node in ast.walk(within):
-        if isinstance(node, ast.Assign):
-            yield from ((node, target, node.value) for target in node.targets)
-        elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-            yield node, node.target, node.value
-        elif isinstance(node, ast.For):
-            yield node, node.target, node.iter
-
-
-def names_in(node: ast.AST) -> set[str]:
-    """The names of variables in an expression."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def records_of(value: Any) -> list[Any]:

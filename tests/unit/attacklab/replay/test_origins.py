@@ -68,8 +68,8 @@ def factor_of_standard_noise(x, rng):
 
 def two_exponentials(x):
     rate = 4.0  # origin
-    one = random.expovariate(rate)
-    other = random.expovariate(rate)
+    one = random.expovariate(rate)  # origin
+    other = random.expovariate(rate)  # origin
     return len(x) + (one - other)
 
 
@@ -120,6 +120,13 @@ def helper_that_calls_itself(x, epsilon=1.0):
 
     width = 0.5 / epsilon  # origin
     return len(x) + summed([1, 2], width)
+
+
+def raw_total_in_a_log(x, rng):
+    log = []
+    total = x.sum()  # origin
+    log.append(total)  # flaw
+    return log, rng.laplace(0, 1)
 
 
 class Moments:
@@ -194,8 +201,8 @@ def helper_says_whether(x, rng):
 def catches_what_is_not_there(x, rng):
     try:
         last = x[3]  # origin
-    except IndexError:  # flaw
-        return 0.25  # origin
+    except IndexError:  # origin
+        return 0.25  # flaw
     return min(max(last, 0), 1) + rng.laplace(0, 1)
 
 
@@ -254,6 +261,7 @@ TELLS: list[tuple[Callable[..., Any], Any, Any]] = [
     (weights_without_the_half, FOUR, np.array([0.2, 0.9, 0.4, 0.3])),
     *((function, FOUR, THREE) for function in (helper_is_given_the_scale, helper_is_given_a_variable, fits)),
     *((function, FOUR, THREE) for function in (helper_in_the_function, helper_that_calls_itself)),
+    (raw_total_in_a_log, FOUR, THREE),
     *((function, FOUR, THREE) for function in (wider_for_few, scale_for_few, nothing_for_few)),
     (stops_at_a_raw_total, np.array([0.1, 0.1, 1.0]), np.array([0.1, 0.1, 0.0])),
     *((function, FOUR, THREE) for function in (goes_on_while_data_last, helper_says_whether)),
