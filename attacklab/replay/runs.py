@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.errors import in_one_line, passes_through, text_of
-from attacklab.replay.outputs import Raised
+from attacklab.replay.outputs import DEEPEST, Raised
 from attacklab.replay.session import Session
 
 MOST_GIVEN = 1 << 16
@@ -100,12 +100,14 @@ class Runs:
         return fails
 
 
-def _drained(output: Any) -> Any:
+def _drained(output: Any, depth: int = 0) -> Any:
     """An output whose parts were all drawn, where it gives them one after another, or only once it is awaited."""
     if inspect.iscoroutine(output):
         output = asyncio.run(output)
     if isinstance(output, Iterator) and not isinstance(output, io.IOBase):
         output = list(itertools.islice(output, MOST_GIVEN))
+    if depth == DEEPEST:  # it may hold itself
+        return output
     if type(output) in (list, tuple):
-        return type(output)(map(_drained, output))
-    return {key: _drained(value) for key, value in output.items()} if type(output) is dict else output
+        return type(output)(_drained(value, depth + 1) for value in output)
+    return {key: _drained(value, depth + 1) for key, value in output.items()} if type(output) is dict else output

@@ -100,6 +100,25 @@ def test_a_part_that_raises_where_it_is_read_is_named_and_hides_no_other(make: C
     assert replay(lambda x, rng: (x.sum() + rng.laplace(), make(), len(x)), [(ONE, TWO)], epsilon=1.0)[0].refutes
 
 
+def _holding_itself(value: Any) -> Any:
+    parts = [value]
+    parts.append(parts)
+    return {"parts": parts}
+
+
+def _deep(value: Any) -> Any:
+    return functools.reduce(lambda inner, _: [inner], range(2000), value)
+
+
+@pytest.mark.parametrize("put", [_holding_itself, _deep])
+def test_an_output_without_an_end_is_read_as_far_as_others_are(put: Any) -> None:
+    is_deep = put is _deep
+    (finding,) = replay(lambda x, rng: put(x.sum() + rng.laplace()), [(ONE, TWO)], epsilon=1.0)
+    assert finding.verdict is (Verdict.INCONCLUSIVE if is_deep else Verdict.NOT_DETECTED)
+    (finding,) = replay(lambda x, rng: put(x.sum() + rng.laplace(0, 0.5)), [(ONE, TWO)], epsilon=1.0)
+    assert finding.verdict is (Verdict.INCONCLUSIVE if is_deep else Verdict.VIOLATED)
+
+
 class _Slots:
     __slots__ = {"__kept": "what it keeps", "told": "what it tells"}
 
