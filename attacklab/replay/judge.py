@@ -476,7 +476,11 @@ class Pair(Compared):
         is_simple = not hiding and not self.first.seen and not self.second.seen
         event = telling_event(self, parts, is_simple)
         if event is not None:
-            failures = [run.output for run in (self.first, self.second) if isinstance(run.output, Raised)]
+            both = (self.first.output, self.pair.first), (self.second.output, self.pair.second)
+            failures = [output for output, _ in both if isinstance(output, Raised)]
+            if not all(self.runs.fails_unwatched(one, self.seed) for output, one in both if isinstance(output, Raised)):
+                self.outcome.unjudged.append(f"{failures[0].kind} is raised where noise is watched, and not elsewhere")
+                return
             reason, words = event.reason, event.words
             if len(failures) == 1 and event.odds == CERTAIN:
                 inputs = ("first", "second") if isinstance(self.first.output, Raised) else ("second", "first")

@@ -227,8 +227,9 @@ class Study:
         self._hooks = Hooks()
         self.runs = Runs(
             lambda input_, rng: self.target.release(input_, 1, rng),
-            lambda seed: watch(_generator(seed)),
+            _generator,
             self._hooks.forget_calls,
+            watch,
         )
 
     def __enter__(self) -> Study:
@@ -260,7 +261,7 @@ class Study:
     def examined(self, pair: NeighbouringPair) -> Outcome:
         """Examine one pair, and keep the worst of what it shows."""
         examination, outcome, failed = None, Outcome(), list[str]()
-        with _ended(failed):
+        with _ended(failed), np.errstate(all="ignore"):  # warnings may be errors here
             if self.template is None:
                 self._require_repeatable(pair)
                 self.template = pair
@@ -284,7 +285,7 @@ class Study:
             self.failures.append(outcome.raised)
         for difference in outcome.differences if examination is not None else ():
             placed, line = difference, None
-            with _ended(failed):
+            with _ended(failed), np.errstate(all="ignore"):
                 placed = self._blamed(difference, examination) if self.fixed else difference
                 if not placed.site.line:
                     if any(flaw == difference.flaw and kept[0].is_certain for (flaw, _), kept in self.worst.items()):
@@ -322,7 +323,7 @@ class Study:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
         imported, first = 0, self.runs.run(pair.first, Session(self.seed))
         if isinstance(first.output, Raised):  # perhaps for it takes no numbers of other types than numpy's
-            plain = Runs(self.runs.call, self.runs.rng, self.runs.begin, is_plain=True).run(
+            plain = Runs(self.runs.call, _generator, self.runs.begin, watch, is_plain=True).run(
                 pair.first, Session(self.seed)
             )
             self.runs.is_plain = not isinstance(plain.output, Raised)

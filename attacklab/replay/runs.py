@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.errors import in_one_line, passes_through, text_of
-from attacklab.replay.outputs import Raised
+from attacklab.replay.outputs import DEEPEST, Raised
 from attacklab.replay.session import Session
 
 MOST_GIVEN = 1 << 16
@@ -42,6 +42,7 @@ class Runs:
         call: `call(input, rng)`.
         rng: makes the generator of a run.
         begin: is called before a run.
+        watch: what a run is given instead of its generator.
         unread: what drew in ways that no reader reads: compiled code may do so unseen from then on.
         known: streams of draws whose seed the code fixes: everyone knows them, so they hide nothing.
         is_plain: whether draws are handed over as plain numbers, which are not followed.
@@ -53,6 +54,7 @@ class Runs:
     call: Callable[[Any, Any], Any]
     rng: Callable[[int], Any]
     begin: Callable[[], None] = lambda: None
+    watch: Callable[[Any], Any] = lambda generator: generator
     unread: set[str] = field(default_factory=set)
     known: set[Any] = field(default_factory=set)
     is_plain: bool = False
@@ -74,7 +76,7 @@ class Runs:
             taken = copy.deepcopy(input_)
         except Exception as error:  # whatever the class of an input raises
             raise NotCopied(f"an input, which cannot be copied for each run ({in_one_line(error)})") from error
-        generator = self.rng(session.seed)
+        generator = self.watch(self.rng(session.seed))
         self.begin()
         session.known, session.is_plain = self.known, self.is_plain
         Session.current = session
@@ -90,13 +92,22 @@ class Runs:
             self.unread.update(session.unread)
         return session
 
+    def fails_unwatched(self, input_: Any, seed: int) -> bool:
+        """Whether a run raises as well where numbers, and the class of its generator, are what they are elsewhere."""
+        plain = Runs(self.call, lambda at: np.random.Generator(self.rng(at).bit_generator), self.begin, is_plain=True)
+        fails = any(isinstance(plain.run(input_, Session(seed + place)).output, Raised) for place in range(LEAST_RUNS))
+        self.count += plain.count
+        return fails
 
-def _drained(output: Any) -> Any:
+
+def _drained(output: Any, depth: int = 0) -> Any:
     """An output whose parts were all drawn, where it gives them one after another, or only once it is awaited."""
     if inspect.iscoroutine(output):
         output = asyncio.run(output)
     if isinstance(output, Iterator) and not isinstance(output, io.IOBase):
         output = list(itertools.islice(output, MOST_GIVEN))
+    if depth == DEEPEST:  # it may hold itself
+        return output
     if type(output) in (list, tuple):
-        return type(output)(map(_drained, output))
-    return {key: _drained(value) for key, value in output.items()} if type(output) is dict else output
+        return type(output)(_drained(value, depth + 1) for value in output)
+    return {key: _drained(value, depth + 1) for key, value in output.items()} if type(output) is dict else output

@@ -111,3 +111,18 @@ def test_the_gradient_of_a_tensor_is_part_of_the_output() -> None:
         return noisy
 
     assert "grad" in replay(with_gradient, [PAIR], **GAUSS)[0].reason
+
+
+@pytest.mark.parametrize(
+    "shown", [lambda n: torch.tensor([1 + 1j * n]), lambda n: torch.tensor(2**60 + n), lambda n: torch.tensor(n).half()]
+)
+def test_a_tensor_is_read_in_its_own_type(shown: Any) -> None:
+    assert replay(lambda x: (normal(x, 5.0), shown(len(x))), [PAIR], **GAUSS)[0].refutes
+    assert replay(lambda x: (normal(x, 5.0), shown(1)), [PAIR], **GAUSS)[0].verdict is Verdict.NOT_DETECTED
+
+
+@pytest.mark.parametrize("made", [lambda: torch.ones(2, 2).to_sparse(), lambda: torch.empty(2, device="meta")])
+def test_a_tensor_that_numpy_does_not_have_is_named(made: Any) -> None:
+    (finding,) = replay(lambda x: (normal(x, 5.0), made()), [PAIR], **GAUSS)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "output[0][1] is a Tensor, which cannot be looked into" in finding.reason
