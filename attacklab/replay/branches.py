@@ -69,7 +69,7 @@ def branches_of(pair: Pair, choices: Choices, known: Sequence[Moved]) -> list[Br
 
     Returns:
         None where the numbers are shown alike on all paths. Else the one path of the runs; or all of them, where few
-        draws decide and a pure ε is claimed.
+        draws decide.
     """
     run, ways = pair.first, pair.ways
     if not known or choices.redrawn or not (_deciding(pair) or any(call.weights for call in run.calls)):
@@ -78,7 +78,7 @@ def branches_of(pair: Pair, choices: Choices, known: Sequence[Moved]) -> list[Br
     if all(one.shown == own.shown for one in others):
         return None
     site = known[-1].node.site
-    if ways is not None and ways.choice in choices.found and pair.is_pure and ways.changes:
+    if ways is not None and ways.choice in choices.found and ways.changes:
         return _of_ways(pair, ways) or f"{site} shows a number that noise chooses, and the output does not tell which"
     same = [one for one in others if skeleton(one.first.output) == skeleton(run.output)]
     ends = [one.first for one in same]
@@ -106,9 +106,15 @@ def _of_ways(pair: Pair, ways: Ways) -> list[Branch]:
         if outcome not in ways.outcomes:
             return []
         if outcome not in found:
-            one, choice = pair.with_draws(changes), replace(ways.choice, came=ways.odds_of(outcome))
-            found[outcome] = Branch(one, one.released(), [replace(choice, pair=choice.certain_came)], [])
-    return [*found.values()]
+            one = pair.with_draws(changes)
+            found[outcome] = Branch(one, one.released(), [_came(ways, outcome)], [])
+    rest = [Branch(pair, [], [_came(ways, outcome)], []) for outcome in ways.outcomes if outcome not in found]
+    return [*found.values(), *rest]
+
+
+def _came(ways: Ways, outcome: str) -> Choice:
+    choice = replace(ways.choice, came=ways.odds_of(outcome))
+    return replace(choice, pair=choice.certain_came)
 
 
 def _kept(pair: Pair) -> set[int]:

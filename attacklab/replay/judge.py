@@ -177,17 +177,19 @@ class Pair(Compared):
         self.outcome.unjudged += choices.unjudged
         self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
         excess = self.excess([*(one.pair for one in known), *(one.pair for one in choices.found)])
+        vague = [one for one in moved if one not in known]
         branches = branches_of(self, choices, known) if excess is not None else None
         if isinstance(branches, str):
             self.outcome.unjudged.append(branches)
             known = []
         elif branches is not None:
-            self._judge_branches(branches)
-            known, excess = [], None
-        if excess is not None:
+            self._judge_branches(branches, bool({one.unit for one in hidden}.difference(looked_at(self.first))))
+            known = []
+        elif excess is not None:
             known = self._with_ends(known)
             mixed = [one for one in known if self._is_mixed(one)] + shared.unsteady()
             known = [*(one for one in known if one not in mixed), *shared.steadied()]
+            vague = [*vague, *mixed]
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
             shown_ = []
             for choice in choices.found:
@@ -207,8 +209,7 @@ class Pair(Compared):
             self._add(**difference)
         if not self.outcome.is_refuted:
             self._judge_hidden(hidden, known, choices.found)
-            units = {one.unit for one in known}
-            self._judge_vague(known, [one for one in moved if one.unit not in units], shared)
+            self._judge_vague(known, vague, shared)
 
     def _with_ends(self, known: Sequence[Moved]) -> list[Moved]:
         """Noisy numbers with the ends that the output clips them to: noise far out shows as noise further out does."""
@@ -236,16 +237,24 @@ class Pair(Compared):
             for one in known
         ]
 
-    def _judge_branches(self, branches: Sequence[Branch]) -> None:
-        """Keep what the worst path loses; where it is one of several, the others may lose more."""
-        self.outcome.loss = max((laws.loss_of(branch.pairs) for branch in branches), key=near)
-        over = [(branch, excess) for branch in branches if (excess := self.excess(branch.pairs)) is not None]
-        if over:
-            worst, excess = max(over, key=lambda one: near(laws.loss_of(one[0].pairs)))
+    def _judge_branches(self, branches: Sequence[Branch], has_more: bool) -> None:
+        """Keep what the worst path loses; where it is one of several, the others may lose more.
+
+        Args:
+            branches: the paths that are known.
+            has_more: whether noise is added to more that moves, whose use is not followed.
+        """
+        worst = max(branches, key=lambda branch: near(laws.loss_of(branch.pairs)))
+        self.outcome.loss = laws.loss_of(worst.pairs)
+        if len(branches) > 1 and not self.is_pure:
+            excess = laws.excess_over_paths(self.claim, [branch.pairs for branch in branches])
+        else:
+            excess = self.excess(worst.pairs)
+        if excess is not None:
             worst.pair._add_loss(worst.numbers, worst.choices, excess)
             found = worst.pair.outcome.differences
             self.outcome.differences += [replace(one, is_counted=True) for one in found]  # its path is counted for
-        elif len(branches) == 1:
+        elif len(branches) == 1 or has_more:
             site = branches[0].numbers[-1].node.site
             self.outcome.unjudged.append(f"{site} shows a number as noise decides, and other ways may lose more")
 

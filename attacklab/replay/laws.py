@@ -174,27 +174,26 @@ def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float, rate: float = 1.0
         epsilon: the ε.
         rate: how probable it is of each pair, apart from the others, that the first law is the first, not the second.
     """
-    outcome = [(one.weights[0], other.weights[0]) for one, other in pairs if is_one_outcome(one, other)]
-    moved = [(first, second) for first, second in pairs if first != second and not is_one_outcome(first, second)]
-    one, other = math.prod(side[0] for side in outcome), math.prod(side[1] for side in outcome)
+    return max(_directed_delta(pairs, epsilon, rate, back) for back in (False, True))
+
+
+def _directed_delta(pairs: Sequence[tuple[Law, Law]], epsilon: float, rate: float, back: bool) -> float:
+    """The same in one direction; of one outcome among others, as far as it is lost in that."""
+    outcome = [sides[::-1] if back else sides for sides in pairs if is_one_outcome(*sides)]
+    one, other = (math.prod(sides[side].weights[0] for sides in outcome) for side in (0, 1))
     if not one or not other:
-        return max(one, other)
-    apart = math.log(one / other)
-    return max(
-        one * _delta_in_one_direction(moved, epsilon - apart, rate, False),
-        other * _delta_in_one_direction(moved, epsilon + apart, rate, True),
-    )
-
-
-def _delta_in_one_direction(moved: Sequence[tuple[Law, Law]], epsilon: float, rate: float, back: bool) -> float:
+        return one
+    epsilon -= math.log(one / other)
+    moved = [sides for sides in pairs if sides[0] != sides[1] and not is_one_outcome(*sides)]
     if not moved:
-        return max(0.0, -math.expm1(min(epsilon, 0.0)))
+        return one * max(0.0, -math.expm1(min(epsilon, 0.0)))
     if rate == 1 and all(
-        one.family == other.family == GAUSSIAN and one.scale == other.scale > 0 for one, other in moved
+        first.family == second.family == GAUSSIAN and first.scale == second.scale > 0 for first, second in moved
     ):
-        return gaussian_delta(math.sqrt(near(sum(square_of(one, other) for one, other in moved))), epsilon)
+        mu = math.sqrt(near(sum(square_of(first, second) for first, second in moved)))
+        return one * gaussian_delta(mu, epsilon)
     largest = sorted(moved, key=lambda sides: largest_loss(*sides), reverse=True)[:MOST_COMPOSED]
-    return _delta_of(*_composed(tuple(largest), rate, back), epsilon)
+    return one * _delta_of(*_composed(tuple(largest), rate, back), epsilon)
 
 
 def outcome_of(chance: float) -> Law:
@@ -300,6 +299,17 @@ def excess_over(claim: Claim, pairs: Sequence[tuple[Law, Law]], sampling: Sampli
         if delta > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
             at = f" at ε = {epsilon:.4g}"
             return Excess(f"δ = {delta:.4g}{at}{sampling}", f"δ = {allowed:.4g}{at}", delta=delta, at=epsilon)
+    return None
+
+
+def excess_over_paths(claim: Claim, paths: Sequence[Sequence[tuple[Law, Law]]]) -> Excess | None:
+    """How outputs overstep a claim of δ that come of one of several paths, of which each has an outcome in its laws."""
+    for epsilon in claim.points:
+        allowed = claim.at(epsilon).delta
+        delta = max(sum(_directed_delta(path, epsilon, 1.0, back) for path in paths) for back in (False, True))
+        if delta > allowed * (1 + ROUNDING_SLACK) + LEAST_EXCESS:
+            at = f" at ε = {epsilon:.4g}"
+            return Excess(f"δ = {delta:.4g}{at}", f"δ = {allowed:.4g}{at}", delta=delta, at=epsilon)
     return None
 
 
