@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FRESH_RUNS = 12
 """So many runs say whether draws are always compared as `max` and `min` do."""
 
-QUADRATURE_ERROR = Fraction(1, 100)
+QUADRATURE_ERROR = Fraction(1, 20_000)
 """Integrals over shared noise are nearer to the truth than this part of it, up to gaps of 12 scales."""
 
 
@@ -52,6 +52,11 @@ class Choice:
     def draws(self) -> set[int]:
         """The draws that are known to decide it."""
         return {*units(self.group), *self.decisive}
+
+    @property
+    def given(self) -> set[int]:
+        """The draws whose noisy numbers the output holds, and on which its laws rest."""
+        return {unit for bound in self.group for unit in bound.given}
 
     @property
     def certain_pair(self) -> tuple[Law, Law]:

@@ -83,7 +83,8 @@ def _is_same(leaf: Leaf, other: Leaf, size: float) -> bool:
 def _told(pair: Pair) -> dict[int, int]:
     """Which noisy value of a draw tells of the data, counted from its last: that one, or the last that moves.
 
-    What is made of a noisy number and the data may be the bare draw again, as an error of the answer is.
+    What is made of a noisy number and the data may be the bare draw again, as an error of the answer is. Of those that
+    move, it is the one that the output holds, if it holds one.
     """
     rows = [_by_draw(run) for run in (pair.first, pair.second)]
     told: dict[int, int] = {}
@@ -92,7 +93,8 @@ def _told(pair: Pair) -> dict[int, int]:
         if len(values) == len(others):
             ends = [[node.affine.exact(place) for node, place in side] for side in (values, others)]
             moved = [at - len(values) for at, (one, other) in enumerate(zip(*ends, strict=True)) if one != other]
-            told[unit] = moved[-1] if moved else -1
+            held = [at for at in moved if _number(*values[at]) == pair.shown.get(unit)]
+            told[unit] = (held or moved or [-1])[-1]
     return told
 
 
@@ -102,6 +104,10 @@ def _by_draw(run: Session) -> dict[int, list[tuple[Node, int]]]:
     for unit, node, place in run.elements():
         values[unit].append((node, place))
     return values
+
+
+def _number(node: Node, place: int) -> Fraction:
+    return rational(np.reshape(node.result, -1)[place])
 
 
 def _ends(run: Session, told: Mapping[int, int]) -> Ends:
@@ -132,14 +138,18 @@ def _aligned(pair: Pair, told: Mapping[int, int]) -> Session | str | None:
         for unit, (value, factor) in first.items()
         if unit in second and (value, factor) != second[unit]
     }
-    run, wanted = pair.second, _numbers(pair.first, told)
+    run, numbers, shared = pair.second, _numbers(pair.first, told), pair.shared.groups
+    alone = pair.shown.keys() - {draw for group in shared for one in group.numbers for draw in one.sums[0]}
+    fixed = pair.second.merged - alone
+    sums = {unit for unit in numbers if len(pair.first.draws_of(unit)) > 1}
+    wanted = {unit: number for unit, number in numbers.items() if unit in apart or unit not in fixed | sums}
     for _ in range(ROUNDS):
         if not apart:
             return run if changes else None
         for unit, by in apart.items():
             call, at = run.owner(unit)
             number, is_whole = run.number_of(call), np.asarray(call.raw).dtype.kind in "iu"
-            is_kept = unit not in run.merged and call.family != UNIFORM and abs(by) < BEYOND
+            is_kept = unit not in fixed and call.family != UNIFORM and abs(by) < BEYOND
             if number is None or not is_kept or (is_whole and by.denominator != 1):
                 return None
             changes[number][at] = changes[number].get(at, 0) + (int(by) if is_whole else near(by))
@@ -172,10 +182,13 @@ def _is_close(one: float, other: float, size: float = 0.0) -> bool:
 def _turning(seen: Seen, ends: Ends, shown: Container[int]) -> list[Fraction] | None:
     """Where comparisons of draws turn, in what these make noisy in the end.
 
-    None where all of them are looked at as they are in the end, and the output shows none of them.
+    None where all of them are looked at as they are in the end, and the output shows none of them; or all on one side,
+    so that it is known how probable the outcome is.
     """
     rows = [list(_offsets(operand, np.shape(seen.outcome), ends, shown)) for operand in seen.operands]
-    if not any(is_early for row in rows for _, is_early in row):
+    sides = [any(is_early for _, is_early in row) for row in rows]
+    noise = [isinstance(operand, Affine) for operand in seen.operands]
+    if not any(sides) or any(is_noise and not is_early for is_noise, is_early in zip(noise, sides, strict=True)):
         return None
     if seen.kind == "argmax":
         return [offset - rows[0][0][0] for offset, _ in rows[0]]

@@ -125,7 +125,7 @@ def directed_loss(first: Law, second: Law) -> Fraction | float:
     loss = largest_loss(first, second)
     if first.family == second.family and first.family in (CATEGORICAL, TABLE) and 0 < loss < math.inf:
         masses = zip(*(side.tolist() for side in cell_masses(first, second)), strict=True)
-        return max([0.0, *(math.log(one) - math.log(other) for one, other in masses if one > 0 and other > 0)])
+        return max(math.log(one) - math.log(other) for one, other in masses if one > 0 and other > 0)
     return loss
 
 
@@ -172,6 +172,15 @@ def delta_at(pairs: Sequence[tuple[Law, Law]], epsilon: float, rate: float = 1.0
         return gaussian_delta(math.sqrt(near(sum(square_of(one, other) for one, other in moved))), epsilon)
     largest = sorted(moved, key=lambda sides: largest_loss(*sides), reverse=True)[:MOST_COMPOSED]
     return max(_delta_of(*_composed(tuple(largest), rate, back), epsilon) for back in (False, True))
+
+
+def at_number(law: Law, number: Fraction) -> Law:
+    """What a law says of one number alone: its probability, or its density."""
+    offset, scale = near(number - law.centre), near(law.scale)
+    if law.family in CONTINUOUS:
+        return Law(CATEGORICAL, weights=(float(CONTINUOUS[law.family].pdf(offset / scale) / scale),))
+    ends = tails_of(law, np.array([offset - near(law.step) / 2, offset + near(law.step) / 2]))[0]
+    return Law(CATEGORICAL, weights=(float(ends[1] - ends[0]),))
 
 
 def coin(chance: float) -> Law:

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -26,7 +26,7 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.releases import as_release
 from attacklab.model.targets import Target
 from attacklab.replay import laws
-from attacklab.replay.compare import Difference, Outcome
+from attacklab.replay.compare import Difference, Gap, Outcome
 from attacklab.replay.hooks import Hooks, given_to
 from attacklab.replay.judge import Pair
 from attacklab.replay.outputs import Raised, differences
@@ -189,6 +189,7 @@ class Study:
         outcomes: under how many outcomes of their noise.
         fixed: the seeds that are the same whatever the input, and where they are given.
         failures: what was raised on both inputs of a pair.
+        gaps: the differences of answers with the same noise, of the first pair that has them.
     """
 
     target: Target
@@ -206,6 +207,7 @@ class Study:
     failed: str = ""
     cut: bool = False
     failures: list[str] = field(default_factory=list)
+    gaps: dict[tuple[str, str], Gap] = field(default_factory=dict)
     template: NeighbouringPair | None = None
     started: float = field(default_factory=time.monotonic)
 
@@ -260,6 +262,7 @@ class Study:
                 variants = examine_variants(examination, None if self.count < FULL_PAIRS else self.count)
                 outcome.differences += variants.differences
                 outcome.take(variants)
+            outcome.differences += self._moved_gaps(examination)
         except TimeUp:
             outcome = examination.outcome
             outcome.unjudged.append("what the time was too short for; raise seconds")
@@ -287,6 +290,14 @@ class Study:
         self.unjudged |= dict.fromkeys(outcome.unjudged)
         self.sites |= outcome.sites
         return outcome
+
+    def _moved_gaps(self, examination: Pair) -> Iterator[Difference]:
+        """Notes of answers with the same noise whose difference is another one on another pair, whatever is drawn."""
+        for (path, path_2), (gap, told) in examination.outcome.gaps.items():
+            known = self.gaps.setdefault((path, path_2), gap).value
+            weights, apart = {path: -laws.near(gap.ratio), path_2: 1.0}, laws.near(abs(gap.value - known))
+            if apart and examination.stays([([weights], laws.near(gap.value))], apart):
+                yield replace(told, reason=f"{told.reason}, and {laws.text_of(known)} on another pair")
 
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""
