@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attacklab.replay import laws, linear
-from attacklab.replay.compare import Moved
+from attacklab.replay.compare import Moved, further
 from attacklab.replay.laws import (
     DISCRETE,
     EXPONENTIAL,
@@ -44,6 +44,9 @@ MULTIPLES = (0, 2, 3, 11, 37)
 
 OPPOSITE = (-1, -7, -31)
 """And of a draw of either sign, which show whether the sign is kept."""
+
+FAR = (-60.0, -7.25, 7.25, 60.0)
+"""Draws that are moved by so many scales show whether noise decides something."""
 
 LEAST_SCALE = Fraction(1, 1 << 16)
 """Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
@@ -125,6 +128,8 @@ def shifts_of(pair: Pair, wanted: set[str] | None) -> Shifts | None:
     seeds = [pair.seed, *(pair.seed + other for other in OTHER_OUTCOMES)]
     sides = [[_run(pair, second, seed) for seed in seeds] for second in (False, True)]
     first, second = (_parts(runs[0]) for runs in sides)
+    if wanted is None and any(_decides(runs[0]) for runs in sides):
+        return None
     if first is None or second is None:
         return _mixed(pair, sides, wanted)
     wanted = {*first} if wanted is None else wanted
@@ -136,6 +141,24 @@ def shifts_of(pair: Pair, wanted: set[str] | None) -> Shifts | None:
             if again is None or again.keys() != side.keys() or any(map(_differ, side.values(), again.values())):
                 return None
     return _own(first, second, wanted) or _mixed(pair, sides, wanted)
+
+
+def _decides(run: Run) -> bool:
+    """Whether noise moves what is no number: a text, or which parts there are."""
+    first = run({})
+    base = _words(first)
+    return any(
+        _words(run({number: further(call, step)})) != base
+        for number, call in first.independent()
+        if call.family in SHIFT_LAWS and call.family != UNIFORM and call.size
+        for step in FAR
+        if step > 0 or call.family != EXPONENTIAL
+    )
+
+
+def _words(run: Session) -> list[tuple[str, Any]]:
+    numbers = [(leaf, number_of(leaf.value)) for leaf in leaves(run.output)]
+    return [(leaf.path, leaf.value if number != number else None) for leaf, number in numbers]
 
 
 def _differ(one: Part, other: Part) -> bool:
