@@ -25,7 +25,7 @@ from attacklab.replay.compare import (
     differences_between,
     further,
 )
-from attacklab.replay.coupled import bare_noise
+from attacklab.replay.coupled import bare_noise, moved_in_all
 from attacklab.replay.events import CERTAIN, telling_event
 from attacklab.replay.laws import (
     BITS,
@@ -91,8 +91,17 @@ class Pair(Compared):
             self._note_asked_otherwise()
             self._note_bare_noise()
             self._note_told_twice()
+            if self.outcome.unjudged and not self.outcome.differences:
+                self._judge_by_shifts()
             self._note_unseen()
         return self.outcome
+
+    def _judge_by_shifts(self) -> None:
+        """Pass what no rule judged, where shifts of the draws that lose no more than is claimed explain the output."""
+        moved = None if self.is_sampled else moved_in_all(self)
+        if moved is not None and laws.excess_over(self.claim, [one.pair for one in moved]) is None:
+            self.outcome.unjudged.clear()
+            self.outcome.loss = laws.loss_of([one.pair for one in moved])
 
     @functools.cached_property
     def ways(self) -> Ways | None:
@@ -188,13 +197,13 @@ class Pair(Compared):
         """
         run, held = self.first, set[int]()
         accused = {draw for one in moved for draw in run.draws_of(one.unit)}
-        rows: list[tuple[str, dict[int, float]]] = []
+        rows: list[tuple[str, dict[int, float], set[int]]] = []
         for path, ((node, place), _) in self.rows:
             unit, factor = int(node.affine.ids.flat[place]), near(node.affine.exact(place)[1])
             draws = {draw: factor * by for draw, by in run.draws_of(unit).items()}
-            held |= {unit, *draws}
             if not accused.isdisjoint(draws) and not node.affine.is_size:
-                rows.append((path, draws))
+                rows.append((path, draws, draws.keys() & held))  # those that numbers before it tell may do what they do
+            held |= {unit, *draws}
         noise = [
             call
             for number, call in run.independent()
@@ -208,11 +217,13 @@ class Pair(Compared):
             units = [(unit, call, at) for call in calls for at, unit in enumerate(call.ids.ravel().tolist())]
             by = {unit: _stepped(call, at, STEPS[0]) for unit, call, at in units}
             after = {leaf.path: number_of(leaf.value) for leaf in leaves(self._with_moved(by).output)}
-            for path, draws in rows:
+            for path, draws, told in rows:
                 wanted = sum(factor * by.get(draw, 0.0) for draw, factor in draws.items())
                 size = abs(before[path]) + abs(wanted) + sum(map(abs, draws.values()))
-                is_own = not by.keys().isdisjoint(draws) or calls is rest
-                if is_own and not abs(after.get(path, math.nan) - before[path] - wanted) <= LEAST_ASTRAY * size:
+                is_own = not by.keys().isdisjoint(draws) and by.keys().isdisjoint(told)
+                if (is_own or calls is rest) and not abs(
+                    after.get(path, math.nan) - before[path] - wanted
+                ) <= LEAST_ASTRAY * size:
                     return False
         return True
 
