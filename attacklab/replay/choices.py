@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
     from attacklab.replay.ways import Ways
 
-QUADRATURE_ERROR = Fraction(1, 100)
+QUADRATURE_ERROR = Fraction(1, 20_000)
 """Integrals over shared noise are nearer to the truth than this part of it, up to gaps of 12 scales."""
 
 
@@ -53,6 +53,11 @@ class Choice:
     def draws(self) -> set[int]:
         """The draws that are known to decide it."""
         return {*units(self.group), *self.decisive}
+
+    @property
+    def given(self) -> set[int]:
+        """The draws whose noisy numbers the output holds, and on which its laws rest."""
+        return {unit for bound in self.group for unit in bound.given}
 
     @property
     def certain_pair(self) -> tuple[Law, Law]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 import functools
-import itertools
 import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +38,9 @@ MOST_ALIGNED = 4096
 
 ENDS = (0.01, 0.99)
 """Uniform numbers are moved between these shares of their scale."""
+
+FEW_SEEDS = 6
+"""How many further runs look whether what has no noise is the same in them."""
 
 NOISES = (*SHIFT_LAWS, GEOMETRIC, SIGN, UNKNOWN, CATEGORICAL, OTHER)
 
@@ -76,6 +78,13 @@ class Difference:
     met: Site | None = None
 
 
+class Gap(NamedTuple):
+    """The difference of two parts of an output: that of the second and so many times the first."""
+
+    ratio: Fraction
+    value: Fraction
+
+
 @dataclass
 class Outcome:
     """What the runs on a pair showed.
@@ -86,6 +95,8 @@ class Outcome:
         shifts: for each line that adds noise, how far its values move together.
         unjudged: what could not be judged, and why.
         sites: every line that drew noise, with what it drew.
+        gaps: by the places of two answers with the same noise, their difference, which is the same on both inputs, and
+            what is to be said where it is another one on another pair.
         raised: what both runs raised, so that nothing was compared.
         variants: with how many other draws both inputs were run.
     """
@@ -95,6 +106,7 @@ class Outcome:
     shifts: dict[str, Fraction] = field(default_factory=dict)
     unjudged: list[str] = field(default_factory=list)
     sites: dict[str, str] = field(default_factory=dict)
+    gaps: dict[tuple[str, str], tuple[Gap, Difference]] = field(default_factory=dict)
     raised: str = ""
     variants: int = 0
 
@@ -242,8 +254,8 @@ class Compared:
         used = [{unit for unit, *_ in run.elements()} for run in (self.first, self.second)]
         self.shown: dict[int, Fraction] = {}
         self.rows: list[tuple[str, tuple[tuple[Node, int], tuple[Node, int]]]] = []
-        before: dict[tuple[int, int], list[tuple[Node, int]]] = {}
-        bare: dict[int, list[tuple[Node, int]]] = {}
+        before: dict[tuple[int, int], tuple[str, list[tuple[Node, int]]]] = {}
+        bare: dict[int, tuple[str, list[tuple[Node, int]]]] = {}
         noise: dict[int, str] = {}
         parts, moved = {leaf.path: leaf for leaf in sides[1].leaves}, []
         for leaf in sides[0].leaves:
@@ -252,7 +264,8 @@ class Compared:
             if found[0] is None or found[1] is None:
                 if _is_bare(leaf):
                     unit = int(leaf.tag.ids)  # type: ignore[union-attr] # it has one
-                    bare[unit] = [(Node(self.first.owner(unit)[0].site, leaf.tag, None), 0)] * 2  # type: ignore[arg-type]
+                    node = Node(self.first.owner(unit)[0].site, leaf.tag, None)  # type: ignore[arg-type]
+                    bare[unit] = leaf.path, [(node, 0)] * 2
                     if other is not None and _is_bare(other) and int(other.tag.ids) == unit:  # type: ignore[union-attr]
                         noise[unit] = leaf.path
                 continue
@@ -262,44 +275,77 @@ class Compared:
             if drawn[0] != drawn[1] and {*drawn} <= used[0] & used[1]:
                 continue  # they stand in another order, which noise may have chosen
             if (drawn[0], drawn[1]) in before:
-                if not self._compare_reused(before[drawn[0], drawn[1]], nodes):
+                if not self._compare_reused(before[drawn[0], drawn[1]], (leaf.path, nodes)):
                     self.rows.append((leaf.path, (found[0], found[1])))
                 continue
-            before[drawn[0], drawn[1]] = nodes
+            before[drawn[0], drawn[1]] = leaf.path, nodes
             self.rows.append((leaf.path, (found[0], found[1])))
             self.shown[drawn[0]] = self.shown[drawn[1]] = rational(number_of(leaf.value))
             pair = [run.law(*node) for run, node in zip((self.first, self.second), nodes, strict=True)]
             if pair[0] != pair[1]:
                 moved.append(Moved(drawn[0], pair[0], pair[1], nodes[0][0]))
         self.doubtful = sides[0].doubtful | sides[1].doubtful
-        for (unit, unit_2), nodes in before.items():
+        for (unit, unit_2), (path, nodes) in before.items():
             if unit == unit_2 and unit in bare:
-                self._compare_reused([(replace(node, site=nodes[0][0].site), at) for node, at in bare[unit]], nodes)
-        self.rows += [(path, (*bare[unit],)) for unit, path in noise.items() if (unit, unit) not in before]  # type: ignore[misc]
+                of_noise, ends = bare[unit]
+                at_site = [(replace(node, site=nodes[0][0].site), at) for node, at in ends]
+                self._compare_reused((of_noise, at_site), (path, nodes))
+        self.rows += [(path, (*bare[unit][1],)) for unit, path in noise.items() if (unit, unit) not in before]  # type: ignore[misc]
         return moved
 
-    def _compare_reused(self, before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> bool:
-        """Two outputs of the same draw: a difference of the two has no noise; gives whether it is another one."""
-        bare = []
-        for (one, where), (other, there) in zip(before, after, strict=True):
+    def _compare_reused(
+        self, before: tuple[str, Sequence[tuple[Node, int]]], after: tuple[str, Sequence[tuple[Node, int]]]
+    ) -> bool:
+        """Two outputs of the same draw: a difference of the two has no noise; gives whether it shows the data.
+
+        Where it does not, the two tell one noisy number.
+        """
+        (path, nodes), (path_2, nodes_2) = before, after
+        gaps, size = list[Gap](), Fraction(0)
+        for (one, where), (other, there) in zip(nodes, nodes_2, strict=True):
             (value, factor), (value_2, factor_2) = one.affine.exact(where), other.affine.exact(there)
-            bare.append(value_2 - value * factor_2 / factor)
-        is_bare = not alike(*bare)
-        if is_bare or (_adds_apart(before, after) and bare[0]):
-            call = self.first.owner(int(after[0][0].affine.ids.reshape(-1)[after[0][1]]))[0]
-            self._add(
-                flaw="the same noise is added to two answers, and their difference shows the data",
-                reason=f"one draw of {call.sampler} is added at {before[0][0].site} and again at {after[0][0].site}; "
-                f"the difference of the two is {laws.text_of(bare[0])} on the first input and {laws.text_of(bare[1])} "
-                "on the second, without noise" + (": probability 1 against 0" if is_bare else ""),
-                site=after[0][0].site,
-                is_certain=is_bare,
-                event="the difference of the two answers",
-                call=described(call),
-                shift=abs(bare[0] - bare[1]),
-                excess=Excess("probability 1 against 0", str(self.claim)) if is_bare else None,
-            )
-        return is_bare
+            gaps.append(Gap(factor_2 / factor, value_2 - value * factor_2 / factor))
+            size = max(size, abs(value_2), abs(value * factor_2 / factor))
+        apart = abs(gaps[0].value - gaps[1].value)
+        call, site = self.first.owner(int(nodes_2[0][0].affine.ids.reshape(-1)[nodes_2[0][1]]))[0], nodes_2[0][0].site
+        told = Difference(
+            flaw="the same noise is added to two answers, and their difference shows the data",
+            reason=f"one draw of {call.sampler} is added at {nodes[0][0].site} and again at {site}; the difference of "
+            f"the two is {laws.text_of(gaps[0].value)} on the first input and {laws.text_of(gaps[1].value)} on the "
+            "second, without noise",
+            site=site,
+            is_certain=False,
+            event="the difference of the two answers",
+            call=described(call),
+            shift=apart,
+        )
+        is_bare = not alike(Fraction(0), apart, size)
+        sums = [([{path: -near(gap.ratio), path_2: sign} for sign in (1.0, -1.0)], near(gap.value)) for gap in gaps]
+        if not is_bare:
+            self.outcome.gaps[path, path_2] = gaps[0], told
+        elif self.stays(sums, near(apart)):
+            excess = Excess("probability 1 against 0", str(self.claim))
+            reason = f"{told.reason}: {excess.loss}"
+            self.outcome.differences.append(replace(told, reason=reason, is_certain=True, excess=excess))
+            return True
+        return False
+
+    def stays(self, sums: Sequence[tuple[Sequence[Mapping[str, float]], float]], apart: float) -> bool:
+        """Whether a sum of parts of the output has no noise: whether it is what it is with other draws as well.
+
+        Args:
+            sums: for the first input, or for both, the weights of the parts, or several where a part may have lost its
+                sign, and what the sum is.
+            apart: how far the sum moves; what is nearer than a quarter of that is the same.
+        """
+        for (rows, known), input_ in zip(sums, (self.pair.first, self.pair.second), strict=False):
+            for number in range(FEW_SEEDS):
+                run = self.runs.run(input_, Session(self.seed + 700 + number))
+                values = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
+                totals = [sum(by * values.get(path, math.nan) for path, by in weights.items()) for weights in rows]
+                if not any(abs(total - known) < apart / 4 for total in totals):
+                    return False
+        return True
 
     def _second_scale(self, call: Call) -> Fraction | None:
         other = self.second._calls_by_key.get(call.key)
@@ -322,20 +368,25 @@ class Compared:
         return max(counts.values(), default=1)
 
     def _hidden(self) -> list[Moved]:
-        """Noisy numbers that move, and that the output does not hold as they are."""
-        last: list[dict[int, tuple[Node, int]]] = [{}, {}]
+        """Noisy numbers that move, and that the output does not hold as they are: of each draw, the last that moves."""
+        values: list[dict[int, list[tuple[Node, int]]]] = [defaultdict(list), defaultdict(list)]
         for side, run in enumerate((self.first, self.second)):
             for unit, node, place in run.elements():
-                last[side][unit] = (node, place)
+                values[side][unit].append((node, place))
         gone = {*self.shown, *self.first.merged}
         hidden: list[Moved] = []
-        for unit, (node, place) in last[0].items():
-            if unit in gone or unit not in last[1] or made_alike(node, last[1][unit][0], self.first, self.second):
-                continue
-            pair = self.first.law(node, place), self.second.law(*last[1][unit])
-            if pair[0] != pair[1]:
-                is_known = {pair[0].family, pair[1].family} <= set(SHIFT_LAWS)
-                (hidden if is_known else self.vague).append(Moved(unit, *pair, node))
+        for unit, nodes in values[0].items():
+            others = values[1].get(unit, [])
+            for (node, place), other in zip(nodes[::-1], others[::-1], strict=False) if unit not in gone else ():
+                if made_alike(node, other[0], self.first, self.second):
+                    continue
+                pair = self.first.law(node, place), self.second.law(*other)
+                if pair[0] != pair[1]:
+                    is_known = {pair[0].family, pair[1].family} <= set(SHIFT_LAWS)
+                    (hidden if is_known else self.vague).append(Moved(unit, *pair, node))
+                    break
+                if len(nodes) != len(others):
+                    break
         return hidden
 
     def _where_moved(self, worst: Moved) -> tuple[Site, Fraction, Fraction]:
@@ -415,14 +466,6 @@ def _is_bare(leaf: Leaf) -> bool:
     return leaf.tag is not None and not leaf.tag.steps and leaf.tag.ids.size == 1
 
 
-def _adds_apart(before: Sequence[tuple[Node, int]], after: Sequence[tuple[Node, int]]) -> bool:
-    """Whether two noisy values that move with the data were made apart, not the second of the first."""
-    rows = [[_steps_at(*side) for side in sides] for sides in (before, after)]
-    sides = [zip(*side, strict=False) for side in zip(*rows, strict=True)]
-    shared = [list(itertools.takewhile(lambda both: both[0] == both[1], side)) for side in sides]
-    return shared[0] == shared[1] and all(row[0] != row[1] for row in rows)
-
-
 def _steps_at(node: Node, place: int) -> Sequence[tuple[str, Any]]:
     return node.affine.moved(lambda numbers: np.ravel(numbers)[place]).steps
 
@@ -459,9 +502,9 @@ def made_alike(node: Node, other: Node, first: Session, second: Session) -> bool
     )
 
 
-def alike(one: Fraction, other: Fraction) -> bool:
-    """Whether two numbers are the same but for what rounding does."""
-    return abs(one - other) <= max(abs(one), abs(other)) * Fraction(1, 1 << 40)
+def alike(one: Fraction, other: Fraction, size: Fraction = Fraction(0)) -> bool:
+    """Whether two numbers are the same but for what rounding does to them, or to numbers of some size."""
+    return abs(one - other) <= max(abs(one), abs(other), size) * Fraction(1, 1 << 40)
 
 
 def further(call: Call, step: float) -> Callable[[Any], Any]:

@@ -18,7 +18,7 @@ from attacklab.replay.compare import Moved, further
 from attacklab.replay.laws import CONTINUOUS, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.linear import SMALL_SHIFT, law_of_draw, moved_draw
 from attacklab.replay.outputs import Leaf, leaves, number_of
-from attacklab.replay.session import BEYOND, Affine, Node, Seen, Session, in_turn, rational
+from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Seen, Session, in_turn, rational
 
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
@@ -27,6 +27,9 @@ ROUNDS = 6
 
 NEARBY = 2.0**-20
 """So many scales from an outcome of the noise lies another, at which a part of the output is to differ as well."""
+
+COUPLED_SEEDS = 12
+"""Under so many seeds the same shifts of the draws are to give the same output on both inputs."""
 
 
 Ends = dict[int, tuple[Fraction, Fraction]]
@@ -109,6 +112,70 @@ def _shifts(pair: Pair) -> dict[int, dict[int, float]] | None:
     return dict(changes)
 
 
+def moved_in_all(pair: Pair) -> list[Moved] | None:
+    """The draws that have to move on the second input to give the output of the first, the same under all seeds.
+
+    Whatever the code makes of noisy numbers, its output then loses no more than these draws do. None where no such
+    shifts were found, or a draw is of another law there.
+    """
+    shifts: dict[int, dict[int, float]] | None = None
+    found: list[Moved] = []
+    for number in range(COUPLED_SEEDS):
+        first = pair.runs.run(pair.pair.first, Session(pair.seed + 800 + number, None, pair.chosen))
+        second = _following(pair, first, {})
+        if [_asked(call) for call in first.calls] != [_asked(call) for call in second.calls]:
+            return None
+        if len(first.calls) < len(pair.first.calls):  # perhaps noise is kept between runs
+            return None
+        found = [*_first_moved(first, second)]
+        moves: dict[int, dict[int, float]] = defaultdict(dict)
+        for one in found:
+            call, at = second.owner(one.unit)
+            place = second.number_of(call)
+            if place is None or place < 0:
+                return None
+            by = one.first.centre - one.second.centre
+            moves[place][at] = int(by) if np.asarray(call.raw).dtype.kind in "iu" else near(by)
+        if shifts is not None and not _are_alike(shifts, moves):
+            return None
+        shifts = moves
+        if _apart(first.output, _following(pair, first, moves).output):
+            return None
+    return found
+
+
+def _following(pair: Pair, first: Session, moves: Mapping[int, Any]) -> Session:
+    """A run of the second input with the draws of one of the first, some of them moved."""
+    script = Script(first, {}, is_followed=False)
+    return pair.runs.run(pair.pair.second, Session(first.seed + 1, script, in_turn(pair.chosen, moves)))
+
+
+def _asked(call: Call) -> tuple[Any, ...]:
+    law = repr(call.scale) if call.family in SHIFT_LAWS else repr((call.scale, call.parameters))
+    return (*call.key, call.family, call.shape, law, call.weights)
+
+
+def _first_moved(first: Session, second: Session) -> Iterator[Moved]:
+    """Of each draw, by how much it has to move for the first of its noisy values that differs to be the same."""
+    sides = _by_draw(first), _by_draw(second)
+    for unit, values in sides[0].items():
+        for (node, place), (other, there) in zip(values, sides[1].get(unit, []), strict=False):
+            (value, factor), (value_2, factor_2) = node.affine.exact(place), other.affine.exact(there)
+            if (value, factor) != (value_2, factor_2):
+                by = (value - value_2) / factor if factor == factor_2 != 0 else BEYOND
+                if by and len(first.draws_of(unit)) == 1:
+                    call, at = first.owner(unit)
+                    yield moved_draw(unit, call.site, law_of_draw(call, at), -near(by))
+                break
+
+
+def _are_alike(one: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]) -> bool:
+    rows = [{(number, at): by for number, moves in side.items() for at, by in moves.items()} for side in (one, other)]
+    return rows[0].keys() == rows[1].keys() and all(
+        math.isclose(by, rows[1][place], rel_tol=SMALL_SHIFT) for place, by in rows[0].items()
+    )
+
+
 def _moved(pair: Pair, run: Session) -> list[Moved]:
     """By how much the draws of released numbers differ in a run from those of the record."""
     moved = []
@@ -141,7 +208,8 @@ def _is_same(leaf: Leaf, other: Leaf, size: float) -> bool:
 def _told(pair: Pair) -> dict[int, int]:
     """Which noisy value of a draw tells of the data, counted from its last: that one, or the last that moves.
 
-    What is made of a noisy number and the data may be the bare draw again, as an error of the answer is.
+    What is made of a noisy number and the data may be the bare draw again, as an error of the answer is. Of those that
+    move, it is the one that the output holds, if it holds one.
     """
     rows = [_by_draw(run) for run in (pair.first, pair.second)]
     told: dict[int, int] = {}
@@ -150,7 +218,8 @@ def _told(pair: Pair) -> dict[int, int]:
         if len(values) == len(others):
             ends = [[node.affine.exact(place) for node, place in side] for side in (values, others)]
             moved = [at - len(values) for at, (one, other) in enumerate(zip(*ends, strict=True)) if one != other]
-            told[unit] = moved[-1] if moved else -1
+            held = [at for at in moved if _number(*values[at]) == pair.shown.get(unit)]
+            told[unit] = (held or moved or [-1])[-1]
     return told
 
 
@@ -160,6 +229,10 @@ def _by_draw(run: Session) -> dict[int, list[tuple[Node, int]]]:
     for unit, node, place in run.elements():
         values[unit].append((node, place))
     return values
+
+
+def _number(node: Node, place: int) -> Fraction:
+    return rational(np.reshape(node.result, -1)[place])
 
 
 def _ends(run: Session, told: Mapping[int, int]) -> Ends:
@@ -190,14 +263,18 @@ def _aligned(pair: Pair, told: Mapping[int, int]) -> Session | str | None:
         for unit, (value, factor) in first.items()
         if unit in second and (value, factor) != second[unit]
     }
-    run, wanted = pair.second, _numbers(pair.first, told)
+    run, numbers, shared = pair.second, _numbers(pair.first, told), pair.shared.groups
+    alone = pair.shown.keys() - {draw for group in shared for one in group.numbers for draw in one.sums[0]}
+    fixed = pair.second.merged - alone
+    sums = {unit for unit in numbers if len(pair.first.draws_of(unit)) > 1}
+    wanted = {unit: number for unit, number in numbers.items() if unit in apart or unit not in fixed | sums}
     for _ in range(ROUNDS):
         if not apart:
             return run if changes else None
         for unit, by in apart.items():
             call, at = run.owner(unit)
             number, is_whole = run.number_of(call), np.asarray(call.raw).dtype.kind in "iu"
-            is_kept = unit not in run.merged and call.family != UNIFORM and abs(by) < BEYOND
+            is_kept = unit not in fixed and call.family != UNIFORM and abs(by) < BEYOND
             if number is None or not is_kept or (is_whole and by.denominator != 1):
                 return None
             changes[number][at] = changes[number].get(at, 0) + (int(by) if is_whole else near(by))
@@ -230,10 +307,13 @@ def _is_close(one: float, other: float, size: float = 0.0) -> bool:
 def _turning(seen: Seen, ends: Ends, shown: Container[int]) -> list[Fraction] | None:
     """Where comparisons of draws turn, in what these make noisy in the end.
 
-    None where all of them are looked at as they are in the end, and the output shows none of them.
+    None where all of them are looked at as they are in the end, and the output shows none of them; or all on one side,
+    so that it is known how probable the outcome is.
     """
     rows = [list(_offsets(operand, np.shape(seen.outcome), ends, shown)) for operand in seen.operands]
-    if not any(is_early for row in rows for _, is_early in row):
+    sides = [any(is_early for _, is_early in row) for row in rows]
+    noise = [isinstance(operand, Affine) for operand in seen.operands]
+    if not any(sides) or any(is_noise and not is_early for is_noise, is_early in zip(noise, sides, strict=True)):
         return None
     if seen.kind == "argmax":
         return [offset - rows[0][0][0] for offset, _ in rows[0]]

@@ -31,7 +31,7 @@ from attacklab.replay.compare import (
     further,
     stepped,
 )
-from attacklab.replay.coupled import bare_noise, bare_part
+from attacklab.replay.coupled import bare_noise, bare_part, moved_in_all
 from attacklab.replay.events import CERTAIN, ENOUGH, telling_event
 from attacklab.replay.laws import (
     BITS,
@@ -66,6 +66,9 @@ OFTEN = 12
 FARTHEST = (-2000.0, -1000.0, 1000.0, 2000.0)
 """Noise so many scales out shows whether a number is clipped."""
 
+MOST_OWN, LEAST_ASTRAY = 16, 1e-5
+"""The draws of so many calls are moved, one call after another, to see whether numbers follow them; and how nearly."""
+
 MOST_NAMED = 3
 """So many calls that lose noise are named."""
 
@@ -78,9 +81,13 @@ class Pair(Compared):
 
     Attributes:
         late: what refutes the claim, at a line that other draws may tell better.
+        counted: what noisy numbers and choices were judged together, each with its draw.
+        is_open: whether other noisy numbers may show more, as a choice rests on those that the output holds.
     """
 
     late: Difference | None = None
+    is_open = False
+    counted: Sequence[tuple[int, tuple[Law, Law]]] = ()
 
     @functools.cached_property
     def _scans(self) -> dict[tuple[Site, int], bool]:
@@ -104,8 +111,17 @@ class Pair(Compared):
             self._note_asked_otherwise()
             self._note_bare_noise()
             self._note_told_twice()
+            if self.outcome.unjudged and not self.outcome.differences:
+                self._judge_by_shifts()
             self._note_unseen()
         return self.outcome
+
+    def _judge_by_shifts(self) -> None:
+        """Pass what no rule judged, where shifts of the draws that lose no more than is claimed explain the output."""
+        moved = None if self.is_sampled else moved_in_all(self)
+        if moved is not None and laws.excess_over(self.claim, [one.pair for one in moved]) is None:
+            self.outcome.unjudged.clear()
+            self.outcome.loss = laws.loss_of([one.pair for one in moved])
 
     @functools.cached_property
     def ways(self) -> Ways | None:
@@ -191,6 +207,10 @@ class Pair(Compared):
             known = [*(one for one in known if one not in mixed), *shared.steadied()]
             vague = [*vague, *mixed]
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
+            if known and not self._follow_as_told(known):
+                if choices.found or not self._by_zero(None):
+                    self.outcome.unjudged.append(f"{known[0].node.site} adds noise to a number that follows noise")
+                return
             shown_ = []
             for choice in choices.found:
                 is_alone, is_revealed = choices.is_alone(choice), choices.is_revealed(choice)
@@ -198,13 +218,21 @@ class Pair(Compared):
                     shown_.append(choice)
                 elif not is_alone and (choice.is_unbounded or is_revealed):
                     self.outcome.unjudged.append(f"{choice.what}: other draws may hide how it came out")
-            excess = self.excess([*(one.pair for one in known), *(one.certain_pair for one in shown_)])
+            given = {unit for one in shown_ for unit in one.given}
+            free = [one for one in shown_ if not one.given]
+            excess = self.excess([*(one.pair for one in known), *(one.certain_pair for one in free)])
             if excess is not None:
-                self._add_loss(known, shown_, excess)
+                self._add_loss(known, free, excess)
+            elif given and (excess := self._excess_where_shown(known, shown_, given)) is not None:
+                self._add_loss([one for one in known if one.unit not in given], shown_, excess)
+            elif given:
+                self.is_open, what = True, next(one.what for one in shown_ if one.given)
+                self.outcome.unjudged.append(f"{what} rests on a noisy number that the output holds")
             else:
                 self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
                 kept = [one for one in choices.found if one not in shown_ and choices.is_revealed(one, floats=True)]
                 self.outcome.unjudged += [f"{one.what} moves numbers of the output; they may show it" for one in kept]
+        self.counted = self._together(known, [], choices.found)
         for difference in choices.thresholds():
             self._add(**difference)
         if not self.outcome.is_refuted:
@@ -257,6 +285,55 @@ class Pair(Compared):
         elif len(branches) == 1 or has_more:
             site = branches[0].numbers[-1].node.site
             self.outcome.unjudged.append(f"{site} shows a number as noise decides, and other ways may lose more")
+
+    def _follow_as_told(self, moved: Sequence[Moved]) -> bool:
+        """Whether the parts with the noise of some numbers follow it as those do, and no noise that no part holds.
+
+        Else a cast, such as `float()`, lost noise on its way into a value.
+        """
+        run, held = self.first, set[int]()
+        accused = {draw for one in moved for draw in run.draws_of(one.unit)}
+        rows: list[tuple[str, dict[int, float], set[int]]] = []
+        for path, ((node, place), _) in self.rows:
+            unit, factor = int(node.affine.ids.flat[place]), near(node.affine.exact(place)[1])
+            draws = {draw: factor * by for draw, by in run.draws_of(unit).items()}
+            if not accused.isdisjoint(draws) and not node.affine.is_size:
+                rows.append((path, draws, draws.keys() & held))  # those that numbers before it tell may do what they do
+            held |= {unit, *draws}
+        noise = [
+            call
+            for number, call in run.independent()
+            if call.family in SHIFT_LAWS and call.family != UNIFORM and not call.sampler.startswith("multiply")
+            if number >= 0 or run.merged.isdisjoint(call.ids.flat)  # else it is a step on the way to other noise
+        ]
+        own = [call for call in noise if not accused.isdisjoint(call.ids.flat)]
+        rest = [call for call in noise if held.isdisjoint(call.ids.flat)]
+        before = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
+        for calls in [*([call] for call in own[:MOST_OWN]), rest] if rows else ():
+            units = [(unit, call, at) for call in calls for at, unit in enumerate(call.ids.ravel().tolist())]
+            by = {unit: stepped(call, at, STEPS[0]) for unit, call, at in units}
+            after = {leaf.path: number_of(leaf.value) for leaf in leaves(self._with_moved(by).output)}
+            for path, draws, told in rows:
+                wanted = sum(factor * by.get(draw, 0.0) for draw, factor in draws.items())
+                size = abs(before[path]) + abs(wanted) + sum(map(abs, draws.values()))
+                is_own = not by.keys().isdisjoint(draws) and by.keys().isdisjoint(told)
+                if (is_own or calls is rest) and not abs(
+                    after.get(path, math.nan) - before[path] - wanted
+                ) <= LEAST_ASTRAY * size:
+                    return False
+        return True
+
+    def _excess_where_shown(
+        self, known: Sequence[Moved], choices: Sequence[Choice], given: Collection[int]
+    ) -> Excess | None:
+        """How outputs with the shown numbers of this run overstep a pure ε; choices rest on some of those numbers."""
+        pairs = [
+            (laws.at_number(one.first, self.shown[one.unit]), laws.at_number(one.second, self.shown[one.unit]))
+            if one.unit in given
+            else one.pair
+            for one in known
+        ]
+        return self.excess([*pairs, *(one.certain_pair for one in choices)]) if self.is_pure else None
 
     def _add_loss(self, known: Sequence[Moved], choices: Sequence[Choice], excess: Excess) -> None:
         numbers = sorted(known, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
@@ -382,27 +459,34 @@ class Pair(Compared):
         compared = [one for one in hidden if one.unit in looked]
         if self._are_followed(compared):
             looked -= {one.unit for one in compared if self._are_followed([one])}
-        counted = self._together(known, [one for one in hidden if one.unit not in looked], choices)
-        self.outcome.loss = max(self.outcome.loss, laws.loss_of(counted), key=near)
-        if self.excess(self._together(known, hidden, choices)) is None:
+        self.counted = self._together(known, [one for one in hidden if one.unit not in looked], choices)
+        self.outcome.loss = max(self.outcome.loss, laws.loss_of(_pairs(self.counted)), key=near)
+        if self.excess(_pairs(self._together(known, hidden, choices))) is None:
             return
         moving, even = self._responses()
         by_call: dict[int, list[Moved]] = defaultdict(list)
         for one in hidden:
             by_call[id(self.first.owner(one.unit)[0])].append(one)
-        shown_, spent = [], []
+        shown_, spent = list[Moved](), list[Moved]()
+        again = self._with_moved({one.unit: stepped(*self.first.owner(one.unit), STEPS[0]) for one in hidden}, True)
+        differing = {*differences_between(self), *_differing(self.first, again)}
         for call, group in by_call.items():
-            own = moving.get(call, set()).difference(self.held, *(moving[one] for one in moving if one != call))
+            others = (moving[one] for one in moving if one != call)
+            if any(self._is_used_again(one) for one in group):
+                differing |= moving.get(call, set())
+            own = moving.get(call, set()).difference(self.held, differing, *others)
             shown_ += group if len(own) >= len(group) and (self.is_pure or call in even) else []
             bare = [one for one in group if not one.first.scale and one.unit not in looked]
             bare = [one for one in bare if self._are_followed([one])]
-            spent += group if moving.get(call) else bare
+            spent += bare if differing.intersection(moving.get(call, ())) or not moving.get(call) else group
         excess = self.excess([one.pair for one in (*known, *shown_)])
         is_certain = excess is not None
-        excess = excess or self.excess(self._together(known, spent, choices))
+        if not is_certain and not choices and self._by_zero(None):
+            return
+        excess = excess or self.excess(_pairs(self._together(known, spent, choices)))
         if excess is None or not spent:
             lost = [one for one in hidden if one.unit not in looked]
-            if lost and self.excess(self._together(known, lost, choices)) is not None:
+            if lost and self.excess(_pairs(self._together(known, lost, choices))) is not None:
                 self.outcome.unjudged.append(
                     f"{lost[0].node.site} adds noise to what moves, and its use is not followed"
                 )
@@ -420,6 +504,14 @@ class Pair(Compared):
             }
         self._add(**parts, is_certain=is_certain)
 
+    def _is_used_again(self, moved: Moved) -> bool:
+        """Whether the draw of a hidden number is used in other ways after it first met the data."""
+        runs = self.first, self.second
+        sides = [[run.law(node, place) for unit, node, place in run.elements() if unit == moved.unit] for run in runs]
+        losses = [near(laws.largest_loss(*pair)) for pair in zip(*sides, strict=False)]
+        met = itertools.dropwhile(lambda loss: not loss, losses)
+        return not all(math.isclose(loss, near(laws.largest_loss(*moved.pair))) for loss in met)
+
     def _are_followed(self, moved: Sequence[Moved]) -> bool:
         """Whether a number of the output moves with some noisy ones, however little those do."""
         changes: dict[int, dict[int, float]] = defaultdict(dict)
@@ -433,11 +525,11 @@ class Pair(Compared):
 
     def _together(
         self, known: Sequence[Moved], spent: Sequence[Moved], choices: Sequence[Choice]
-    ) -> list[tuple[Law, Law]]:
-        """The laws of noisy numbers, and of choices by other noise than theirs."""
+    ) -> list[tuple[int, tuple[Law, Law]]]:
+        """The laws of noisy numbers, each with its draw, and of choices by other noise than theirs, with −1."""
         drawn = {one.unit for one in spent}
-        rest = [one.pair for one in choices if drawn.isdisjoint(one.draws)]
-        return [*(one.pair for one in (*known, *spent)), *rest]
+        rest = [(-1, one.pair) for one in choices if drawn.isdisjoint(one.draws)]
+        return [*((one.unit, one.pair) for one in (*known, *spent)), *rest]
 
     def _responses(self) -> tuple[dict[int, set[str]], set[int]]:
         """The parts of the first output that follow each call's noise, far out; and which calls they follow evenly."""
@@ -580,7 +672,15 @@ class Pair(Compared):
         if excess is not None and not shifts.is_exact:
             self.outcome.unjudged.append(f"{moved[0].node.site} adds noise that the output shows only in part")
             return True
-        self.outcome.loss = max(self.outcome.loss, laws.loss_of(pairs), key=near)
+        units = {one.unit for one in moved}
+        rest = [pair for unit, pair in self.counted if unit not in units]
+        if excess is None and paths is not None and rest and self.excess([*pairs, *rest]) is not None:
+            if not self._by_zero(None):
+                self.outcome.unjudged.append(f"{moved[0].node.site} adds noise to what moves, besides other numbers")
+            return True
+        self.outcome.loss = (
+            laws.loss_of(pairs) if paths is None else max(self.outcome.loss, laws.loss_of(pairs), key=near)
+        )
         if excess is not None:
             worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
             how = " (measured by moving the draws)"
@@ -627,7 +727,8 @@ class Pair(Compared):
 
     def _note_bare_noise(self) -> None:
         """Name noise that is used or shown apart from what it makes noisy."""
-        if self.outcome.unjudged or differences_between(self):
+        parts = differences(self.first.output, self.second.output)
+        if self.outcome.unjudged or not all(self._is_judged(*both) for both in parts):
             return
         said = self.shared.astray() or bare_noise(self)
         is_open = any(seen.kind != "other" for seen in (*self.first.seen, *self.second.seen))
@@ -673,15 +774,20 @@ class Pair(Compared):
 
     def _moved_by(self, draws: Collection[int], step: float) -> list[str]:
         """The parts of the first output that move when draws do, with all comparisons as they came out."""
+        return _differing(
+            self.first, self._with_moved({draw: stepped(*self.first.owner(draw), step) for draw in draws})
+        )
+
+    def _with_moved(self, by: Mapping[int, Any], has_values: bool = False) -> Session:
+        """The first run with some draws moved, with all comparisons as they came out, and perhaps all noisy values."""
         changes: dict[int, dict[int, Any]] = defaultdict(dict)
-        for draw in draws:
+        for draw, step in by.items():
             call, at = self.first.owner(draw)
             number = self.first.number_of(call)
             if number is not None:
-                changes[number][at] = stepped(call, at, step)
-        kept = Script(self.first, {}, is_followed=True, has_values=False)
-        moved = self.runs.run(self.pair.first, Session(self.seed, kept, in_turn(self.chosen, changes)))
-        return _differing(self.first, moved)
+                changes[number][at] = step
+        kept = Script(self.first, {}, is_followed=True, has_values=has_values)
+        return self.runs.run(self.pair.first, Session(self.seed, kept, in_turn(self.chosen, changes)))
 
     def _note_unseen(self) -> None:
         """Name what draws unseen, and parts of the output that cannot be looked into."""
@@ -690,6 +796,10 @@ class Pair(Compared):
         for leaf in (*leaves(self.first.output), *leaves(self.second.output)):
             if isinstance(leaf.value, tuple) and leaf.value[:1] == (OPAQUE,):
                 self.outcome.unjudged.append(f"{leaf.path} is a {leaf.value[1]}, which cannot be looked into")
+
+
+def _pairs(counted: Sequence[tuple[int, tuple[Law, Law]]]) -> list[tuple[Law, Law]]:
+    return [pair for _, pair in counted]
 
 
 def _compared(run: Session) -> tuple[set[int], set[int]]:

@@ -131,7 +131,7 @@ def directed_loss(first: Law, second: Law) -> Fraction | float:
         return math.log(first.weights[0]) - math.log(second.weights[0])
     if first.family == second.family and first.family in (CATEGORICAL, TABLE) and 0 < loss < math.inf:
         masses = zip(*(side.tolist() for side in cell_masses(first, second)), strict=True)
-        return max([0.0, *(math.log(one) - math.log(other) for one, other in masses if one > 0 and other > 0)])
+        return max(math.log(one) - math.log(other) for one, other in masses if one > 0 and other > 0)
     return loss
 
 
@@ -199,6 +199,15 @@ def _directed_delta(pairs: Sequence[tuple[Law, Law]], epsilon: float, rate: floa
 def outcome_of(chance: float) -> Law:
     """The law of one outcome among others, which has this probability."""
     return Law(CATEGORICAL, weights=(min(1.0, max(0.0, chance)),))
+
+
+def at_number(law: Law, number: Fraction) -> Law:
+    """What a law says of one number alone: its probability, or its density."""
+    offset, scale = near(number - law.centre), near(law.scale)
+    if law.family in CONTINUOUS:
+        return Law(CATEGORICAL, weights=(float(CONTINUOUS[law.family].pdf(offset / scale) / scale),))
+    ends = tails_of(law, np.array([offset - near(law.step) / 2, offset + near(law.step) / 2]))[0]
+    return Law(CATEGORICAL, weights=(float(ends[1] - ends[0]),))
 
 
 def coin(chance: float) -> Law:

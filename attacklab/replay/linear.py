@@ -26,7 +26,7 @@ from scipy import linalg, optimize, sparse
 
 from attacklab.model.claims import Claim
 from attacklab.replay import laws
-from attacklab.replay.compare import Moved, alike, held_numbers
+from attacklab.replay.compare import FEW_SEEDS, Moved, alike, held_numbers
 from attacklab.replay.laws import (
     DISCRETE,
     DISCRETE_LAPLACE,
@@ -60,9 +60,6 @@ Those with less than the second have too little to tell it from none by doubles,
 
 ROUNDED = 256
 """So many roundings of its last digit are taken for what rounding may have done to a number."""
-
-FEW_SEEDS = 6
-"""How many further runs look for factors of noise that follow other noise."""
 
 MOST_DRAWS = 512
 """Numbers that hang together by more draws than that are not judged together."""
@@ -361,15 +358,9 @@ class Shared:
 
     def _is_bare(self, terms: Sequence[Term]) -> bool:
         """Whether a sum of parts is on either input what it is without noise, with other draws as well."""
+        weights = {one.path: one.weight for one in terms}
         sides = sum(one.weight * one.first for one in terms), sum(one.weight * one.second for one in terms)
-        for side, input_ in zip(sides, (self.pair.pair.first, self.pair.pair.second), strict=True):
-            for number in range(FEW_SEEDS):
-                run = self.pair.runs.run(input_, Session(self.pair.seed + 700 + number))
-                values = {leaf.path: number_of(leaf.value) for leaf in leaves(run.output)}
-                total = sum(one.weight * values.get(one.path, math.nan) for one in terms)
-                if not abs(total - side) < abs(sides[0] - sides[1]) / 4:
-                    return False
-        return True
+        return self.pair.stays([([weights], side) for side in sides], abs(sides[0] - sides[1]))
 
 
 class Term(NamedTuple):

@@ -21,23 +21,32 @@ from attacklab.replay.laws import (
     CATEGORICAL,
     CAUCHY,
     CONTINUOUS,
-    DISCRETE_LAPLACE,
+    DISCRETE,
     GUMBEL,
     SHIFT_LAWS,
+    UNIFORM,
     Law,
     near,
     tails_of,
 )
 from attacklab.replay.session import Affine, Node, Seen, Session, Site, rational
 
-POINTS, LEAST_POINTS, MOST_POINTS = 1201, 121, 20_000
-"""How many points a grid has around a centre, and about how many in all."""
+POINTS, LEAST_POINTS, MOST_POINTS = 601, 121, 10_000
+"""How many cells a grid has around a centre, and about how many in all."""
+
+NODES, SHARES = np.polynomial.legendre.leggauss(3)
+"""Where in a cell, from −1 to 1, an integral looks at what it integrates, and with what weight (Gauss and Legendre)."""
 
 MOST = 64
 """How many comparisons are looked at one by one."""
 
+MOST_STEPS = 1 << 20
+"""So many values of integer noise are looked at at most."""
+
 REACH = 60.0
 """How far an integral over noise goes, in scales."""
+
+Floats = NDArray[np.float64]
 
 FLIPPED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
 
@@ -52,6 +61,7 @@ class Bound:
         above: whether it does.
         site: where they were compared.
         factors: by what each draw was multiplied before.
+        given: the draws whose noisy numbers the output holds, and which are part of this as numbers.
     """
 
     left: tuple[int, Law]
@@ -59,6 +69,7 @@ class Bound:
     above: bool
     site: Site
     factors: tuple[Fraction, ...] = ()
+    given: frozenset[int] = frozenset()
 
 
 def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Collection[int] = ()) -> list[Bound] | None:
@@ -70,11 +81,16 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Collection[i
         skipped: draws whose comparisons are left out.
     """
     bounds: list[Bound] = []
+    told = {
+        unit: (number, *node.affine.exact(place))
+        for unit, node, place in run.elements()
+        if (number := shown.get(unit)) is not None and rational(np.ravel(node.result)[place]) == number
+    }
     for seen in run.seen:
         if seen.kind != "compare" or {*skipped}.issuperset(seen.draws()):
             continue
         outcome = np.asarray(seen.outcome)
-        sides = [numbers_of(run, seen, operand, outcome.shape, shown) for operand in seen.operands]
+        sides = [numbers_of(run, seen, operand, outcome.shape, told) for operand in seen.operands]
         if seen.operation in ("equal", "not_equal"):
             families = {number[1].family for side in sides for number in side if isinstance(number, tuple)}
             if outcome.any() == outcome.all() == (seen.operation == "not_equal") and families <= {*CONTINUOUS}:
@@ -82,6 +98,7 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Collection[i
             return None
         if any(isinstance(operand, Affine) and operand.is_size for operand in seen.operands):
             return None
+        given = told.keys() & {*seen.draws()}
         for left, right, came in zip(*sides, outcome.reshape(-1).tolist(), strict=True):
             operation = seen.operation
             if not isinstance(left, tuple):
@@ -89,22 +106,32 @@ def bounds_of(run: Session, shown: Mapping[int, Fraction], skipped: Collection[i
             if isinstance(left, tuple):
                 factors = tuple(side[2] for side in (left, right) if isinstance(side, tuple))
                 other = right[:2] if isinstance(right, tuple) else right
-                bounds.append(Bound(left[:2], other, came == operation.startswith("greater"), seen.site, factors))
+                is_above = came == operation.startswith("greater")
+                bounds.append(Bound(left[:2], other, is_above, seen.site, factors, frozenset(given)))
     return bounds
 
 
 def numbers_of(
-    run: Session, seen: Seen, operand: Any, shape: tuple[int, ...], shown: Mapping[int, Fraction]
+    run: Session, seen: Seen, operand: Any, shape: tuple[int, ...], told: Mapping[int, tuple[Fraction, ...]]
 ) -> list[Any]:
-    """A side of comparisons, one after another: a draw with its law and its factor, or a number."""
+    """A side of comparisons, one after another: a draw with its law and its factor, or a number.
+
+    Of draws whose noisy numbers the output holds, `told` has those, with the value and the factor of the draw in them.
+    """
     if not isinstance(operand, Affine):
         return [rational(number) for number in np.broadcast_to(operand, shape).reshape(-1)]
     places = np.broadcast_to(np.arange(operand.ids.size).reshape(operand.ids.shape), shape).reshape(-1).tolist()
     units = operand.ids.reshape(-1).tolist()
     node = Node(seen.site, operand, None)
-    return [
-        shown.get(units[place]) or (units[place], run.law(node, place), operand.exact(place)[1]) for place in places
-    ]
+
+    def number(place: int) -> Any:
+        value, factor = operand.exact(place)
+        if units[place] not in told:
+            return units[place], run.law(node, place), factor
+        known, centre, by = told[units[place]]
+        return value + factor / by * (known - centre) if by else value
+
+    return [*map(number, places)]
 
 
 def grouped(bounds: Sequence[Bound]) -> list[list[Bound]]:
@@ -176,7 +203,7 @@ def interval(law: Law, low: Any, high: Any) -> Any:
     return np.maximum(masses, 0.0) if np.ndim(low) or np.ndim(high) else float(max(masses[0], 0.0))
 
 
-def _given(unit: int, hub: int, group: Sequence[Bound], at: NDArray[np.float64]) -> NDArray[np.float64]:
+def _given(unit: int, hub: int, group: Sequence[Bound], at: Floats) -> Floats:
     """How probable a draw's comparisons are, given the value of the one that it shares with others."""
     low, high = np.full_like(at, -np.inf), np.full_like(at, np.inf)
     law = next(law for bound in group for number, law in sides_of(bound) if number == unit)
@@ -189,21 +216,35 @@ def _given(unit: int, hub: int, group: Sequence[Bound], at: NDArray[np.float64])
     return np.asarray(interval(law, low, high))
 
 
-def _grid(law: Law, group: Sequence[Bound]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The middles and the masses of cells of the shared draw, fine wherever a noisy value may lie."""
-    scale = near(law.scale)
+def _grid(law: Law, group: Sequence[Bound]) -> tuple[Floats, Floats]:
+    """Values of the shared draw with their masses, close together wherever a noisy value may lie."""
     thresholds = [near(bound.right) for bound in group if not isinstance(bound.right, tuple)]
-    middles = {near(one.centre): near(one.scale) for bound in group for one in _laws(bound)}
+    at, halves = _cells([one for bound in group for one in _laws(bound)], thresholds, near(law.scale))
+    if law.family not in DISCRETE:
+        return at, halves * _density(law, at)
+    step, centre = near(law.step), near(law.centre)
+    steps = np.arange(math.floor((at[0] - centre) / step), math.ceil((at[-1] - centre) / step) + 1)
+    whole = centre + step * steps[:MOST_STEPS]
+    return whole, interval(law, whole - step / 2, whole + step / 2)
+
+
+def _cells(laws: Sequence[Law], thresholds: Sequence[float] = (), scale: float = 0.0) -> tuple[Floats, Floats]:
+    """Numbers at which to look at functions of noisy values, and what to multiply those by to integrate them."""
+    middles = {(near(one.centre), near(one.scale) or scale) for one in laws}
+    ends = [centre + own for centre, own in middles if any(one.family == UNIFORM for one in laws)]
     spread = _spread(len(middles))
-    edges = np.unique(
-        np.concatenate([*(centre + spread * (own or scale) for centre, own in middles.items()), thresholds])
-    )
+    edges = np.unique(np.concatenate([*(centre + spread * own for centre, own in middles), thresholds, ends]))
     edges = edges[np.abs(edges) < 1e300]
-    masses = interval(law, edges[:-1], edges[1:])
-    return (edges[:-1] + edges[1:]) / 2, masses
+    halves = np.diff(edges)[:, None] / 2
+    return (edges[:-1, None] + halves * (1 + NODES)).ravel(), (halves * SHARES).ravel()
 
 
-def _spread(count: int) -> NDArray[np.float64]:
+def _density(law: Law, at: Floats) -> Floats:
+    scale = near(law.scale)
+    return np.asarray(CONTINUOUS[law.family].pdf((at - near(law.centre)) / scale) / scale)
+
+
+def _spread(count: int) -> Floats:
     """Offsets from a centre in scales, dense near 0; fewer of them where the grid has many centres."""
     points = max(LEAST_POINTS, min(POINTS, MOST_POINTS // count))
     return np.sinh(np.linspace(-np.arcsinh(REACH), np.arcsinh(REACH), points))
@@ -211,7 +252,7 @@ def _spread(count: int) -> NDArray[np.float64]:
 
 def argmax_law(laws: Sequence[Law], smallest: bool = False) -> Law | None:
     """The law of the place of the largest of noisy values, or of the smallest."""
-    if any(law.family not in SHIFT_LAWS or law.family in (DISCRETE_LAPLACE, CAUCHY) or not law.scale for law in laws):
+    if any(law.family not in CONTINUOUS or law.family == CAUCHY or not law.scale for law in laws):
         return None
     if not laws:
         return None
@@ -221,12 +262,9 @@ def argmax_law(laws: Sequence[Law], smallest: bool = False) -> Law | None:
         top = max(law.centre for law in laws)
         weights = np.exp([near((law.centre - top) / scale) for law in laws])
         return Law(CATEGORICAL, weights=tuple((weights / weights.sum()).tolist()))
-    centre = [near(law.centre) for law in laws]
-    middles = {(at, near(law.scale)) for at, law in zip(centre, laws, strict=True)}
-    edges = np.unique(np.concatenate([at + _spread(len(middles)) * scale for at, scale in sorted(middles)]))
-    middle = (edges[:-1] + edges[1:]) / 2
-    masses = np.array([interval(law, edges[:-1], edges[1:]) for law in laws])
-    ends = (np.full_like(middle, -np.inf), middle) if not smallest else (middle, np.full_like(middle, np.inf))
+    at, halves = _cells(laws)
+    masses = np.array([halves * _density(law, at) for law in laws])
+    ends = (np.full_like(at, -np.inf), at) if not smallest else (at, np.full_like(at, np.inf))
     chances = np.array([interval(law, *ends) for law in laws])
     with np.errstate(divide="ignore"):
         logs = np.log(np.maximum(chances, 1e-300))

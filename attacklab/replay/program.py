@@ -28,7 +28,7 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.releases import as_release
 from attacklab.model.targets import Target
 from attacklab.replay import laws
-from attacklab.replay.compare import Difference, Outcome
+from attacklab.replay.compare import Difference, Gap, Outcome
 from attacklab.replay.hooks import Hooks, given_to
 from attacklab.replay.judge import Pair
 from attacklab.replay.origins import explained
@@ -201,6 +201,7 @@ class Study:
         failures: what was raised on both inputs of a pair.
         unsearched: why no pairs were searched for, as the end of a sentence.
         unfinished: the first pair whose examination ended early.
+        gaps: the differences of answers with the same noise, of the first pair that has them.
     """
 
     target: Target
@@ -220,6 +221,7 @@ class Study:
     unsearched: str = ""
     failures: list[str] = field(default_factory=list)
     unfinished: NeighbouringPair | None = None
+    gaps: dict[tuple[str, str], Gap] = field(default_factory=dict)
     template: NeighbouringPair | None = None
     started: float = field(default_factory=time.monotonic)
 
@@ -278,6 +280,7 @@ class Study:
                 variants = examine_variants(examination, None if self.count < FULL_PAIRS else self.count)
                 outcome.differences += variants.differences
                 outcome.take(variants)
+            outcome.differences += self._moved_gaps(examination)
         self.runs.until = math.inf
         self.count += 1
         self.outcomes += 1 + outcome.variants
@@ -318,6 +321,14 @@ class Study:
             kept = self.worst.setdefault((told.flaw, str(told.site)), (told, examination, line))
             if told.is_certain and not kept[0].is_certain:
                 self.worst[told.flaw, str(told.site)] = (told, examination, line)
+
+    def _moved_gaps(self, examination: Pair) -> Iterator[Difference]:
+        """Notes of answers with the same noise whose difference is another one on another pair, whatever is drawn."""
+        for (path, path_2), (gap, told) in examination.outcome.gaps.items():
+            known = self.gaps.setdefault((path, path_2), gap).value
+            weights, apart = {path: -laws.near(gap.ratio), path_2: 1.0}, laws.near(abs(gap.value - known))
+            if apart and examination.stays([([weights], laws.near(gap.value))], apart):
+                yield replace(told, reason=f"{told.reason}, and {laws.text_of(known)} on another pair")
 
     def _require_repeatable(self, pair: NeighbouringPair) -> None:
         """Note what no hook watches: with all watched draws the same, nothing may differ."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attacklab.replay import laws, linear
-from attacklab.replay.compare import Moved
+from attacklab.replay.compare import Moved, further
 from attacklab.replay.laws import (
     DISCRETE,
     EXPONENTIAL,
@@ -44,6 +44,9 @@ MULTIPLES = (0, 2, 3, 11, 37)
 
 OPPOSITE = (-1, -7, -31)
 """And of a draw of either sign, which show whether the sign is kept."""
+
+FAR = (-60.0, -7.25, 7.25, 60.0)
+"""Draws that are moved by so many scales show whether noise decides something."""
 
 LEAST_SCALE = Fraction(1, 1 << 16)
 """Scales measured by further runs that differ by a smaller share are one scale, in numbers of 24 bits."""
@@ -122,20 +125,49 @@ def shifts_of(pair: Pair, wanted: set[str] | None) -> Shifts | None:
         pair: of which the outputs are.
         wanted: where the parts are; None for all that noise moves.
     """
-    seeds = [pair.seed, *(pair.seed + other for other in OTHER_OUTCOMES)]
-    sides = [[_run(pair, second, seed) for seed in seeds] for second in (False, True)]
-    first, second = (_parts(runs[0]) for runs in sides)
+    sides, first, second, is_steady = _measured(pair)
+    if wanted is None and any(_decides(runs[0]) for runs in sides):
+        return None
     if first is None or second is None:
         return _mixed(pair, sides, wanted)
     wanted = {*first} if wanted is None else wanted
-    if not wanted <= first.keys() or first.keys() != second.keys():
+    if not is_steady or not wanted <= first.keys():
         return None
+    return _own(first, second, wanted) or _mixed(pair, sides, wanted)
+
+
+@functools.lru_cache(maxsize=1)
+def _measured(pair: Pair) -> tuple[list[list[Run]], dict[str, Part] | None, dict[str, Part] | None, bool]:
+    """Runs of both inputs with some seeds, the parts that noise moves in the first, and whether all show the same."""
+    seeds = [pair.seed, *(pair.seed + other for other in OTHER_OUTCOMES)]
+    sides = [[_run(pair, second, seed) for seed in seeds] for second in (False, True)]
+    first, second = (_parts(runs[0]) for runs in sides)
+    if first is None or second is None or first.keys() != second.keys():
+        return sides, first, second, False
     for side, runs in zip((first, second), sides, strict=True):
         for run in runs[1:]:
             again = _parts(run)
             if again is None or again.keys() != side.keys() or any(map(_differ, side.values(), again.values())):
-                return None
-    return _own(first, second, wanted) or _mixed(pair, sides, wanted)
+                return sides, first, second, False
+    return sides, first, second, True
+
+
+def _decides(run: Run) -> bool:
+    """Whether noise moves what is no number: a text, or which parts there are."""
+    first = run({})
+    base = _words(first)
+    return any(
+        _words(run({number: further(call, step)})) != base
+        for number, call in first.independent()
+        if call.family in SHIFT_LAWS and call.family != UNIFORM and call.size
+        for step in FAR
+        if step > 0 or call.family != EXPONENTIAL
+    )
+
+
+def _words(run: Session) -> list[tuple[str, Any]]:
+    numbers = [(leaf, number_of(leaf.value)) for leaf in leaves(run.output)]
+    return [(leaf.path, leaf.value if number != number else None) for leaf, number in numbers]
 
 
 def _differ(one: Part, other: Part) -> bool:
@@ -184,31 +216,48 @@ def _parts(run: Run) -> dict[str, Part] | None:
     """The parts of an output that noise moves, each with its draw; None where one follows several."""
     first = run({})
     base = _numbers(first)
-    parts: dict[str, Part] = {}
+    owned: list[tuple[int, Call, dict[str, int]]] = []
     for number, call in first.independent():
         if call.family not in (*SHIFT_LAWS, GEOMETRIC) or not call.size:
             continue
         owners = _owners(run, number, call, base)
-        if not owners:
-            continue
-        if call.family == GEOMETRIC:
+        if call.family == GEOMETRIC and owners:
             return None  # two of them may make noise that has a law
-        at = DEPTHS if call.family == UNIFORM else multiples_of(call)
-        sides = [_numbers(run({number: _scaled(number, call, factor)})) for factor in at]
-        closer: list[dict[str, float]] = []
-        for path, place in owners.items():
-            if place is None or path in parts:
-                return None
-            numbers = [side.get(path, math.nan) for side in sides]
+        alone = {path: place for path, place in owners.items() if place is not None}
+        if len(alone) < len(owners) or any(not alone.keys().isdisjoint(others) for *_, others in owned):
+            return None
+        owned += [(number, call, alone)] if alone else []
+    rows = [DEPTHS if call.family == UNIFORM else multiples_of(call) for _, call, _ in owned]
+    sides = [
+        _numbers(
+            run(
+                {
+                    number: _scaled(number, call, at[turn % len(at)])
+                    for (number, call, _), at in zip(owned, rows, strict=True)
+                }
+            )
+        )
+        for turn in range(max(map(len, rows), default=0))
+    ]
+    parts: dict[str, Part] = {}
+    lawless: list[tuple[str, int, Call, list[float]]] = []
+    for (number, call, owners_), at in zip(owned, rows, strict=True):
+        for path, place in owners_.items():
+            numbers = [side.get(path, math.nan) for side in sides[: len(at)]]
             if call.family == UNIFORM:
                 parts[path] = Part(call, place, 0.0, laws.fitted(DEPTHS, numbers))
                 continue
             reached = min(numbers), max(numbers)
             parts[path] = Part(call, place, *_fitted(call, place, numbers), UNSEEN, reached)
             if parts[path].law is None and call.family in SYMMETRIC and number >= 0:
-                closer = closer or [_numbers(run({number: _near(call, share)})) for share in NEAR]
-                numbers += [side.get(path, math.nan) for side in closer]
-                parts[path] = _clipped(call, place, numbers) or parts[path]
+                lawless.append((path, number, call, numbers))
+    moved = {number: call for _, number, call, _ in lawless}
+    closer = [
+        _numbers(run({number: _near(call, share) for number, call in moved.items()})) for share in NEAR if lawless
+    ]
+    for path, _, call, numbers in lawless:
+        numbers += [side.get(path, math.nan) for side in closer]
+        parts[path] = _clipped(call, parts[path].at, numbers) or parts[path]
     return dict(sorted(parts.items()))
 
 

@@ -1,4 +1,4 @@
-"""The same pair under other draws: further seeds, and for a pure claim each draw far out as well.
+"""The same pair under other draws: further seeds, and for a pure claim each comparison turned and each draw far out.
 
 A path that noise opens rarely shows in none of two runs. So both inputs are run again with other draws, and whatever
 is new there, another way through the code or another part of the output that differs, is examined as the first was.
@@ -7,6 +7,7 @@ is new there, another way through the code or another part of the output that di
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import time
 from collections import defaultdict
@@ -16,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from attacklab.model.claims import PrivacyClaim
+from attacklab.replay.choices import steered
 from attacklab.replay.compare import Outcome, differences_between, further, made_alike
 from attacklab.replay.judge import Pair
 from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.outputs import skeleton
+from attacklab.replay.paths import bounds_of
 from attacklab.replay.samples import ENDS
 from attacklab.replay.session import Session
 
@@ -34,6 +37,9 @@ FAR = 12.0
 
 MOST_MOVED = 8
 """Of further calls, the draws are not put far out."""
+
+MOST_TURNED = 16
+"""On so many ways through the code, so many comparisons are turned."""
 
 LEAST_SEEDS = 12
 """With so many seeds, an output that is to tell its path is always from that one."""
@@ -61,17 +67,21 @@ def examine_variants(base: Pair, only: int | None = None) -> Outcome:
     known, seen = {_path(base.first): _sizes(base)}, {_way(base.first)}
     ways: dict[str, set[Any]] = defaultdict(set)
     new: list[tuple[float, bool, int, Changes]] = []
-    for seed, changes in _variants(base, only):
+    turning = [base]
+    for seed, changes in _variants(base, only, turning):
         if outcome.variants >= LEAST_VARIANTS and _is_over(ends):
             break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
         outcome.variants += 1
         path, sizes = _path(variant.first), _sizes(variant)
-        is_new, before = _way(variant.first) not in seen, known.get(path, {})
-        seen.add(_way(variant.first))
+        way = _way(variant.first)
+        is_new, before = way not in seen, known.get(path, {})
+        seen.add(way)
+        turning += [variant] if changes and all(_way(pair.first) != way for pair in turning) else []
         larger = [size for part, size in sizes.items() if size > 1.01 * before.get(part, 0.0)]
         for run in (variant.first, variant.second):
             ways[repr(skeleton(run.output))].add(_way(run))
+        is_new = is_new or (base.is_open and bool(changes))
         if larger or is_new:
             new.append((max(larger, default=0.0), is_new, seed, changes))
         known[path] = before | {part: max(size, before.get(part, 0.0)) for part, size in sizes.items()}
@@ -82,7 +92,7 @@ def examine_variants(base: Pair, only: int | None = None) -> Outcome:
             break
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
         variant.ways = base.ways
-        is_same_path = not size and _path(variant.first) == _path(base.first)
+        is_same_path = not size and not base.is_open and _path(variant.first) == _path(base.first)
         found = variant.examine()
         is_told = is_pure and is_new and found.is_refuted
         if is_told:
@@ -108,12 +118,17 @@ def _is_over(ends: tuple[float, float]) -> bool:
     return time.process_time() > ends[0] or time.monotonic() > ends[1]
 
 
-def _variants(base: Pair, only: int | None) -> Iterator[tuple[int, Changes]]:
-    """Seeds, and what is made of draws."""
+def _variants(base: Pair, only: int | None, turning: list[Pair]) -> Iterator[tuple[int, Changes]]:
+    """Seeds, and what is made of draws: `turning` has the ways of which comparisons are turned, and grows meanwhile."""
     for number in range(SEEDS) if only is None else [only]:
         yield base.seed + 10_000 + 2 * number, {}
     if only is not None or not isinstance(base.claim, PrivacyClaim) or base.claim.delta:
         return  # what is so rare may be what δ allows
+    for pair in () if base.is_sampled else itertools.islice(turning, MOST_TURNED):
+        bounds = (bounds_of(pair.first, base.shown) or [])[:MOST_TURNED]
+        for place, bound in enumerate(bounds):
+            wanted = [*(one.above for one in bounds[:place]), not bound.above]
+            yield base.seed, steered(pair.first, bounds[: place + 1], wanted)
     moved = [(number, call) for number, call in enumerate(base.first.calls) if call.family in SHIFT_LAWS and call.size]
     for number, call in moved[:MOST_MOVED]:
         for sign, end in zip((-1, 1), ENDS, strict=True):

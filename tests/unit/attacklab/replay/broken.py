@@ -1361,3 +1361,73 @@ def best_of_noisy_models_by_the_raw_loss(rows, rng):
         losses.append(float(((rows[:, 0] * float(weight) - rows[:, 1]) ** 2).sum()))
     best = losses.index(min(losses))  # flaw
     return weights, best
+
+
+MANY, FEWER = np.array([0.25, 0.5, 1.0, 2.0, 3.0]), np.array([0.25, 0.5, 1.0, 2.0])
+
+
+@broken(LONG, SHORT, epsilon=0.095)
+def one_noisy_number_in_three_answers(x, rng):
+    noise = rng.laplace(0, 10)  # flaw
+    return len(x) + noise, 9 - len(x) - noise, 100 * (len(x) + noise)
+
+
+@broken(LONG, SHORT, epsilon=0.095)
+def threshold_that_is_shown(x, rng):
+    threshold = len(x) + rng.laplace(0, 20)
+    return bool(len(x) + rng.laplace(0, 20) > threshold), threshold  # flaw
+
+
+@broken(LONG, SHORT, epsilon=0.095)
+def shown_number_that_is_compared_again(x, rng):
+    noisy = len(x) + rng.laplace(0, 20)
+    return bool(2 * len(x) - noisy > len(x) + rng.laplace(0, 20)), noisy  # flaw
+
+
+@broken(MANY, FEWER, epsilon=2.47)
+def rare_answer_of_a_sparse_vector(x, rng):
+    """The second answer alone, of probability 0.018 and 0.0013, loses 2.5999."""
+    threshold = 4 + rng.laplace(0, 4)
+    for place, query in enumerate([x.sum(), (x < 1).sum()]):
+        if query + rng.laplace(0, 1) > threshold:  # flaw
+            return place
+    return None
+
+
+@broken(MANY, FEWER, epsilon=0.2014)
+def largest_of_three_noisy_counts(x, rng):
+    """It loses 0.203423."""
+    counts = np.array([(x > 0.1).sum(), (x > 0.4).sum(), 2 * (x > 1.5).sum()])
+    return int(np.argmax(counts + rng.laplace(0, 4, 3)))  # flaw
+
+
+@broken(LONG, SHORT, epsilon=0.38)
+def noise_taken_off_again_after_a_cast(x, rng):
+    noise = rng.laplace(0, 5)  # flaw
+    return float(len(x) + noise) - 0.5 * noise
+
+
+@broken(LONG, SHORT, epsilon=0.095)
+def noise_added_twice_with_a_cast_between(x, rng):
+    noise = rng.laplace(0, 5)  # flaw
+    return float(str(len(x) + noise)) + noise
+
+
+@broken(LONG, SHORT, epsilon=0.2375)
+def further_noise_after_a_cast(x, rng):
+    wide = rng.laplace(0, 4)  # flaw
+    return len(x) + rng.laplace(0, 2) + float(wide)
+
+
+@broken(LONG, SHORT, epsilon=0.19)
+def count_given_back_after_a_cast(x, rng):
+    noisy = rng.laplace(0, 5) - 2 * len(x)  # flaw
+    return float(round(float(noisy), 9) + len(x))
+
+
+@broken(LONG, SHORT)
+def rounded_noise_of_a_count_after_casts(x, rng):
+    """Twice the second answer is the noise of the first, but for its sign."""
+    noise, other = rng.laplace(0, 3), rng.laplace(0, 5)
+    total = float(2 * other + noise)
+    return -noise - len(x), round(0.5 * total - other, 6)  # flaw

@@ -1243,3 +1243,98 @@ def noise_within_bounds_by_drawing_again(x, rng):
     while abs(noise) > 15:
         noise = rng.laplace(0, 1)
     return len(x) + noise
+
+
+MANY, FEWER = np.array([0.25, 0.5, 1.0, 2.0, 3.0]), np.array([0.25, 0.5, 1.0, 2.0])
+
+
+@sound(LONG, SHORT, epsilon=0.105)
+def one_noisy_number_in_three_answers(x, rng):
+    noise = rng.laplace(0, 10)
+    return len(x) + noise, 9 - len(x) - noise, 100 * (len(x) + noise)
+
+
+@sound(LONG, SHORT, epsilon=0.105)
+def threshold_that_is_shown(x, rng):
+    threshold = len(x) + rng.laplace(0, 20)
+    return bool(len(x) + rng.laplace(0, 20) > threshold), threshold
+
+
+@sound(LONG, SHORT, epsilon=0.105)
+def shown_number_that_is_compared_again(x, rng):
+    noisy = len(x) + rng.laplace(0, 20)
+    return bool(2 * len(x) - noisy > len(x) + rng.laplace(0, 20)), noisy
+
+
+@sound(MANY, FEWER, epsilon=2.73)
+def rare_answer_of_a_sparse_vector(x, rng):
+    """The second answer alone, of probability 0.018 and 0.0013, loses 2.5999."""
+    threshold = 4 + rng.laplace(0, 4)
+    for place, query in enumerate([x.sum(), (x < 1).sum()]):
+        if query + rng.laplace(0, 1) > threshold:
+            return place
+    return None
+
+
+@sound(MANY, FEWER, epsilon=0.2055)
+def largest_of_three_noisy_counts(x, rng):
+    """It loses 0.203423."""
+    counts = np.array([(x > 0.1).sum(), (x > 0.4).sum(), 2 * (x > 1.5).sum()])
+    return int(np.argmax(counts + rng.laplace(0, 4, 3)))
+
+
+@sound(LONG, SHORT, epsilon=0.105)
+def shown_number_that_is_compared_again_with_more(x, rng):
+    noisy = len(x) + rng.laplace(0, 20)
+    return bool(len(x) + noisy > 3 + rng.laplace(0, 20)), noisy
+
+
+@sound(LONG, SHORT, epsilon=0.105)
+def sum_of_the_mean_and_the_sum_with_one_noise(x, rng):
+    noise = rng.laplace(0, 10)
+    return x.sum() + noise, x.mean() * len(x) + noise
+
+
+@sound(LONG, SHORT, epsilon=0.42)
+def noise_taken_off_again_after_a_cast(x, rng):
+    noise = rng.laplace(0, 5)
+    return float(len(x) + noise) - 0.5 * noise
+
+
+@sound(LONG, SHORT, epsilon=0.105)
+def noise_added_twice_with_a_cast_between(x, rng):
+    noise = rng.laplace(0, 5)
+    return float(str(len(x) + noise)) + noise
+
+
+@sound(LONG, SHORT, epsilon=0.2625)
+def further_noise_after_a_cast(x, rng):
+    wide = rng.laplace(0, 4)
+    return len(x) + rng.laplace(0, 2) + float(wide)
+
+
+@sound(LONG, SHORT, epsilon=0.21)
+def count_given_back_after_a_cast(x, rng):
+    noisy = rng.laplace(0, 5) - 2 * len(x)
+    return float(round(float(noisy), 9) + len(x))
+
+
+@sound(LONG, SHORT, epsilon=1.05)
+def line_through_noisy_sums(x, rng):
+    truth = np.array([len(x), x.sum(), (x * x).sum()])
+    count, total, squares = truth + rng.laplace(0, 3, 3)
+    spread = count * squares - total**2
+    slope = (count * total - squares) / spread if abs(spread) > 1e-3 else 0.0
+    return {"slope": slope, "offset": (total - slope * squares) / max(count, 1.0)}
+
+
+@sound(LONG, SHORT, epsilon=0.525)
+def word_for_a_cast_number(x, rng):
+    noisy = float(len(x) + rng.laplace(0, 2))
+    return "many" if noisy > 5 else "few"
+
+
+@sound(LONG, SHORT, epsilon=1.05)
+def product_of_two_noisy_numbers(x, rng):
+    total, count = x.sum() + rng.laplace(0, 2), float(len(x) + rng.laplace(0, 2))
+    return total, total * count, f"{count:.3f}"

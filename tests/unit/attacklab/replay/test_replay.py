@@ -344,14 +344,23 @@ def test_a_seed_that_is_set_leaves_the_callers_generators_as_they_were() -> None
     assert (np.random.get_state()[1].tolist(), random.getstate()) == before
 
 
-def test_the_same_draw_in_two_answers_is_a_note_where_their_difference_stays() -> None:
+def test_two_answers_with_one_draw_spend_once_where_their_difference_never_moves() -> None:
+    """Both show one noisy number where they differ by the same on each input of every pair: a note would be wrong."""
+
     def shared(x: Any, rng: Any) -> Any:
         noise = rng.laplace(0, 1)
         return x.sum() + noise, 7 + len(x) + noise
 
-    finding = replay(shared, [(ONE, TWO)], epsilon=1.0)[0]
+    def rounded(x: Any, rng: Any) -> Any:
+        noise = rng.laplace(0, 2)
+        return x.sum() + noise, round(float(x.sum() + rng.laplace(0, 2))) + noise
+
+    assert replay(shared, [(ONE, TWO)], epsilon=1.0)[0].verdict is Verdict.NOT_DETECTED
+    (finding,) = replay(shared, [(ONE, TWO), (np.array([2.0, 1.0]), np.array([2.0]))], epsilon=1.0)
     assert finding.severity is Severity.ACCOUNTING
     assert "the same noise is added to two answers" in finding.flaw
+    assert "on another pair" in finding.reason
+    assert replay(rounded, [(ONE, TWO)], epsilon=1.0)[0].verdict is Verdict.INCONCLUSIVE  # other noise hides it
 
 
 def test_wrong_uses_are_refused() -> None:

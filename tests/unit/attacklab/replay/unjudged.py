@@ -271,3 +271,9 @@ def coin_beside_its_digits(bit, rng):
 def largest_of_seventy_draws_rounded_beside_their_total(x, rng):
     noise = [rng.normal(0, 8)] + [rng.normal(0, 0.1) for _ in range(69)]
     return round(len(x) + sum(noise), 2), round(noise[0], 2)
+
+
+@unjudged(LONG, SHORT, epsilon=0.475)
+def word_for_a_cast_number(x, rng):
+    noisy = float(len(x) + rng.laplace(0, 2))
+    return "many" if noisy > 5 else "few"
