@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attacklab.replay.compare import Moved, further
-from attacklab.replay.laws import CONTINUOUS, SHIFT_LAWS, UNIFORM, near
+from attacklab.replay.laws import CONTINUOUS, SHIFT_LAWS, TABLE, UNIFORM, near
 from attacklab.replay.linear import SMALL_SHIFT, law_of_draw, moved_draw
 from attacklab.replay.outputs import Leaf, leaves, number_of
 from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Seen, Session, in_turn, rational
@@ -139,9 +139,33 @@ def moved_in_all(pair: Pair) -> list[Moved] | None:
         if shifts is not None and not _are_alike(shifts, moves):
             return None
         shifts = moves
-        if _apart(first.output, _following(pair, first, moves).output):
+        coupled = _following(pair, first, moves)
+        if _apart(first.output, coupled.output) or not _decide_alike(first, coupled):
             return None
     return found
+
+
+def _decide_alike(first: Session, second: Session) -> bool:
+    """Whether two runs draw densities alone, and look at the same numbers: else another outcome may part them."""
+    if any(call.family not in SHIFT_LAWS or call.family in (UNIFORM, TABLE) for call in first.calls):
+        return False
+    seen = [[one for one in run.seen if one.kind != "other"] for run in (first, second)]
+    return len(seen[0]) == len(seen[1]) and all(
+        np.allclose(_shown_to(first, one), _shown_to(second, other), rtol=1e-11, atol=0)
+        for pair in zip(*seen, strict=True)
+        for one, other in zip(pair[0].operands, pair[1].operands, strict=True)
+    )
+
+
+def _shown_to(run: Session, operand: Any) -> Any:
+    """The numbers of one side of a comparison."""
+    if not isinstance(operand, Affine):
+        return operand
+    numbers = []
+    for place, unit in enumerate(operand.ids.reshape(-1).tolist()):
+        (value, factor), (call, at) = operand.exact(place), run.owner(unit)
+        numbers.append(near(value) + near(factor) * float(np.ravel(call.raw)[at]))
+    return np.reshape(numbers, operand.ids.shape)
 
 
 def _following(pair: Pair, first: Session, moves: Mapping[int, Any]) -> Session:
@@ -313,7 +337,7 @@ def _turning(seen: Seen, ends: Ends, shown: Container[int]) -> list[Fraction] | 
     rows = [list(_offsets(operand, np.shape(seen.outcome), ends, shown)) for operand in seen.operands]
     sides = [any(is_early for _, is_early in row) for row in rows]
     noise = [isinstance(operand, Affine) for operand in seen.operands]
-    if not any(sides) or any(is_noise and not is_early for is_noise, is_early in zip(noise, sides, strict=True)):
+    if not any(sides):
         return None
     if seen.kind == "argmax":
         return [offset - rows[0][0][0] for offset, _ in rows[0]]

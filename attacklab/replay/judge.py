@@ -295,6 +295,8 @@ class Pair(Compared):
         accused = {draw for one in moved for draw in run.draws_of(one.unit)}
         rows: list[tuple[str, dict[int, float], set[int]]] = []
         for path, ((node, place), _) in self.rows:
+            if path in self.shared.unsteady_paths:
+                continue
             unit, factor = int(node.affine.ids.flat[place]), near(node.affine.exact(place)[1])
             draws = {draw: factor * by for draw, by in run.draws_of(unit).items()}
             if not accused.isdisjoint(draws) and not node.affine.is_size:

@@ -264,6 +264,7 @@ class Shared:
             if placed.isdisjoint(draw for one in numbers for draw in one.sums[0])
             and (found := _judged(pair, numbers)) is not None
         ]
+        self.unsteady_paths: set[str] = set()
         self._others: list[tuple[Session, dict[str, tuple[Node, int]]]] | None = None
         if self.astray() is not None:
             from attacklab.replay.adaptive import realigned  # which imports this
@@ -330,6 +331,7 @@ class Shared:
         for group in self.groups:
             if group.least and not self.is_steady(group):
                 numbers = [one for one in group.numbers if self.is_steady(Group([one]))]
+                self.unsteady_paths |= {one.path for one in group.numbers} - {one.path for one in numbers}
                 rest = _judged(self.pair, numbers)
                 found += rest.least if rest is not None and not rest.terms else []
         return found
