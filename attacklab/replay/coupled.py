@@ -331,13 +331,10 @@ def _is_close(one: float, other: float, size: float = 0.0) -> bool:
 def _turning(seen: Seen, ends: Ends, shown: Container[int]) -> list[Fraction] | None:
     """Where comparisons of draws turn, in what these make noisy in the end.
 
-    None where all of them are looked at as they are in the end, and the output shows none of them; or all on one side,
-    so that it is known how probable the outcome is.
+    None where all of them are looked at as they are in the end, and the output shows none of them.
     """
     rows = [list(_offsets(operand, np.shape(seen.outcome), ends, shown)) for operand in seen.operands]
-    sides = [any(is_early for _, is_early in row) for row in rows]
-    noise = [isinstance(operand, Affine) for operand in seen.operands]
-    if not any(sides):
+    if not any(is_early for row in rows for _, is_early in row):
         return None
     if seen.kind == "argmax":
         return [offset - rows[0][0][0] for offset, _ in rows[0]]

@@ -254,6 +254,9 @@ class Shared:
     Args:
         pair: whose runs were compared.
         placed: draws that are judged elsewhere.
+
+    Attributes:
+        unsteady_paths: where the numbers are that follow other noise and were left out of their groups.
     """
 
     def __init__(self, pair: Pair, placed: set[int]) -> None:
