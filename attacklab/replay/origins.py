@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 from attacklab.replay.compare import Compared, Difference, alike
 from attacklab.replay.judge import SCALE
 from attacklab.replay.scales import scale_lines
-from attacklab.replay.session import Session, Site, rational
+from attacklab.replay.session import Site, rational
 from attacklab.replay.statements import around_line, end_of, parameters_of, source_of, sources_of
 from attacklab.replay.trail import MOST_STEPS, Located, Step, Trail, records_of
 
-MOST_ADDED, MOST_PARTINGS = 3, 20
-"""Lines that are added, and how often runs are seen to part."""
+MOST_ADDED, MOST_SCALES, MOST_PARTINGS = 3, 2, 20
+"""Lines that are added, of those the ones that set a scale, and how often runs are seen to part."""
 
 
 class Parting(NamedTuple):
@@ -105,7 +105,6 @@ def explained(found: Difference, examined: Compared, line: Located | None) -> Di
         examined: the pair that showed it.
         line: how the line was found, if no draw told it.
     """
-    runs = examined.first, examined.second
     if line is None:
         trails = Trail(), Trail()
         trails[0].run(lambda: examined.again({}))
@@ -114,17 +113,17 @@ def explained(found: Difference, examined: Compared, line: Located | None) -> Di
         trails = line.trails
     inputs = [max(map(records_of, _parts(side)), key=len) for side in (examined.pair.first, examined.pair.second)]
     samplers: dict[tuple[str, int], set[str]] = {}
-    for call in runs[0].calls:
+    for call in examined.first.calls:
         samplers.setdefault(call.site[:2], set()).add(call.sampler)
     named = {site[:2] for site in (found.site, found.met) if site is not None}
     scales = [
         site for drawn in found.drawn for site in scale_lines(drawn, samplers.get(drawn[:2], set()), trails, named)
     ]
     scales = [site for site in scales if not _is_data(site, trails[0], inputs[0])]
-    scales = [site for site in scales if found.flaw != SCALE or not _is_alike(site, trails)]
+    scales = [site for site in scales if found.flaw != SCALE or not _is_alike(site, trails)][:MOST_SCALES]
     lines: list[tuple[Site, str]] = []
     is_lost = line is not None and line.before is None
-    parted = _parting_of(found, runs, trails, scales if found.flaw == SCALE else (), is_lost)
+    parted = _parting_of(found, trails, scales if found.flaw == SCALE else (), is_lost)
     is_caught = parted is not None and found.site.line in range(parted.site.line, parted.end + 1)
     if parted is not None and is_caught and found.site.file == parted.site.file:
         lines.append((parted.site, "the runs part at"))  # the line is one of those that only an except goes on to
@@ -153,18 +152,13 @@ def explained(found: Difference, examined: Compared, line: Located | None) -> Di
 
 
 def _parting_of(
-    found: Difference,
-    runs: tuple[Session, Session],
-    trails: tuple[Trail, Trail],
-    scales: Collection[Site],
-    is_lost: bool,
+    found: Difference, trails: tuple[Trail, Trail], scales: Collection[Site], is_lost: bool
 ) -> Parting | None:
-    """Where the runs part before what was found, not because of noise; where they do first if its line is not known."""
+    """Where the runs part before what was found; where they do first if its line is not known."""
     places = {site[:2] for site in (found.site, *found.drawn, *scales)}
     if trails[0].returned != trails[1].returned and not found.drawn:
         places |= {trail.returned[:2] for trail in trails}
-    by_noise = {seen.site[:2] for run in runs for seen in run.seen if seen.kind == "compare"}
-    ways = [one for one in partings(*trails) if one.site[:2] not in by_noise]
+    ways = partings(*trails)
     return next((one for one in ways if places & one.apart), ways[0] if ways and is_lost else None)
 
 

@@ -391,8 +391,6 @@ class Study:
             flaw="the seed of the noise is fixed, so that everyone knows the noise",
             reason=f"{what} is seeded with {value}, whatever the input; with that noise, {difference.reason}",
             site=site,
-            drawn=(),
-            met=None,
         )
 
     def findings(self, is_finite: bool) -> list[Finding]:

@@ -12,8 +12,8 @@ from attacklab.replay.session import Site
 from attacklab.replay.statements import around_line, assignments, end_of, parameters_of, statements_of
 from attacklab.replay.trail import Trail
 
-MOST_SCALES, MOST_HOPS = 2, 4
-"""Lines that are named, and how many assignments and calls are gone back."""
+MOST_HOPS = 4
+"""So many assignments and calls are gone back."""
 
 NOT_SCALES = {"size", "shape", "loc", "mean", "mu", "a", "k", "n"}
 NOT_SCALES |= {"dtype", "device", "generator", "rng", "random_state"}
@@ -33,7 +33,7 @@ PLAIN = ("numpy.", "random.", "scipy.", "torch.", "jax.", "secrets.")
 def scale_lines(
     drawn: Site, samplers: Collection[str], trails: tuple[Trail, Trail], named: Collection[tuple[str, int]]
 ) -> list[Site]:
-    """The lines that set the scale of what is drawn at a line, or how probable it is.
+    """The lines that set the scale of what is drawn at a line, or how probable it is, the nearest first.
 
     Args:
         drawn: the line.
@@ -50,7 +50,7 @@ def scale_lines(
     for _ in range(MOST_HOPS):
         level = [both for one, at in level for both in _defined(one, at, trails[0].callers, executed, named)]
         sites += [site for value, site in level if not isinstance(value, ast.Name)]  # else it has another name
-    return [*dict.fromkeys(sites)][:MOST_SCALES]
+    return [*dict.fromkeys(sites)]
 
 
 def _says_scale(statement: ast.stmt, line: int, samplers: Collection[str]) -> Iterator[ast.expr]:
