@@ -22,6 +22,7 @@ from attacklab.model.findings import Finding, Verdict
 from attacklab.replay import replay
 from attacklab.replay.judge import Pair
 from attacklab.replay.laws import CAUCHY, GAUSSIAN, LAPLACE, Law, gaussian_delta, largest_loss, renyi_divergence
+from attacklab.replay.session import rational
 
 ONE, TWO = np.array([1.0, 1.0]), np.array([1.0])
 
@@ -343,3 +344,7 @@ def test_a_target_that_goes_to_a_folder_which_is_gone_is_judged(monkeypatch: pyt
 
     monkeypatch.chdir(Path.cwd())  # and back, afterwards
     assert replay(release, [(ONE, TWO)], epsilon=1.0)[0].refutes
+
+
+def test_of_a_complex_number_the_real_part_is_taken_as_samplers_do() -> None:
+    assert rational(np.array(1.5 + 2j)) == rational(1.5 + 2j) == Fraction(3, 2)
