@@ -293,7 +293,8 @@ class _Service:
         return len(x) + self.rng.laplace(0, 2)
 
 
-REQUEST, HELD, SERVICE = _OutOfContext(), [_OutOfContext(), np.random.default_rng()], _Service()
+REQUEST, SERVICE = _OutOfContext(), _Service()
+HELD: list[Any] = [_OutOfContext(), np.random.default_rng()]
 
 
 def test_generators_are_found_beside_what_raises_where_it_is_looked_into() -> None:
