@@ -260,11 +260,13 @@ class Hooks:
             self._caches[id(value)] = value
         parts = []
         for part, put, by, is_variable in _places(value, seeder, is_global=is_global):
-            is_searched = not (type(value) in _CONTAINERS or is_variable or isinstance(part, ModuleType))
-            if _is_users_own(part) or (is_searched and (callable(part) or hasattr(part, "__dict__"))):
-                new = self._exchanged(part, seen, depth + 1, seeder=by, is_global=is_variable)
-            else:
-                new = self._replacement(part, by)
+            new = part
+            with contextlib.suppress(Exception):  # whatever the class of a part raises where it is looked into
+                is_searched = not (type(value) in _CONTAINERS or is_variable or isinstance(part, ModuleType))
+                if _is_users_own(part) or (is_searched and (callable(part) or hasattr(part, "__dict__"))):
+                    new = self._exchanged(part, seen, depth + 1, seeder=by, is_global=is_variable)
+                else:
+                    new = self._replacement(part, by)
             parts.append(new)
             if new is not part and put is not None:
                 put(new)
@@ -347,10 +349,11 @@ def _places(value: Any, seeder: type | None, *, is_global: bool) -> Iterator[_Pl
 def given_to(function: Any, depth: int = 5, seeder: type | None = None) -> Iterator[int | str | bytes | float]:
     """The plain values that a caller gave a function: what is bound to it, and what its object and closure hold."""
     for place in _places(function, seeder, is_global=False) if depth else ():
-        if isinstance(place.value, int | str | bytes | float):
-            yield from () if place.seeder is CODE else (place.value,)
-        elif not place.is_global:
-            yield from given_to(place.value, depth - 1, place.seeder)
+        with contextlib.suppress(Exception):  # as where generators are looked for
+            if isinstance(place.value, int | str | bytes | float):
+                yield from () if place.seeder is CODE else (place.value,)
+            elif not place.is_global:
+                yield from given_to(place.value, depth - 1, place.seeder)
 
 
 def _set_in_partial(function: Any, place: int, part: Any) -> None:

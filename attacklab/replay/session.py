@@ -242,10 +242,12 @@ class Seen:
 def rational(number: Any) -> Fraction:
     """A finite number of any type as a fraction; of another number, its worst: a value far away.
 
-    NaN and the infinities have none, so they stand for numbers beyond any that a double holds.
+    NaN and the infinities have none, so they stand for numbers beyond any that a double holds. Of a complex number it
+    is the real part, which is what samplers take.
     """
     if isinstance(number, np.generic | np.ndarray):
-        number = number.item() if number.dtype.kind in "biufO" else float(number)
+        number = number.item() if number.dtype.kind in "biufcO" else float(number)
+    number = number.real if isinstance(number, complex) else number
     try:
         return Fraction(number)
     except (OverflowError, ValueError):

@@ -22,6 +22,7 @@ from attacklab.model.findings import Finding, Verdict
 from attacklab.replay import replay
 from attacklab.replay.judge import Pair
 from attacklab.replay.laws import CAUCHY, GAUSSIAN, LAPLACE, Law, gaussian_delta, largest_loss, renyi_divergence
+from attacklab.replay.session import rational
 
 ONE, TWO = np.array([1.0, 1.0]), np.array([1.0])
 
@@ -277,6 +278,37 @@ def test_a_line_that_cannot_be_looked_for_leaves_the_finding(monkeypatch: pytest
     assert finding.refutes
 
 
+class _OutOfContext:
+    """As what stands for the request of a web service does, where there is none."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("out of context")
+
+
+class _Service:
+    def __init__(self) -> None:
+        self.request, self.rng = _OutOfContext(), np.random.default_rng()
+
+    def count(self, x: Any) -> Any:
+        return len(x) + self.rng.laplace(0, 2)
+
+
+REQUEST, SERVICE = _OutOfContext(), _Service()
+HELD: list[Any] = [_OutOfContext(), np.random.default_rng()]
+
+
+def test_generators_are_found_beside_what_raises_where_it_is_looked_into() -> None:
+    request = _OutOfContext()
+
+    def count(x: Any, *, other: Any = REQUEST) -> Any:
+        return (request, other, len(x) + HELD[1].laplace(0, 2))[2]
+
+    for release in (count, SERVICE.count):
+        (finding,) = replay(release, [(ONE, TWO)], epsilon=1.0)
+        assert finding.verdict is Verdict.NOT_DETECTED
+        assert "numpy.random.Generator.laplace(loc=0, scale=2)" in finding.reason
+
+
 def _refuses_floats_of_other_types(x: Any, rng: Any) -> Any:
     noisy = x.sum() + rng.laplace(0, 2)
     if len(x) == 1 and type(noisy) not in (float, np.float64):
@@ -313,3 +345,7 @@ def test_a_target_that_goes_to_a_folder_which_is_gone_is_judged(monkeypatch: pyt
 
     monkeypatch.chdir(Path.cwd())  # and back, afterwards
     assert replay(release, [(ONE, TWO)], epsilon=1.0)[0].refutes
+
+
+def test_of_a_complex_number_the_real_part_is_taken_as_samplers_do() -> None:
+    assert rational(np.array(1.5 + 2j)) == rational(1.5 + 2j) == Fraction(3, 2)
