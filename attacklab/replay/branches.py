@@ -81,7 +81,7 @@ def branches_of(pair: Pair, choices: Choices, known: Sequence[Moved]) -> list[Br
         the runs; or all of them, where few draws decide.
     """
     run, ways = pair.first, pair.ways
-    if choices.redrawn or not (_deciding(pair) or any(call.weights for call in run.calls)):
+    if pair.is_sampled or choices.redrawn or not (_deciding(pair) or any(call.weights for call in run.calls)):
         return None
     if not known and len(choices.found) < 2:
         return None

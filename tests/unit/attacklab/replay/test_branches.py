@@ -190,6 +190,12 @@ def several_with_weights_in_one_call(counts: Any) -> Any:
     return np.random.choice(3, size=2, replace=False, p=weights / weights.sum()).tolist()
 
 
+@row(math.log1p(0.1 * math.expm1(10)), [0.2, 0.9, 0.4, 1.0], [0.2, 0.9, 0.4])  # (Balle and others 2018, theorem 9)
+def sum_of_a_sample(values: Any) -> Any:
+    values = np.array(values)
+    return values[np.random.random(len(values)) < 0.1].sum() + np.random.laplace(0, 0.1)
+
+
 @row(3 * math.log(3), [1], [0])
 def several_answers_in_one_call(bits: Any) -> Any:
     return "".join(random.choices("ny", cum_weights=[0.75 - 0.5 * bits[0], 1.0], k=3))
