@@ -30,12 +30,21 @@ MOST_DECIDING, STEPS = 16, (-6.0, -0.7, 0.7, 6.0)
 
 
 class Branch(NamedTuple):
-    """A path: the pair on it, the numbers that it shows, and what came out of the choices that lead there."""
+    """A path.
+
+    Attributes:
+        pair: the pair on it.
+        numbers: what it shows.
+        choices: what came out of those that lead there.
+        rest: how probable what else came out is.
+        is_steady: whether its numbers are shown alike on all paths.
+    """
 
     pair: Pair
     numbers: list[Moved]
     choices: list[Choice]
     rest: list[tuple[Law, Law]]
+    is_steady: bool = False
 
     @property
     def pairs(self) -> list[tuple[Law, Law]]:
@@ -68,17 +77,20 @@ def branches_of(pair: Pair, choices: Choices, known: Sequence[Moved]) -> list[Br
         known: the numbers that the first output shows.
 
     Returns:
-        None where the numbers are shown alike on all paths. Else the one path of the runs; or all of them, where few
-        draws decide.
+        None where one choice at most is made, and the numbers are shown alike whatever comes out. Else the one path of
+        the runs; or all of them, where few draws decide.
     """
     run, ways = pair.first, pair.ways
-    if not known or choices.redrawn or not (_deciding(pair) or any(call.weights for call in run.calls)):
+    if pair.is_sampled or choices.redrawn or not (_deciding(pair) or any(call.weights for call in run.calls)):
+        return None
+    if not known and len(choices.found) < 2:
         return None
     own, *others = [_sides(pair, *draws) for draws in _draws(pair)]
-    if all(one.shown == own.shown for one in others):
+    is_steady = all(one.shown == own.shown for one in others)
+    if is_steady and (len(choices.found) < 2 or not pair.is_pure):
         return None
-    site = known[-1].node.site
-    if ways is not None and ways.choice in choices.found and ways.changes:
+    site = known[-1].node.site if known else choices.found[-1].site
+    if ways is not None and ways.choice in choices.found and ways.changes and not is_steady:
         return _of_ways(pair, ways) or f"{site} shows a number that noise chooses, and the output does not tell which"
     same = [one for one in others if skeleton(one.first.output) == skeleton(run.output)]
     ends = [one.first for one in same]
@@ -90,9 +102,10 @@ def branches_of(pair: Pair, choices: Choices, known: Sequence[Moved]) -> list[Br
     is_free = pair.is_pure or _shown(pair).isdisjoint(_deciding(pair))  # else a shown number has its law on the path
     chance = choices.chance_of_the_rest() if is_told and is_free else None
     if chance is None or not all(one.came for one in choices.found):
-        return f"{site} shows a number as noise decides, and how probable that is is not known"
-    came = [replace(one, pair=one.certain_came) for one in choices.found]
-    return [Branch(pair, [*known], came, [] if pair.is_pure else [(laws.outcome_of(chance), laws.outcome_of(chance))])]
+        return None if is_steady else f"{site} shows a number as noise decides, and how probable that is is not known"
+    came = [one.as_it_came for one in choices.found]
+    rest = [] if pair.is_pure else [(laws.outcome_of(chance), laws.outcome_of(chance))]
+    return [Branch(pair, [*known], came, rest, is_steady)]
 
 
 def _of_ways(pair: Pair, ways: Ways) -> list[Branch]:
@@ -113,8 +126,7 @@ def _of_ways(pair: Pair, ways: Ways) -> list[Branch]:
 
 
 def _came(ways: Ways, outcome: str) -> Choice:
-    choice = replace(ways.choice, came=ways.odds_of(outcome))
-    return replace(choice, pair=choice.certain_came)
+    return replace(ways.choice, came=ways.odds_of(outcome)).as_it_came
 
 
 def _kept(pair: Pair) -> set[int]:

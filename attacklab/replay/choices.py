@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from attacklab.replay import laws, paths
 from attacklab.replay.compare import NOISES
-from attacklab.replay.laws import UNIFORM, Excess, Law, near
+from attacklab.replay.laws import GUMBEL, UNIFORM, Excess, Law, near
 from attacklab.replay.outputs import leaves, skeleton
 from attacklab.replay.paths import Bound, sides_of, units_of
 from attacklab.replay.session import Script, Session, Site
@@ -65,10 +65,10 @@ class Choice:
         return self.pair if self.is_exact else _nearer(self.pair)
 
     @property
-    def certain_came(self) -> tuple[Law, Law]:
-        """How probable what came out is, as near to each other as that."""
+    def as_it_came(self) -> Choice:
+        """What came out alone, with probabilities as near to each other as that."""
         pair = laws.outcome_of(self.came[0]), laws.outcome_of(self.came[1])
-        return pair if self.is_exact else _nearer(pair)
+        return replace(self, pair=pair if self.is_exact else _nearer(pair), is_exact=True)
 
     @property
     def is_unbounded(self) -> bool:
@@ -167,8 +167,17 @@ class Choices:
         chosen: set[int] = set()
         sides = [paths.selections(run) for run in (self.pair.first, self.pair.second)]
         for (seen, law, drawn, outcome), (seen_2, law_2, *_) in zip(*sides, strict=False):
+            is_reused = law is not None and not chosen.isdisjoint(drawn)  # only Gumbel noise forgets what it decided
+            if is_reused and any(self.pair.first.owner(unit)[0].family != GUMBEL for unit in drawn):
+                law = None
             chosen.update(drawn)
             if (
+                seen.kind == "categorical"
+                and law is law_2 is None
+                and np.array_equal(*(one.operands[0] for one in (seen, seen_2)))
+            ):
+                self._chance = 0.0  # many at once, that come as they do on either input
+            elif (
                 law is None
                 or law_2 is None
                 or seen.site[:2] != seen_2.site[:2]
@@ -176,8 +185,9 @@ class Choices:
             ):
                 self.unjudged.append(f"{seen.site} chooses by noise in a way that has no law here")
             else:
-                draws, came = frozenset(drawn), (law.weights[outcome], law_2.weights[outcome])
-                self._keep(Choice(seen.site, (law, law_2), f"{seen.kind} at {seen.site}", decisive=draws, came=came))
+                what, came = f"{seen.kind} at {seen.site}", (law.weights[outcome], law_2.weights[outcome])
+                is_exact = {self.pair.first.owner(unit)[0].family for unit in drawn} <= {GUMBEL}
+                self._keep(Choice(seen.site, (law, law_2), what, (), frozenset(drawn), is_exact, came))
         return chosen
 
     def _keep(self, choice: Choice) -> None:

@@ -198,8 +198,7 @@ class Pair(Compared):
         if isinstance(branches, str):
             self.outcome.unjudged.append(branches)
             known = []
-        elif branches is not None:
-            self._judge_branches(branches, bool({one.unit for one in hidden}.difference(looked_at(self.first))))
+        elif branches is not None and self._judge_branches(branches, hidden):
             known = []
         elif excess is not None:
             known = self._with_ends(known)
@@ -218,6 +217,8 @@ class Pair(Compared):
                     shown_.append(choice)
                 elif not is_alone and (choice.is_unbounded or is_revealed):
                     self.outcome.unjudged.append(f"{choice.what}: other draws may hide how it came out")
+            if len(shown_) > 1:  # what comes out of one may depend on what came out of those before
+                shown_ = [one.as_it_came for one in shown_ if one.came]
             given = {unit for one in shown_ for unit in one.given}
             free = [one for one in shown_ if not one.given]
             excess = self.excess([*(one.pair for one in known), *(one.certain_pair for one in free)])
@@ -230,7 +231,10 @@ class Pair(Compared):
                 self.outcome.unjudged.append(f"{what} rests on a noisy number that the output holds")
             else:
                 self.outcome.loss = laws.loss_of([*(one.pair for one in known), *(one.pair for one in choices.found)])
-                kept = [one for one in choices.found if one not in shown_ and choices.is_revealed(one, floats=True)]
+                counted = {one.site for one in shown_}
+                kept = [
+                    one for one in choices.found if one.site not in counted and choices.is_revealed(one, floats=True)
+                ]
                 self.outcome.unjudged += [f"{one.what} moves numbers of the output; they may show it" for one in kept]
         self.counted = self._together(known, [], choices.found)
         for difference in choices.thresholds():
@@ -265,26 +269,32 @@ class Pair(Compared):
             for one in known
         ]
 
-    def _judge_branches(self, branches: Sequence[Branch], has_more: bool) -> None:
-        """Keep what the worst path loses; where it is one of several, the others may lose more.
+    def _judge_branches(self, branches: Sequence[Branch], hidden: Sequence[Moved]) -> bool:
+        """Keep what the worst path loses; gives whether that is all that can be said.
 
         Args:
-            branches: the paths that are known.
-            has_more: whether noise is added to more that moves, whose use is not followed.
+            branches: the paths that are known; where it is one, others may lose more.
+            hidden: noisy numbers whose use is not followed.
         """
         worst = max(branches, key=lambda branch: near(laws.loss_of(branch.pairs)))
-        self.outcome.loss = laws.loss_of(worst.pairs)
         if len(branches) > 1 and not self.is_pure:
             excess = laws.excess_over_paths(self.claim, [branch.pairs for branch in branches])
         else:
             excess = self.excess(worst.pairs)
+        if worst.is_steady and excess is None:
+            return False
+        self.outcome.loss = laws.loss_of(worst.pairs)
         if excess is not None:
-            worst.pair._add_loss(worst.numbers, worst.choices, excess)
             found = worst.pair.outcome.differences
-            self.outcome.differences += [replace(one, is_counted=True) for one in found]  # its path is counted for
-        elif len(branches) == 1 or has_more:
-            site = branches[0].numbers[-1].node.site
+            count = len(found)
+            worst.pair._add_loss(worst.numbers, worst.choices, excess)
+            new = [replace(one, is_counted=True) for one in found[count:]]  # the path is counted for
+            del found[count:]
+            self.outcome.differences += new
+        elif len(branches) == 1 or {one.unit for one in hidden}.difference(looked_at(self.first)):
+            site = next((one.numbers[-1].node.site for one in branches if one.numbers), worst.choices[0].site)
             self.outcome.unjudged.append(f"{site} shows a number as noise decides, and other ways may lose more")
+        return True
 
     def _follow_as_told(self, moved: Sequence[Moved]) -> bool:
         """Whether the parts with the noise of some numbers follow it as those do, and no noise that no part holds.

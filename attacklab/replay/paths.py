@@ -295,7 +295,7 @@ def selections(run: Session) -> list[Selection]:
             chosen.append(Selection(seen, law_, units, int(np.ravel(seen.outcome)[0]) if single else -1))
         elif seen.kind == "categorical":
             weights, places = seen.operands
-            law_ = Law(CATEGORICAL, weights=tuple(np.ravel(weights).tolist()))
+            law_ = Law(CATEGORICAL, weights=tuple(np.ravel(weights).tolist())) if np.size(places) == 1 else None
             chosen.append(Selection(seen, law_, [], int(np.ravel(places)[0])))
         elif seen.kind == "search":
             tag, ends = seen.operands

@@ -119,6 +119,9 @@ PYTHON: Mapping[str, Spec] = {
 RAW = ("bytes", "integers", "randint", "random_integers", "tomaxint", "getrandbits", "randbytes", "randrange")
 INTEGERS = ("integers", "randint", "randrange", "random_integers")
 LARGEST_DIE = 4096
+MOST_CHOSEN = 64
+"""So many choices with weights in one call are looked at one by one."""
+
 CHOOSING = ("choice", "choices", "sample", "permutation", "permuted", "shuffle")
 
 
@@ -321,7 +324,7 @@ def method_of(name: str, label: str, original: Callable[..., Any], specs: Mappin
         specs: of the generator's noise.
     """
 
-    def read(source: Any, *args: Any, **kwargs: Any) -> Mapping[str, Any]:
+    def read(source: Any, *args: Any, **kwargs: Any) -> Mapping[str, Any] | Callable[[], Any]:
         if name in specs:
             known = _of_noise(specs[name], args, kwargs)
         elif name == "uniform":
@@ -330,6 +333,8 @@ def method_of(name: str, label: str, original: Callable[..., Any], specs: Mappin
             known = special
         elif name in CHOOSING:
             known = _of_choice(name, args, kwargs)
+            if known["law"] == CATEGORICAL and 1 < np.prod(known["asked"][1] or 1) <= MOST_CHOSEN:
+                return functools.partial(_one_by_one, getattr(source, name), name, args, kwargs)
         elif name in INTEGERS and (special := _of_integers(name, isinstance(source, random.Random), args, kwargs)):
             known = special
         else:
@@ -409,7 +414,7 @@ def _of_integers(name: str, is_python: bool, args: Any, kwargs: Any) -> dict[str
     if (is_python and size is not None) or np.ndim(low) or np.ndim(high) or len(args) > 3:
         return None
     count = int(high) - int(low) + bool(end)
-    if not 1 < count <= LARGEST_DIE or int(low) != low or int(high) != high:
+    if not 0 < count <= LARGEST_DIE or int(low) != low or int(high) != high:
         return None
     known = {"law": TABLE, "value": int(low), "shape": size, "weights": (1 / count,) * count}
     return known if "dtype" not in kwargs else {**known, "then": lambda drawn: drawn.astype(kwargs["dtype"])}
@@ -456,6 +461,8 @@ def _of_choice(name: str, args: Any, kwargs: Any) -> dict[str, Any]:
         return {"law": SAMPLING, "real": lambda rng: rng.permutation(count), "then": then, "asked": (count,)}
     if name == "choices":
         weights, size, replace = kwargs.get("weights", second), kwargs.get("k", 1), True
+        if kwargs.get("cum_weights") is not None:
+            weights = np.diff([0, *map(plain, kwargs["cum_weights"])])
     else:
         _, size, replace, weights = _bound(args, kwargs, a=None, size=None, replace=True, p=None)
     if not is_count and weights is None and count == 2 and sorted(map(repr, among)) == ["-1", "1"]:
@@ -472,6 +479,25 @@ def _of_choice(name: str, args: Any, kwargs: Any) -> dict[str, Any]:
         "weights": outcomes,
         "asked": (count, size),
     }
+
+
+def _one_by_one(choose: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+    """Several choices with weights, each watched by itself, as its weights may follow those before."""
+    if name == "choices":
+        among, weights, size, replace = *_bound(args, kwargs, population=None, weights=None), kwargs["k"], True
+        weights = np.diff([0, *kwargs["cum_weights"]]) if weights is None else weights
+    else:
+        among, size, replace, weights = _bound(args, kwargs, a=None, size=None, replace=True, p=None)
+    items = range(int(plain(among))) if isinstance(plain(among), int | np.integer) else among
+    odds = np.array([float(plain(one)) for one in weights])
+    left, places = list(range(len(odds))), []
+    for _ in range(int(np.prod(size))):
+        share = odds[left] / odds[left].sum()
+        at = choose(range(len(left)), share.tolist())[0] if name == "choices" else choose(len(left), p=share)
+        places.append(left[int(at)])
+        if not replace:
+            left.remove(places[-1])
+    return _picked(name, items, np.reshape(places, size))
 
 
 def _picked(name: str, items: Any, places: Any) -> Any:

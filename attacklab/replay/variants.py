@@ -22,7 +22,7 @@ from attacklab.replay.compare import Outcome, differences_between, further, made
 from attacklab.replay.judge import Pair
 from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.outputs import skeleton
-from attacklab.replay.paths import bounds_of
+from attacklab.replay.paths import bounds_of, selections
 from attacklab.replay.samples import ENDS
 from attacklab.replay.session import Session
 
@@ -93,6 +93,7 @@ def examine_variants(base: Pair, only: int | None = None) -> Outcome:
         variant = Pair(base.runs, base.pair, base.claim, seed, changes)
         variant.ways = base.ways
         is_same_path = not size and not base.is_open and _path(variant.first) == _path(base.first)
+        is_same_path = is_same_path and _chosen(variant.first) == _chosen(base.first)
         found = variant.examine()
         is_told = is_pure and is_new and found.is_refuted
         if is_told:
@@ -159,13 +160,17 @@ def _instead(new: Any, raw: Any) -> Any:
 
 
 def _way(run: Session) -> tuple[int, int]:
-    """The path of a run, and how its comparisons of noise came out; not those of uniform numbers, which are coins."""
+    """The path of a run, and how its comparisons and choices by noise came out; not coins, as uniform numbers are."""
     outcomes = tuple(
         (seen.site[:3], np.asarray(seen.outcome).tobytes())
         for seen in run.seen
         if seen.kind == "compare" and any(run.owner(unit)[0].family != UNIFORM for unit in [*seen.draws()][:1])
     )
-    return _path(run), hash(outcomes)
+    return _path(run), hash((_chosen(run), outcomes))
+
+
+def _chosen(run: Session) -> tuple[Any, ...]:
+    return tuple((one.seen.site[:3], one.outcome) for one in selections(run))
 
 
 def _path(run: Session) -> int:

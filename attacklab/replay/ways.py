@@ -20,7 +20,7 @@ import numpy as np
 
 from attacklab.replay.choices import Choice, law_of
 from attacklab.replay.compare import differences_between
-from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE, EXPONENTIAL, TABLE, UNIFORM, Law, near
+from attacklab.replay.laws import CATEGORICAL, CONTINUOUS, DISCRETE, EXPONENTIAL, SAMPLING, TABLE, UNIFORM, Law, near
 from attacklab.replay.outputs import leaves
 from attacklab.replay.paths import (
     Bound,
@@ -57,6 +57,9 @@ STEPS = (0.7, -1.3, 2.9, -0.4, 1.9)
 MOST_PLACED, NARROWEST = 16, Fraction(1, 1 << 40)
 """Of more uniform numbers it is not looked at where they lie; and of all that their intervals cover, the least part."""
 
+MOST_ORDERED = 4
+"""The orders of so many items are gone through."""
+
 Place = tuple[int, int]
 """A draw: the number of its call, and its place in that."""
 
@@ -81,6 +84,7 @@ class Cell:
         depth: how deep in it the draw is put, if that is not as deep as all are.
         winners: of a choice by noise, for each outcome the draw with which it comes: the number of its call, its place
             in that, and what is added to it.
+        order: of how many items it is an order, whose draws are the places of these.
     """
 
     law: Law
@@ -89,6 +93,7 @@ class Cell:
     made: float = 0.0
     depth: float | None = None
     winners: tuple[tuple[int, int, float], ...] = ()
+    order: int = 0
 
     @property
     def chance(self) -> float:
@@ -105,6 +110,11 @@ class Cell:
         cells = [replace(self, low=low, high=high) for low, high in itertools.pairwise([self.low, *inside, self.high])]
         least = SLIVER if self.law.family == UNIFORM else 0.0
         return [cell for cell in cells if cell.chance > least] or [self]
+
+
+@functools.cache
+def _orders(count: int) -> list[tuple[int, ...]]:
+    return list(itertools.permutations(range(count)))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -201,6 +211,8 @@ class _Tree:
             if cell.winners:
                 winner, place, by = cell.winners[int(inside)]
                 added[winner][place] = by
+            elif cell.order:
+                put[number].update(enumerate(_orders(cell.order)[int(inside)]))
             else:
                 put[number][at] = inside - cell.made
         changes = in_turn(changes, {number: functools.partial(_put, values) for number, values in put.items()})
@@ -236,6 +248,15 @@ class _Tree:
             if call.weights and call.size == 1:
                 count = len(call.weights)
                 whole = Cell(Law(TABLE, weights=call.weights), -0.5, count - 0.5)
+                found[number, 0] = whole.cut([place + 0.5 for place in range(count)])
+                continue
+            if (
+                call.family == SAMPLING
+                and 1 < call.size <= MOST_ORDERED
+                and {*range(call.size)} == {*np.ravel(call.raw)}
+            ):
+                count = math.factorial(call.size)
+                whole = Cell(Law(TABLE, weights=(1 / count,) * count), -0.5, count - 0.5, order=call.size)
                 found[number, 0] = whole.cut([place + 0.5 for place in range(count)])
                 continue
             if call.family not in (*CONTINUOUS, *DISCRETE) or call.family == TABLE:

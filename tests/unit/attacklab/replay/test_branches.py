@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -152,8 +153,99 @@ def exponential_mechanism_without_replacement(counts: Any) -> Any:
     return best
 
 
+def flipped(values: Sequence[float], place: int) -> float:
+    """P[permute and flip gives a place], order by order (McKenna and Sheldon 2020, algorithm 1)."""
+    coins, total = np.exp(0.5 * (np.array(values) - max(values))), 0.0
+    for order in itertools.permutations(range(len(values))):
+        before = order[: order.index(place)]
+        total += coins[place] * math.prod(1 - coins[list(before)]) / math.factorial(len(values))
+    return float(total)
+
+
+FLIPPED = [[flipped(side, place) for place in range(3)] for side in (COUNTS, OTHERS)]
+
+
+@row(max(map(apart, *FLIPPED)))
+def permute_and_flip(counts: Any) -> Any:
+    order = list(range(len(counts)))
+    random.shuffle(order)
+    for place in order:
+        if random.random() <= math.exp(0.5 * (counts[place] - max(counts))):
+            return place
+    return None
+
+
+@row(max(map(apart, *FLIPPED)))
+def flip_one_that_is_left(counts: Any) -> Any:
+    left, best = [*range(len(counts))], max(counts)
+    while True:
+        place = left.pop(np.random.randint(len(left)))
+        if np.random.random() <= np.exp(0.5 * (counts[place] - best)):
+            return place
+
+
+@row(max(map(apart, *WEIGHED)))
+def several_with_weights_in_one_call(counts: Any) -> Any:
+    weights = np.exp(0.5 * np.array(counts))
+    return np.random.choice(3, size=2, replace=False, p=weights / weights.sum()).tolist()
+
+
+@row(math.log1p(0.1 * math.expm1(10)), [0.2, 0.9, 0.4, 1.0], [0.2, 0.9, 0.4])  # (Balle and others 2018, theorem 9)
+def sum_of_a_sample(values: Any) -> Any:
+    values = np.array(values)
+    return values[np.random.random(len(values)) < 0.1].sum() + np.random.laplace(0, 0.1)
+
+
+@row(3 * math.log(3), [1], [0])
+def several_answers_in_one_call(bits: Any) -> Any:
+    return "".join(random.choices("ny", cum_weights=[0.75 - 0.5 * bits[0], 1.0], k=3))
+
+
 @pytest.mark.parametrize(("share", "verdict"), [(0.95, Verdict.VIOLATED), (1.05, Verdict.NOT_DETECTED)])
 @pytest.mark.parametrize("case", ROWS, ids=lambda case: case[0].__name__)
 def test_a_path_and_its_numbers_lose_together(case: Row, share: float, verdict: Verdict) -> None:
     release, loss, first, second = case
     assert {one.verdict for one in replay(release, [(first, second)], epsilon=share * loss)} == {verdict}
+
+
+def test_many_choices_with_weights_in_one_call_are_named_and_pass_where_the_weights_are_the_same() -> None:
+    def release(bits: Any, by: float) -> int:
+        return int(np.random.choice(2, size=300, p=[0.5 - by * bits[0], 0.5 + by * bits[0]]).sum())
+
+    (finding,) = replay(lambda bits: release(bits, 0.1), [([1], [0])], epsilon=1.0)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "chooses by noise in a way that has no law here" in finding.reason
+    assert replay(lambda bits: release(bits, 0.0), [([1], [0])], epsilon=1.0)[0].verdict is Verdict.NOT_DETECTED
+
+
+def test_the_largest_but_one_of_the_same_noisy_values_is_named_unless_the_noise_is_gumbel_noise() -> None:
+    def release(counts: Any, draw: Any) -> Any:
+        noisy = np.array(counts) + draw(0, 4, 3)
+        first = int(noisy.argmax())
+        left = [place for place in range(3) if place != first]
+        return first, left[int(noisy[left].argmax())]
+
+    (finding,) = replay(lambda counts: release(counts, np.random.laplace), [(COUNTS, OTHERS)], epsilon=1.0)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    loss = max(apart(*(in_turn(side, path, softmax) for side in (COUNTS, OTHERS))) for path in PATHS)
+    for share in (0.9, 1.1):
+        (finding,) = replay(lambda counts: release(counts, np.random.gumbel), [(COUNTS, OTHERS)], epsilon=share * loss)
+        assert finding.refutes == (share < 1)
+
+
+def softmax(values: Sequence[float], place: int) -> float:
+    weights = np.exp(np.array(values) / 4)
+    return float(weights[place] / weights.sum())
+
+
+def test_a_path_that_is_rare_loses_as_much_of_delta_as_it_is_probable() -> None:
+    def release(rows: Any) -> Any:
+        count = len(rows)
+        return count + np.random.normal(0, 1) if count + np.random.normal(0, 1) > 4 else None
+
+    odds = stats.norm.sf(4, 3), stats.norm.sf(4, 2)
+    at = 1.0 - math.log(odds[0] / odds[1])
+    number = stats.norm.cdf(0.5 - at) - math.exp(at) * stats.norm.cdf(-0.5 - at)  # (Balle and Wang 2018, theorem 8)
+    pair = [1.0] * 3, [1.0] * 2
+    assert replay(release, [pair], epsilon=1.0, delta=0.95 * odds[0] * number)[0].verdict is Verdict.VIOLATED
+    assert not replay(release, [pair], epsilon=1.0, delta=1.05 * odds[0] * number)[0].refutes
