@@ -18,15 +18,12 @@ from attacklab.replay.compare import Moved
 from attacklab.replay.laws import SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.linear import SMALL_SHIFT, law_of_draw, moved_draw
 from attacklab.replay.outputs import Leaf, leaves, number_of
-from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Seen, Session, in_turn, rational
+from attacklab.replay.session import BEYOND, Affine, Node, Seen, Session, rational
 
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
 
 ROUNDS = 6
-
-COUPLED_SEEDS = 12
-"""Under so many seeds the same shifts of the draws are to give the same output on both inputs."""
 
 
 Ends = dict[int, tuple[Fraction, Fraction]]
@@ -52,70 +49,6 @@ def bare_noise(pair: Pair) -> str | None:
     if moved and pair.excess([one.pair for one in moved]) is not None:
         return f"{moved[0].node.site} draws noise that has to move further than the number it is added to"
     return None
-
-
-def moved_in_all(pair: Pair) -> list[Moved] | None:
-    """The draws that have to move on the second input to give the output of the first, the same under all seeds.
-
-    Whatever the code makes of noisy numbers, its output then loses no more than these draws do. None where no such
-    shifts were found, or a draw is of another law there.
-    """
-    shifts: dict[int, dict[int, float]] | None = None
-    found: list[Moved] = []
-    for number in range(COUPLED_SEEDS):
-        first = pair.runs.run(pair.pair.first, Session(pair.seed + 800 + number, None, pair.chosen))
-        second = _following(pair, first, {})
-        if [_asked(call) for call in first.calls] != [_asked(call) for call in second.calls]:
-            return None
-        if len(first.calls) < len(pair.first.calls):  # perhaps noise is kept between runs
-            return None
-        found = [*_first_moved(first, second)]
-        moves: dict[int, dict[int, float]] = defaultdict(dict)
-        for one in found:
-            call, at = second.owner(one.unit)
-            place = second.number_of(call)
-            if place is None or place < 0:
-                return None
-            by = one.first.centre - one.second.centre
-            moves[place][at] = int(by) if np.asarray(call.raw).dtype.kind in "iu" else near(by)
-        if shifts is not None and not _are_alike(shifts, moves):
-            return None
-        shifts = moves
-        if _apart(first.output, _following(pair, first, moves).output):
-            return None
-    return found
-
-
-def _following(pair: Pair, first: Session, moves: Mapping[int, Any]) -> Session:
-    """A run of the second input with the draws of one of the first, some of them moved."""
-    script = Script(first, {}, is_followed=False)
-    return pair.runs.run(pair.pair.second, Session(first.seed + 1, script, in_turn(pair.chosen, moves)))
-
-
-def _asked(call: Call) -> tuple[Any, ...]:
-    law = repr(call.scale) if call.family in SHIFT_LAWS else repr((call.scale, call.parameters))
-    return (*call.key, call.family, call.shape, law, call.weights)
-
-
-def _first_moved(first: Session, second: Session) -> Iterator[Moved]:
-    """Of each draw, by how much it has to move for the first of its noisy values that differs to be the same."""
-    sides = _by_draw(first), _by_draw(second)
-    for unit, values in sides[0].items():
-        for (node, place), (other, there) in zip(values, sides[1].get(unit, []), strict=False):
-            (value, factor), (value_2, factor_2) = node.affine.exact(place), other.affine.exact(there)
-            if (value, factor) != (value_2, factor_2):
-                by = (value - value_2) / factor if factor == factor_2 != 0 else BEYOND
-                if by and len(first.draws_of(unit)) == 1:
-                    call, at = first.owner(unit)
-                    yield moved_draw(unit, call.site, law_of_draw(call, at), -near(by))
-                break
-
-
-def _are_alike(one: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]) -> bool:
-    rows = [{(number, at): by for number, moves in side.items() for at, by in moves.items()} for side in (one, other)]
-    return rows[0].keys() == rows[1].keys() and all(
-        math.isclose(by, rows[1][place], rel_tol=SMALL_SHIFT) for place, by in rows[0].items()
-    )
 
 
 def _moved(pair: Pair, run: Session) -> list[Moved]:

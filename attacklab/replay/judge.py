@@ -25,7 +25,7 @@ from attacklab.replay.compare import (
     differences_between,
     further,
 )
-from attacklab.replay.coupled import bare_noise, moved_in_all
+from attacklab.replay.coupled import bare_noise
 from attacklab.replay.events import CERTAIN, telling_event
 from attacklab.replay.laws import (
     BITS,
@@ -91,17 +91,8 @@ class Pair(Compared):
             self._note_asked_otherwise()
             self._note_bare_noise()
             self._note_told_twice()
-            if self.outcome.unjudged and not self.outcome.differences:
-                self._judge_by_shifts()
             self._note_unseen()
         return self.outcome
-
-    def _judge_by_shifts(self) -> None:
-        """Pass what no rule judged, where shifts of the draws that lose no more than is claimed explain the output."""
-        moved = None if self.is_sampled else moved_in_all(self)
-        if moved is not None and laws.excess_over(self.claim, [one.pair for one in moved]) is None:
-            self.outcome.unjudged.clear()
-            self.outcome.loss = laws.loss_of([one.pair for one in moved])
 
     @functools.cached_property
     def ways(self) -> Ways | None:
