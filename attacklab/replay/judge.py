@@ -56,6 +56,7 @@ MOST_OWN, LEAST_ASTRAY = 16, 1e-5
 MOST_NAMED = 3
 """So many calls that lose noise are named."""
 
+MIXED = "; the output mixes noisy numbers, so whether it shows as much is not known"
 TOO_LITTLE = "the noise is too small for how far the value moves"
 SCALE = "the scale of the noise follows the data"
 
@@ -150,9 +151,10 @@ class Pair(Compared):
             mixed = [one for one in known if self._is_mixed(one)] + shared.unsteady()
             known = [one for one in known if one not in mixed]
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
-            if known and not self._follow_as_told(known):
+            astray = self._astray(known)
+            if astray is not None:
                 if choices.found or not self._by_zero(None):
-                    self.outcome.unjudged.append(f"{known[0].node.site} adds noise to a number that follows noise")
+                    self._note_mixed(known, excess, is_again=astray)
                 return
             shown_ = []
             for choice in choices.found:
@@ -181,10 +183,20 @@ class Pair(Compared):
             self._judge_hidden(hidden, known, choices.found)
             self._judge_vague(known, [one for one in moved if one not in known], shared)
 
-    def _follow_as_told(self, moved: Sequence[Moved]) -> bool:
-        """Whether the parts with the noise of some numbers follow it as those do, and no noise that no part holds.
+    def _note_mixed(self, moved: Sequence[Moved], excess: Excess, *, is_again: bool) -> None:
+        """Note what is spent where the output mixes it with other noise; not of noise that is used again."""
+        worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
+        if is_again:
+            self.outcome.unjudged.append(f"{worst.node.site} adds noise to a number that follows it already")
+            return
+        lost = f": {excess.loss}, and the claim allows {excess.claimed}{MIXED}"
+        self._add(**self._of_number(worst, lost, excess), is_certain=False)
 
-        Else a cast, such as `float()`, lost noise on its way into a value.
+    def _astray(self, moved: Sequence[Moved]) -> bool | None:
+        """Whether parts with the noise of some numbers follow it otherwise than those do; None where they do not.
+
+        False where they follow noise that no part holds. Either shows that a cast, such as `float()`, lost noise on its
+        way into a value.
         """
         run, held = self.first, set[int]()
         accused = {draw for one in moved for draw in run.draws_of(one.unit)}
@@ -374,7 +386,7 @@ class Pair(Compared):
             return
         worst = max(spent, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
         lost_ = f": {excess.loss}, and the claim allows {excess.claimed}"
-        mixed = "" if is_certain else "; the output mixes noisy numbers, so whether it shows as much is not known"
+        mixed = "" if is_certain else MIXED
         parts = self._of_number(worst, lost_ + mixed, excess)
         if not worst.is_rescaled and self.excess([worst.pair]) is None:
             places = [self._where_moved(one)[0] for one in (*known, *spent)]
