@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attacklab.replay.compare import Moved, further
-from attacklab.replay.laws import CONTINUOUS, SHIFT_LAWS, TABLE, UNIFORM, near
+from attacklab.replay.laws import CONTINUOUS, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.linear import SMALL_SHIFT, law_of_draw, moved_draw
 from attacklab.replay.outputs import Leaf, leaves, number_of
-from attacklab.replay.session import BEYOND, Affine, Call, Node, Script, Seen, Session, in_turn, rational
+from attacklab.replay.session import BEYOND, Affine, Node, Seen, Session, in_turn, rational
 
 if TYPE_CHECKING:
     from attacklab.replay.judge import Pair
@@ -27,9 +27,6 @@ ROUNDS = 6
 
 NEARBY = 2.0**-20
 """So many scales from an outcome of the noise lies another, at which a part of the output is to differ as well."""
-
-COUPLED_SEEDS = 12
-"""Under so many seeds the same shifts of the draws are to give the same output on both inputs."""
 
 
 Ends = dict[int, tuple[Fraction, Fraction]]
@@ -110,94 +107,6 @@ def _shifts(pair: Pair) -> dict[int, dict[int, float]] | None:
                     changes[number][at] = near((value - value_2) / factor)
                     break
     return dict(changes)
-
-
-def moved_in_all(pair: Pair) -> list[Moved] | None:
-    """The draws that have to move on the second input to give the output of the first, the same under all seeds.
-
-    Whatever the code makes of noisy numbers, its output then loses no more than these draws do. None where no such
-    shifts were found, or a draw is of another law there.
-    """
-    shifts: dict[int, dict[int, float]] | None = None
-    found: list[Moved] = []
-    for number in range(COUPLED_SEEDS):
-        first = pair.runs.run(pair.pair.first, Session(pair.seed + 800 + number, None, pair.chosen))
-        second = _following(pair, first, {})
-        if [_asked(call) for call in first.calls] != [_asked(call) for call in second.calls]:
-            return None
-        if len(first.calls) < len(pair.first.calls):  # perhaps noise is kept between runs
-            return None
-        found = [*_first_moved(first, second)]
-        moves: dict[int, dict[int, float]] = defaultdict(dict)
-        for one in found:
-            call, at = second.owner(one.unit)
-            place = second.number_of(call)
-            if place is None or place < 0:
-                return None
-            by = one.first.centre - one.second.centre
-            moves[place][at] = int(by) if np.asarray(call.raw).dtype.kind in "iu" else near(by)
-        if shifts is not None and not _are_alike(shifts, moves):
-            return None
-        shifts = moves
-        coupled = _following(pair, first, moves)
-        if _apart(first.output, coupled.output) or not _decide_alike(first, coupled):
-            return None
-    return found
-
-
-def _decide_alike(first: Session, second: Session) -> bool:
-    """Whether two runs draw densities alone, and look at the same numbers: else another outcome may part them."""
-    if any(call.family not in SHIFT_LAWS or call.family in (UNIFORM, TABLE) for call in first.calls):
-        return False
-    seen = [[one for one in run.seen if one.kind != "other"] for run in (first, second)]
-    return len(seen[0]) == len(seen[1]) and all(
-        np.allclose(_shown_to(first, one), _shown_to(second, other), rtol=1e-11, atol=0)
-        for pair in zip(*seen, strict=True)
-        for one, other in zip(pair[0].operands, pair[1].operands, strict=True)
-    )
-
-
-def _shown_to(run: Session, operand: Any) -> Any:
-    """The numbers of one side of a comparison."""
-    if not isinstance(operand, Affine):
-        return operand
-    numbers = []
-    for place, unit in enumerate(operand.ids.reshape(-1).tolist()):
-        (value, factor), (call, at) = operand.exact(place), run.owner(unit)
-        numbers.append(near(value) + near(factor) * float(np.ravel(call.raw)[at]))
-    return np.reshape(numbers, operand.ids.shape)
-
-
-def _following(pair: Pair, first: Session, moves: Mapping[int, Any]) -> Session:
-    """A run of the second input with the draws of one of the first, some of them moved."""
-    script = Script(first, {}, is_followed=False)
-    return pair.runs.run(pair.pair.second, Session(first.seed + 1, script, in_turn(pair.chosen, moves)))
-
-
-def _asked(call: Call) -> tuple[Any, ...]:
-    law = repr(call.scale) if call.family in SHIFT_LAWS else repr((call.scale, call.parameters))
-    return (*call.key, call.family, call.shape, law, call.weights)
-
-
-def _first_moved(first: Session, second: Session) -> Iterator[Moved]:
-    """Of each draw, by how much it has to move for the first of its noisy values that differs to be the same."""
-    sides = _by_draw(first), _by_draw(second)
-    for unit, values in sides[0].items():
-        for (node, place), (other, there) in zip(values, sides[1].get(unit, []), strict=False):
-            (value, factor), (value_2, factor_2) = node.affine.exact(place), other.affine.exact(there)
-            if (value, factor) != (value_2, factor_2):
-                by = (value - value_2) / factor if factor == factor_2 != 0 else BEYOND
-                if by and len(first.draws_of(unit)) == 1:
-                    call, at = first.owner(unit)
-                    yield moved_draw(unit, call.site, law_of_draw(call, at), -near(by))
-                break
-
-
-def _are_alike(one: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]) -> bool:
-    rows = [{(number, at): by for number, moves in side.items() for at, by in moves.items()} for side in (one, other)]
-    return rows[0].keys() == rows[1].keys() and all(
-        math.isclose(by, rows[1][place], rel_tol=SMALL_SHIFT) for place, by in rows[0].items()
-    )
 
 
 def _moved(pair: Pair, run: Session) -> list[Moved]:

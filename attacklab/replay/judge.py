@@ -31,7 +31,7 @@ from attacklab.replay.compare import (
     further,
     stepped,
 )
-from attacklab.replay.coupled import bare_noise, bare_part, moved_in_all
+from attacklab.replay.coupled import bare_noise, bare_part
 from attacklab.replay.events import CERTAIN, ENOUGH, telling_event
 from attacklab.replay.laws import (
     BITS,
@@ -72,6 +72,7 @@ MOST_OWN, LEAST_ASTRAY = 16, 1e-5
 MOST_NAMED = 3
 """So many calls that lose noise are named."""
 
+MIXED = "; the output mixes noisy numbers, so whether it shows as much is not known"
 TOO_LITTLE = "the noise is too small for how far the value moves"
 SCALE = "the scale of the noise follows the data"
 
@@ -111,17 +112,8 @@ class Pair(Compared):
             self._note_asked_otherwise()
             self._note_bare_noise()
             self._note_told_twice()
-            if self.outcome.unjudged and not self.outcome.differences:
-                self._judge_by_shifts()
             self._note_unseen()
         return self.outcome
-
-    def _judge_by_shifts(self) -> None:
-        """Pass what no rule judged, where shifts of the draws that lose no more than is claimed explain the output."""
-        moved = None if self.is_sampled else moved_in_all(self)
-        if moved is not None and laws.excess_over(self.claim, [one.pair for one in moved]) is None:
-            self.outcome.unjudged.clear()
-            self.outcome.loss = laws.loss_of([one.pair for one in moved])
 
     @functools.cached_property
     def ways(self) -> Ways | None:
@@ -206,9 +198,10 @@ class Pair(Compared):
             known = [*(one for one in known if one not in mixed), *shared.steadied()]
             vague = [*vague, *mixed]
             self.outcome.unjudged += [f"the scale of the noise at {one.node.site} follows other noise" for one in mixed]
-            if known and not self._follow_as_told(known):
+            astray = self._astray(known)
+            if astray is not None:
                 if choices.found or not self._by_zero(None):
-                    self.outcome.unjudged.append(f"{known[0].node.site} adds noise to a number that follows noise")
+                    self._note_mixed(known, excess, is_again=astray)
                 return
             shown_ = []
             for choice in choices.found:
@@ -296,10 +289,20 @@ class Pair(Compared):
             self.outcome.unjudged.append(f"{site} shows a number as noise decides, and other ways may lose more")
         return True
 
-    def _follow_as_told(self, moved: Sequence[Moved]) -> bool:
-        """Whether the parts with the noise of some numbers follow it as those do, and no noise that no part holds.
+    def _note_mixed(self, moved: Sequence[Moved], excess: Excess, *, is_again: bool) -> None:
+        """Note what is spent where the output mixes it with other noise; not of noise that is used again."""
+        worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
+        if is_again:
+            self.outcome.unjudged.append(f"{worst.node.site} adds noise to a number that follows it already")
+            return
+        lost = f": {excess.loss}, and the claim allows {excess.claimed}{MIXED}"
+        self._add(**self._of_number(worst, lost, excess), is_certain=False)
 
-        Else a cast, such as `float()`, lost noise on its way into a value.
+    def _astray(self, moved: Sequence[Moved]) -> bool | None:
+        """Whether parts with the noise of some numbers follow it otherwise than those do; None where they do not.
+
+        False where they follow noise that no part holds. Either shows that a cast, such as `float()`, lost noise on its
+        way into a value.
         """
         run, held = self.first, set[int]()
         accused = {draw for one in moved for draw in run.draws_of(one.unit)}
@@ -505,7 +508,7 @@ class Pair(Compared):
             return
         worst = max(spent, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
         lost_ = f": {excess.loss}, and the claim allows {excess.claimed}"
-        mixed = "" if is_certain else "; the output mixes noisy numbers, so whether it shows as much is not known"
+        mixed = "" if is_certain else MIXED
         parts = self._of_number(worst, lost_ + mixed, excess)
         if not worst.is_rescaled and self.excess([worst.pair]) is None:
             places = [self._where_moved(one)[0] for one in (*known, *spent)]

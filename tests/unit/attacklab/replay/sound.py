@@ -1317,24 +1317,3 @@ def further_noise_after_a_cast(x, rng):
 def count_given_back_after_a_cast(x, rng):
     noisy = rng.laplace(0, 5) - 2 * len(x)
     return float(round(float(noisy), 9) + len(x))
-
-
-@sound(LONG, SHORT, epsilon=1.05)
-def line_through_noisy_sums(x, rng):
-    truth = np.array([len(x), x.sum(), (x * x).sum()])
-    count, total, squares = truth + rng.laplace(0, 3, 3)
-    spread = count * squares - total**2
-    slope = (count * total - squares) / spread if abs(spread) > 1e-3 else 0.0
-    return {"slope": slope, "offset": (total - slope * squares) / max(count, 1.0)}
-
-
-@sound(LONG, SHORT, epsilon=0.525)
-def word_for_a_cast_number(x, rng):
-    noisy = float(len(x) + rng.laplace(0, 2))
-    return "many" if noisy > 5 else "few"
-
-
-@sound(LONG, SHORT, epsilon=1.05)
-def product_of_two_noisy_numbers(x, rng):
-    total, count = x.sum() + rng.laplace(0, 2), float(len(x) + rng.laplace(0, 2))
-    return total, total * count, f"{count:.3f}"
