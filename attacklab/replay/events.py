@@ -56,7 +56,7 @@ def telling_event(pair: Pair, parts: Sequence[tuple[Leaf | None, Leaf | None]], 
     events = list(dict.fromkeys((leaf.path, leaf.value) for both in parts for leaf in both if leaf is not None))
     events += [(one.path, None) for one, other in parts if one is not None and other is None][:1]
     if not is_simple:
-        events = _apart(pair, {path for path, _ in events}) + events
+        events = _apart(pair, [path for path, _ in events]) + events
     events = list(dict.fromkeys(events[:MOST_EVENTS]))
     counts = {event: [0, 0] for event in events}
     made, wanted = 0, FRESH if is_simple else FEW_RUNS
@@ -113,13 +113,13 @@ def _values(pair: Pair, side: int, number: int) -> dict[str, Any]:
     return values | {path: ("float", number.hex()) for path, number in sums.items()}
 
 
-def _apart(pair: Pair, paths: set[str]) -> list[tuple[str, Any]]:
+def _apart(pair: Pair, paths: Sequence[str]) -> list[tuple[str, Any]]:
     """The values of some parts that come more often on one input than on the other, in a few runs of their own."""
     counts: Counter[tuple[str, Any]] = Counter()
     for number in range(FEW_RUNS):
         for side, by in enumerate((1, -1)):
             values = _values(pair, side, 900_000 + number)
-            counts.update({(path, values.get(path)): by for path in paths | {one for one in values if SUM in one}})
+            counts.update({(path, values.get(path)): by for path in (*paths, *(one for one in values if SUM in one))})
     most = sorted(counts, key=lambda event: -abs(counts[event]))[: MOST_EVENTS // 2]
     return [event for event in most if abs(counts[event]) > LEAST_APART]
 
