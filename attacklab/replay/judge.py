@@ -332,11 +332,10 @@ class Pair(Compared):
                 wanted = sum(factor * by.get(draw, 0.0) for draw, factor in draws.items())
                 size = abs(before[path]) + abs(wanted) + sum(map(abs, draws.values()))
                 is_own = not by.keys().isdisjoint(draws) and by.keys().isdisjoint(told)
-                if (is_own or calls is rest) and not abs(
-                    after.get(path, math.nan) - before[path] - wanted
-                ) <= LEAST_ASTRAY * size:
-                    return False
-        return True
+                apart = abs(after.get(path, math.nan) - before[path] - wanted)
+                if (is_own or calls is rest) and math.isfinite(size) and not apart <= LEAST_ASTRAY * size:
+                    return is_own
+        return None
 
     def _excess_where_shown(
         self, known: Sequence[Moved], choices: Sequence[Choice], given: Collection[int]
