@@ -12,6 +12,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from attacklab.replay.compare import Outcome, differences_between, further, made
 from attacklab.replay.judge import Pair
 from attacklab.replay.laws import EXPONENTIAL, SHIFT_LAWS, UNIFORM, near
 from attacklab.replay.outputs import skeleton
-from attacklab.replay.paths import bounds_of, selections
+from attacklab.replay.paths import bounds_of, probability, selections
 from attacklab.replay.samples import ENDS
 from attacklab.replay.session import Session
 
@@ -43,6 +44,9 @@ MOST_TURNED = 16
 
 LEAST_SEEDS = 12
 """With so many seeds, an output that is to tell its path is always from that one."""
+
+LEAST_CHANCE = 2.0**-60
+"""Outcomes of comparisons that are rarer are left out: no uniform number of 53 bits gives them."""
 
 MOST_EXAMINED = 6
 
@@ -128,6 +132,9 @@ def _variants(base: Pair, only: int | None, turning: list[Pair]) -> Iterator[tup
     for pair in () if base.is_sampled else itertools.islice(turning, MOST_TURNED):
         bounds = (bounds_of(pair.first, base.shown) or [])[:MOST_TURNED]
         for place, bound in enumerate(bounds):
+            chance = probability([replace(bound, above=not bound.above)])
+            if chance is not None and chance < LEAST_CHANCE:
+                continue
             wanted = [*(one.above for one in bounds[:place]), not bound.above]
             yield base.seed, steered(pair.first, bounds[: place + 1], wanted)
     moved = [(number, call) for number, call in enumerate(base.first.calls) if call.family in SHIFT_LAWS and call.size]
