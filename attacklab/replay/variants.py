@@ -50,6 +50,9 @@ LEAST_CHANCE = 2.0**-60
 
 MOST_EXAMINED = 6
 
+TOGETHER = "parts of the output"
+"""By which name it is kept how many parts differ at once: two that are clipped often, each by itself, lose both."""
+
 MOST_PLACES = 64
 """Of further numbers in an array, it is not looked at how far they move."""
 
@@ -150,8 +153,9 @@ def _variants(base: Pair, only: int | None, turning: list[Pair]) -> Iterator[tup
 
 
 def _sizes(pair: Pair) -> dict[str, float]:
-    """What differs between the two runs: lines whose noisy values move, and by how many scales; parts of the output."""
+    """What differs between the two runs: parts of the output, and how many; and by how many scales values move."""
     sizes = dict.fromkeys(differences_between(pair), math.inf)
+    sizes[TOGETHER] = float(len(sizes))
     for one, other in zip(pair.first.nodes, pair.second.nodes, strict=False):
         if one.affine.ids.shape != other.affine.ids.shape or made_alike(one, other, pair.first, pair.second):
             continue
