@@ -59,9 +59,7 @@ def bare_part(pair: Pair) -> tuple[Leaf, Leaf] | None:
 
     Then the part follows the data for certain: on each input one outcome of the noise gives those numbers.
     """
-    if pair.doubtful or not all(_tells_each_draw(run, at, pair) for at, run in enumerate((pair.first, pair.second))):
-        return None
-    changes = _shifts(pair)
+    changes = None if pair.doubtful else _shifts(pair)
     if changes is None:
         return None
     found = []
@@ -69,8 +67,11 @@ def bare_part(pair: Pair) -> tuple[Leaf, Leaf] | None:
         by = {number: further(call, step) for number, call in enumerate(pair.first.calls)}
         first = pair.again(by)
         second = pair.again(in_turn(by, changes), second=True, kept=False)
-        apart = [both for both in zip(leaves(first.output), leaves(second.output), strict=False) if _differ(*both)]
-        if any(one.path != other.path or one.path in pair.held for one, other in apart):
+        sides = leaves(first.output), leaves(second.output)
+        apart = [both for both in zip(*sides, strict=False) if _differ(*both)]
+        paths = {path for path, _ in pair.rows} - {leaf.path for both in apart for leaf in both}
+        is_told = all(_tells_each_draw(run, at, pair, paths) for at, run in enumerate((pair.first, pair.second)))
+        if not is_told or any(one.path != other.path for one, other in apart):
             return None
         found += apart[:1]
     return found[0] if len(found) == 2 else None
@@ -81,14 +82,13 @@ def _differ(one: Leaf, other: Leaf) -> bool:
     return one != other and not _is_same(one, other, size if math.isfinite(size) else 0.0)
 
 
-def _tells_each_draw(run: Session, side: int, pair: Pair) -> bool:
-    """Whether all that a run draws is noise of a density, and its released numbers tell each draw."""
+def _tells_each_draw(run: Session, side: int, pair: Pair, paths: Container[str]) -> bool:
+    """Whether all that a run draws is noise of a density, and released numbers in some places tell each draw."""
     draws = [unit for call in run.calls for unit in call.ids.reshape(-1).tolist()]
     if not draws or any(call.family not in CONTINUOUS or call.family == UNIFORM for call in run.calls):
         return False
-    rows = [
-        run.draws_of(int(node.affine.ids.flat[at])) for _, nodes in pair.rows for node, at in nodes[side : side + 1]
-    ]
+    held = [nodes[side] for path, nodes in pair.rows if path in paths]
+    rows = [run.draws_of(int(node.affine.ids.flat[at])) for node, at in held]
     matrix = np.array([[row.get(draw, 0.0) for draw in draws] for row in rows])
     return len(rows) >= len(draws) and int(np.linalg.matrix_rank(matrix)) == len(draws)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -130,6 +131,12 @@ def _may_refute(claim: Claim, counts: Sequence[Sequence[int]], runs: int) -> boo
     return 0 < best < ENOUGH and (best + 2 * math.sqrt(best)) * MOST_RUNS / runs > ENOUGH
 
 
+@functools.lru_cache(maxsize=8)
+def _allowed(claim: Claim) -> list[tuple[float, float]]:
+    """What a claim allows: e^−ε and δ, at each of its points."""
+    return [(math.exp(-min(point, 500.0)), claim.at(point).delta) for point in claim.points]
+
+
 def _evidence(claim: Claim, one: int, other: int, runs: int) -> float:
     """The logarithm of what counts say against a claim, which exceeds log 1/α at any time with probability α at most.
 
@@ -139,8 +146,7 @@ def _evidence(claim: Claim, one: int, other: int, runs: int) -> float:
     """
     more, less = max(one, other), min(one, other)
     logs = []
-    for point in claim.points:
-        odds, delta = math.exp(-min(point, 500.0)), claim.at(point).delta
+    for odds, delta in _allowed(claim):
         for stake in STAKES if not less else STAKES[1:]:
             gained = more * math.log1p(stake * odds) - runs * math.log1p(stake * odds * delta)
             logs.append(gained + (less * math.log1p(-stake) if less else 0.0))

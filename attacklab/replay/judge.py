@@ -108,7 +108,7 @@ class Pair(Compared):
             self._compare_outputs()
         if self._sampling is not None:
             self.outcome.loss = self._sampling.amplified(self.outcome.loss)
-        if not self.outcome.is_refuted:
+        if not self.outcome.is_refuted and not (self.shared.loose and self.rows and self._add_bare_part()):
             self._note_asked_otherwise()
             self._note_bare_noise()
             self._note_told_twice()
@@ -618,18 +618,7 @@ class Pair(Compared):
                 excess=Excess(event.odds, str(self.claim)),
             )
             return
-        bare = bare_part(self)
-        if bare is not None and self._is_often_bare():
-            part, instead = bare
-            self._add(
-                flaw="a part of the output has no noise, and shows the data",
-                reason=f"where the noisy numbers are the same, {part.path} is {shown(part.value)} on the first input "
-                f"and {shown(instead.value)} on the second: probability 1 against 0",
-                site=Site("", 0, ""),
-                event=f"{part.path} is {shown(part.value)} beside these noisy numbers",
-                part=(part.path, part.value),
-                excess=Excess("probability 1 against 0", str(self.claim)),
-            )
+        if self._add_bare_part():
             return
         one, other = parts[0]
         path = (one or other).path  # type: ignore[union-attr]
@@ -647,6 +636,29 @@ class Pair(Compared):
             is_certain=False,
             event=f"values of {path}",
         )
+
+    def _add_bare_part(self) -> bool:
+        """Find a part of the output that follows the data though released numbers tell all noise; whether there is."""
+        bare = bare_part(self)
+        if bare is None or not self._is_often_bare():
+            return False
+        part, instead = bare
+        flaw, site = "a part of the output has no noise, and shows the data", Site("", 0, "")
+        if part.path in self.held:
+            node, place = next(nodes[0] for path, nodes in self.rows if path == part.path)
+            draws = self.first.draws_of(int(node.affine.ids.flat[place]))
+            flaw = "the same noise is added to several answers, which together show the data"
+            site = self.first.owner(min(draws))[0].site
+        self._add(
+            flaw=flaw,
+            reason=f"where the noisy numbers are the same, {part.path} is {shown(part.value)} on the first input "
+            f"and {shown(instead.value)} on the second: probability 1 against 0",
+            site=site,
+            event=f"{part.path} is {shown(part.value)} beside these noisy numbers",
+            part=(part.path, part.value),
+            excess=Excess("probability 1 against 0", str(self.claim)),
+        )
+        return True
 
     def _is_often_bare(self) -> bool:
         """Whether a part of the output is bare with a larger probability than δ, by as much evidence as counts need.

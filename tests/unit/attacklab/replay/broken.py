@@ -1431,3 +1431,14 @@ def rounded_noise_of_a_count_after_casts(x, rng):
     noise, other = rng.laplace(0, 3), rng.laplace(0, 5)
     total = float(2 * other + noise)
     return -noise - len(x), round(0.5 * total - other, 6)  # flaw
+
+
+@broken(np.array([[1.0, 1.0], [0.4, 0.5]]), np.array([[1.0, 1.0]]), claim=GaussianDP(1.0))
+def one_noise_for_all_steps(rows, rng):
+    noise = rng.normal(0, 3**0.5)  # flaw
+    weights, weight = [], 0.0
+    for _ in range(3):
+        gradients = np.clip((rows[:, 0] * weight - rows[:, 1]) * rows[:, 0], -1, 1)
+        weight = weight - 0.1 * (gradients.sum() + noise)
+        weights.append(weight)
+    return weights

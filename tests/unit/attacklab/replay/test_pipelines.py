@@ -25,7 +25,7 @@ def _replayed(row: Row) -> list[Finding]:
 
 
 def test_there_are_so_many_broken_and_sound_ones() -> None:
-    assert (len(BROKEN), len(UNJUDGED), len(SOUND)) == (208, 39, 189)
+    assert (len(BROKEN), len(UNJUDGED), len(SOUND)) == (209, 39, 189)
 
 
 @pytest.mark.parametrize("row", BROKEN, ids=lambda row: row[0].__name__)
