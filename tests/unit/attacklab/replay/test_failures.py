@@ -109,7 +109,7 @@ def _holding_itself(value: Any) -> Any:
 
 
 def _deep(value: Any) -> Any:
-    return functools.reduce(lambda inner, _: [inner], range(2000), value)
+    return functools.reduce(lambda inner, _: [inner], range(20_000), value)
 
 
 @pytest.mark.parametrize("put", [_holding_itself, _deep])
