@@ -381,7 +381,7 @@ class Pair(Compared):
             else:
                 self.outcome.differences.append(told)
             return
-        is_clipped = numbers[-1].ends != laws.ENDLESS
+        is_clipped = numbers[-1].pair != (numbers[-1].first, numbers[-1].second)
         event = "the outputs whose odds differ most" if is_clipped else "outputs in the tail of the noise, beyond both"
         self._add(**self._of_number(numbers[-1], most, excess), event=event)
 

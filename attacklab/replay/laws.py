@@ -57,7 +57,7 @@ LEAST_CHANCE = 2.0**-40
 ENDLESS = (-math.inf, math.inf)
 """The ends of a number that is not clipped."""
 
-CELLS = 513
+CELLS, FINE = 513, 4097
 LARGEST_TABLE = 1e4
 """Up to this scale the tails of a discrete Gaussian are summed; beyond, they are those of the continuous one."""
 
@@ -443,7 +443,8 @@ def clipped(first: Law, second: Law, ends: tuple[float, float]) -> tuple[Law, La
     steps = [near(law.step) / 2 if law.family in DISCRETE else 0.0 for law in (first, second)]
     inner = [ends[0] + max(steps), ends[1] - max(steps)]
     edges = edges_of(first, second) + near(first.centre)
-    lines = np.linspace(inner[0], inner[1], CELLS) if np.isfinite(inner).all() else np.empty(0)
+    around = [near(law.centre) + sign * REACH_OF_TABLE * near(law.scale) for law in (first, second) for sign in (-1, 1)]
+    lines = np.linspace(max(inner[0], min(around)), min(inner[1], max(around)), FINE)
     edges = np.unique(np.concatenate([edges, lines, inner]))
     edges = edges[(edges >= inner[0]) & (edges <= inner[1]) & np.isfinite(edges)]
     masses = [_masses(law, edges - near(law.centre)) for law in (first, second)]
