@@ -189,7 +189,7 @@ class Pair(Compared):
         branches = branches_of(self, choices, known) if excess is not None else None
         if isinstance(branches, str):
             self.outcome.unjudged.append(branches)
-            known = []
+            hidden, known = [*hidden, *known], []
         elif branches is not None and self._judge_branches(branches, hidden):
             known = []
         elif excess is not None:
