@@ -323,7 +323,7 @@ class Compared:
         sums = [([{path: -near(gap.ratio), path_2: sign} for sign in (1.0, -1.0)], near(gap.value)) for gap in gaps]
         if not is_bare:
             self.outcome.gaps[path, path_2] = gaps[0], told
-        elif self.stays(sums, near(apart)):
+        elif (self._sampling is not None and self._sampling.rate < 1) or self.stays(sums, near(apart)):
             excess = Excess("probability 1 against 0", str(self.claim))
             reason = f"{told.reason}: {excess.loss}"
             self.outcome.differences.append(replace(told, reason=reason, is_certain=True, excess=excess))

@@ -66,7 +66,7 @@ OFTEN = 12
 FARTHEST = (-2000.0, -1000.0, 1000.0, 2000.0)
 """Noise so many scales out shows whether a number is clipped."""
 
-MOST_OWN, LEAST_ASTRAY = 16, 1e-5
+MOST_OWN, LEAST_ASTRAY = 16, 2.0**-7
 """The draws of so many calls are moved, one call after another, to see whether numbers follow them; and how nearly."""
 
 MOST_NAMED = 3
@@ -201,7 +201,7 @@ class Pair(Compared):
             astray = self._astray(known)
             if astray is not None:
                 if choices.found or not self._by_zero(None):
-                    self._note_mixed(known, excess, is_again=astray)
+                    self._note_mixed(known, excess, is_again=astray and len(known) == 1)
                 return
             shown_ = []
             for choice in choices.found:

@@ -383,7 +383,7 @@ def _matrix(run: Run) -> _Matrix | None:
     calls = [
         (number, call) for number, call in first.independent() if call.family in (*SHIFT_LAWS, GEOMETRIC) and call.size
     ]
-    draws = [(number, call, at) for number, call in calls for at in range(call.size)]
+    draws = [(number, call, at) for number, call in calls for at in range(call.size) if _step(call, at)]
     if len(draws) > MOST_MIXED or any(call.family == UNIFORM for _, call in calls):
         return None
     base, *scaled = [_numbers(run({number: _scaled(number, call, by) for number, call in calls})) for by in TOGETHER]
