@@ -66,8 +66,11 @@ OFTEN = 12
 FARTHEST = (-2000.0, -1000.0, 1000.0, 2000.0)
 """Noise so many scales out shows whether a number is clipped."""
 
-MOST_OWN, LEAST_ASTRAY = 16, 2.0**-7
-"""The draws of so many calls are moved, one call after another, to see whether numbers follow them; and how nearly."""
+MOST_OWN = 16
+"""The draws of so many calls are moved, one call after another, to see whether numbers follow them."""
+
+LEAST_ASTRAY, SHORT_FORMATS = 1e-5, ((8, 2.0**-7), (11, 2.0**-10))
+"""How nearly they have to; and numbers of so few bits, as bfloat16 and binary16 have."""
 
 MOST_NAMED = 3
 """So many calls that lose noise are named."""
@@ -201,7 +204,7 @@ class Pair(Compared):
             astray = self._astray(known)
             if astray is not None:
                 if choices.found or not self._by_zero(None):
-                    self._note_mixed(known, excess, is_again=astray and len(known) == 1)
+                    self._note_mixed([*known, *hidden], astray)
                 return
             shown_ = []
             for choice in choices.found:
@@ -239,14 +242,13 @@ class Pair(Compared):
     def _with_ends(self, known: Sequence[Moved]) -> list[Moved]:
         """Noisy numbers with the ends that the output clips them to: noise far out shows as noise further out does."""
         sides: list[dict[str, float]] = []
-        for step in FARTHEST:
+        for far in FARTHEST:
             changes: dict[int, dict[int, float]] = defaultdict(dict)
             for one in known:
                 call, at = self.first.owner(one.unit)
                 number = self.first.number_of(call)
                 if number is not None and call.family != UNIFORM:
-                    by = step * near(call.scale_at(at))
-                    changes[number][at] = by if np.asarray(call.raw).dtype.kind == "f" else round(by)
+                    changes[number][at] = stepped(call, at, far)
             sides.append({leaf.path: number_of(leaf.value) for leaf in leaves(self.again(changes).output)})
         ends: dict[int, list[tuple[float, float]]] = defaultdict(list)
         for path, ((node, place), _) in self.rows:
@@ -289,14 +291,13 @@ class Pair(Compared):
             self.outcome.unjudged.append(f"{site} shows a number as noise decides, and other ways may lose more")
         return True
 
-    def _note_mixed(self, moved: Sequence[Moved], excess: Excess, *, is_again: bool) -> None:
-        """Note what is spent where the output mixes it with other noise; not of noise that is used again."""
-        worst = max(moved, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
-        if is_again:
-            self.outcome.unjudged.append(f"{worst.node.site} adds noise to a number that follows it already")
-            return
-        lost = f": {excess.loss}, and the claim allows {excess.claimed}{MIXED}"
-        self._add(**self._of_number(worst, lost, excess), is_certain=False)
+    def _note_mixed(self, moved: Sequence[Moved], is_again: bool) -> None:
+        """Note what is spent where the output mixes it with other noise; not of one noise alone that is used again."""
+        excess = self.excess([one.pair for one in moved])
+        if excess is None or (is_again and len(moved) == 1):
+            self.outcome.unjudged.append(f"{moved[0].node.site} adds noise to a number that follows it already")
+        else:
+            self._add_spent(moved, moved, excess, is_certain=False)
 
     def _astray(self, moved: Sequence[Moved]) -> bool | None:
         """Whether parts with the noise of some numbers follow it otherwise than those do; None where they do not.
@@ -333,7 +334,8 @@ class Pair(Compared):
                 size = abs(before[path]) + abs(wanted) + sum(map(abs, draws.values()))
                 is_own = not by.keys().isdisjoint(draws) and by.keys().isdisjoint(told)
                 apart = abs(after.get(path, math.nan) - before[path] - wanted)
-                if (is_own or calls is rest) and math.isfinite(size) and not apart <= LEAST_ASTRAY * size:
+                error = _format_error(before[path], after.get(path, math.nan))
+                if (is_own or calls is rest) and math.isfinite(size) and not apart <= error * size:
                     return is_own
         return None
 
@@ -505,16 +507,22 @@ class Pair(Compared):
                     f"{lost[0].node.site} adds noise to what moves, and its use is not followed"
                 )
             return
+        self._add_spent(spent, [*known, *spent], excess, is_certain=is_certain)
+
+    def _add_spent(
+        self, spent: Sequence[Moved], together: Sequence[Moved], excess: Excess, *, is_certain: bool
+    ) -> None:
+        """Find what numbers spend, at the worst of them; a note where the output mixes them."""
         worst = max(spent, key=lambda one: (one.is_rescaled, near(laws.largest_loss(*one.pair))))
-        lost_ = f": {excess.loss}, and the claim allows {excess.claimed}"
+        lost = f": {excess.loss}, and the claim allows {excess.claimed}"
         mixed = "" if is_certain else MIXED
-        parts = self._of_number(worst, lost_ + mixed, excess)
+        parts = self._of_number(worst, lost + mixed, excess)
         if not worst.is_rescaled and self.excess([worst.pair]) is None:
-            places = [self._where_moved(one)[0] for one in (*known, *spent)]
+            places = [self._where_moved(one)[0] for one in together]
             sites = ", ".join(dict.fromkeys(f"{site}{site.within}" for site in places))
             parts |= {
                 "flaw": "the budget is spent more than once",
-                "reason": f"noise at {sites} spends together{lost_[1:]}{mixed}",
+                "reason": f"noise at {sites} spends together{lost[1:]}{mixed}",
             }
         self._add(**parts, is_certain=is_certain)
 
@@ -822,6 +830,14 @@ class Pair(Compared):
         for leaf in (*leaves(self.first.output), *leaves(self.second.output)):
             if isinstance(leaf.value, tuple) and leaf.value[:1] == (OPAQUE,):
                 self.outcome.unjudged.append(f"{leaf.path} is a {leaf.value[1]}, which cannot be looked into")
+
+
+def _format_error(*numbers: float) -> float:
+    """How nearly numbers can follow noise in the shortest format that holds them all."""
+    for bits, error in SHORT_FORMATS:
+        if all(math.isfinite(one) and (math.frexp(one)[0] * 2**bits).is_integer() for one in numbers):
+            return error
+    return LEAST_ASTRAY
 
 
 def _pairs(counted: Sequence[tuple[int, tuple[Law, Law]]]) -> list[tuple[Law, Law]]:

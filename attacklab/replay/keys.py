@@ -1,4 +1,4 @@
-"""Keys of JAX: the seed that each was derived from, so that what a seed of the code draws is no noise."""
+"""Keys of JAX: from which seed each was derived. Noise whose seed stands in the code is known to everybody."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class Group:
         most: sets of such draws: the numbers lose at most what any of these lose.
         is_exact: whether the two bounds are one.
         terms: a sum in which the noise cancels, and which differs between the inputs; empty if there is none.
-        is_adaptive: whether the moves of the draws make the numbers alike although these are no sums of them alone.
+        is_adaptive: whether numbers also follow earlier ones, so that the moves of the draws were found by trying.
     """
 
     numbers: list[Number]

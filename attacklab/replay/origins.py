@@ -179,7 +179,7 @@ def _is_alike(site: Site, trails: tuple[Trail, Trail]) -> bool:
 
 
 def _grown(found: Difference, trails: tuple[Trail, Trail], inputs: list[list[Any]]) -> list[tuple[Site, str]]:
-    """Where one record's change spreads to many, or is no longer finite; and where it is as large as the value's."""
+    """From which line one record changes many values, or one is not finite; and from which a value moves as far."""
     if found.met is None:
         return []
     base = max(1, _changed(*inputs)) * (2 if len(inputs[0]) == len(inputs[1]) else 1)

@@ -153,7 +153,7 @@ def _measured(pair: Pair) -> tuple[list[list[Run]], dict[str, Part] | None, dict
 
 
 def _decides(run: Run) -> bool:
-    """Whether noise moves what is no number: a text, or which parts there are."""
+    """Whether noise changes a text in the output, or which parts the output has."""
     first = run({})
     base = _words(first)
     return any(

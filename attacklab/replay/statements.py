@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from attacklab.replay.session import Site
 
 LONGEST = 60
-"""Of a longer statement, so much is shown."""
+"""A longer statement is cut off after so many characters."""
 
 
 @functools.lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""A replay ends in no traceback: what it cannot read, copy or judge is named, is no pass and stops no other pair."""
+"""No replay ends in a traceback: what it cannot read, copy or judge is named, never passed, and other pairs go on."""
 
 from __future__ import annotations
 
