@@ -15,9 +15,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, cast
 
-from attacklab.laws import Bounds, Divergence, Law, Limits, advantage, enumerate_law, largest_ratio, log_bounds
+from attacklab.laws import Divergence, Law, Limits, advantage, enumerate_law, largest_ratio, log_bounds
 from attacklab.laws.counted_work import Counted
-from attacklab.laws.imperfect_bits import bit_tree, worst_ratio
 from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
@@ -158,24 +157,7 @@ def collect(settings: Settings) -> Collected:
     measured = {name: _measure(name, limits) for name in MECHANISMS}
     of_targets = Limits(unresolved=Fraction(1, 1 << 32), runs=settings.budget(3_000, 300))
     names = EXACT[:: settings.budget(1, 8)]
-    found = {"mechanisms": measured, "exact": {name: entry(name, of_targets) for name in names}}
-    return Collected((), {**found, "imperfect": [_with_imperfect_bits(name) for name in FINITE]})
-
-
-FINITE = ("fixed_work", "fixed_work_selection", "padded", "short_words", "coin")
-"""The mechanisms that take a bounded number of bits, and so are judged with bits that are not fair."""
-
-WITHIN = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
-"""How far the probability of a bit may be from 1/2, given those before it."""
-
-
-def _with_imperfect_bits(name: str) -> dict[str, Any]:
-    """The ε of one mechanism on its pair, by the worst source of bits."""
-    mechanism = {**MECHANISMS, **SHORT}[name]
-    first, second = (bit_tree(mechanism.release, input_, limits=Limits()) for input_ in mechanism.pair)
-    worst = [worst_ratio(first, second, within).ratio for within in WITHIN]
-    epsilons = [log_bounds(Bounds(ratio, ratio))[1] for ratio in worst]
-    return {"name": mechanism.label, "bits": max(first.most_bits, second.most_bits), "epsilons": epsilons}
+    return Collected((), {"mechanisms": measured, "exact": {name: entry(name, of_targets) for name in names}})
 
 
 def _measure(name: str, limits: Limits) -> dict[str, Any]:
@@ -228,14 +210,10 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     measured = data["measured"]["mechanisms"]
     caption = f"What the work done adds to the output of naive and exact mechanisms, at ε = {float(EPSILON):g}."
     of_targets = "What seeing the bits taken adds to δ, at the ε that each exact target claims."
-    drawn = [
+    return [
         figure("output_and_work", caption, [_advantage_panel(measured), _mean_panel(measured)]),
         figure("exact_joint_losses", of_targets, [_added_panel(data["measured"]["exact"])]),
     ]
-    if "imperfect" in data["measured"]:
-        of_bits = "What exact mechanisms that take a bounded number of bits lose if these are not fair, exactly."
-        drawn.append(figure("imperfect_bits", of_bits, [_imperfect_panel(data["measured"]["imperfect"])]))
-    return drawn
 
 
 def _advantage_panel(measured: dict[str, Any]) -> Panel:
@@ -266,14 +244,6 @@ def _mean_panel(measured: dict[str, Any]) -> Panel:
         for name in ADDITIVE
     ]
     return panel("Bits taken, by the noise drawn", "noise", "mean number of bits", series)
-
-
-def _imperfect_panel(imperfect: list[dict[str, Any]]) -> Panel:
-    series = [
-        line(f"{found['name']}, {found['bits']} bits", Role.EXACT, list(WITHIN), found["epsilons"])
-        for found in imperfect
-    ]
-    return panel("Output alone, by the worst source of bits", "γ: bits are 1 with 1/2 ± γ", "ε", series)
 
 
 RARE = 1e-6
@@ -329,7 +299,7 @@ def explain(data: dict[str, Any]) -> str:
     telling = sorted((name for name, most in by_name.items() if most > RARE), key=by_name.__getitem__)
     arrays = {name: found["arrays"] for name, found in exact.items() if found.get("arrays")}
     widest = max(arrays, key=lambda name: arrays[name]["delta"][1])
-    text = PARAGRAPHS["output_and_work"].format(
+    return PARAGRAPHS["output_and_work"].format(
         ceiling=CEILING,
         algorithm_2=middle(measured["algorithm_2"]["output"]),
         algorithm_2_bits=seen("algorithm_2", "bits"),
@@ -370,16 +340,3 @@ def explain(data: dict[str, Any]) -> str:
         widest=widest.removeprefix("exact_"),
         array=arrays[widest],
     )
-    return text + _explain_imperfect(data["measured"].get("imperfect", []))
-
-
-def _explain_imperfect(imperfect: list[dict[str, Any]]) -> str:
-    """Say what bits that are not fair cost; nothing of a record from before that was asked."""
-    if not imperfect:
-        return ""
-    shown = WITHIN.index(0.01)
-    losses = (
-        f"{found['name']} ({found['bits']} bits), {found['epsilons'][0]:.4f} and {found['epsilons'][shown]:.4f}"
-        for found in imperfect
-    )
-    return "\n\n" + PARAGRAPHS["imperfect_bits"].format(within=WITHIN[shown], losses="; ".join(losses))

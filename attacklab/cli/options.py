@@ -221,14 +221,6 @@ MaximiseEpsilon: TypeAlias = Annotated[
 Runs: TypeAlias = Annotated[
     int | None, Option(min=1, help="Largest number of runs of the sampler for each law [default: 1000000]")
 ]
-BitsWithin: TypeAlias = Annotated[
-    float | None,
-    Option(
-        metavar="GAMMA",
-        help="Prove the claim for all bits that are 1 with a probability within GAMMA of 1/2, given the bits before "
-        "[default: 0, fair bits]",
-    ),
-]
 First: TypeAlias = Annotated[
     str | None,
     Option(

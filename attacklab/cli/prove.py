@@ -43,7 +43,6 @@ def command(
     first: options.First = None,
     second: options.Second = None,
     inputs: options.Inputs = None,
-    bits_within: options.BitsWithin = None,
     all_: options.All = False,
     checker: options.Checker = None,
     output: options.Certificates = None,
@@ -54,10 +53,9 @@ def command(
 ) -> None:
     """Decide a claim by exact laws or by a certificate."""
     of_pair = {"--first": first, "--second": second}
-    of_laws = {**of_pair, "--runs": runs, "--pairs": pairs, "--bits-within": bits_within}
+    of_laws = {**of_pair, "--runs": runs, "--pairs": pairs}
     _exclude("--all", all_ or None, {**of_laws, "--inputs": inputs, "--exec": program})
-    _exclude("--inputs", inputs, {**of_pair, "--pairs": pairs, "--bits-within": bits_within})
-    _exclude("--bits-within", bits_within, {"--exec": program})
+    _exclude("--inputs", inputs, {**of_pair, "--pairs": pairs})
     if not all_ and (checker is not None or output is not None):
         raise UsageError("--checker and --output go with --all; add it")
     asked = TargetOptions.of_parameters({**locals(), "seconds": None})  # its seconds are those of the proof
@@ -74,7 +72,6 @@ def command(
         loaded = asked.load()
         rest = {
             **of_pair,
-            "--bits-within": bits_within,
             "--inputs": inputs,
             "--all": all_ or None,
             "--checker": checker,
@@ -90,8 +87,7 @@ def command(
                 findings = [prove_inputs(loaded, given_inputs(loaded, inputs), limits=limits, **settings)]
             else:
                 pair = given_pair(loaded, first, second)
-                settings |= {"limits": limits, "bits_within": bits_within or 0.0}
-                findings = prove_all(loaded, None if pair is None else [pair], **settings)
+                findings = prove_all(loaded, None if pair is None else [pair], limits=limits, **settings)
     files.write(findings, asked.place)
     raise typer.Exit(status_of(findings))
 

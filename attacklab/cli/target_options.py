@@ -164,7 +164,7 @@ class TargetOptions:
                     values["target"] = word
                 elif word == "--isolate":
                     values["isolate"] = True
-                elif word in ("--first", "--second", "--bits-within", "--inputs", "--checker", "--output"):
+                elif word in ("--first", "--second", "--inputs", "--checker", "--output"):
                     next(words)
                 elif word == "--rdp":
                     values["rdp"] += (next(words),)

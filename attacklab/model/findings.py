@@ -147,21 +147,14 @@ class Scope:
         inputs: how many inputs the finite domain has, if that is what it speaks of and it was counted.
         pairs: how many pairs of neighbours are among them.
         neighbours: what makes two inputs neighbours, in words, where a certificate says it.
-        bits_within: γ, for every source whose bits are 1 with a probability within γ of 1/2; 0 for fair bits.
     """
 
     reach: Reach = Reach.PAIR
     inputs: int | None = None
     pairs: int | None = None
     neighbours: str = ""
-    bits_within: float = 0.0
 
     def __str__(self) -> str:
-        bits = f", for bits within {self.bits_within:g} of fair" if self.bits_within else ""
-        return f"{self._pairs}{bits}"
-
-    @property
-    def _pairs(self) -> str:
         if self.reach is Reach.INPUTS and self.inputs is not None:
             pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
             return f"every pair of neighbours among {self.inputs:,} inputs ({pairs})"

@@ -64,10 +64,7 @@ def _evidence(finding: Finding) -> list[str]:
     inputs = inputs_text(finding)
     on = f" on the inputs {inputs}" if 0 < len(inputs) <= LONGEST_INPUTS else ""
     odds = "" if finding.counts is None else f"{odds_text(evidence(finding.judged, finding.counts))} to 1 against it"
-    bits = (
-        f" for bits within {finding.scope.bits_within:g} of fair" if finding.scope and finding.scope.bits_within else ""
-    )
-    surely = f"exact laws{bits}" if finding.laws else odds and f"odds of {odds}"
+    surely = "exact laws" if finding.laws else odds and f"odds of {odds}"
     shown = f"{finding.attack}{on}{surely and f' ({surely})'}"
     known = flaw_of(finding) if finding.flaw else None
     return [

@@ -54,14 +54,6 @@ def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: 
     assert "ρ-zCDP with ρ = 0.05 violated" in printed
 
 
-def test_the_example_of_bits_accuses_the_operating_system_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """It would with a probability of 1e-9."""
-    text = (ROOT / "docs" / "how_to" / "proving.md").read_text("utf-8")
-    (example,) = re.findall(r"<!-- runs as a test -->\n```python\n(.*?)```", text, flags=re.DOTALL)
-    exec(compile(example, "proving.md", "exec"), {})  # noqa: S102 - our own example
-    assert capsys.readouterr().out.startswith("BitBias(lower=0.0, upper=0.")
-
-
 @pytest.mark.parametrize(
     ("page", "name", "needed"),
     [

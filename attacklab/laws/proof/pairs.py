@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 from attacklab.laws import Deadline, Law, Limits
-from attacklab.laws.proof.imperfect import for_bits_within, require_judged_by_source
 from attacklab.laws.proof.inputs import prove_inputs
 from attacklab.laws.proof.search import LIMITS, Search, law_of, require_small_epsilons, sampler_of
 from attacklab.laws.proof.words import finding_of
@@ -51,7 +50,6 @@ def prove(
     seconds: float = math.inf,
     progress: Callable[[str], None] | None = None,
     spec: str | None = None,
-    bits_within: float = 0.0,
 ) -> Finding:
     """Decide a target's claim on one pair, or on every pair of neighbours among some inputs.
 
@@ -63,8 +61,6 @@ def prove(
         seconds: when to stop whatever is being done; see `attacklab.laws.deadline` for what that can end.
         progress: called at the start and now and then with a line that says how far the proof has come.
         spec: the words after `attacklab prove` that repeat this, for the line that replays the finding.
-        bits_within: γ; the claim is decided for every source whose bits are 1 with a probability in [1/2 − γ, 1/2 + γ],
-            given all bits before them. Only an (ε, δ) on a pair, by a sampler that draws finitely many bits.
 
     Returns:
         PROVED, PROVED_WITH_SLACK, VIOLATED, or INCONCLUSIVE where the limits or the time left too much of a law open;
@@ -72,24 +68,17 @@ def prove(
 
     Raises:
         UsageError: a pair and inputs were given, or neither; the target has no sampler, claims nothing of such a pair,
-            or claims an ε above 2^20; `bits_within` is outside [0, 1/2), or goes with inputs or a claim of another
-            kind; or what `prove_inputs` raises.
+            or claims an ε above 2^20; or what `prove_inputs` raises.
         LawError: the sampler cannot be enumerated on a pair; the message says why.
     """
     if (pair is None) == (inputs is None):
         raise UsageError("prove takes a pair or inputs; give one of them")
-    require_judged_by_source(target, bits_within)
     if pair is None:
-        if bits_within:
-            raise UsageError("bits that are not fair are judged on a pair; give one instead of inputs")
         return prove_inputs(target, inputs or (), limits=limits, seconds=seconds, progress=progress, spec=spec)
     _require_provable(target, pair)
     places = [(0, 1, pair.relation)]
     search = Search(target, [pair.first, pair.second], places, limits, seconds, progress, is_one_pair=True)
-    finding = search.finding(Scope(), spec)
-    if not bits_within:
-        return finding
-    return for_bits_within(finding, target, pair, bits_within, limits, seconds - finding.seconds)
+    return search.finding(Scope(), spec)
 
 
 @default_errors
@@ -101,7 +90,6 @@ def prove_all(
     seconds: float = SECONDS,
     progress: Callable[[str], None] | None = None,
     spec: str | None = None,
-    bits_within: float = 0.0,
 ) -> list[Finding]:
     """Decide a target's claim on each of some pairs.
 
@@ -112,7 +100,6 @@ def prove_all(
         seconds: how long all of it may take; each pair gets an even share of what the pairs before it left.
         progress: as for `prove`.
         spec: as for `prove`.
-        bits_within: as for `prove`.
 
     Returns:
         A finding for each pair; a sampler that cannot be enumerated is an ERROR, whose reason says why.
@@ -121,7 +108,6 @@ def prove_all(
         ValueError: as for `prove`; before anything is proved.
     """
     chosen = tuple(pairs or target.pairs) or (default_pair(target),)
-    require_judged_by_source(target, bits_within)
     for pair in chosen:
         _require_provable(target, pair)
     deadline, findings = Deadline(seconds), []
@@ -129,9 +115,7 @@ def prove_all(
         share = deadline.left / (len(chosen) - number)
         shown = progress and partial(_numbered, progress, number, len(chosen))
         try:
-            finding = prove(
-                target, pair, limits=limits, seconds=share, progress=shown, spec=spec, bits_within=bits_within
-            )
+            finding = prove(target, pair, limits=limits, seconds=share, progress=shown, spec=spec)
         except TargetError as error:
             finding = finding_of(
                 target, "pair", spec, pair=described_pair(pair), scope=Scope(), verdict=Verdict.ERROR, reason=str(error)

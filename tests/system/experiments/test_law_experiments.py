@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from attacklab.laws import exp_bounds
-from experiments import definition, noisy_max_laws, output_and_work, printed_samplers
+from experiments import definition, noisy_max_laws, printed_samplers
 from tests.system.experiments.records import Data, committed_record
 
 
@@ -193,23 +193,6 @@ def test_mechanisms_of_fixed_work_tell_no_more_with_their_work_than_without(
         assert fixed[counted]["unresolved"] == 0
         assert fixed[counted]["epsilon_lower"] <= 1
     assert fixed["bits"]["least_work"] > 0
-
-
-def test_a_source_that_is_not_fair_costs_a_coin_what_its_two_bits_can_be_made_to_say() -> None:
-    """One sequence of two bits turns the answer round: with a probability of (1/2 − γ)² at least."""
-    coin = output_and_work._with_imperfect_bits("coin")
-    assert coin["bits"] == 2
-    for within, epsilon in zip(output_and_work.WITHIN, coin["epsilons"], strict=True):
-        flipped = (0.5 - within) ** 2
-        assert epsilon == pytest.approx(math.log((1 - flipped) / flipped))
-    padded = output_and_work._with_imperfect_bits("padded")
-    assert padded["epsilons"][0] == pytest.approx(1)
-    assert padded["bits"] == 64
-    assert "randomized response of probability 1/4 (2 bits), 1.0986 and 1.1521" in " ".join(
-        output_and_work._explain_imperfect([coin]).split()
-    )
-    assert output_and_work._explain_imperfect([]) == ""
-    assert output_and_work._imperfect_panel([coin, padded]).series[0].y == coin["epsilons"]
 
 
 def test_padding_and_delays_hide_what_bits_tell(recorded: dict[str, Data]) -> None:

@@ -132,13 +132,6 @@ def test_a_law_that_is_nearly_all_open_ends_the_proof_without_the_second() -> No
     assert ", 1 of the mass left open, so the second law was not sought; " in finding.reason
 
 
-@pytest.mark.parametrize("within", ["0.1", None, [0.1], True, np.float32(0.1), Fraction(1, 10)])
-def test_bits_are_not_fair_by_a_python_number_only(within: Any) -> None:
-    target = Target.noise(print, epsilon=1.0, name="flipped").exact(lambda answer, bits: answer ^ bits.take(1))
-    with pytest.raises(UsageError, match=r"bits_within must be a Python number, such as 0\.01, not"):
-        prove(target, NeighbouringPair.integers(0, 1, sensitivity=1.0), bits_within=within)
-
-
 def test_a_failure_says_on_which_input() -> None:
     def fails_on_one(answer: float, bits: RandomBits) -> int:
         return 1 // int(answer == 0) + bits.take(1)
