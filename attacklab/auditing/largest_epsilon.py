@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 
 from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
-from attacklab.auditing.flaws import with_weakness
+from attacklab.auditing.flaws import explained
 from attacklab.auditing.judge import Advance, Judge, PlannedScenario
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
@@ -129,7 +129,7 @@ def largest_epsilon(
         findings.insert(0, search.judged(max(better, key=lambda bet: bet.shown)))
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     replay, seconds = _replay(target, attacks, trials, alpha, seed, spec), time.perf_counter() - started
-    return [with_weakness(replace(finding, replay=replay, seconds=seconds)) for finding in findings]
+    return [explained(replace(finding, replay=replay, seconds=seconds), target) for finding in findings]
 
 
 def _replay(

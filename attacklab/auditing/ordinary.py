@@ -15,9 +15,10 @@ from decimal import Decimal
 from typing import Any
 
 from attacklab.auditing.attacks import BlackBox, IntegerCast, MissingClip, SpecialValues, SumSensitivity
-from attacklab.auditing.flaws import with_weakness
+from attacklab.auditing.flaws import explained
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.model.findings import FAILURE, TOO_LITTLE, VALUE_OF_TEXT, Finding
+from attacklab.model.targets import Target
 
 ORDINARY = 4.0
 """Inputs are ordinary whose numbers have no more decimal places than that, before or behind the point."""
@@ -53,12 +54,12 @@ def best(findings: Sequence[Finding]) -> Finding | None:
     return min((finding for finding in findings if finding.refutes), key=_rank, default=None)
 
 
-def supported(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings of one audit, each with the flaw that all of them together support, and its weakness."""
+def supported(findings: Sequence[Finding], target: Target) -> list[Finding]:
+    """The findings of one audit, each with the flaw that all of them together support, its weakness and its repair."""
     named = [replace(finding, flaw=TOO_LITTLE) if _is_on_ordinary_inputs(finding) else finding for finding in findings]
     if any(finding.flaw == TOO_LITTLE and _is_plain(finding.pair) for finding in named):
         named = [replace(finding, flaw=TOO_LITTLE) if _is_on_extremes(finding) else finding for finding in named]
-    return list(map(with_weakness, named))
+    return [explained(finding, target) for finding in named]
 
 
 def _rank(finding: Finding) -> tuple[bool, bool, bool, float, int, float]:

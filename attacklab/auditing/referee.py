@@ -213,7 +213,7 @@ class Audit:
                         break
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
         results = [AttackResult(turn.attack, turn.trials, turn.alpha, turn.findings) for turn in turns if turn.trials]
-        named = iter(supported([finding for result in results for finding in result.findings]))
+        named = iter(supported([finding for result in results for finding in result.findings], self.target))
         return [replace(result, findings=tuple(itertools.islice(named, len(result.findings)))) for result in results]
 
     def _is_slow(self, turns: Sequence[_Turn]) -> bool:

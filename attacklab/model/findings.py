@@ -282,6 +282,8 @@ class Finding:
             judged.
         cwe: the number of that flaw in the Common Weakness Enumeration; None in older records, where the claim is not
             refuted, and where the flaw is not one of the catalogue.
+        repair_code: a call of `exactdp` in place of the target, which claims no more than the target; empty if none is
+            known, or the claim is not refuted.
         answers: how many answers the adversary sees in one trial.
         counts: how often the event happened.
         first: P[E] with its bounds.
@@ -337,6 +339,7 @@ class Finding:
     severity: Severity = Severity.CLAIM
     flaw: str = ""
     cwe: int | None = None
+    repair_code: str = ""
     code: EventCode | None = None
     witness: Witness | None = None
     work: str = ""

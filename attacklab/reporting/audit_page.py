@@ -21,7 +21,7 @@ from attacklab.auditing.statistics.power import POWER
 from attacklab.model.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.reporting.rendering import render
 from attacklab.reporting.summary import BY_TIME, UNDECIDED, detectable, summary
-from attacklab.reporting.wording import claim_text, judged_text, pair_text, shown_by
+from attacklab.reporting.wording import claim_text, judged_text, pair_text, repair_text, shown_by
 
 SHOWN = (Verdict.VIOLATED, Verdict.TOLD_APART_BY_TIME, Verdict.ERROR)
 """The verdicts of findings that have a section of their own."""
@@ -164,11 +164,6 @@ def _odds(probability: float) -> str:
     return f"at most one in {float(lower_text(1 / probability, 2)):,.0f} ({upper_text(probability, 2)})"
 
 
-def _repair(finding: Finding) -> str:
-    flaw = flaw_of(finding) if finding.refutes else None
-    return "" if flaw is None else flaw.repair
-
-
 def _read(finding: Finding) -> list[Any]:
     flaw = flaw_of(finding) if finding.refutes else None
     return [] if flaw is None else list(flaw.read)
@@ -182,7 +177,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "shown_by": shown_by,
     "up2": partial(upper_text, digits=2),
     "upper": upper_text,
-    "repair": _repair,
+    "repair": repair_text,
     "read": _read,
 }
 """What the template calls."""

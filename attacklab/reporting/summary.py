@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.auditing.statistics.power import POWER
 from attacklab.auditing.statistics.reasons import odds_text
 from attacklab.model.findings import Finding, Verdict, upper_text
-from attacklab.reporting.wording import claim_text, inputs_text
+from attacklab.reporting.wording import claim_text, inputs_text, repair_text
 
 UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
 
@@ -66,10 +65,10 @@ def _evidence(finding: Finding) -> list[str]:
     odds = "" if finding.counts is None else f"{odds_text(evidence(finding.judged, finding.counts))} to 1 against it"
     surely = "exact laws" if finding.laws else odds and f"odds of {odds}"
     shown = f"{finding.attack}{on}{surely and f' ({surely})'}"
-    known = flaw_of(finding) if finding.flaw else None
+    repair = repair_text(finding) if finding.flaw else ""
     return [
         f"{shown}: {finding.flaw}" if finding.flaw else shown,
-        *([f"to repair it, {known.repair}"] if known else []),
+        *([f"to repair it, {repair}"] if repair else []),
     ]
 
 

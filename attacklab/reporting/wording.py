@@ -81,9 +81,17 @@ def flaw_lines(finding: Finding) -> list[str]:
         return [f"flaw: {finding.flaw}"]
     return [
         f"flaw: {finding.flaw}",
-        f"usual repair: {known.repair}",
+        f"usual repair: {repair_text(finding)}",
         f"read: attacklab explain {known.name}; {known.read[0]}",
     ]
+
+
+def repair_text(finding: Finding) -> str:
+    """How the flaw of a refuted claim is usually repaired, and a call that does it; nothing where no flaw is known."""
+    known = flaw_of(finding) if finding.refutes else None
+    if known is None:
+        return ""
+    return f"{known.repair}; with exactdp: {finding.repair_code}" if finding.repair_code else known.repair
 
 
 def told_once(findings: Sequence[Finding]) -> list[tuple[Finding, list[str]]]:

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.auditing.flaws import flaw_of
 from attacklab.libraries import adapter_module
 from attacklab.model.claims import Claim
 from attacklab.model.errors import UsageError
@@ -35,7 +34,7 @@ from attacklab.model.releases import gathered, member
 from attacklab.model.source_bundle import source_bundle
 from attacklab.reporting.poc.choice import ALPHA, bound, direction_and_trials
 from attacklab.reporting.rendering import render
-from attacklab.reporting.wording import claim_text
+from attacklab.reporting.wording import claim_text, repair_text
 
 WIDTH = 100
 
@@ -87,7 +86,6 @@ def proof_of_concept(finding: Finding, call: Call) -> str:
         "proof_of_concept.py",
         FILTERS,
         finding=finding,
-        flaw=flaw_of(finding),
         call=call,
         trials=trials,
         inputs=(pair.first, pair.second) if direction.of_first else (pair.second, pair.first),
@@ -141,6 +139,7 @@ def _title(text: str) -> str:
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "claim": claim_text,
     "input": _input,
+    "repair": repair_text,
     "repr": repr,
     "title": _title,
     "without_imports": _without_imports,

@@ -12,7 +12,7 @@ import pytest
 from attacklab.auditing import attacks
 from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.auditing.attacks.work import Work
-from attacklab.auditing.flaws import LATTICE, NAMES, Flaw, catalogue
+from attacklab.auditing.flaws import LATTICE, NAMES, Flaw, catalogue, exact_call
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import FAILURE, ON_LATTICE, TOO_LITTLE, Verdict
 from attacklab.model.neighbours import NeighbouringPair
@@ -68,11 +68,13 @@ def test_the_attack_refutes_the_example(flaw: Flaw) -> None:
     by_name = {attack.name: attack for attack in (*ALL_ATTACKS, WORK)}
     shown = {name: line for line, name in NAMES.items()}.get(flaw.name)
     attack = by_name[{LATTICE: "low_bit_laplace"}.get(flaw.name, "special_values") if shown else flaw.name]
-    findings = audit(made(flaw), [attack], trials=TRIALS.get(flaw.name, 5_000), alpha=1e-9)
+    target = made(flaw)
+    findings = audit(target, [attack], trials=TRIALS.get(flaw.name, 5_000), alpha=1e-9)
     refuting = [finding for finding in findings if finding.refutes]
     assert refuting, [str(finding) for finding in findings]
     assert all(finding.verdict is Verdict.VIOLATED for finding in refuting)
     of_any_attack = {FAILURE: 703, TOO_LITTLE: 682, ON_LATTICE: 1339}
     assert all(finding.cwe == of_any_attack.get(finding.flaw, flaw.weakness.number) for finding in refuting)
+    assert {finding.repair_code for finding in refuting} == {exact_call(target)}
     if shown:
         assert {finding.flaw for finding in refuting} == {shown}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
-import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +13,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from attacklab.auditing.flaws import catalogue
+from attacklab.auditing.flaws import exact_call
+from attacklab.model.claims import ZeroConcentrated
+from attacklab.model.domains import Domain
+from attacklab.model.targets import Target
 from mechanisms import library
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
 from mechanisms.entropy import SeededBits, SystemBits
@@ -218,12 +220,84 @@ def test_the_accuracy_is_the_least_width_that_keeps_the_probability(
         assert steps == 0 or beyond(int(steps) - 1) > outside
 
 
-def test_each_line_that_the_catalogue_of_flaws_names_releases_something() -> None:
-    data = {"answer": 1.5, "utilities": [1.0, 2.0], "records": [0.5, 1.0]}
-    lines = [line for flaw in catalogue().values() for line in re.findall("with exactdp: `(.*)`$", flaw.repair)]
-    assert len(lines) == 13
-    for line in lines:
-        assert eval(line, vars(library) | data) is not None  # noqa: S307 - our own
+def nothing(*_: object) -> None:
+    """Stand for a release that nobody calls."""
+
+
+ONE_THIRD, TENTHS = Fraction(1, 3), (0.0, 0.1)
+REPAIRS: list[tuple[Target, str, tuple[Any, Any]]] = [
+    (
+        Target.noise(nothing, epsilon=0.5, sensitivity=3),
+        "laplace(epsilon=0.5, sensitivity=3.0, step=2**-9)(answer)",
+        (0, 3),
+    ),
+    (
+        Target.noise(nothing, epsilon=ONE_THIRD, sensitivity=ONE_THIRD),
+        "laplace(epsilon=0.3333333333333333, sensitivity=0.33333333333333337, step=2**-12)(answer)",
+        (0, ONE_THIRD),
+    ),
+    (
+        Target.noise(nothing, epsilon=0.5, sensitivity=3, domain=Domain(integers=True)),
+        "geometric(epsilon=0.5, sensitivity=3.0)(answer)",
+        (0, 3),
+    ),
+    (
+        Target.noise(nothing, epsilon=0.5, delta=1e-6, sensitivity=100),
+        "gaussian(epsilon=0.5, sensitivity=100.0, delta=1e-06, step=2**-4)(answer)",
+        (0, 100),
+    ),
+    (
+        Target.selection(nothing, epsilon=0.25, sensitivity=2),
+        "select(epsilon=0.25, sensitivity=2.0)(utilities)",
+        ([0, 2], [2, 0]),
+    ),
+    (
+        Target.sum(nothing, epsilon=2, bounds=(-5, 100), relation="substitute"),
+        "bounded_sum(epsilon=2.0, lower=-5.0, upper=100.0, step=2**-4, relation='substitute')(records)",
+        ([-5, 0], [0, 100]),
+    ),
+    (
+        Target.sum(nothing, epsilon=0.5, bounds=(0, 1)),
+        "bounded_sum(epsilon=0.5, lower=0.0, upper=1.0, step=2**-10)(records)",
+        ([], [1]),
+    ),
+    (
+        Target.mean(nothing, epsilon=0.1, bounds=(18, 65)),
+        "bounded_mean(epsilon=0.1, lower=18.0, upper=65.0, step=2**-5)(records)",
+        ([], [65]),
+    ),
+    (Target.mean(nothing, epsilon=1, bounds=TENTHS), "", ([], [0.1])),
+    (Target.noise(nothing, epsilon=1e-12), "", (0, 1)),
+    (Target.noise(nothing, claim=ZeroConcentrated(0.5)), "", (0, 1)),
+    (Target.dataset(nothing, epsilon=1), "", ([], [1])),
+]
+
+
+@pytest.mark.parametrize(("target", "call", "pair"), REPAIRS)
+def test_the_call_that_repairs_a_target_claims_no_more_than_the_target(
+    target: Target, call: str, pair: tuple[Any, Any]
+) -> None:
+    assert exact_call(target) == call
+    if not call:
+        return
+    made = eval(call.rpartition("(")[0], vars(library))  # noqa: S307 - our own
+    claim = target.claim.nominal
+    assert made.claim.epsilon <= claim.epsilon
+    assert made.claim.delta <= claim.delta
+    assert made.relation == (target.relation or made.relation)
+    assert made(pair[0]) is not None
+    if hasattr(made, "law"):
+        first, second = map(made.law, pair)
+        events = zip(first, second, strict=True) if isinstance(first, list) else on_tails(first, second, made, pair)
+        for p, q in events:
+            excess = float(max(p.lower, q.lower)) - math.exp(claim.epsilon) * float(min(p.upper, q.upper))
+            assert excess <= claim.delta + 1e-15
+
+
+def on_tails(first: Any, second: Any, made: Any, pair: tuple[Any, Any]) -> Iterator[tuple[Bounds, Bounds]]:
+    far = sum(np.abs(np.ravel(side)).sum() for side in pair) + made.accuracy(1 - 1e-9)
+    for end in np.linspace(float(-far), float(far), 60):
+        yield first.at_least(end), second.at_least(end)
 
 
 def test_methods_without_a_meaning_are_not_there() -> None:

@@ -97,13 +97,13 @@ def test_all_is_said_in_one_sentence_and_the_flaw_it_names_is_not_told_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist have it
-    known = replace(VIOLATED, attack="precision", flaw="some floats", counts=Counts(27, 0, 32))
+    known = replace(VIOLATED, attack="precision", flaw="some floats", counts=Counts(27, 0, 32), repair_code="f(2)")
     other = replace(VIOLATED, attack="black_box", flaw="they differ")
     flaw = catalogue()["precision"]
     lines = shown(capsys, other, known, replace(known, event="another event"))
     assert lines[0] == (
         "The claim of noisy, ε = 1.0, is refuted by precision (odds of 490 to 1 against it): some floats; "
-        f"to repair it, {flaw.repair}."
+        f"to repair it, {flaw.repair}; with exactdp: f(2)."
     )
     assert not any("some floats" in line or flaw.repair in line for line in lines[1:])
     assert lines.count(f"    read: attacklab explain precision; {flaw.read[0].title}, {flaw.read[0].url}") == 1
