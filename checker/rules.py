@@ -360,24 +360,6 @@ def median(fields: Fields) -> Query:
     return Query(neighbours, (_width(fields, lower_is_on_grid=True),))
 
 
-def triangles(fields: Fields) -> Query:
-    """An edge between two of n nodes is in n − 2 triangles at most, and in as many as they have common neighbours.
-
-    A_k is the most common neighbours that k changed edges make (Nissim, Raskhodnikova and Smith 2007).
-    """
-    return Query(Neighbours("edge", "graphs, one edge added or removed"), (fields.at_least("nodes", 3) - 2,))
-
-
-def tree_cost(fields: Fields) -> Query:
-    """A minimum spanning tree's cost moves by W at most, the steps between the bounds of the one weight that changes.
-
-    A_k is the largest (k + 2)-th lightest weight of a cut, less the lower bound: so much a weight matters once k others
-    have changed, and one more change moves ordered weights by a place (Nissim, Raskhodnikova and Smith 2007).
-    """
-    fields.at_least("nodes", 3)
-    return Query(Neighbours("substitute", RECORDS["substitute"]), (_width(fields, lower_is_on_grid=True),))
-
-
 def _width(fields: Fields, *, lower_is_on_grid: bool) -> int:
     """Return the whole number of steps between two bounds."""
     lower, upper, step = fields.rational("lower"), fields.rational("upper"), fields.step()
@@ -875,7 +857,7 @@ SCORES: dict[str, Callable[[Fields], Scores]] = {
     "Distances": distances,
 }
 
-LOCAL = {"Mean", "Median", "Triangles", "TreeCost"}
+LOCAL = {"Mean", "Median"}
 """Queries that bound their local sensitivity at each distance."""
 
 QUERIES: dict[str, Callable[[Fields], Query]] = {
@@ -891,8 +873,6 @@ QUERIES: dict[str, Callable[[Fields], Query]] = {
     "Numbered": numbered,
     "Mean": mean,
     "Median": median,
-    "Triangles": triangles,
-    "TreeCost": tree_cost,
 }
 
 MECHANISMS: dict[str, Callable[[Fields], Release]] = {

@@ -106,8 +106,6 @@ COSTLY = (
     "exact_median_smooth",
     "exact_sample_aggregate",
     "exact_smooth_mean",
-    "exact_spanning_tree_cost",
-    "exact_triangle_count",
 )
 """These, and targets that draw once an outcome, or after much work on the records."""
 

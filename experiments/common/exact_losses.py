@@ -86,9 +86,7 @@ BY_BOUND = (
     "exact_median_smooth",
     "exact_numeric_sparse",
     "exact_ptr_mean",
-    "exact_spanning_tree_cost",
     "exact_sum_over_count",
-    "exact_triangle_count",
 )
 """Several noises each, or one whose scale follows the data: their words are a function of what is released, but with a
 small probability."""

@@ -49,9 +49,7 @@ MECHANISMS = (
     "sampled_count",
     "shuffled_response",
     "smooth_mean",
-    "spanning_tree_cost",
     "sum_over_count",
-    "triangle_count",
     "two_sided_geometric",
 )
 """The mechanisms that have naive and exact targets."""

@@ -17,12 +17,10 @@ from mechanisms.core.claims import Claim
 from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
-Relation = Literal[
-    "answers", "utilities", "bit", "add-remove", "substitute", "add-remove or substitute", "people", "edge"
-]
+Relation = Literal["answers", "utilities", "bit", "add-remove", "substitute", "add-remove or substitute", "people"]
 """Which inputs are neighbours: answers, each of them at most its sensitivity apart; utilities, likewise; any two bits;
 records of which one is added or removed, or replaced by another one, or either; people with all their records, of
-whom one is added or removed; graphs of which one has an edge more."""
+whom one is added or removed."""
 
 Value = TypeVar("Value")
 

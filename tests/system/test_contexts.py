@@ -61,10 +61,6 @@ def data_of(name: str) -> Any:
         return True
     if name == "distances":
         return 0.1
-    if name == "triangles":
-        return [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    if name == "tree_cost":
-        return [0.25, 1.0, 2.0, 3.5, 0.0, 1.5]
     if name == "shuffled":
         return [1, 0, 1, 1]
     if name == "with_work_select":

@@ -24,8 +24,6 @@ INPUTS: dict[str, tuple[Any, ...]] = {
     "numbers": ([0.5, 3.0, 1.25, 0.0], [7.0, -1.0, 0.0, 2.0], [1.0, 0.0, 2.0**60, 1.0]),
     "keys": (["a"] * 9, ["b"], []),
     "bit": (False, True),
-    "graph": ([[0, 0], [0, 0]], [[0, 1], [1, 0]], [[1, 0], [0, 1]]),
-    "weights": ([0.5] * 15, [7.0, -1.0, 0.0] * 5, [1.0, 0.0, 2.0**60] * 5),
 }
 """Private inputs by what a term's data are, of one type each: what is made when a type is first met tells no more."""
 

@@ -19,7 +19,6 @@ from mechanisms.core.compose import Both, Mapped, Session, Size
 from mechanisms.core.distances import Distances
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
 from mechanisms.core.gaussian_claims import delta, gaussian_dp
-from mechanisms.core.graphs import TreeCost, Triangles
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, RoundedGaussian, RoundedLaplace
@@ -107,8 +106,6 @@ TERMS: dict[str, Mechanism] = {
     "numbered": Noisy(Numbered(ChunkTotal(asked, 5, b"key", Fraction(0), Fraction(2), Grid(0))), LAPLACE),
     "smooth": Smooth(MEAN, Fraction(1, 3), 20),
     "median": Tested(Median(Fraction(-1), Fraction(4), Grid(0)), 2, DiscreteLaplace(Fraction(3)), LAPLACE, 9),
-    "triangles": Smooth(Triangles(5), Fraction(1, 3), 20),
-    "tree_cost": Smooth(TreeCost(Fraction(-1), Fraction(4), Grid(0), 4), Fraction(1, 3), 20),
     "restated": Restated(Noisy(ANSWER, DISCRETE), ApproximateDP(Fraction(1), delta(DISCRETE, 2, Fraction(1)))),
     "restated_gdp": Restated(Noisy(ANSWER, DISCRETE), gaussian_dp(DISCRETE, 2)),
     "restated_rounded": Restated(Noisy(ANSWER, ROUNDED), gaussian_dp(ROUNDED, 2)),

@@ -63,8 +63,6 @@ WORSE: dict[str, list[tuple[Any, ...]]] = {
     "chunks": [("query", "upper", Fraction(10, 3)), ("query", "grid", "exponent", -1)],
     "numbered": [("query", "query", "lower", -1)],
     "median": [("bound", 3), ("threshold", 8), ("query", "upper", 1)],
-    "triangles": [("epsilon", Fraction(1, 2)), ("smoothing", 19), ("query", "nodes", 2**45)],
-    "tree_cost": [("epsilon", Fraction(1, 2)), ("smoothing", 19), ("query", "upper", 2**44)],
     "smooth": [("epsilon", Fraction(1, 4)), ("epsilon", Fraction(1, 2)), ("smoothing", 19)],
     "restated": [("promised", "epsilon", Fraction(99, 100)), ("mechanism", "query", "sensitivity", 3)],
     "restated_gdp": [("mechanism", "law", "variance", Fraction(224, 100))],
@@ -137,8 +135,6 @@ WRONG: dict[str, list[tuple[Any, ...]]] = {
     "numbered": [("query", "query", {"is": "Counts"})],
     "smooth": [("smoothing", 5), ("query", "is", "Counts"), ("query", "lower", rational(Fraction(1, 2)))],
     "median": [("query", "upper", -1), ("query", "lower", rational(Fraction(1, 2))), ("query", "is", "RankScores")],
-    "triangles": [("query", "nodes", 2), ("query", "nodes", True), ("query", "is", "Graphs")],
-    "tree_cost": [("query", "nodes", 2), ("query", "upper", -1), ("query", "lower", rational(Fraction(1, 2)))],
     "tested": [("bound", 5), ("bound", 0), ("threshold", 0), ("query", {"is": "Counts"})],
 }
 

@@ -9,7 +9,6 @@ import numpy as np
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Kind
 from experiments import targets
-from mechanisms.core.graphs import TreeCost
 from mechanisms.core.term import Mechanism
 from mechanisms.core.threshold import KeysAbove
 
@@ -20,15 +19,11 @@ TERMS: dict[str, Mechanism] = {
 
 
 def data_of(name: str) -> str:
-    """Say what a term's data are: a number, numbers, keys, a bit, a graph or the weights of one."""
+    """Say what a term's data are: a number, numbers, keys or a bit."""
     if isinstance(TERMS[name], KeysAbove):
         return "keys"
     if TERMS[name].relation == "bit":
         return "bit"
-    if TERMS[name].relation == "edge":
-        return "graph"
-    if isinstance(getattr(TERMS[name], "query", None), TreeCost):
-        return "weights"
     return "number" if TARGETS[name].kind is Kind.NOISE else "numbers"
 
 

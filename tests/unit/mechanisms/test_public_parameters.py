@@ -152,17 +152,10 @@ CASES: list[tuple[Sequence[Callable[..., Any]], Mapping[str, Any], Wrong, Mappin
             partial(means.exact_ptr_mean, bound=0.005),
             jumps.exact_median_smooth,
             partial(jumps.exact_median_ptr, bound=0.005),
-            partial(jumps.exact_spanning_tree_cost, nodes=5),
         ],
         {**AGES, "delta": CENSUS_DELTA},
         {**ENDS, "delta": (0, 0.6, math.nan)},
         {"grid": "grid|multiple|bound"},
-    ),
-    (
-        [jumps.exact_triangle_count],
-        {"epsilon": 1, "delta": CENSUS_DELTA, "nodes": 5},
-        {"epsilon": (0, math.nan), "delta": (0, 0.6, math.nan), "nodes": (2, 0)},
-        {},
     ),
     (
         [

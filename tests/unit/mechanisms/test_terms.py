@@ -20,8 +20,6 @@ DATA: dict[str, Any] = {
     "numbers": [0.0, 1.0, 0.25, 1.0],
     "keys": ["ash", "elm", "ash"],
     "bit": True,
-    "graph": [[0, 1, 1], [1, 0, 1], [1, 1, 0]],
-    "weights": [0.0, 1.0, 0.25] * 5,
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,9 +26,8 @@ def test_the_largest_advantage_is_half_the_sum_of_what_the_laws_differ_by(record
     assert largest_advantage(term, pair) == pytest.approx(float(distance), abs=1e-12)
 
 
-@pytest.mark.parametrize("make", [targets.naive_median, targets.naive_triangle_count, targets.naive_spanning_tree_cost])
-def test_at_a_jump_one_side_has_no_noise_and_the_other_has(make: Any) -> None:
-    target, rng = make(1.0), np.random.default_rng(2)
+def test_at_a_jump_one_side_has_no_noise_and_the_other_has() -> None:
+    target, rng = targets.naive_median(1.0), np.random.default_rng(2)
     pair = pair_at_jump(target, rng)
     assert target.covers(pair)
     exact, noisy = (target.outputs(side, 50, rng) for side in (pair.first, pair.second))

@@ -14,7 +14,6 @@ from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Mapped, Session, Size
 from mechanisms.core.distances import Distances
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
-from mechanisms.core.graphs import TreeCost, Triangles
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, RoundedGaussian, RoundedLaplace
@@ -60,8 +59,6 @@ QUERIES = [
     (Counts(), "answers", 1, WHOLE),
     (MEAN, "add-remove", 8, WHOLE),
     (Median(Fraction(-1), Fraction(3), Grid(-1)), EITHER, 8, Grid(-1)),
-    (Triangles(7), "edge", 5, WHOLE),
-    (TreeCost(Fraction(-1), Fraction(3), Grid(-1), 4), "substitute", 8, Grid(-1)),
     (CHUNKS, "people", 4, Grid(-1)),
     (Numbered(CHUNKS), "add-remove", 4, Grid(-1)),
     (Column(Total(0, 3, Grid(-1), EITHER), abs), EITHER, 6, Grid(-1)),
@@ -99,7 +96,6 @@ MECHANISMS = [
     (KeysAbove(UNIT, 5), "add-remove"),
     (smooth(MEAN, 1, 0.1), "add-remove"),
     (propose_test_release(MEAN, 2, 1, 0.1), "add-remove"),
-    (smooth(Triangles(5), 1, 0.1), "edge"),
     (Both((COUNTED, COUNTED)), "add-remove"),
     (Mapped(SUBSTITUTED, abs), "substitute"),
     (Size(), "substitute"),
