@@ -34,7 +34,6 @@ PRELOADED = (
     "pytest",
     "scipy.special",
     "attacklab.laws.proof",
-    "attacklab.laws.standard_random",
     "experiments.targets",
 )
 """What test modules import, for the process whose forks run their samplers: each fork would import it again."""

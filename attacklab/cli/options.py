@@ -22,14 +22,12 @@ AuditTarget: TypeAlias = Annotated[
     Argument(help="path/file.py:name, package.module:name or library:mechanism; leave it out with --exec"),
 ]
 ProveTarget: TypeAlias = Annotated[
-    str | None,
+    str,
     Argument(
         metavar="TARGET",
-        help="path/file.py:name or package.module:name of a sampler, or of a target that has one; none with --exec",
+        help="path/file.py:name or package.module:name of a sampler, or of a target that has one",
+        show_default=False,
     ),
-]
-ProveExec: TypeAlias = Annotated[
-    str | None, Option("--exec", metavar="COMMAND", help="Prove this program, which asks on its output for random bits")
 ]
 Attacks: TypeAlias = Annotated[list[str] | None, Option(help="Run only this attack; repeatable [default: all]")]
 

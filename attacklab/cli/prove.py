@@ -25,8 +25,7 @@ PROOFS = Path("reports", "proofs")
 
 
 def command(
-    target: options.ProveTarget = None,
-    program: options.ProveExec = None,
+    target: options.ProveTarget,
     kind: options.Kind = None,
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
@@ -54,7 +53,7 @@ def command(
     """Decide a claim by exact laws or by a certificate."""
     of_pair = {"--first": first, "--second": second}
     of_laws = {**of_pair, "--runs": runs, "--pairs": pairs}
-    _exclude("--all", all_ or None, {**of_laws, "--inputs": inputs, "--exec": program})
+    _exclude("--all", all_ or None, {**of_laws, "--inputs": inputs})
     _exclude("--inputs", inputs, {**of_pair, "--pairs": pairs})
     if not all_ and (checker is not None or output is not None):
         raise UsageError("--checker and --output go with --all; add it")

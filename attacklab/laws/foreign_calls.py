@@ -19,7 +19,6 @@ import numpy as np
 
 from attacklab.laws.errors import ForeignCall
 from attacklab.laws.own_code import own_frame
-from attacklab.laws.standard_random import StandardRandom
 
 #: Modules of the interpreter all of whose functions ask the system.
 _SYSTEM = {
@@ -70,7 +69,7 @@ def _misdeed(function: Any, caller: FrameType) -> str | None:
     module = function.__module__ or ""
     if module in _SYSTEM and name != "fspath":
         return f"{_SYSTEM[module]} ({module}.{name})"
-    if isinstance(owner, random.Random) and type(owner) is not StandardRandom:
+    if isinstance(owner, random.Random):
         return f"draws from elsewhere (random.{name})"
     if isinstance(owner, type) and issubclass(owner, dt.date) and name in _CLOCKS:
         return f"reads the clock ({owner.__name__}.{name})"

@@ -361,9 +361,7 @@ class Target:
         """
         if self.covers_work:
             return self
-        in_program = getattr(self.sampler, "asks_for_bits", False)  # then only what the program reports is its work
-        sampler = None if in_program else self.sampler
-        release = Counted(self.release, sampler, gives_numbers=self.kind is not Kind.DATASET)
+        release = Counted(self.release, self.sampler, gives_numbers=self.kind is not Kind.DATASET)
         return replace(self, claim=OutputAndWork(self.claim), release=release)
 
     def source_of_work(self, input_: Any) -> str:

@@ -3,7 +3,7 @@
 - `group` starts a command that leaves no process behind; every process here is one.
 - `lines` asks programs line by line, with a deadline, and says why there was no answer; `wire` and `codec` read and
   write the protocol, and `child` is the program that runs a Python target in another interpreter.
-- `targets` makes targets that run so: `isolated` and `external`; `programs` has the law of a program under proof.
+- `targets` makes targets that run so: `isolated` and `external`.
 - `worker` is a Python that answers calls; `sending` is what can be sent to it; `fresh` makes one call in a new one.
 - `batches` says what an audit draws; `runners` draws it here, `workers` in processes of this machine or in any
   executor, `dask` in a cluster; `checkpoint` keeps what was drawn.

@@ -113,17 +113,6 @@ class ChildProcess:
         """
         return self._line(seconds, time.monotonic() + seconds)
 
-    def lines(self, seconds: float) -> bytes:
-        """All whole lines that the process has written, at least one, with their newlines.
-
-        Raises:
-            ChildError: no whole line came within `seconds`.
-        """
-        first = self._line(seconds, time.monotonic() + seconds)
-        end = self._answer.rfind(b"\n") + 1
-        more, self._answer = self._answer[:end], self._answer[end:]
-        return b"%s\n%s" % (first, more)
-
     def ask(self, request: bytes, trials: int, *, timed: bool = False) -> NDArray[Any] | list[Any]:
         """Send one request and read the whole of its answer.
 
@@ -146,7 +135,7 @@ class ChildProcess:
             self._wait(lambda: len(self._answer) >= size, seconds, deadline)
             content, self._answer = self._answer, self._answer[size:]
             answer = answer.outputs(content)
-        self.require_nothing_left("after the answer")
+        self._require_nothing_left("after the answer")
         return answer
 
     def ask_line(self, request: bytes) -> bytes:
@@ -156,10 +145,10 @@ class ChildProcess:
             ChildError: the process did not answer with one line; the message says how.
         """
         line = self._answered(request, self._limits.seconds, time.monotonic() + self._limits.seconds)
-        self.require_nothing_left("after the answer")
+        self._require_nothing_left("after the answer")
         return line
 
-    def tell(self, text: bytes) -> None:
+    def _tell(self, text: bytes) -> None:
         """Send text, and wait for nothing: what the pipe does not take now is sent while a line is waited for."""
         waiting = bool(self._request)
         self._request = memoryview(bytes(self._request) + text)
@@ -169,7 +158,7 @@ class ChildProcess:
         elif waiting and not self._request:
             self._selector.unregister(self._stdin)
 
-    def require_nothing_left(self, when: str) -> None:
+    def _require_nothing_left(self, when: str) -> None:
         """Refuse a process that has written more than it was asked for.
 
         Raises:
@@ -181,8 +170,8 @@ class ChildProcess:
             raise ChildError(ChildFailure.GARBAGE, f"{len(self._answer)} bytes too many {when}, beginning {shown!r}")
 
     def _answered(self, request: bytes, seconds: float, deadline: float) -> bytes:
-        self.require_nothing_left("before the request")
-        self.tell(request)
+        self._require_nothing_left("before the request")
+        self._tell(request)
         line = self._line(seconds, deadline)
         if self._request:
             raise ChildError(ChildFailure.GARBAGE, "it answered before it had read the request")

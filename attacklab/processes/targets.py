@@ -251,8 +251,6 @@ def external(
 ) -> Target:
     """A program in any language that answers requests on its standard input, as docs/reference/protocol.md says.
 
-    Its sampler is the same program, asked to draw from the lab; so a program that serves proofs can be proved.
-
     Args:
         command: the program and its arguments; no shell reads it.
         kind: what the inputs are.
@@ -267,15 +265,12 @@ def external(
         UsageError: there is no such program, a parameter is out of range, or this system cannot isolate it.
         OSError: the system did not start the process.
     """
-    process_limits = Limits(seconds, memory_bytes)
-    release = ProcessRelease(command, process_limits, kind)
+    release = ProcessRelease(command, Limits(seconds, memory_bytes), kind)
     name = " ".join(shlex.join(command).split())
     if not command or shutil.which(command[0]) is None:
         raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")
     target = made_target(kind, release, name=name, epsilon=epsilon, claim=claim, **parameters)
-    from attacklab.processes.programs import ProgramSampler  # which imports all of `laws`
-
-    return replace(target, version=_digest(command), sampler=ProgramSampler(command, process_limits, kind))
+    return replace(target, version=_digest(command))
 
 
 def _digest(command: Sequence[str]) -> str:

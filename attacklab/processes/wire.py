@@ -33,9 +33,6 @@ from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 LONGEST_LINE = 1 << 28
 """The most bytes in the line of an answer; longer outputs go into a binary frame."""
 
-PROOF_VERSION = 1
-"""The version of the dialogue by which a program under proof asks for its randomness."""
-
 NANOSECONDS = "ns"
 """The field by which a request asks how long each output takes, and an answer says it."""
 
@@ -99,19 +96,6 @@ def request_line(
         shape = {"binary": code, "shape": input_.shape}
         return _line({"kind": str(kind), "input": shape, **asked}) + framed(input_)
     return _line({"kind": str(kind), **_input(input_, written), **asked})
-
-
-def proof_request_line(kind: str, input_: Any) -> bytes:
-    """The line that asks for one run of a program under proof, which then asks for its randomness itself.
-
-    Args:
-        kind: the target's kind.
-        input_: as for `request_line`.
-
-    Raises:
-        TargetError: the input holds something that JSON cannot carry with every bit kept.
-    """
-    return _line({"prove": PROOF_VERSION, "kind": str(kind), **_input(input_, encoded), **_dtype_of(input_)})
 
 
 def _line(request: Mapping[str, Any]) -> bytes:

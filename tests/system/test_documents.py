@@ -57,7 +57,6 @@ def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: 
 @pytest.mark.parametrize(
     ("page", "name", "needed"),
     [
-        ("proving_existing_code.md", "survey.py", "numpy"),
         ("replay.md", "mean.py", "numpy"),
         ("dataframes.md", "visits.py", "pandas"),
     ],

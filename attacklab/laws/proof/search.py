@@ -30,7 +30,6 @@ from attacklab.laws.counted_work import Counted
 from attacklab.laws.decide import MOST_EPSILON
 from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.fresh_process import require_agreement
-from attacklab.laws.has_law import HasLaw
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.proof.words import figures_of, finding_of, otherwise, reason_of, verdict_of
 from attacklab.model.claims import Claim, PrivacyClaim, Profile
@@ -64,17 +63,12 @@ def sampler_of(target: Target) -> Sampler:
     """The sampler of a target.
 
     Raises:
-        UsageError: it has none; or the claim covers work, and the sampler is a program, whose bits are not counted.
+        UsageError: it has none.
     """
     if target.sampler is None:
         raise UsageError(
             f"{target.name} has no sampler, so its law cannot be found; "
             "write a sampler(input, bits) that draws from bits alone (docs/how_to/proving.md), or audit it instead"
-        )
-    if target.covers_work and isinstance(target.sampler, HasLaw):
-        raise UsageError(
-            f"the bits that {target.name} takes are not counted, since it is a program of its own, so a claim on "
-            "output and work cannot be proved; prove a sampler(input, bits) in Python, or let it claim outputs alone"
         )
     return target.sampler
 
@@ -86,10 +80,7 @@ def law_of(
 
     Where the claim covers work, it is the joint law of the output and the bits taken for it.
     """
-    sampler_of_inputs = sampler_of(target)
-    if isinstance(sampler_of_inputs, HasLaw):
-        return sampler_of_inputs.law(input_, limits=limits, progress=progress)
-    sampler = partial(sampler_of_inputs, input_)
+    sampler = partial(sampler_of(target), input_)
     if target.source_of_work(input_) == REPORTED:
         raise UsageError(
             f"{target.name} reports its work, and a proof counts the random bits that its sampler takes; audit it, or "
@@ -169,7 +160,7 @@ class Search:
         first, second = (laws[place] for place in worst.places[:2])
         verdict = verdict_of(worst.ruling)
         reason = self._reason(worst, counts, laws)
-        if verdict is not Verdict.INCONCLUSIVE and not isinstance(self.target.sampler, HasLaw):
+        if verdict is not Verdict.INCONCLUSIVE:
             reason += f"; {self._confirmed(enumerated)} plain runs agree"
         reason += self._conclusion(worst, counts, enumerated)
         if len(first) == len(second) == 1 and self._draws_nothing(worst.places):
@@ -249,8 +240,6 @@ class Search:
     def _late(self, late: OutOfTime) -> str:
         fewer = "" if self.is_one_pair else " or give fewer inputs"
         advice = late.stuck or f"allow more time{fewer}; {otherwise(self.target)}"
-        if late.stuck and isinstance(self.target.sampler, HasLaw):
-            advice = "the program was asked to go on and wrote nothing; make sure that it flushes each line, and ends"
         return f"{self.seconds:.3g} s were not enough (reached: {self.line}); {advice}"
 
     def _draws_nothing(self, places: Places) -> bool:

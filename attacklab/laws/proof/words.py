@@ -9,7 +9,6 @@ from typing import Any
 from attacklab.auditing.attacks.base import constant
 from attacklab.laws import Certificate, Decision, Law, Need, Ruling, advantage
 from attacklab.laws.enclosures import float_above, float_below
-from attacklab.laws.has_law import HasLaw
 from attacklab.laws.law import total
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.model.claims import OutputAndWork
@@ -129,7 +128,7 @@ def _shown_event(target: Target, ruling: Ruling, first: Law, second: Law) -> dic
     known = [Estimate(rate, rate, min(1.0, float_above(rate + open_))) for rate, open_ in rates]
     fields: dict[str, Any] = {"first": known[0], "second": known[1]}
     is_joint = isinstance(target.claim, OutputAndWork)
-    if is_joint or len(ruling.event) > MOST_WRITTEN or isinstance(target.sampler, HasLaw):
+    if is_joint or len(ruling.event) > MOST_WRITTEN:
         return fields
     texts = sorted({repr(with_python_numbers(outcome)) for outcome in ruling.event})
     source = f"{constant('OUTCOMES', map(repr, texts))}\n\n{_OF_OUTCOMES}"

@@ -22,9 +22,7 @@ from attacklab.auditing.attacks import ATTACKS, BlackBox, SpecialValues
 from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario
 from attacklab.auditing.attacks.work import Work
 from attacklab.auditing.referee import audit
-from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.proof import prove
-from attacklab.laws.standard_random import passing_random
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair
@@ -497,20 +495,3 @@ def test_reported_work_is_judged_though_there_is_a_sampler_and_no_proof_counts_o
         assert refuting(found(target)) >= {"work"}
         with pytest.raises(UsageError, match="reports its work, and a proof counts the random bits"):
             prove(target, NeighbouringPair(0, 1, None))
-
-
-def test_bits_that_python_s_random_takes_are_not_counted() -> None:
-    """`randrange(2)` takes two bits a time until they are below 2, and `getrandbits(1)` one."""
-
-    def coin(answer: float, rng: random.Random) -> int:
-        return rng.randrange(2) if answer else rng.getrandbits(1)
-
-    def sampler(answer: float, bits: Any) -> int:
-        return passing_random(coin)(answer, bits)
-
-    target = Target.noise(lambda _, trials, rng: rng.integers(2, size=trials), epsilon=1.1).exact(sampler)
-    pair = NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0)
-    assert prove(target, pair).verdict is Verdict.PROVED
-    with pytest.raises(SamplerFailed, match="cannot be counted"):
-        prove(target.covering_work(), pair)
-    assert all("cannot be counted" in reason for reason in errors(found(target.covering_work(), attacks=[Work()])))
