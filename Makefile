@@ -12,17 +12,14 @@ AXE := 4.14.1
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install lab quick reports bench unit test system docs test-docs check prove mutants alarms libraries clean help
+.PHONY: install lab reports bench unit test system docs test-docs check prove mutants alarms libraries clean help
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 
-lab: $(READY)  ## run every experiment, in some twenty minutes; prints the page to open
-	$(BIN)/attacklab run --browse
+lab: $(READY)  ## run every experiment with small budgets, in some four minutes, and open the page
+	$(BIN)/attacklab run --budget 0 --browse
 
-quick: $(READY)  ## the same with small budgets, in a little over a minute
-	$(BIN)/attacklab run --quick --browse --output reports-quick
-
-reports: $(READY)  ## run every experiment, and rewrite reports/
+reports: $(READY)  ## run every experiment with its full budget, and rewrite reports/
 	$(BIN)/attacklab run --output reports
 
 bench: $(READY)  ## measure the lab itself: speed, cost, detection, false alarms; in an hour or so
@@ -96,7 +93,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean:  ## remove what the other commands made, except reports/
-	rm -rf $(VENV) .environments site reports-lab reports-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .environments site reports-lab .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/make \1 \2/p' $(firstword $(MAKEFILE_LIST)) | \

@@ -35,10 +35,10 @@ QUICK = ("cut_towards_zero", "five_answers_at_epsilon_3")
 
 def collect(settings: Settings) -> Collected:
     """Audit all specimens with ever more trials, and at last as an audit does by default; a quick run, with few."""
-    budgets = POWER_TRIALS[:1] if settings.quick else (*POWER_TRIALS, None)
+    budgets = POWER_TRIALS[:1] if settings.share < 1 else (*POWER_TRIALS, None)
     findings, rows, seconds = [], [], {}
     for specimen in HELD_OUT:
-        if settings.quick and specimen.name not in QUICK:
+        if settings.share < 1 and specimen.name not in QUICK:
             continue
         new, row, took = _audited(specimen, budgets, settings.seed)
         findings += new

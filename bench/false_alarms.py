@@ -19,7 +19,7 @@ EDGES = {"edge": EDGE, "joint": JOINT}
 
 def collect(settings: Settings) -> Collected:
     """Take over the audits that the journal has of this code, or do a few."""
-    known = {name: [] if settings.quick else Journal(edge=edge).rates() for name, edge in EDGES.items()}
+    known = {name: [] if settings.share < 1 else Journal(edge=edge).rates() for name, edge in EDGES.items()}
     rates = {name: known[name] or _few(edge) for name, edge in EDGES.items()}
     return Collected([], {name: [rate.to_json() for rate in of_edge] for name, of_edge in rates.items()})
 

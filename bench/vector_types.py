@@ -49,7 +49,7 @@ Row: TypeAlias = dict[str, Any]
 
 def collect(settings: Settings) -> Collected:
     """Put the files to every implementation, and to the libraries whose environments are built."""
-    files = {name: _file(name, thin=settings.quick) for name in TYPES}
+    files = {name: _file(name, thin=settings.share < 1) for name in TYPES}
     budget = Budget(settings.budget(1_000, 20), ALPHA, settings.seed)
     rows = [_row(CONTROL, "", (), exact_twins.answer, files, budget)]
     rows += [_row(entry.name, entry.wrong, entry.flaws, entry.answer, files, budget) for entry in IMPLEMENTATIONS]
@@ -63,7 +63,7 @@ def collect(settings: Settings) -> Collected:
     flags = {name: sorted(file["notes"]) for name, file in files.items()}
     measured = {"trials": budget.trials, "alpha": ALPHA, "flags": flags, "implementations": rows}
     earlier = settings.previous["timings"]["rows"] if settings.previous else []
-    return Collected(measured=measured, timings=library_rows(files, budget, earlier, quick=settings.quick))
+    return Collected(measured=measured, timings=library_rows(files, budget, earlier, quick=settings.share < 1))
 
 
 def _file(name: str, *, thin: bool) -> Mapping[str, Any]:

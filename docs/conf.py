@@ -42,7 +42,7 @@ include_patterns = [
     "SECURITY.md",
     "CHANGELOG.md",
 ]
-exclude_patterns = [".*", "**/.*", "site", "build", "dist", "reports-lab", "reports-quick", "reports-unpublished"]
+exclude_patterns = [".*", "**/.*", "site", "build", "dist", "reports-lab", "reports-unpublished"]
 
 language = "en"
 locale_dirs = ["docs/locale"]

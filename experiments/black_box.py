@@ -124,7 +124,7 @@ GROUPS: dict[str, Sequence[Case]] = {
 def collect(settings: Settings) -> Collected:
     """Audit every target by both attacks; then the bound on numpy's Laplace against the number of trials."""
     # Targets that draw one output at a time would take most of a quick run.
-    cases = [case for group in GROUPS.values() for case in group if not (settings.quick and case.is_slow)]
+    cases = [case for group in GROUPS.values() for case in group if not (settings.share < 1 and case.is_slow)]
     alpha = share_of_alpha(DEFAULT_ALPHA, 2 * len(cases))
     trials = settings.budget(20_000, 2_000)
     findings: list[Finding] = []

@@ -109,7 +109,7 @@ def collect(settings: Settings) -> Collected:
     absent = []
     before = {row["environment"]: row for row in _libraries_before(settings)}
     for name, environment in _environments(Path.cwd()):
-        if settings.quick or environment.is_missing:
+        if settings.share < 1 or environment.is_missing:
             if environment.name in before:
                 libraries.append(before[environment.name])
             else:

@@ -182,7 +182,7 @@ def _false_alarms(settings: Settings) -> list[dict[str, Any]]:
 def _power(settings: Settings) -> list[dict[str, Any]]:
     """Trials to decision of tests of a claim of σ = 1 where the real σ is smaller."""
     measured = []
-    for number, sigma in enumerate(QUICK_SIGMAS if settings.quick else SIGMAS):
+    for number, sigma in enumerate(QUICK_SIGMAS if settings.share < 1 else SIGMAS):
         first, second = (_bins(answer, sigma) for answer in (1.0, 0.0))
         runs = settings.budget(40, 4)
         draws = Draws.of(first, second, runs, POWER_TRIALS, settings.generator(2, number))

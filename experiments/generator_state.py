@@ -45,7 +45,7 @@ SEEDED: Rows = (
 
 def collect(settings: Settings) -> Collected:
     """Recover states and seeds, and audit each mechanism at each ε."""
-    epsilons = FEW_EPSILONS if settings.quick else EPSILONS
+    epsilons = FEW_EPSILONS if settings.share < 1 else EPSILONS
     alpha = share_of_alpha(DEFAULT_ALPHA, len(epsilons) * (len(STATE) + len(SEEDED)))
     jobs: tuple[tuple[Attack, Rows, int], ...] = (
         (GeneratorState(), STATE, settings.budget(2_000, 500)),
@@ -67,7 +67,7 @@ def _recovering(settings: Settings) -> tuple[dict[str, Any], float]:
     Returns:
         That, and the seconds that the slowest recovery took.
     """
-    answers, truths = (FEW_COUNTS, FEW_TRUTHS) if settings.quick else (COUNTS, TRUTHS)
+    answers, truths = (FEW_COUNTS, FEW_TRUTHS) if settings.share < 1 else (COUNTS, TRUTHS)
     generators = settings.budget(2, 1)
     recovered, slowest = [], 0.0
     for truth in truths:

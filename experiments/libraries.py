@@ -120,8 +120,8 @@ def collect(settings: Settings) -> Collected:
         UserWarning: something is withheld.
     """
     failures = expected_failures()
-    seconds = 1.0 if settings.quick else 8.0
-    cases = audited_here() + ([] if settings.quick else audited_in_environments(Path.cwd()))
+    seconds = 1.0 if settings.share < 1 else 8.0
+    cases = audited_here() + ([] if settings.share < 1 else audited_in_environments(Path.cwd()))
     marked = measured_here()
     judged: list[Judged] = []
     audited, failed = set(), []
@@ -150,7 +150,7 @@ def collect(settings: Settings) -> Collected:
         "absent": [
             f"{environment.name} (`{environment.build}`)"
             for environment in described
-            if (settings.quick or environment.is_missing) and environment.name not in kept
+            if (settings.share < 1 or environment.is_missing) and environment.name not in kept
         ],
         "failed": failed,
     }
@@ -191,7 +191,7 @@ def _published(judged: Sequence[Judged]) -> tuple[list[Judged], list[Finding]]:
 
 
 def _findings(case: Audited, seconds: float, alpha: float, settings: Settings) -> list[Finding]:
-    attacks: Sequence[Attack] = QUICK_ATTACKS if settings.quick else ATTACKS
+    attacks: Sequence[Attack] = QUICK_ATTACKS if settings.share < 1 else ATTACKS
     target = case.target()
     try:
         return audit(

@@ -161,17 +161,17 @@ def collect(settings: Settings) -> Collected:
     """Audit every target with every attack, look for its law, and take over what `make prove` found."""
     trials, few = settings.budget(ENOUGH_TRIALS, 1_000), settings.budget(2_500, 150)
     # Full runs are spared what takes minutes, quick ones also what takes seconds.
-    spared = COSTLY if settings.quick else ONE_BY_ONE
+    spared = COSTLY if settings.share < 1 else ONE_BY_ONE
     alpha = share_of_alpha(DEFAULT_ALPHA, len(NAMES) + len(COUNTED))
     findings: list[Finding] = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Mean of empty slice")  # which a naive mean answers to nobody's records
         for name in NAMES:
-            if settings.quick and name in SLOWEST:
+            if settings.share < 1 and name in SLOWEST:
                 continue
             budget = few if name in spared else max(trials, MANY_OUTPUTS.get(name, 0))
             findings += findings_of(name, budget, alpha, settings.seed)
-            if not (settings.quick and name.startswith("exact")):  # whose laws take a process of their own each
+            if not (settings.share < 1 and name.startswith("exact")):  # whose laws take a process of their own each
                 findings.append(law_finding(name))
     findings += [finding for finding in committed() if finding.target in NAMES]
     measured = {

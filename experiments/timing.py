@@ -111,7 +111,7 @@ def collect(settings: Settings) -> Collected:
     pythons = {known.name: known.python for known in environments(Path.cwd()) if not known.is_missing}
     rows, absent = [], []
     for number, case in enumerate(CASES):
-        if case.environment is not None and (settings.quick or case.environment not in pythons):
+        if case.environment is not None and (settings.share < 1 or case.environment not in pythons):
             absent.append(case.name)
             continue
         row = _row(case, case.make(*filter(None, [_python(case, pythons)])), turns, settings.generator(number))

@@ -286,9 +286,11 @@ Experiments: TypeAlias = Annotated[
 Check: TypeAlias = Annotated[
     bool, Option("--check", help="Write nothing; fail if a page is not what the records and the code say")
 ]
-Quick: TypeAlias = Annotated[bool, Option("--quick", help="Draw a rough picture, in under a minute")]
+Budget: TypeAlias = Annotated[
+    float, Option(min=0.0, max=1.0, help="How much to measure: 0 for a rough picture, 1 for what reports hold")
+]
 Browse: TypeAlias = Annotated[
-    bool, Option("--browse", help="Write index.html too: all pages as one, to be opened in a browser")
+    bool, Option("--browse", help="Write index.html too, all pages as one, and open it in a browser")
 ]
 Output: TypeAlias = Annotated[Path, Option(help="Folder for pages, data and figures")]
 Json: TypeAlias = Annotated[str | None, Option(help="Write the findings to this file, or to standard output for -")]

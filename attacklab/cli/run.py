@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import threading
+import webbrowser
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -33,7 +35,7 @@ COMMITTED = Path("reports")
 
 def command(
     names: options.Experiments = None,
-    quick: options.Quick = False,
+    budget: options.Budget = 1.0,
     seed: options.Seed = 0,
     output: options.Output = Path("reports-lab"),
     browse: options.Browse = False,
@@ -48,7 +50,7 @@ def command(
     require_index(output)
     require_writable_folder(output)
     out = console()
-    for number, (experiment, data) in enumerate(_run(lab, chosen, Settings(seed=seed, quick=quick), output), 1):
+    for number, (experiment, data) in enumerate(_run(lab, chosen, Settings(seed=seed, share=budget), output), 1):
         out.print(f"[{number}/{len(chosen)}] {experiment.name}: {experiment.question}", soft_wrap=True)
         verdicts = [finding["verdict"] for finding in data["findings"]]
         counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
@@ -60,6 +62,8 @@ def command(
         page = index.with_suffix(".html")
         write_whole(page, lab_page(output, index))
         out.print(f"to see in a browser: {page.resolve().as_uri()}", soft_wrap=True)
+        if out.is_terminal and (sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY")):
+            webbrowser.open(page.resolve().as_uri())
     out.print(f"written: {index}", soft_wrap=True)
 
 

@@ -55,18 +55,18 @@ class Settings:
 
     Attributes:
         seed: what all randomness is derived from.
-        quick: whether a rough picture in seconds is wanted.
+        share: of the full budgets, from 0 (the least, a rough picture) to 1.
         previous: what the last run into the same folder measured, for an experiment that keeps what cannot be measured
             here; its findings as `Finding`.
     """
 
     seed: int = 0
-    quick: bool = False
+    share: float = 1.0
     previous: Mapping[str, Any] | None = None
 
-    def budget(self, full: int, quick: int) -> int:
+    def budget(self, full: int, least: int) -> int:
         """A number of trials (or the like) for this run."""
-        return quick if self.quick else full
+        return round(least + (full - least) * self.share)
 
     def generator(self, *key: int) -> np.random.Generator:
         """The randomness of one part of this run, by its key; parts of other keys are independent."""
@@ -278,7 +278,7 @@ def _seeded(experiment: Experiment, settings: Settings, collected: Collected, so
         "question": experiment.question,
         "package": experiment.package,
         "seed": settings.seed,
-        "quick": settings.quick,
+        "share": settings.share,
         "sources": sources,
     }
     findings = list(map(_shown_finding, collected.findings))

@@ -38,7 +38,7 @@ HEADINGS = (("", False), ("About the lab itself", True))
 """What stands above the experiments of the index, and above those of `bench`."""
 FIGURE = {"name": str, "caption": str}
 DRAWN = {"name": str, "paragraph": str, "figures": [FIGURE]}
-SEEDED_SHAPE = {"experiment": {**DRAWN, "question": str, "seed": int, "quick": bool}}
+SEEDED_SHAPE = {"experiment": {**DRAWN, "question": str, "seed": int, "share": float}}
 MEASURED_SHAPE = {
     "environment": {"system": str, "machine": str, "python": str, "numpy": str},
     "experiment": {**DRAWN, "seconds": (int, float), "table": [[str]]},

@@ -60,7 +60,7 @@ def test_every_command_is_listed(attacklab: str, tmp_path: Path) -> None:
 
 
 def test_an_experiment_runs_and_is_written_to_this_folder(attacklab: str, tmp_path: Path) -> None:
-    done = run([attacklab, "run", "zero_rounding", "pumpkin_auction", "--quick"], tmp_path)
+    done = run([attacklab, "run", "zero_rounding", "pumpkin_auction", "--budget", "0"], tmp_path)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["reports-lab"]
     page = (tmp_path / "reports-lab" / "zero_rounding.md").read_text("utf-8")

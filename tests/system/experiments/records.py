@@ -16,7 +16,7 @@ Data: TypeAlias = dict[str, Any]
 
 def quick_record(experiment: Any, seed: int = 0) -> Data:
     """What an experiment, or its module, writes in a quick run, read again; the timings among it."""
-    once = experiment.collect(Settings(seed=seed, quick=True))
+    once = experiment.collect(Settings(seed=seed, share=0))
     parts = record([*once.findings, *once.timed_findings], measured=once.measured, timings=once.timings)
     read: Data = json.loads(to_text(parts))
     return read

@@ -18,7 +18,7 @@ from tests.system.experiments.records import committed_record
 
 SEARCHED = [pipeline for pipeline in PIPELINES if pipeline.pair is None]
 GIVEN = [pipeline for pipeline in PIPELINES if pipeline.pair is not None]
-SETTINGS = Settings(quick=True)
+SETTINGS = Settings(share=0)
 
 
 def label(pipeline: Pipeline) -> str:

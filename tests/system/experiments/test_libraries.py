@@ -260,7 +260,7 @@ def measured_elsewhere(folder: Path, *attacks: str) -> list[Finding]:
     Path("environments").mkdir(exist_ok=True)
     Path("environments/opendp-0.4.0.txt").touch()
     written = folder / "measured" / "libraries.json"
-    run_experiment(load_experiments(ROOT)["libraries"], Settings(quick=True), folder)
+    run_experiment(load_experiments(ROOT)["libraries"], Settings(share=0), folder)
     data = json.loads(written.read_text("utf-8"))
     rows, findings = data["timings"]["rows"], data["findings"]
     assert rows
@@ -280,7 +280,7 @@ def measured_elsewhere(folder: Path, *attacks: str) -> list[Finding]:
 
 def run_again(folder: Path) -> dict[str, Any]:
     """What a run into the same reports writes."""
-    run_experiment(load_experiments(ROOT)["libraries"], Settings(quick=True), folder)
+    run_experiment(load_experiments(ROOT)["libraries"], Settings(share=0), folder)
     written: dict[str, Any] = json.loads((folder / "measured" / "libraries.json").read_text("utf-8"))
     return written
 

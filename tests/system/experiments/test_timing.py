@@ -50,7 +50,7 @@ def test_samplers_that_are_here_are_timed_and_libraries_named_as_not_measured() 
 def test_a_library_that_is_told_apart_is_left_out_unless_that_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
     def rows(*, is_public: bool) -> Any:
         monkeypatch.setattr(timing, "CASES", (Case("some library", Role.OTHER, sleeping, is_public=is_public),))
-        return timing.collect(Settings(quick=True)).timings["rows"]
+        return timing.collect(Settings(share=0)).timings["rows"]
 
     assert [row["is_told_apart"] for row in rows(is_public=True)] == [True]
     with pytest.warns(UserWarning, match="NEW FAILURE, withheld"):

@@ -750,7 +750,7 @@ def checkout(folder: Path, own_experiments: Path) -> Path:
 def test_run_writes_data_figures_and_page(checkout: Path) -> None:
     """In a process of its own, as a user starts it."""
     line = [sys.executable, "-c", "from attacklab.cli import main; main()"]
-    line += ["run", "--quick", "--seed", "3", "--output", "out", "--browse"]
+    line += ["run", "--budget", "0", "--seed", "3", "--output", "out", "--browse"]
     run = subprocess.run(line, cwd=checkout, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
     assert (run.returncode, run.stderr) == (0, "")
     assert "[1/1] low_bits: Do the bits tell [one] from [two]?" in run.stdout
@@ -782,7 +782,7 @@ def test_list_in_a_checkout_shows_experiments_and_targets(attacklab: Any) -> Non
 def test_a_mistake_in_run_is_told_before_anything_is_measured(folder: Path, attacklab: Any) -> None:
     for line, message in (
         ("run low_bit", "there is no experiment 'low_bit'; did you mean 'low_bits'?"),
-        ("run --quick --output experiments/low_bits.py", "cannot write to experiments/low_bits.py"),
+        ("run --budget 0 --output experiments/low_bits.py", "cannot write to experiments/low_bits.py"),
     ):
         status, out, err = attacklab(line)
         assert (status, out, err.count("\n")) == (2, "", 1)
@@ -793,7 +793,7 @@ def test_a_mistake_in_run_is_told_before_anything_is_measured(folder: Path, atta
 def test_run_overwrites_no_index_of_somebody_else(attacklab: Any, checkout: Path) -> None:
     (checkout / "site").mkdir()
     (checkout / "site" / "index.md").write_text("Ours")
-    status, _, err = attacklab("run --quick --output site")
+    status, _, err = attacklab("run --budget 0 --output site")
     assert status == 2
     assert "index.md was not written by attacklab, so it is kept; choose another --output" in err
     assert [path.name for path in (checkout / "site").iterdir()] == ["index.md"]

@@ -126,9 +126,9 @@ def experiment(measured: dict[str, Any], drawn: list[Figure] | None = None) -> E
     )
 
 
-@pytest.mark.parametrize(("quick", "budget"), [(True, 7), (False, 100)])
-def test_a_run_writes_its_record_and_figures_and_returns_the_record(quick: bool, budget: int, tmp_path: Path) -> None:
-    data = run_experiment(experiment({"x": 0.1}), Settings(seed=4, quick=quick), tmp_path)
+@pytest.mark.parametrize(("share", "budget"), [(0.0, 7), (0.5, 54), (1.0, 100)])
+def test_a_run_writes_its_record_and_figures_and_returns_the_record(share: float, budget: int, tmp_path: Path) -> None:
+    data = run_experiment(experiment({"x": 0.1}), Settings(seed=4, share=share), tmp_path)
     written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*"))
     assert written == ["data/some.json", "figures/some_figure.svg", "measured/some.json"]
     seconds = data["experiment"].pop("seconds")
@@ -137,7 +137,7 @@ def test_a_run_writes_its_record_and_figures_and_returns_the_record(quick: bool,
     assert read["findings"] == [replace(finding, seconds=0.0, code=None) for finding in (FULL, BARE)]
     assert read["measured"] == {"x": 0.1, "budget": budget}
     entry = read["experiment"]
-    assert (entry["name"], entry["seed"], entry["quick"]) == ("some", 4, quick)
+    assert (entry["name"], entry["seed"], entry["share"]) == ("some", 4, share)
     assert entry["paragraph"] == "Measured 0.1."
     assert entry["figures"] == [{"name": FIGURE.name, "caption": FIGURE.caption}]
     timed = read_record(tmp_path / "measured" / "some.json")

@@ -28,7 +28,7 @@ def written(folder: Path, name: str, findings: list[Finding], **changed: Any) ->
         "name": name,
         "question": f"What of {name}?",
         "seed": 3,
-        "quick": True,
+        "share": 0.1,
         "paragraph": f"Seen in {name}.",
         "figures": [{"name": f"{name}_figure", "caption": f"Caption of {name}"}],
         **changed,
@@ -85,7 +85,7 @@ def test_the_page_of_an_experiment_shows_its_figures_findings_and_data(tmp_path:
         "Seen in alpha.",
         "(figures/alpha_figure.svg)",
         "Caption of alpha",
-        "(data/alpha.json), seed 3, quick run.",
+        "(data/alpha.json), seed 3, 0.1 of the full budgets.",
         "(index.md)",
     ):
         assert piece in page, piece
