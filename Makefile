@@ -36,12 +36,9 @@ system: $(READY)  ## run what starts processes or takes long: whole journeys, in
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
 	rm -rf site/en site/zh_CN site/.executed
-	$(MAKE) --jobs 2 --no-print-directory site/en site/zh_CN
+	$(SPHINX) -D language=en . site/en
+	$(SPHINX) -D language=zh_CN . site/zh_CN
 	cp docs/languages.html site/index.html
-
-# Each language keeps a processor busy: most of the time goes into lessons that run one after another.
-site/en site/zh_CN: $(DOCS_READY)
-	$(SPHINX) -D language=$(@F) -D nb_execution_cache_path=site/.executed/$(@F) . $@
 
 test-docs: $(DOCS_READY)  ## open every page of the site in a browser; `make docs` comes first
 	$(BIN)/pytest -n auto --dist worksteal tests/site

@@ -1,5 +1,8 @@
 """The two languages of the site: a link from each page to itself in the other, a search that finds Chinese, and a theme
 that speaks it.
+
+The pages of `translated_pages` in conf.py have to be translated whole, except for what their code cells say and print.
+The others stay English, and open with a line in Chinese that says so.
 """
 
 from __future__ import annotations
@@ -9,10 +12,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from jinja2.ext import Extension
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.search.zh import SearchChinese
+from sphinx.util import logging
+from sphinx.util.matching import Matcher
 
 LANGUAGES = {"en": ("English", "en", "Language"), "zh_CN": ("中文", "zh-CN", "语言")}
 """Folder of the site → its language: its own name, its code in HTML, and its word for 'language'."""
@@ -24,6 +31,14 @@ FOLDED = {"zh_CN": {"nb_code_prompt_show": "显示代码", "nb_code_prompt_hide"
 """What a folded cell of code is called, by the name of the setting."""
 SILENT = ('<summary aria-label="Toggle hidden content">', "<summary>")
 """A folded cell's label hides from a screen reader what the summary says; it is left out."""
+
+
+GUIDE = "docs/reference/reading_reports"
+"""The page that says how to read pages that are not translated."""
+UNTRANSLATED = {"zh_CN": ("本页目前只有英文版。", "各部分、各列和各种判定的含义，见《怎样阅读报告》。")}
+"""What a page says that is not translated; and what its link to the guide says."""
+
+_logger = logging.getLogger(__name__)
 
 
 class SearchPairs(SearchChinese):
@@ -65,8 +80,32 @@ def _speak(app: Sphinx) -> None:
         app.builder.templates.environment.add_extension(_Chinese)
 
 
-def _context(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+def _read(app: Sphinx, document: nodes.document) -> None:
+    """Keep the anchors of the English headings, and warn of a page that is not translated whole."""
+    page = app.env.current_document.docname
+    if slugs := getattr(document, "myst_slugs", None):  # the parser replaced them by those of translated headings
+        app.env.metadata[page]["myst_slugs"] = slugs
+    counts = document["translation_progress"]["translated"], document["translation_progress"]["total"]
+    if app.config.language in THEME and Matcher(app.config.translated_pages)(page) and counts[0] < counts[1]:
+        _logger.warning("%d of %d messages are translated", *counts, location=page)
+
+
+def _check_files(_app: Sphinx, env: BuildEnvironment) -> None:
+    """Warn of translations of no page."""
+    folder = Path(env.srcdir, env.config.locale_dirs[0], env.config.language, "LC_MESSAGES")
+    wanted = Matcher(env.config.translated_pages)
+    for path in sorted(folder.rglob("*.po")):
+        page = path.relative_to(folder).with_suffix("").as_posix()
+        if page not in env.found_docs or not wanted(page):
+            _logger.warning("%s.po translates no page of `translated_pages` in conf.py; remove it", page)
+
+
+def _context(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
     _, code, label = LANGUAGES[app.config.language]
+    if page in app.env.found_docs and not Matcher(app.config.translated_pages)(page) and code != "en":
+        context["untranslated"], context["guide_label"] = UNTRANSLATED[app.config.language]
+        context["guide"] = GUIDE if GUIDE in app.env.found_docs else None
+        context["body"] = f'<div lang="en">\n{context["body"]}</div>\n'
     others = [(name, tag, folder) for folder, (name, tag, _) in LANGUAGES.items() if folder != app.config.language]
     context.update(language=code, languages_label=label, other_languages=others)
     if app.config.language in NAVIGATION and "furo_navigation_tree" in context:
@@ -78,8 +117,11 @@ def _context(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Let Sphinx call what stands above."""
+    app.add_config_value("translated_pages", [], "env", list)
     app.add_search_language(SearchPairs)
     app.connect("config-inited", _name_folded_cells)
     app.connect("builder-inited", _speak)
+    app.connect("doctree-read", _read)
+    app.connect("env-check-consistency", _check_files)
     app.connect("html-page-context", _context, priority=900)  # after the theme
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,21 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from babel.messages.pofile import read_po
 from myst_nb.core.read import read_myst_markdown_notebook
 from sphinx.application import Sphinx
-from translated import translations_of
 
 LESSON = re.compile(r"docs/lessons/\d\d_\w+")
 INTRODUCTION = {
     "en": (
         "*This lesson runs where the lab is installed. In a clone of the repository: `make install`, "
-        "`.venv/bin/pip install jupyterlab`, `.venv/bin/jupyter lab {name}`. Without a clone, where pip finds the "
-        'lab\'s wheels: `pip install "attacklab[lab]" jupyterlab`, `jupyter lab {name}`.*'
+        "`.venv/bin/pip install jupyterlab`, `.venv/bin/jupyter lab {name}`.*"
     ),
     "zh_CN": (
         "*本课在装有实验室的环境里运行。在仓库的克隆中：`make install`，`.venv/bin/pip install jupyterlab`，"
-        "`.venv/bin/jupyter lab {name}`。没有克隆时，只要 pip 找得到实验室的 wheel："
-        '`pip install "attacklab[lab]" jupyterlab`，`jupyter lab {name}`。*'
+        "`.venv/bin/jupyter lab {name}`。*"
     ),
 }
 """What stands above a lesson that has left the site, by the language of the site."""
@@ -35,12 +33,12 @@ _BEGINNING = re.compile(r"#+ |[-*] |\d+\. ")
 
 
 def _write(app: Sphinx, page: str, content: list[str]) -> None:
-    """Write the notebook of a lesson; its cells are translated already."""
+    """Write the notebook of a lesson; the words are translated, the cells are not."""
     if app.builder.format != "html" or not LESSON.fullmatch(page):
         return
     notebook = read_myst_markdown_notebook(content[0])
     language = app.config.language
-    texts = translations_of(app.env, page)
+    texts = _translations(Path(app.srcdir, app.config.locale_dirs[0], language, "LC_MESSAGES", f"{page}.po"))
     for place, cell in enumerate(notebook.cells):
         cell.id = f"cell-{place}"
         if cell.cell_type == "markdown":
@@ -50,6 +48,13 @@ def _write(app: Sphinx, page: str, content: list[str]) -> None:
     path = Path(app.outdir) / _file(page)
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, path)
+
+
+def _translations(path: Path) -> dict[str, str]:
+    if not path.is_file():  # the page is in the language of the sources
+        return {}
+    with path.open("rb") as file:
+        return {str(entry.id): str(entry.string) for entry in read_po(file) if entry.id and entry.string}
 
 
 def _file(page: str) -> Path:
@@ -92,6 +97,6 @@ def _context(app: Sphinx, page: str, _template: str, context: dict[str, Any], _d
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Let Sphinx call what stands above."""
-    app.connect("source-read", _write, priority=900)  # after the cells are translated
+    app.connect("source-read", _write, priority=900)
     app.connect("html-page-context", _context)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import importlib
 import textwrap
-import tomllib
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import font_manager
 from matplotlib.axes import Axes
 
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
@@ -36,74 +32,29 @@ LINE = 84
 
 PROOFS = (Verdict.PROVED, Verdict.PROVED_WITH_SLACK)
 
-TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-LANGUAGES = tuple(TEXTS)
-CHINESE_FONT = "Noto Sans CJK SC"
-
-_spoken = dict(TEXTS["en"])
-
-
-def speak(language: str) -> None:
-    """Let pictures, verdicts and grading speak a language; what else findings say stays English.
-
-    Args:
-        language: one of `LANGUAGES`; "zh" needs the font Noto Sans CJK.
-
-    Raises:
-        ValueError: there are no texts in this language.
-        RuntimeError: the font is not installed, or this Matplotlib can't read it.
-    """
-    if language not in TEXTS:
-        message = f"there are no texts in {language!r}; choose one of {', '.join(LANGUAGES)}"
-        raise ValueError(message)
-    if language == "zh":
-        _use_chinese_font()
-    _spoken.update(TEXTS[language])
-
-
-def _use_chinese_font() -> None:
-    """Draw text in a font with Chinese characters; a character that it lacks is an error."""
-    for path in font_manager.findSystemFonts():
-        if Path(path).name.startswith("NotoSansCJK"):
-            font_manager.fontManager.addfont(path)
-    if CHINESE_FONT not in font_manager.get_font_names():
-        message = (
-            f"there is no font {CHINESE_FONT}, in which pictures speak Chinese; "
-            "install it (apt-get install fonts-noto-cjk), with Matplotlib 3.11 or later"
-        )
-        raise RuntimeError(message)
-    plt.rcParams["font.family"] = [CHINESE_FONT, "DejaVu Sans"]
-    warnings.filterwarnings("error", message="Glyph .* missing")
-
-
 def advantages(bars: Mapping[str, float], ceiling: float) -> None:
     """Draw advantages as bars, with the ceiling of the claim as a dotted line.
 
     Args:
-        bars: the advantage of each mechanism; a name's first word decides the colour: naive, exact or another, in
-            any language.
+        bars: the advantage of each mechanism; a name's first word decides the colour: naive, exact or another.
         ceiling: the largest advantage that the claim allows.
     """
     axes = plt.subplots(figsize=(6.4, 0.9 + 0.38 * len(bars)))[1]
     drawn = axes.barh(list(bars), list(bars.values()), color=[_colour(name) for name in bars])
     axes.bar_label(drawn, fmt="%.3g", padding=4, fontsize=9)
     axes.axvline(ceiling, color="black", linestyle=":", linewidth=1.5)
-    text = _spoken["ceiling"].format(ceiling=ceiling)
+    text = f"ceiling {ceiling:.3g}"
     axes.annotate(
         text, (ceiling, 1.0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=9
     )
-    axes.set(xlim=(0, max(1.0, *bars.values()) * 1.12), xlabel=_spoken["advantage"])
+    axes.set(xlim=(0, max(1.0, *bars.values()) * 1.12), xlabel="distinguishing advantage")
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     plt.show()
 
 
 def _colour(name: str) -> str:
-    for texts in TEXTS.values():
-        for role, colour in (("naive", NAIVE), ("exact", EXACT)):
-            if name.startswith(texts[role]):
-                return colour
-    return IDEAL
+    return {"naive": NAIVE, "exact": EXACT}.get(name[:5], IDEAL)
 
 
 def two_laws(
@@ -112,42 +63,35 @@ def two_laws(
     """Draw two laws side by side, the probabilities of each outcome on the first input and on the second."""
     axes = plt.subplots(figsize=(6.4, 2.8))[1]
     places = np.arange(len(outcomes))
-    axes.bar(places - 0.2, first, 0.4, color=FIRST, label=_spoken["first"])
-    axes.bar(places + 0.2, second, 0.4, color=SECOND, label=_spoken["second"])
+    axes.bar(places - 0.2, first, 0.4, color=FIRST, label="P, on the first input")
+    axes.bar(places + 0.2, second, 0.4, color=SECOND, label="Q, on the second input")
     axes.set_xticks(places, [str(outcome) for outcome in outcomes])
-    axes.set_ylabel(_spoken["probability"])
+    axes.set_ylabel("probability")
     axes.grid(visible=False, axis="x")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return axes
 
 
-def spoken(word: str) -> str:
-    """A verdict, or what two laws decide, in the language that is spoken."""
-    return _spoken[word]
-
-
 def tell(findings: Finding | Iterable[Finding]) -> None:
     """Print what findings say: the verdict, the advantage with its ceiling, and the reason."""
     for finding in [findings] if isinstance(findings, Finding) else findings:
-        print(f"{finding.target}: {spoken(finding.verdict)}")
+        print(f"{finding.target}: {finding.verdict.upper()}")
         if finding.advantage is not None:
             found = finding.advantage
-            bounds = "" if finding.is_proof else _spoken["bounds"].format(lower=found.lower, upper=found.upper)
-            told = _spoken["found"].format(advantage=found.estimate, bounds=bounds, ceiling=finding.ceiling)
-            print(f"  {told}")
+            bounds = "" if finding.is_proof else f" (bounds {found.lower:.3f} to {found.upper:.3f})"
+            print(f"  advantage {found.estimate:.3f}{bounds}, ceiling {finding.ceiling:.3f}")
         print(textwrap.fill(finding.reason, LINE, initial_indent="  ", subsequent_indent="  "))
 
 
 def tell_replay(findings: Iterable[Finding]) -> None:
     """Print what a replay says: the verdict, the runs it took, and of a flaw the line, the loss there and the claim."""
     for finding in findings:
-        noted = _spoken["note"] if finding.severity is Severity.ACCOUNTING else ""
-        print(f"{finding.target}: {spoken(finding.verdict)}{noted}{_spoken['runs'].format(runs=finding.trials)}")
+        noted = " (a note on accounting)" if finding.severity is Severity.ACCOUNTING else ""
+        print(f"{finding.target}: {finding.verdict.upper()}{noted}, in {finding.trials:,} runs")
         if finding.witness is not None:
             print(textwrap.fill(finding.flaw, LINE, initial_indent="  ", subsequent_indent="  "))
             witness = finding.witness
-            told = _spoken["witness"].format(line=witness.source, loss=witness.loss, claimed=witness.claimed)
-            print(textwrap.indent(told, "  "))
+            print(f"  line: {witness.source}\n  lost: {witness.loss}; claimed: {witness.claimed}")
 
 
 @dataclass(frozen=True)
@@ -183,5 +127,5 @@ def graded(findings: Finding | Iterable[Finding], *wanted: Verdict) -> bool:
     listed = [findings] if isinstance(findings, Finding) else list(findings)
     tell(listed)
     solved = bool(listed) and all(finding.verdict in (wanted or PROOFS) for finding in listed)
-    print(_spoken["solved" if solved else "not_solved"])
+    print("SOLVED" if solved else "NOT YET")
     return solved

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of Sphinx and docutils
 
 CONF = f"""
 templates_path = [{str(ROOT / "docs" / "_templates")!r}]
-extensions = ["myst_parser", "languages", "translated"]
+extensions = ["myst_parser", "languages"]
 root_doc = "index"
 html_theme = "furo"
 html_title = "网站"
@@ -84,7 +84,7 @@ def test_the_body_of_a_page_that_is_not_translated_says_that_it_is_english(tmp_p
 def test_a_page_that_is_not_translated_links_to_the_page_that_explains_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translated.GUIDE", "index")
+    monkeypatch.setattr("languages.GUIDE", "index")
     page = (built(tmp_path, "zh_CN") / "second.html").read_text("utf-8")
     assert re.search(r'本页目前只有英文版。 <a href="index.html">[^<]*怎样阅读报告', page)
 
