@@ -12,14 +12,17 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from babel.messages.pofile import read_po
 from docutils import nodes
 from jinja2.ext import Extension
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.search.zh import SearchChinese
+from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.matching import Matcher
+from sphinx.util.nodes import extract_messages
 
 LANGUAGES = {"en": ("English", "en", "Language"), "zh_CN": ("中文", "zh-CN", "语言")}
 """Folder of the site → its language: its own name, its code in HTML, and its word for 'language'."""
@@ -80,22 +83,45 @@ def _speak(app: Sphinx) -> None:
         app.builder.templates.environment.add_extension(_Chinese)
 
 
-def _read(app: Sphinx, document: nodes.document) -> None:
-    """Keep the anchors of the English headings, and warn of a page that is not translated whole."""
-    page = app.env.current_document.docname
-    if slugs := getattr(document, "myst_slugs", None):  # the parser replaced them by those of translated headings
-        app.env.metadata[page]["myst_slugs"] = slugs
-    counts = document["translation_progress"]["translated"], document["translation_progress"]["total"]
-    if app.config.language in THEME and Matcher(app.config.translated_pages)(page) and counts[0] < counts[1]:
-        _logger.warning("%d of %d messages are translated", *counts, location=page)
+class _Untranslated(SphinxTransform):
+    """Warns of each message of a page that has to be translated, and is not."""
+
+    default_priority = 15  # before Sphinx puts the translation in place
+
+    def apply(self, **_: Any) -> None:
+        page = self.env.current_document.docname
+        if self.config.language not in THEME or not Matcher(self.config.translated_pages)(page):
+            return
+        known = translations(_folder(self.env) / f"{page}.po")
+        body = [child for child in self.document if not isinstance(child, nodes.field_list | nodes.docinfo)]
+        for node, message in (found for part in body for found in extract_messages(part)):
+            if not known.get(message):
+                _logger.warning("%r has no translation; add it to %s.po", message[:80], page, location=node)
+
+
+def translations(path: Path) -> dict[str, str]:
+    """The messages of a page and their translations; none where there is no file."""
+    if not path.is_file():
+        return {}
+    with path.open("rb") as file:
+        return {str(entry.id): str(entry.string) for entry in read_po(file, abort_invalid=True) if entry.id}
+
+
+def _folder(env: BuildEnvironment) -> Path:
+    return Path(env.srcdir, env.config.locale_dirs[0], env.config.language, "LC_MESSAGES")
+
+
+def _keep_anchors(app: Sphinx, document: nodes.document) -> None:
+    """Keep the anchors of the English headings, which the parser replaced by those of translated headings."""
+    if slugs := getattr(document, "myst_slugs", None):
+        app.env.metadata[app.env.current_document.docname]["myst_slugs"] = slugs
 
 
 def _check_files(_app: Sphinx, env: BuildEnvironment) -> None:
     """Warn of translations of no page."""
-    folder = Path(env.srcdir, env.config.locale_dirs[0], env.config.language, "LC_MESSAGES")
     wanted = Matcher(env.config.translated_pages)
-    for path in sorted(folder.rglob("*.po")):
-        page = path.relative_to(folder).with_suffix("").as_posix()
+    for path in sorted(_folder(env).rglob("*.po")):
+        page = path.relative_to(_folder(env)).with_suffix("").as_posix()
         if page not in env.found_docs or not wanted(page):
             _logger.warning("%s.po translates no page of `translated_pages` in conf.py; remove it", page)
 
@@ -118,10 +144,11 @@ def _context(app: Sphinx, page: str, _template: str, context: dict[str, Any], _d
 def setup(app: Sphinx) -> dict[str, bool]:
     """Let Sphinx call what stands above."""
     app.add_config_value("translated_pages", [], "env", list)
+    app.add_transform(_Untranslated)
     app.add_search_language(SearchPairs)
     app.connect("config-inited", _name_folded_cells)
     app.connect("builder-inited", _speak)
-    app.connect("doctree-read", _read)
+    app.connect("doctree-read", _keep_anchors)
     app.connect("env-check-consistency", _check_files)
     app.connect("html-page-context", _context, priority=900)  # after the theme
     return {"parallel_read_safe": True, "parallel_write_safe": True}

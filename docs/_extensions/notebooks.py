@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from babel.messages.pofile import read_po
+from languages import translations
 from myst_nb.core.read import read_myst_markdown_notebook
 from sphinx.application import Sphinx
 
@@ -38,7 +38,7 @@ def _write(app: Sphinx, page: str, content: list[str]) -> None:
         return
     notebook = read_myst_markdown_notebook(content[0])
     language = app.config.language
-    texts = _translations(Path(app.srcdir, app.config.locale_dirs[0], language, "LC_MESSAGES", f"{page}.po"))
+    texts = translations(Path(app.srcdir, app.config.locale_dirs[0], language, "LC_MESSAGES", f"{page}.po"))
     for place, cell in enumerate(notebook.cells):
         cell.id = f"cell-{place}"
         if cell.cell_type == "markdown":
@@ -48,13 +48,6 @@ def _write(app: Sphinx, page: str, content: list[str]) -> None:
     path = Path(app.outdir) / _file(page)
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, path)
-
-
-def _translations(path: Path) -> dict[str, str]:
-    if not path.is_file():  # the page is in the language of the sources
-        return {}
-    with path.open("rb") as file:
-        return {str(entry.id): str(entry.string) for entry in read_po(file) if entry.id and entry.string}
 
 
 def _file(page: str) -> Path:
