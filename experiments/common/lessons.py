@@ -32,6 +32,7 @@ LINE = 84
 
 PROOFS = (Verdict.PROVED, Verdict.PROVED_WITH_SLACK)
 
+
 def advantages(bars: Mapping[str, float], ceiling: float) -> None:
     """Draw advantages as bars, with the ceiling of the claim as a dotted line.
 
