@@ -9,8 +9,8 @@ the number of trailing zero bits of y tells something of f(D), whatever the samp
 The flaw of geometric noise (Ghosh, Roughgarden and Sundararajan 2009, section 2, for the mechanism): it is counted in
 loops that run once for every step, so the time taken tells how large it is. And the ratio e^(−ε/Δ) is rounded.
 
-The flaw of randomized response (Warner 1965): for ε > 37 the probability of the truth rounds to 1 and no answer is ever
-a lie; beyond 709 it is NaN and every answer is.
+The flaw of randomized response (Warner 1965): for ε > 37.43 (54·ln 2) the probability of the truth rounds to 1 and no
+answer is ever a lie; beyond 709 it is NaN and every answer is.
 """
 
 from __future__ import annotations

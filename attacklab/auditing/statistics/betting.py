@@ -8,7 +8,7 @@ not known beforehand, and over the event and its complement in both directions. 
 *evidence*.
 
 This method was chosen by measurement. It decides after 0.5 to 1 times as many trials as Clopper–Pearson bounds that
-spend α over the same looks, and after about 1.5 times as many as a test that knows both probabilities.
+spend α over the same looks, and after 1.6 to 2.1 times as many as a test that knows both probabilities.
 
 Source: Ville 1939; Waudby-Smith and Ramdas 2024, 'Estimating means of bounded random variables by betting'; for the
 confidence sequence, Robbins 1970, 'Statistical methods related to the law of the iterated logarithm'.
