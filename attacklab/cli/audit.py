@@ -14,6 +14,7 @@ import typer
 
 from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.auditing.attacks.base import Attack, adapted_pairs
+from attacklab.auditing.first_outputs import without_variety
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.replayed import with_replay
 from attacklab.auditing.timed import DEFAULT_TURNS, told_apart_by_time
@@ -96,8 +97,9 @@ def command(
         settings |= {"report": report, "maximise_epsilon": maximise_epsilon}
         if not maximise_epsilon:
             settings |= {"where": where, "checkpoint": kept}
-        findings = audit(loaded, chosen, trials=trials, **settings)
-        if chosen is None and not maximise_epsilon:
+        constant = without_variety(loaded, seed)
+        findings = [constant] if constant else audit(loaded, chosen, trials=trials, **settings)
+        if chosen is None and not maximise_epsilon and not constant:
             again = f"attacklab replay {replace(asked, covers=None).spec()} --seed {seed}"  # it compares outputs
             findings = with_replay(loaded, findings, seed=seed, again=again)
     files.write(findings, asked.place, script_of)

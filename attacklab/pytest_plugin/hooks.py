@@ -300,6 +300,7 @@ def _judging(item: pytest.Item, judge: Callable[..., AuditedTest]) -> Judge:
 def _audited(
     item: pytest.Item, run: _Run, target: Target | Release, *, attacks: Sequence[Attack] | None = None
 ) -> AuditedTest:
+    from attacklab.auditing.first_outputs import without_variety
     from attacklab.auditing.referee import Audit
     from attacklab.auditing.replayed import with_replay
 
@@ -308,6 +309,9 @@ def _audited(
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
+    constant = without_variety(claimed, run.seed)
+    if constant is not None:
+        return _test_of(item, [constant], alpha=alpha, trials=0, seed=run.seed)
     seconds = run.seconds if run.trials is None else None
     audit = Audit(claimed, chosen, trials=run.trials, seconds=seconds, alpha=alpha, seed=run.seed, until_refuted=True)
     results = audit.results()

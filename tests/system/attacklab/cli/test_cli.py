@@ -37,6 +37,9 @@ def sound(answer, trials, rng):
     steps = rng.geometric(stay, trials) - rng.geometric(stay, trials)
     return (round(min(max(answer, -2.0 ** 40), 2.0 ** 40) * 2 ** 10) + steps) / 2 ** 10
 
+def forgets(answer, trials, rng):
+    return [None] * trials
+
 def few(answer, trials, rng):
     return np.zeros(trials - 1)
 
@@ -153,6 +156,8 @@ def test_exit_status_tells_refuted_from_not_refuted_from_failed(attacklab: Any) 
     assert attacklab(f"audit some_targets.py:sound {NOISE}")[0] == 0
     assert attacklab("audit some_targets.py:target --trials 4000")[0] == 0
     assert attacklab(f"audit some_targets.py:few {NOISE}")[0] == 2
+    status, out, _ = attacklab(f"audit some_targets.py:forgets {NOISE}")
+    assert (status, "forgets returned None 16,384 times of 16,384 on both inputs" in out) == (2, True)
 
 
 def test_neighbours_that_are_told_apart_by_time_end_in_status_one_and_words_of_their_own(

@@ -163,6 +163,7 @@ def test_two_workers_find_what_one_process_finds(both: tuple[list[str], Path], p
 OWN_CLAIM = "Target.noise(sound, epsilon=1.0)"
 FAILING = [
     ("", "dp_audit(Target.noise(broken_down, epsilon=1.0))", "RuntimeError: no entropy left"),
+    ("epsilon=1.0", "dp_audit(lambda answer: None)", "times of 16,384 on both inputs: is this the function you mean?"),
     ("", "dp_audit(Target.dataset(sound, epsilon=1.0))", "does not say which datasets it takes"),
     ("", f"dp_audit({OWN_CLAIM}, attacks=[])", "UsageError: dp_audit was given no attacks; leave attacks= out"),
     ("", "dp_audit(sound)", "TypeError: a function needs a claim; mark the test dp_claim(epsilon=...), or"),

@@ -1,0 +1,76 @@
+"""The first outputs of an audit: whether the function that it was given releases anything at all.
+
+A function that forgets `return` gives None each time, and one that returns a constant keeps every claim; neither is
+what anybody meant to test. A sound mechanism may give one output nearly always, because a threshold is rarely passed or
+a key rarely kept. So several pairs are looked at, and where all outputs of all of them are the same, many more.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+
+from attacklab.auditing.attacks.features import NotUnderstood, hashes
+from attacklab.model.errors import LabFault, TargetError
+from attacklab.model.findings import Finding, Verdict, described_pair
+from attacklab.model.targets import Target
+
+NAME = "first_outputs"
+"""What stands where an attack's name would."""
+
+PAIRS, OUTPUTS, MOST_OUTPUTS = 100, 64, 1 << 14
+"""How many pairs are looked at, and outputs of either input; and of the first pair if all of them are the same."""
+
+VARY = "If it is, give a pair on which its outputs vary"
+
+SECONDS = 5.0
+"""After how long no more are drawn."""
+
+
+def without_variety(target: Target, seed: int) -> Finding | None:
+    """An error if all outputs are None, or one and the same value on both inputs of every pair; None otherwise.
+
+    Args:
+        target: what is to be audited.
+        seed: what the outputs are drawn from.
+    """
+    from attacklab.replay.pairs import pairs_of  # here, because it imports SciPy, which workers do not need
+
+    target = target.without_work()
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(NAME),)))
+    started, looked = time.monotonic(), list(itertools.islice(pairs_of(target), PAIRS))
+    kinds: set[tuple[int, bool]] = set()
+    drawn = 0
+    for pair, most in [*((pair, OUTPUTS) for pair in looked), *((pair, MOST_OUTPUTS) for pair in looked[:1])]:
+        done, count = 0, 2  # two outputs are enough for most targets
+        while done < most and (drawn < OUTPUTS or time.monotonic() - started < SECONDS):
+            for input_ in (pair.first, pair.second):
+                try:
+                    outputs = target.outputs(input_, count, rng)
+                    kinds |= {(code, outputs[0] is None) for code in hashes(outputs).tolist()}
+                except (TargetError, LabFault, NotUnderstood, RecursionError):
+                    return None  # the attacks say what it raises
+            if len(kinds) > 1:
+                return None
+            done, drawn, count = done + count, max(drawn, done + count), done + count
+    if not kinds:
+        return None
+    ((_, nothing),) = kinds
+    what, advice = ("returned None", "It may lack a return") if nothing else ("gave the same output", VARY)
+    times = f"{drawn:,} times of {drawn:,} on both inputs"
+    reason = f"{target.name} {what} {times}: is this the function you mean? {advice}"
+    return Finding(
+        target=target.name,
+        target_version=target.version,
+        attack=NAME,
+        verdict=Verdict.ERROR,
+        reason=reason,
+        claim=target.claim,
+        relation=target.relation,
+        pair=described_pair(looked[0]),
+        seed=seed,
+        ceiling=target.claim.ceiling,
+        seconds=time.monotonic() - started,
+    )
