@@ -55,6 +55,7 @@ class Difference:
         site: the line to look at; line 0 where it is to be looked for.
         is_certain: whether it refutes the claim; else it is a note.
         is_counted: whether runs with fresh noise showed it, whatever the draws were that led to it.
+        is_chosen: whether it rests on what noise decides, so that fresh outputs have to show it before it is said.
         excess: what is lost and what is claimed, where that can be said.
         call: the draw.
         shift: how far apart the two values are that noise is added to.
@@ -69,6 +70,7 @@ class Difference:
     site: Site
     is_certain: bool = True
     is_counted: bool = False
+    is_chosen: bool = False
     excess: Excess | None = None
     call: str = ""
     shift: Fraction | None = None

@@ -1,15 +1,17 @@
-"""Parts of an output that take a value on one input and not on the other, whatever the noise: shown by a few runs."""
+"""Events that fresh runs show more often on one input than on the other: values of parts of an output, and odds."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scipy import special
+import numpy as np
+from scipy import special, stats
 
 from attacklab.model.claims import Claim
 from attacklab.replay.outputs import Leaf, is_float, leaves, number_of, shown
@@ -31,6 +33,15 @@ STAKES = (1.0, 0.9, 0.6, 0.3, 0.1)
 
 CERTAIN = "probability 1 against 0"
 SUM = "the sum of numbers in "
+
+CHOOSING, LOOKS = 300, (100, 400, 1_600)
+"""Runs of each input in which the event is chosen; and fresh ones in which it is counted, with a look at each size."""
+
+LEVEL = 1e-6
+"""A claim that is kept is refuted by counts with this probability at most, over all looks."""
+
+BINS, MOST_ALONE = 20, 40
+"""Numbers are looked at in so many bins; and so many parts of an output are looked at one by one as well."""
 
 MOST_EVENTS = 6
 LEAST_APART = 5
@@ -151,3 +162,74 @@ def _evidence(claim: Claim, one: int, other: int, runs: int) -> float:
             gained = more * math.log1p(stake * odds) - runs * math.log1p(stake * odds * delta)
             logs.append(gained + (less * math.log1p(-stake) if less else 0.0))
     return float(special.logsumexp(logs)) - math.log(2 * len(claim.points) * len(STAKES))
+
+
+def shown_by_fresh_runs(claim: Claim, run: Callable[[int, int], Any], is_over: Callable[[], bool]) -> str:
+    """How often an event came on each input in fresh runs that refute the claim, in words; empty where none do.
+
+    The event is a set of outputs by the odds of their parts in the first runs. It is counted in others, and refutes by
+    the exact bounds on two binomial rates (Clopper and Pearson 1934).
+
+    Args:
+        claim: what is claimed.
+        run: the output of one input, the first or the second, with the draws of a number.
+        is_over: whether no further runs are to be made, once there was one look.
+    """
+    seen = [[_told(run(side, number)) for number in range(CHOOSING)] for side in range(2)]
+    level, best = LEVEL / len(LOOKS) / 2, (-math.inf, 0.0, 0.0, 0.0)
+    scores = _scores(seen)
+    score, sign = scores[0], 1
+    for tried, by in itertools.product(scores, (1, -1)):
+        rows = [np.sort([by * tried(one) for one in side]) for side in seen[::by]]
+        levels = np.unique(rows[0])
+        rates, others = (1 - np.searchsorted(row, levels) / CHOOSING for row in rows)
+        for odds, delta in _allowed(claim):
+            gains = (odds * (rates - delta) - others) / np.sqrt(rates * odds * odds + others + 1 / CHOOSING)
+            at = int(np.argmax(gains))
+            if gains[at] > best[0]:
+                best, score, sign = (float(gains[at]), float(levels[at]), odds, delta), tried, by
+    _, least, odds, delta = best
+    counts, made = [0, 0], 0
+    for size in LOOKS:
+        for number, side in itertools.product(range(made, size), range(2)):
+            counts[side] += sign * score(_told(run(side, CHOOSING + number))) >= least
+        made, (one, other) = size, counts[::sign]
+        lowest = float(stats.beta.ppf(level, one, size - one + 1)) if one else 0.0
+        highest = float(stats.beta.isf(level, other + 1, size - other)) if other < size else 1.0
+        if odds * (lowest - delta) > highest:
+            return f"{counts[0]} of {size} fresh outputs of the first input show it, {counts[1]} of the second"
+        gain, spread = odds * (one - delta * size) - other, math.sqrt(odds * odds * (one + 1) + other + 1)
+        if is_over() or gain < -2 * spread:
+            break
+    return ""
+
+
+def _told(output: Any) -> dict[str, Any]:
+    """The parts of an output, and all of them as one."""
+    values: dict[str, Any] = {leaf.path: leaf.value for leaf in leaves(output)}
+    return values | {"": repr(values)}
+
+
+def _scores(seen: Sequence[Sequence[Mapping[str, Any]]]) -> list[Callable[[Mapping[str, Any]], float]]:
+    """The logarithm of the odds of an output, the first input against the second: by all its parts, and by each.
+
+    All are taken as if they were independent. A number of which few values come again is told by the quantiles that it
+    lies between.
+    """
+    rows, weights, edges = [*seen[0], *seen[1]], dict[str, dict[Any, float]](), dict[str, Any]()
+
+    def odds_of(path: str, row: Mapping[str, Any]) -> float:
+        return weights[path].get(kind(path, row.get(path)), 0.0)
+
+    def kind(path: str, value: Any) -> Any:
+        return int(np.searchsorted(edges[path], number_of(value))) if path in edges and is_float(value) else value
+
+    for path in dict.fromkeys(path for row in rows for path in row):
+        values = [row.get(path) for row in rows]
+        numbers = [number_of(value) for value in values if is_float(value)]
+        if 2 * len({*values}) > len(values) and numbers:
+            edges[path] = np.unique(np.quantile(numbers, np.arange(1, BINS) / BINS))
+        one, other = (Counter(kind(path, row.get(path)) for row in side) for side in seen)
+        weights[path] = {value: math.log((one[value] + 0.5) / (other[value] + 0.5)) for value in one | other}
+    alone = [functools.partial(odds_of, path) for path in [*weights][:MOST_ALONE]]
+    return [lambda row: sum(odds_of(path, row) for path in weights), *alone]

@@ -234,7 +234,7 @@ class Pair(Compared):
                 self.outcome.unjudged += [f"{one.what} moves numbers of the output; they may show it" for one in kept]
         self.counted = self._together(known, [], choices.found)
         for difference in choices.thresholds():
-            self._add(**difference)
+            self._add(**difference, is_chosen=True)
         if not self.outcome.is_refuted:
             self._judge_hidden(hidden, known, choices.found)
             self._judge_vague(known, vague, shared)
@@ -376,6 +376,7 @@ class Pair(Compared):
                 event="that outcome of the choice",
                 part=None if leaf is None else (leaf.path, leaf.value),
                 is_counted=bool(chosen.decisive),
+                is_chosen=True,
                 drawn=() if leaf is not None else self._drawn(chosen.draws) or (chosen.site,),
             )
             if is_shown and leaf is None:
@@ -385,7 +386,7 @@ class Pair(Compared):
             return
         is_clipped = numbers[-1].pair != (numbers[-1].first, numbers[-1].second)
         event = "the outputs whose odds differ most" if is_clipped else "outputs in the tail of the noise, beyond both"
-        self._add(**self._of_number(numbers[-1], most, excess), event=event)
+        self._add(**self._of_number(numbers[-1], most, excess), event=event, is_chosen=bool(choices))
 
     def _of_number(self, worst: Moved, most: str, excess: Excess) -> dict[str, Any]:
         """A noisy number that loses too much, in words."""

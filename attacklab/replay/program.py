@@ -29,6 +29,7 @@ from attacklab.model.releases import as_release
 from attacklab.model.targets import Target
 from attacklab.replay import laws
 from attacklab.replay.compare import Difference, Gap, Outcome
+from attacklab.replay.events import shown_by_fresh_runs
 from attacklab.replay.hooks import Hooks, given_to
 from attacklab.replay.judge import Pair
 from attacklab.replay.origins import explained
@@ -63,6 +64,9 @@ MOST_TOLD = 200
 
 FULL_PAIRS = 2
 """After so many pairs, one further seed is tried of each, another one for each pair."""
+
+SAMPLING_SECONDS, MOST_UNSHOWN = 10.0, 4
+"""After so long no more outputs of a pair are counted; and after so many pairs that showed nothing, of no other."""
 
 SYSTEMS = 1 << 120
 """Generators that runs are given are seeded with numbers as large as those of the system: their seeds are nobody's."""
@@ -202,6 +206,8 @@ class Study:
         unsearched: why no pairs were searched for, as the end of a sentence.
         unfinished: the first pair whose examination ended early.
         gaps: the differences of answers with the same noise, of the first pair that has them.
+        template: the first pair.
+        unshown: on how many pairs fresh outputs did not show what was inferred.
     """
 
     target: Target
@@ -223,6 +229,7 @@ class Study:
     unfinished: NeighbouringPair | None = None
     gaps: dict[tuple[str, str], Gap] = field(default_factory=dict)
     template: NeighbouringPair | None = None
+    unshown: int = 0
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -271,6 +278,7 @@ class Study:
             examination = Pair(self.runs, pair, self.target.claim, self.seed)
             outcome = examination.outcome
             examination.examine()
+            self._put_to_samples(outcome, pair)
             for other in range(OTHER_SEEDS if outcome.raised else 0):  # perhaps noise decides whether it raises
                 if outcome.raised:
                     examination = Pair(self.runs, pair, self.target.claim, self.seed + 60_000 + other)
@@ -280,6 +288,7 @@ class Study:
                 variants = examine_variants(examination, None if self.count < FULL_PAIRS else self.count)
                 outcome.differences += variants.differences
                 outcome.take(variants)
+                self._put_to_samples(outcome, pair)
             outcome.differences += self._moved_gaps(examination)
         self.runs.until = math.inf
         self.count += 1
@@ -306,6 +315,32 @@ class Study:
         self.unfinished = self.unfinished or (pair if failed else None)
         self.sites |= outcome.sites
         return outcome
+
+    def _put_to_samples(self, outcome: Outcome, pair: NeighbouringPair) -> None:
+        """Keep what was inferred from what noise decides only where fresh outputs of the pair refute the claim too."""
+        if not any(one.is_chosen and one.is_certain for one in outcome.differences):
+            return
+        until = time.monotonic() + SAMPLING_SECONDS
+        told = ""
+        if self.unshown < MOST_UNSHOWN:
+            fresh = self.runs.unwatched()
+            inputs = (pair.first, pair.second)
+            told = shown_by_fresh_runs(
+                self.target.claim,
+                lambda side, number: fresh.run(inputs[side], Session(self.seed + 2_000_000 + 2 * number + side)).output,
+                lambda: time.monotonic() > min(until, self.until),
+            )
+            self.runs.count += fresh.count
+        self.unshown += not told
+        kept = []
+        for one in outcome.differences:
+            if not one.is_chosen or not one.is_certain:
+                kept.append(one)
+            elif told:
+                kept.append(replace(one, reason=f"{one.reason}; {told}", is_chosen=False))
+            else:
+                outcome.unjudged.append(f"{one.reason}, which fresh outputs of the pair do not show")
+        outcome.differences[:] = kept
 
     def tell_by(self, pair: NeighbouringPair) -> None:
         """Tell the flaws that a pair shows on that one, though they lose more on others."""

@@ -92,9 +92,13 @@ class Runs:
             self.unread.update(session.unread)
         return session
 
+    def unwatched(self) -> Runs:
+        """Runs of the same call with plain numbers, and a generator of the class that it has elsewhere."""
+        return Runs(self.call, lambda at: np.random.Generator(self.rng(at).bit_generator), self.begin, is_plain=True)
+
     def fails_unwatched(self, input_: Any, seed: int) -> bool:
         """Whether a run raises as well where numbers, and the class of its generator, are what they are elsewhere."""
-        plain = Runs(self.call, lambda at: np.random.Generator(self.rng(at).bit_generator), self.begin, is_plain=True)
+        plain = self.unwatched()
         fails = any(isinstance(plain.run(input_, Session(seed + place)).output, Raised) for place in range(LEAST_RUNS))
         self.count += plain.count
         return fails
