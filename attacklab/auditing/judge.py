@@ -42,7 +42,7 @@ from attacklab.auditing.statistics.power import (
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
-from attacklab.model.findings import FAILURE, Counts, EventCode, Finding, Severity, Verdict
+from attacklab.model.findings import FAILURE, Counts, EventCode, Finding, Severity, Verdict, upper_text
 from attacklab.model.targets import Target
 from attacklab.processes.batches import REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.processes.runners import Runner
@@ -541,7 +541,7 @@ def _ruling(
         return Verdict.VIOLATED, refuted_reason(judged_at, counts, alpha, fails=fails)
     if detectable is not None:
         reason = (
-            f"not refuted; an advantage of {detectable:.3g} on this event would have been detected "
+            f"not refuted; an advantage of {upper_text(detectable)} on this event would have been detected "
             f"(power {POWER:.0%}); the claim allows {claim.ceiling:.3g}"
         )
         more = _would_refute(judged_at, counts, alpha)

@@ -271,7 +271,7 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
 
 def _figures(finding: Finding) -> tuple[str, ...]:
     advantage = finding.advantage
-    numbers = (f"{advantage.estimate:.4f}", f"{finding.ceiling:.4f}") if advantage else ("", "")
+    numbers = (f"{advantage.estimate:.3g}", f"{finding.ceiling:.3g}") if advantage else ("", "")
     noted = finding.verdict is Verdict.VIOLATED and not finding.refutes
     return shown_by(finding), f"note ({finding.severity})" if noted else str(finding.verdict), *numbers
 

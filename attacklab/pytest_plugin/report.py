@@ -202,9 +202,9 @@ def _details(finding: Finding) -> list[str]:
     if finding.work:
         lines.append(f"  {work_text(finding)}")
     if finding.advantage is not None:
-        within = f"[{lower_text(finding.advantage.lower, 4)}, {upper_text(finding.advantage.upper, 4)}]"
+        within = f"[{lower_text(finding.advantage.lower)}, {upper_text(finding.advantage.upper)}]"
         lines.append(
-            f"  advantage: {finding.advantage.estimate:.4g}, within {within}; the claim allows {finding.ceiling:.4g}"
+            f"  advantage: {finding.advantage.estimate:.3g}, within {within}; the claim allows {finding.ceiling:.3g}"
         )
     if finding.refutes and finding.laws is not None and finding.epsilon_lower is not None:
         lines.append(f"  {_bound(finding)} by the exact laws")

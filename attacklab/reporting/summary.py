@@ -76,6 +76,6 @@ def _power(findings: Sequence[Finding]) -> str:
     shown = detectable(findings)
     if not shown:
         return ""
-    allowed = upper_text(max(finding.ceiling for finding in findings))
+    allowed = max(finding.ceiling for finding in findings)
     seen = f"an advantage of {shown}, by event, would have been detected (power {POWER:.0%})"
-    return f"; {seen}, and the claim allows {allowed}"
+    return f"; {seen}, and the claim allows {allowed:.3g}"

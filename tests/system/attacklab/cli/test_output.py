@@ -41,10 +41,10 @@ def test_figures_stand_in_one_line_and_words_below_it(
     assert shown(capsys, VIOLATED, QUIET, FAILED, ELSEWHERE) == [
         "The claim of noisy, ε = 1.0, is refuted by bits.",
         "attack       verdict       advantage  allowed",
-        "bits         violated        -0.2500   0.4621",
+        "bits         violated          -0.25    0.462",
         "    event: an even number",
         f"    {REASON}",
-        "longer_name  not detected     0.0000   0.4621",
+        "longer_name  not detected          0    0.462",
         "    not refuted",
         "failing      error",
         "    it raised ValueError",
@@ -63,11 +63,11 @@ def test_a_claim_of_another_kind_is_said_with_the_point_at_which_it_was_judged(
     assert shown(capsys, replace(VIOLATED, **judged), replace(QUIET, **together))[:9] == [
         "The claim of noisy, ρ-zCDP with ρ = 0.5, is refuted by bits.",
         "attack       verdict       advantage  allowed",
-        "bits         violated        -0.2500   0.4621",
+        "bits         violated          -0.25    0.462",
         "    event: an even number",
         "    judged at ε = 1.235, δ = 0.102",
         f"    {REASON}",
-        "longer_name  not detected     0.0000   0.4621",
+        "longer_name  not detected          0    0.462",
         "    claim: ρ-zCDP with ρ = 1.0 of 2 answers together",
         "    judged at ε = 1.235, δ = 0.102",
     ]
