@@ -6,12 +6,10 @@ where the library is not installed, and runs where only numpy and the library ar
 - `DISTRIBUTION`: the name under which pip installs the library;
 - `UNSEEDED`: whether it draws from the operating system, so that no seed replays its outputs;
 - `VERSIONS`, if mechanisms differ by version: for each mechanism, a specifier (PEP 440) of the versions that have it;
-- its mechanisms: all functions whose names do not begin with an underscore. They take keyword arguments (`epsilon`,
-  `delta`, `bounds`) and return a dict: `kind`, `release`, and any other arguments of the constructor of that kind of
-  `Target`. A claim of another kind than (ε, δ) stands there as JSON, under `claim`, in the form that `claim_from_json`
-  reads; a domain under `domain`, as `Domain.to_json` has it. A sum or a mean states its `relation`: substitute if the
-  number of records is public, add-remove if it is not.
-
+- `MECHANISMS`: by its name, what makes a mechanism. It takes keyword arguments (`epsilon`, `delta`, `bounds`) and
+  returns a dict: `kind`, `release`, and any other arguments of the constructor of that kind of `Target`. A claim of
+  another kind than (ε, δ) stands there as JSON, under `claim`, a domain under `domain`. A sum or a mean states its
+  `relation`: substitute if the number of records is public, add-remove if it is not;
 - `SAMPLERS`, if replays watch it: by the place of a sampler or of a mechanism's call (`module:name` or
   `module:class.name`), a function that takes its arguments and says what is drawn, as a dict: `law` (a name of
   `attacklab.replay.laws`), `value` that noise is added to, `scale`, `shape` (None for a number), `rounds` (whether
@@ -28,7 +26,6 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -53,14 +50,14 @@ class Library:
         name: what precedes the colon in the names of its targets.
         distribution: the name under which pip installs it.
         unseeded: whether no seed replays its outputs.
-        mechanisms: each mechanism's name with the first line of its documentation.
+        mechanisms: the names of its mechanisms.
         versions: for each mechanism that not every version has, a specifier of the versions that have it.
     """
 
     name: str
     distribution: str
     unseeded: bool
-    mechanisms: Mapping[str, str]
+    mechanisms: tuple[str, ...]
     versions: Mapping[str, str]
 
     @property
@@ -98,27 +95,19 @@ def near_library(place: str) -> str:
     return f"; did you mean the library {near[0]!r}?" if near else ""
 
 
-def library(name: str) -> Library:
-    """Describe a library.
+def _adapter(name: str) -> Any:
+    return importlib.import_module(f"{__name__}.{name}_adapter")
 
-    Raises:
-        UsageError: there is no adapter of this name.
-    """
-    module_name = adapter_module(name)
-    if module_name is None:
+
+def library(name: str) -> Library:
+    """Describe a library; a `UsageError` where there is no adapter of this name."""
+    if name not in NAMES:
         raise UsageError(f"no library {name!r}; there are {', '.join(NAMES)}")
-    adapter = importlib.import_module(module_name)
-    mechanisms = {
-        place: (inspect.getdoc(member) or "").partition("\n")[0]
-        for place, member in vars(adapter).items()
-        if inspect.isfunction(member) and member.__module__ == module_name and not place.startswith("_")
-    }
-    versions = getattr(adapter, "VERSIONS", {})
-    return Library(name, adapter.DISTRIBUTION, adapter.UNSEEDED, mechanisms, versions)
+    made = _adapter(name)
+    return Library(name, made.DISTRIBUTION, made.UNSEEDED, tuple(made.MECHANISMS), getattr(made, "VERSIONS", {}))
 
 
 @functools.cache
 def samplers() -> dict[str, Callable[..., Any]]:
     """What replays watch in libraries: by its place, the function that reads a call."""
-    adapters = [importlib.import_module(f"{__name__}.{name}_adapter") for name in NAMES]
-    return {place: read for adapter in adapters for place, read in getattr(adapter, "SAMPLERS", {}).items()}
+    return {place: read for name in NAMES for place, read in getattr(_adapter(name), "SAMPLERS", {}).items()}

@@ -3,14 +3,15 @@
 By default the mechanisms draw from `secrets.SystemRandom` or from a numpy generator that it seeds, and the tools from
 numpy's global state. Given a seed, some of them sample differently, and versions before 0.6 take none. So they get no
 seed, and the sources that they draw from are seeded instead: the code under attack is what runs by default, in every
-version.
+version. Sums and means take the number of records as public.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -19,6 +20,9 @@ import numpy as np
 DISTRIBUTION = "diffprivlib"
 UNSEEDED = False
 VERSIONS = {"snapping": ">=0.5"}
+
+RANGE = {"lower": -1024.0, "upper": 1024.0}
+"""To which answers are clamped, where a mechanism clamps them."""
 
 
 @contextmanager
@@ -33,107 +37,75 @@ def _drawing_from(rng: np.random.Generator) -> Iterator[None]:
         np.random.set_state(state)
 
 
-def _additive(name: str, epsilon: float, *, is_integer: bool = False, **parameters: Any) -> dict[str, Any]:
-    """The mechanism `name` at sensitivity 1; `randomise` takes any real number, except in one over the integers."""
+def _repeated(made: Any) -> Any:
+    """A release: what `made` gives for an input is called once an output."""
+
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> Any:
+        with _drawing_from(rng):
+            draw = made(input_)
+            return np.array([draw() for _ in range(trials)])
+
+    return release
+
+
+def _noise(name: str, claim: dict[str, float], **fixed: float) -> dict[str, Any]:
+    """The mechanism `name` at sensitivity 1; one over the integers takes no other answers."""
     from diffprivlib import mechanisms
 
-    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
-        value = math.floor(answer) if is_integer else answer
-        with _drawing_from(rng):
-            mechanism = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, **parameters)
-            return np.array([mechanism.randomise(value) for _ in range(trials)])
+    def made(answer: float) -> Any:
+        value = math.floor(answer) if name in ("Geometric", "GaussianDiscrete") else answer
+        return partial(getattr(mechanisms, name)(sensitivity=1, **claim, **fixed).randomise, value)
 
-    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": parameters.get("delta", 0.0)}
+    return {"kind": "noise", "release": _repeated(made), **claim}
 
 
-def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Laplace`: floating-point noise from four uniforms, or from one before version 0.5."""
-    return _additive("Laplace", epsilon)
+def _pure(name: str, fixed: Any = (), /, *, epsilon: float = 1.0) -> dict[str, Any]:
+    return _noise(name, {"epsilon": epsilon}, **dict(fixed))
 
 
-def laplace_bounded_domain(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`LaplaceBoundedDomain`, with answers and outputs in [−1024, 1024]."""
-    return _additive("LaplaceBoundedDomain", epsilon, lower=-1024.0, upper=1024.0)
+def _approximate(name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    return _noise(name, {"epsilon": epsilon, "delta": delta})
 
 
-def laplace_bounded_noise(*, epsilon: float = 1.0, delta: float = 1e-3) -> dict[str, Any]:
-    """`LaplaceBoundedNoise`, which spends δ on bounded noise."""
-    return _additive("LaplaceBoundedNoise", epsilon, delta=delta)
+def _bounded_noise(*, epsilon: float = 1.0, delta: float = 1e-3) -> dict[str, Any]:
+    return _noise("LaplaceBoundedNoise", {"epsilon": epsilon, "delta": delta})
 
 
-def snapping(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Snapping`, with answers clamped to [−1024, 1024] and outputs rounded to a grid as coarse as the noise."""
-    return _additive("Snapping", epsilon, lower=-1024.0, upper=1024.0)
-
-
-def staircase(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Staircase`."""
-    return _additive("Staircase", epsilon)
-
-
-def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`Gaussian`, at the textbook's scale, for ε up to 1."""
-    return _additive("Gaussian", epsilon, delta=delta)
-
-
-def gaussian_analytic(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`GaussianAnalytic`, at the least scale that the claim allows."""
-    return _additive("GaussianAnalytic", epsilon, delta=delta)
-
-
-def gaussian_discrete(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`GaussianDiscrete`, over the integers; it cuts off a fraction of the answer."""
-    return _additive("GaussianDiscrete", epsilon, is_integer=True, delta=delta)
-
-
-def geometric(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Geometric`, over the integers; it cuts off a fraction of the answer."""
-    return _additive("Geometric", epsilon, is_integer=True)
-
-
-def _selection(name: str, epsilon: float) -> dict[str, Any]:
+def _selection(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     from diffprivlib import mechanisms
 
-    def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
-        with _drawing_from(rng):
-            selector = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, utility=np.asarray(utilities).tolist())
-            return np.array([selector.randomise() for _ in range(trials)])
+    def made(utilities: Any) -> Any:
+        utility = np.asarray(utilities).tolist()
+        return getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, utility=utility).randomise
 
-    return {"kind": "selection", "release": release, "epsilon": epsilon}
-
-
-def exponential(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Exponential`."""
-    return _selection("Exponential", epsilon)
+    return {"kind": "selection", "release": _repeated(made), "epsilon": epsilon}
 
 
-def permute_and_flip(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`PermuteAndFlip`."""
-    return _selection("PermuteAndFlip", epsilon)
-
-
-def _tool(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[str, Any]:
+def _tool(kind: str, /, *, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     from diffprivlib import tools
 
-    def release(records: Any, trials: int, rng: np.random.Generator) -> Any:
-        answer = getattr(tools, kind)
-        with _drawing_from(rng):
-            return np.array([answer(records, epsilon=epsilon, bounds=bounds) for _ in range(trials)])
-
+    release = _repeated(lambda records: partial(getattr(tools, kind), records, epsilon=epsilon, bounds=bounds))
     return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds, "relation": "substitute"}
 
 
-def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:  # noqa: A001
-    """`tools.sum`, where the number of records is public."""
-    return _tool("sum", epsilon, bounds)
+MECHANISMS: dict[str, Any] = {
+    "laplace": partial(_pure, "Laplace"),  # noise from four uniforms, or from one before version 0.5
+    "laplace_bounded_domain": partial(_pure, "LaplaceBoundedDomain", RANGE),
+    "laplace_bounded_noise": _bounded_noise,
+    "snapping": partial(_pure, "Snapping", RANGE),  # outputs are rounded to a grid as coarse as the noise
+    "staircase": partial(_pure, "Staircase"),
+    "gaussian": partial(_approximate, "Gaussian"),  # at the textbook's scale, for ε up to 1
+    "gaussian_analytic": partial(_approximate, "GaussianAnalytic"),  # at the least scale that the claim allows
+    "gaussian_discrete": partial(_approximate, "GaussianDiscrete"),
+    "geometric": partial(_pure, "Geometric"),
+    "exponential": partial(_selection, "Exponential"),
+    "permute_and_flip": partial(_selection, "PermuteAndFlip"),
+    "sum": partial(_tool, "sum"),
+    "mean": partial(_tool, "mean"),
+}
 
 
-def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
-    """`tools.mean`, where the number of records is public."""
-    return _tool("mean", epsilon, bounds)
-
-
-def _added(law: str, scale_of: Callable[[Any], float]) -> Callable[[Any, Any], dict[str, Any]]:
+def _added(law: str, scale_of: Any) -> Any:
     def read(mechanism: Any, value: Any) -> dict[str, Any]:
         mechanism._check_all(value)
         return {"law": law, "value": value, "scale": scale_of(mechanism)}
@@ -144,9 +116,9 @@ def _added(law: str, scale_of: Callable[[Any], float]) -> Callable[[Any, Any], d
 SAMPLERS = {
     f"diffprivlib.mechanisms:{name}.randomise": _added(law, scale_of)
     for name, law, scale_of in (
-        ("Laplace", "Laplace", lambda one: one.sensitivity / (one.epsilon - math.log1p(-one.delta))),
-        ("Geometric", "discrete Laplace", lambda one: one.sensitivity / one.epsilon),
-        ("Gaussian", "Gaussian", lambda one: one._scale),
-        ("GaussianDiscrete", "discrete Gaussian", lambda one: one._scale),
+        ("Laplace", "Laplace", lambda made: made.sensitivity / (made.epsilon - math.log1p(-made.delta))),
+        ("Geometric", "discrete Laplace", lambda made: made.sensitivity / made.epsilon),
+        ("Gaussian", "Gaussian", lambda made: made._scale),
+        ("GaussianDiscrete", "discrete Gaussian", lambda made: made._scale),
     )
 }

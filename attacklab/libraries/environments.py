@@ -19,21 +19,14 @@ PINNED, BUILT = "environments", ".environments"
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment that can be built.
-
-    Attributes:
-        name: the name of the file that pins it, without its ending.
-        library: the library that it is for.
-        version: the version of that library.
-        python: its interpreter.
-        is_missing: whether it has not been built.
-    """
+    """An environment of one version of a library, and the Python in it; it is named like the file that pins it."""
 
     name: str
     library: str
     version: str
     python: Path
     is_missing: bool
+    """Whether it has not been built."""
 
     @property
     def build(self) -> str:
@@ -57,11 +50,7 @@ def environments(root: Path) -> list[Environment]:
 
 
 def interpreter(name: str, root: Path) -> str:
-    """The Python that `--in-env` names.
-
-    Args:
-        name: the name of an environment, or a path to an interpreter.
-        root: the checkout.
+    """The Python that `--in-env NAME` means: that of an environment of the checkout, or one by its path.
 
     Raises:
         UsageError: it is neither, or the environment has not been built.

@@ -12,7 +12,6 @@ are drawn in blocks of one shape for each number of outcomes.
 
 from __future__ import annotations
 
-import inspect
 import math
 from functools import partial
 from typing import Any
@@ -22,9 +21,10 @@ import numpy as np
 DISTRIBUTION = "jax"
 UNSEEDED = False
 
-FORMATS = {"float64": "binary64", "float32": "binary32", "float16": "binary16", "bfloat16": "bfloat16"}
-"""The formats of the samplers, as the library and as IEEE 754 name them; each sampler is a mechanism in each."""
+FORMATS = ("float64", "float32", "float16", "bfloat16")
+"""The formats of the samplers; each sampler is a mechanism in each."""
 
+TWO_ANSWERS = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
 BLOCK = 1 << 13  # outputs drawn at a time
 
 CELLS = 1 << 22
@@ -53,11 +53,11 @@ def _additive(sampler_name: str, dtype_name: str, scale: float) -> Any:
     return release
 
 
-def _laplace(dtype_name: str, *, epsilon: float = 1.0) -> dict[str, Any]:
+def _laplace(dtype_name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     return {"kind": "noise", "release": _additive("laplace", dtype_name, 1 / epsilon), "epsilon": epsilon}
 
 
-def _gaussian(dtype_name: str, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+def _gaussian(dtype_name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     release = _additive("normal", dtype_name, math.sqrt(2 * math.log(1.25 / delta)) / epsilon)
     return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
 
@@ -68,7 +68,7 @@ def _key(rng: np.random.Generator) -> Any:
     return jax.random.wrap_key_data(rng.integers(1 << 32, size=2, dtype=np.uint32))
 
 
-def _selection(select: Any, dtype_name: str, *, epsilon: float = 1.0) -> dict[str, Any]:
+def _selection(select: Any, dtype_name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     import jax
 
     if dtype_name == "float64":
@@ -96,40 +96,31 @@ def _gumbel(key: Any, exponents: Any, block: int) -> Any:
     return (exponents + jax.random.gumbel(key, (block, len(exponents)), exponents.dtype)).argmax(1)
 
 
-def _in_format(name: str, make: Any, summary: str, dtype_name: str) -> Any:
-    """The mechanism `name_format`, a function of the parameters of its claim."""
-    bound = partial(make, dtype_name)
-
-    def mechanism(**claim: float) -> Any:
-        return bound(**claim)
-
-    function: Any = mechanism
-    function.__name__, function.__doc__ = f"{name}_{dtype_name}", summary.format(FORMATS[dtype_name])
-    function.__signature__ = inspect.signature(bound)
-    return function
-
-
-_ROWS = (
-    ("laplace", _laplace, "`jax.random.laplace` added to the answer, in {}."),
-    ("gaussian", _gaussian, "`jax.random.normal` added to the answer, in {}, with the textbook's scale for ε up to 1."),
-    ("categorical", partial(_selection, _categorical), "`jax.random.categorical` of the exponents, in {}."),
-    ("gumbel", partial(_selection, _gumbel), "The largest of the exponents with `jax.random.gumbel` added, in {}."),
-)
-
-for _name, _make, _summary in _ROWS:
-    globals().update({f"{_name}_{dtype}": _in_format(_name, _make, _summary, dtype) for dtype in FORMATS})
-
-
-def gaussian_one_key_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`jax.random.normal` added to each of two answers, with one key for both, in binary32."""
-    add = _additive("normal", "float32", math.sqrt(2 * math.log(1.25 / delta)) / epsilon)
+def _gaussian_one_key(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """Noise from one key for both of two answers."""
+    add = _gaussian("float32", epsilon=epsilon, delta=delta)
 
     def release(answers: Any, trials: int, rng: np.random.Generator) -> Any:
         seed = int(rng.integers(1 << 63))
-        return np.stack([add(float(answer), trials, np.random.default_rng(seed)) for answer in answers], axis=1)
+        noisy = [add["release"](float(answer), trials, np.random.default_rng(seed)) for answer in answers]
+        return np.stack(noisy, axis=1)
 
-    domain = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
-    return {"kind": "dataset", "release": release, "epsilon": epsilon, "delta": delta, "domain": domain}
+    return {**add, "kind": "dataset", "release": release, "domain": TWO_ANSWERS}
+
+
+MECHANISMS: dict[str, Any] = {
+    **{
+        f"{name}_{dtype}": partial(make, dtype)
+        for name, make in (
+            ("laplace", _laplace),
+            ("gaussian", _gaussian),  # with the textbook's scale, for ε up to 1
+            ("categorical", partial(_selection, _categorical)),
+            ("gumbel", partial(_selection, _gumbel)),
+        )
+        for dtype in FORMATS
+    },
+    "gaussian_one_key_float32": _gaussian_one_key,
+}
 
 
 def _keyed(law: str) -> Any:
@@ -149,10 +140,10 @@ def _keyed(law: str) -> Any:
 
 SAMPLERS = {
     f"jax.random:{name}": _keyed(law)
-    for name, law in (
-        ("laplace", "Laplace"),
-        ("normal", "Gaussian"),
-        ("gumbel", "Gumbel"),
-        ("exponential", "exponential"),
-    )
+    for name, law in {
+        "laplace": "Laplace",
+        "normal": "Gaussian",
+        "gumbel": "Gumbel",
+        "exponential": "exponential",
+    }.items()
 }

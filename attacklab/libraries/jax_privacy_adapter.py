@@ -13,6 +13,7 @@ Every block of outputs has its own key, whose 64 bits are drawn from `rng`.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,7 @@ UNSEEDED = False
 BLOCK = 1 << 13  # coordinates of a gradient. JAX compiles for every shape, so there is only one
 
 
-def _textbook_scale(epsilon: float, delta: float) -> float:
-    return math.sqrt(2 * math.log(1.25 / delta)) / epsilon
-
-
-def _privatizer(dtype_name: str, scale: float) -> dict[str, Any]:
+def _privatizer(dtype_name: str, scale: float, **claim: Any) -> dict[str, Any]:
     import jax
     from jax_privacy.noise_addition import gaussian_privatizer
 
@@ -47,23 +44,22 @@ def _privatizer(dtype_name: str, scale: float) -> dict[str, Any]:
         return np.concatenate([drawn(gradient, rng) for _ in range(-(-trials // BLOCK))])[:trials]
 
     release(0.0, 1, np.random.default_rng(0))  # compiles
-    return {"kind": "noise", "release": release}
+    return {"kind": "noise", "release": release, **claim}
 
 
-def gaussian_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`gaussian_privatizer` on a gradient in binary32."""
-    return {**_privatizer("float32", _textbook_scale(epsilon, delta)), "epsilon": epsilon, "delta": delta}
+def _gaussian(dtype_name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    return _privatizer(dtype_name, math.sqrt(2 * math.log(1.25 / delta)) / epsilon, epsilon=epsilon, delta=delta)
 
 
-def gaussian_bfloat16(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`gaussian_privatizer` on a gradient in bfloat16, the noise in the same format."""
-    return {**_privatizer("bfloat16", _textbook_scale(epsilon, delta)), "epsilon": epsilon, "delta": delta}
-
-
-def gaussian_float32_gdp(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`gaussian_privatizer` on a gradient in binary32, with noise of scale 1/ε, claiming ε-GDP."""
+def _gdp(*, epsilon: float = 1.0) -> dict[str, Any]:
     from dp_accounting import GaussianDpEvent
 
-    event = GaussianDpEvent(1 / epsilon)
-    claim = {"kind": "gdp", "mu": 1 / event.noise_multiplier}
-    return {**_privatizer("float32", event.noise_multiplier), "claim": claim, "noise_scale": event.noise_multiplier}
+    scale = GaussianDpEvent(1 / epsilon).noise_multiplier
+    return _privatizer("float32", scale, claim={"kind": "gdp", "mu": 1 / scale}, noise_scale=scale)
+
+
+MECHANISMS: dict[str, Any] = {
+    "gaussian_float32": partial(_gaussian, "float32"),
+    "gaussian_bfloat16": partial(_gaussian, "bfloat16"),  # its noise in the same format
+    "gaussian_float32_gdp": _gdp,
+}

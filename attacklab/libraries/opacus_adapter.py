@@ -17,6 +17,7 @@ Calibration and Optimal Denoising', theorem 8.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def _noise_multiplier(epsilon: float, delta: float) -> float:
     return float(brentq(excess, 1e-3 * enough, enough, xtol=1e-12)) * (1 + 2.0**-20)
 
 
-def _optimizer(multiplier: float, *, secure_mode: bool) -> dict[str, Any]:
+def _optimizer(multiplier: float, secure_mode: bool = False, **claim: Any) -> dict[str, Any]:
     import torch
     from opacus.optimizers import DPOptimizer
 
@@ -61,28 +62,24 @@ def _optimizer(multiplier: float, *, secure_mode: bool) -> dict[str, Any]:
         optimizer.add_noise()
         return parameter.grad.numpy()
 
-    return {"kind": "noise", "release": release, "noise_scale": multiplier}
+    return {"kind": "noise", "release": release, "noise_scale": multiplier, **claim}
 
 
-def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`DPOptimizer.add_noise` on a gradient in binary32."""
-    description = _optimizer(_noise_multiplier(epsilon, delta), secure_mode=False)
-    return {**description, "epsilon": epsilon, "delta": delta}
+def _gaussian(secure_mode: bool, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    return _optimizer(_noise_multiplier(epsilon, delta), secure_mode, epsilon=epsilon, delta=delta)
 
 
-def gaussian_secure_mode(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`DPOptimizer.add_noise` on a gradient in binary32, with `secure_mode`: half the sum of four draws."""
-    description = _optimizer(_noise_multiplier(epsilon, delta), secure_mode=True)
-    return {**description, "epsilon": epsilon, "delta": delta}
-
-
-def gaussian_rdp(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`DPOptimizer.add_noise` with noise multiplier 1/ε, claiming the Rényi divergences that the accountant counts."""
+def _rdp(*, epsilon: float = 1.0) -> dict[str, Any]:
     from opacus.accountants import RDPAccountant
     from opacus.accountants.analysis.rdp import compute_rdp
 
-    multiplier = 1 / epsilon
     orders = [float(order) for order in RDPAccountant.DEFAULT_ALPHAS]
-    counted = compute_rdp(q=1.0, noise_multiplier=multiplier, steps=1, orders=orders)
-    claim = {"kind": "rdp", "alpha": orders, "epsilon": [float(bound) for bound in counted]}
-    return {**_optimizer(multiplier, secure_mode=False), "claim": claim}
+    counted = compute_rdp(q=1.0, noise_multiplier=1 / epsilon, steps=1, orders=orders)
+    return _optimizer(1 / epsilon, claim={"kind": "rdp", "alpha": orders, "epsilon": list(map(float, counted))})
+
+
+MECHANISMS: dict[str, Any] = {
+    "gaussian": partial(_gaussian, False),
+    "gaussian_secure_mode": partial(_gaussian, True),  # half the sum of four draws
+    "gaussian_rdp": _rdp,
+}

@@ -18,7 +18,7 @@ Version 0.4 is here for its Laplace noise over floats, which other code in the m
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -50,22 +50,21 @@ def _member(type_: type, answer: float) -> Any:
     return float(answer)
 
 
-def _per_coordinate(type_: type, measurement: Any) -> Any:
+def _noise(type_: type, measurement: Any, **claim: Any) -> dict[str, Any]:
     """A release that adds noise to a vector of equal answers: every coordinate gets its own noise."""
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
         return np.array(measurement([_member(type_, answer)] * trials))
 
-    return release
+    return {"kind": "noise", "release": release, **claim}
 
 
-def _space(dp: Any, type_: type, metric: Any) -> tuple[Any, Any]:
-    """Vectors of integers, or of floats that are not NaN, and how far apart two of them are."""
-    return dp.vector_domain(dp.atom_domain(T=type_, **({"nan": False} if type_ is float else {}))), metric
-
-
-def _noise(type_: type, measurement: Any, **claim: Any) -> dict[str, Any]:
-    return {"kind": "noise", "release": _per_coordinate(type_, measurement), **claim}
+def _over(make: str, type_: type, metric: str, **options: Any) -> tuple[Any, Any]:
+    """The prelude, and what makes a measurement of a scale over vectors of integers, or of floats that are not NaN."""
+    dp = _prelude()
+    domain = dp.vector_domain(dp.atom_domain(T=type_, **({"nan": False} if type_ is float else {})))
+    space = domain, getattr(dp, metric)(T=float if metric == "l2_distance" else type_)
+    return dp, lambda scale: getattr(dp.m, make)(*space, *options.values(), scale)
 
 
 def _base_laplace(epsilon: float) -> dict[str, Any]:
@@ -79,93 +78,43 @@ def _base_laplace(epsilon: float) -> dict[str, Any]:
     return _noise(float, measurement, epsilon=epsilon)
 
 
-def _laplace(type_: type, epsilon: float) -> dict[str, Any]:
-    dp = _prelude()
-    space = _space(dp, type_, dp.l1_distance(T=type_))
-    scale = dp.binary_search_param(lambda scale: dp.m.make_laplace(*space, scale), d_in=type_(1), d_out=epsilon)
-    return _noise(type_, dp.m.make_laplace(*space, scale), epsilon=epsilon)
-
-
-def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_laplace` over floats; `make_base_laplace` in version 0.4."""
+def _laplace(type_: type, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     if find_spec("opendp.meas") is not None:
         return _base_laplace(epsilon)
-    return _laplace(float, epsilon)
+    dp, make = _over("make_laplace", type_, "l1_distance")
+    return _noise(type_, make(dp.binary_search_param(make, d_in=type_(1), d_out=epsilon)), epsilon=epsilon)
 
 
-def laplace_integer(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_laplace` over integers; it cuts off a fraction of the answer."""
-    return _laplace(int, epsilon)
-
-
-def _laplace_at(scale: float) -> dict[str, Any]:
-    dp = _prelude()
-    measurement = dp.m.make_laplace(*_space(dp, int, dp.l1_distance(T=int)), scale)
+def _laplace_of(answers: int, /, *, epsilon: float = 1.0) -> dict[str, Any]:
+    _, make = _over("make_laplace", int, "l1_distance")
+    measurement = make(answers / epsilon)
     return _noise(int, measurement, epsilon=measurement.map(1))
 
 
-def laplace_integer_of_3(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_laplace` over integers at scale 3/ε, as for one of 3 answers."""
-    return _laplace_at(3 / epsilon)
-
-
-def laplace_integer_of_9(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_laplace` over integers at scale 9/ε, as for one of 9 answers."""
-    return _laplace_at(9 / epsilon)
-
-
-def laplace_integer_of_20(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_laplace` over integers at scale 20/ε, as for one of 20 answers."""
-    return _laplace_at(20 / epsilon)
-
-
-def _gaussian(type_: type, epsilon: float, delta: float) -> dict[str, Any]:
-    dp = _prelude()
-    space = _space(dp, type_, dp.l2_distance(T=float))
+def _gaussian(type_: type, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    dp, make = _over("make_gaussian", type_, "l2_distance")
 
     def approximate(scale: float) -> Any:
-        return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale)), delta=delta)
+        return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(make(scale)), delta=delta)
 
     scale = dp.binary_search_param(approximate, d_in=1.0, d_out=(epsilon, delta))
-    return _noise(type_, dp.m.make_gaussian(*space, scale), epsilon=epsilon, delta=delta)
+    return _noise(type_, make(scale), epsilon=epsilon, delta=delta)
 
 
-def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`make_gaussian` over floats."""
-    return _gaussian(float, epsilon, delta)
-
-
-def gaussian_integer(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`make_gaussian` over integers; it cuts off a fraction of the answer."""
-    return _gaussian(int, epsilon, delta)
-
-
-def _gaussian_zcdp(type_: type, epsilon: float) -> dict[str, Any]:
-    dp = _prelude()
-    space = _space(dp, type_, dp.l2_distance(T=float))
-    scale = dp.binary_search_param(lambda scale: dp.m.make_gaussian(*space, scale), d_in=1.0, d_out=epsilon**2 / 2)
-    measurement = dp.m.make_gaussian(*space, scale)
+def _gaussian_zcdp(type_: type, /, *, epsilon: float = 1.0) -> dict[str, Any]:
+    dp, make = _over("make_gaussian", type_, "l2_distance")
+    scale = dp.binary_search_param(make, d_in=1.0, d_out=epsilon**2 / 2)
+    measurement = make(scale)
     return _noise(type_, measurement, claim={"kind": "zcdp", "rho": measurement.map(1.0)}, noise_scale=scale)
 
 
-def gaussian_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_gaussian` over floats, claiming ρ-zCDP for a ρ of at most ε²/2."""
-    return _gaussian_zcdp(float, epsilon)
-
-
-def gaussian_integer_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_gaussian` over integers, claiming ρ-zCDP for a ρ of at most ε²/2; it cuts off a fraction of the answer."""
-    return _gaussian_zcdp(int, epsilon)
-
-
-def _noisy_max(measure: str, most: float) -> tuple[Any, Any]:
+def _largest(measure: str, most: float) -> tuple[Any, Any]:
     """A release of `make_noisy_max`, and what its map declares of utilities that move by 1."""
     dp = _prelude()
 
     def measurement(type_: type) -> Any:
-        space = *_space(dp, type_, dp.linf_distance(T=type_)), getattr(dp, measure)()
-        scale = dp.binary_search_param(lambda scale: dp.m.make_noisy_max(*space, scale), d_in=type_(1), d_out=most)
-        return dp.m.make_noisy_max(*space, scale)
+        _, make = _over("make_noisy_max", type_, "linf_distance", measure=getattr(dp, measure)())
+        return make(dp.binary_search_param(make, d_in=type_(1), d_out=most))
 
     over = {type_: measurement(type_) for type_ in (int, float)}
 
@@ -177,19 +126,17 @@ def _noisy_max(measure: str, most: float) -> tuple[Any, Any]:
     return release, max(select.map(type_(1)) for type_, select in over.items())
 
 
-def noisy_max(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_noisy_max`, with the exponential noise of permute-and-flip, over integers or floats like the utilities."""
-    release, _ = _noisy_max("max_divergence", epsilon)
+def _noisy_max(*, epsilon: float = 1.0) -> dict[str, Any]:
+    release, _ = _largest("max_divergence", epsilon)
     return {"kind": "selection", "release": release, "epsilon": epsilon}
 
 
-def noisy_max_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`make_noisy_max`, claiming ρ-zCDP for a ρ of at most ε²/8, over integers or floats like the utilities."""
-    release, rho = _noisy_max("zero_concentrated_divergence", epsilon**2 / 8)
+def _noisy_max_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
+    release, rho = _largest("zero_concentrated_divergence", epsilon**2 / 8)
     return {"kind": "selection", "release": release, "claim": {"kind": "zcdp", "rho": rho}}
 
 
-def _aggregate(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[str, Any]:
+def _aggregate(kind: str, /, *, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     dp = _prelude()
 
     @cache
@@ -210,14 +157,19 @@ def _aggregate(kind: str, epsilon: float, bounds: tuple[float, float]) -> dict[s
     return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds, "relation": "substitute"}
 
 
-def sum(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:  # noqa: A001
-    """`then_sum` of floats with Laplace noise, for the sensitivity that its map declares."""
-    return _aggregate("sum", epsilon, bounds)
-
-
-def mean(*, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
-    """`then_mean` of floats with Laplace noise, for the sensitivity that its map declares."""
-    return _aggregate("mean", epsilon, bounds)
+MECHANISMS: dict[str, Any] = {
+    "laplace": partial(_laplace, float),
+    "laplace_integer": partial(_laplace, int),
+    **{f"laplace_integer_of_{answers}": partial(_laplace_of, answers) for answers in (3, 9, 20)},
+    "gaussian": partial(_gaussian, float),
+    "gaussian_integer": partial(_gaussian, int),
+    "gaussian_zcdp": partial(_gaussian_zcdp, float),
+    "gaussian_integer_zcdp": partial(_gaussian_zcdp, int),
+    "noisy_max": _noisy_max,
+    "noisy_max_zcdp": _noisy_max_zcdp,
+    "sum": partial(_aggregate, "sum"),
+    "mean": partial(_aggregate, "mean"),
+}
 
 
 _LAWS = {"make_laplace": "Laplace", "make_geometric": "Laplace", "make_gaussian": "Gaussian"}

@@ -5,6 +5,7 @@ SciPy claims no privacy for them; the claim judged here is that of programs that
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,22 +14,16 @@ DISTRIBUTION = "scipy"
 UNSEEDED = False
 
 
-def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`stats.laplace.rvs` added to the answer."""
+def _laplace(draw: Any, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     from scipy import stats
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
-        return answer + stats.laplace.rvs(scale=1 / epsilon, size=trials, random_state=rng)
+        return answer + draw(stats.laplace(scale=1 / epsilon), trials, rng)
 
     return {"kind": "noise", "release": release, "epsilon": epsilon}
 
 
-def laplace_inverse_cdf(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`stats.laplace.ppf` of uniform numbers, added to the answer."""
-    from scipy import stats
-
-    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
-        # A uniform of 0 gives infinite noise; it is drawn with probability 2^-53.
-        return answer + stats.laplace.ppf(rng.random(trials), scale=1 / epsilon)
-
-    return {"kind": "noise", "release": release, "epsilon": epsilon}
+MECHANISMS: dict[str, Any] = {
+    "laplace": partial(_laplace, lambda law, trials, rng: law.rvs(size=trials, random_state=rng)),
+    "laplace_inverse_cdf": partial(_laplace, lambda law, trials, rng: law.ppf(rng.random(trials))),  # of 0 infinite
+}

@@ -6,6 +6,7 @@ whatever happens to it is the library's doing. The library draws from the operat
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ UNSEEDED = True
 VERSIONS = {"gaussian": ">=1.0.3", "laplace_discrete": "<1.0.3", "gaussian_discrete": "<1.0.3"}
 
 
-def _additive(name: str, epsilon: float, delta: float = 0.0) -> dict[str, Any]:
+def _gaussian(name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     from snsql.sql import _mechanisms
 
     mechanism = getattr(_mechanisms, name)(epsilon, delta=delta, sensitivity=1)
@@ -27,21 +28,13 @@ def _additive(name: str, epsilon: float, delta: float = 0.0) -> dict[str, Any]:
     return {"kind": "noise", "release": release, **claim, "noise_scale": mechanism.scale}
 
 
-def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`Laplace`, over floats; from version 1.0.3 also for counts and sums of integers."""
-    return _additive("Laplace", epsilon)
+def _laplace(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
+    return _gaussian(name, epsilon=epsilon, delta=0.0)
 
 
-def laplace_discrete(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`DiscreteLaplace`, over the integers, up to version 1.0.2."""
-    return _additive("DiscreteLaplace", epsilon)
-
-
-def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`Gaussian`, over floats, from version 1.0.3."""
-    return _additive("Gaussian", epsilon, delta)
-
-
-def gaussian_discrete(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`DiscreteGaussian`, over the integers, up to version 1.0.2."""
-    return _additive("DiscreteGaussian", epsilon, delta)
+MECHANISMS: dict[str, Any] = {
+    "laplace": partial(_laplace, "Laplace"),  # from version 1.0.3 also for counts and sums of integers
+    "laplace_discrete": partial(_laplace, "DiscreteLaplace"),
+    "gaussian": partial(_gaussian, "Gaussian"),
+    "gaussian_discrete": partial(_gaussian, "DiscreteGaussian"),
+}

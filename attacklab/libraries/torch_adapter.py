@@ -11,9 +11,7 @@ Utilities are taken as doubles, and their exponents ε·u/2 rounded to the forma
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -22,8 +20,10 @@ import numpy as np
 DISTRIBUTION = "torch"
 UNSEEDED = False
 
-FORMATS = {"float64": "binary64", "float32": "binary32", "float16": "binary16", "bfloat16": "bfloat16"}
-"""The formats of the samplers, as the library and as IEEE 754 name them; each sampler is a mechanism in each."""
+FORMATS = ("float64", "float32", "float16", "bfloat16")
+"""The formats of the samplers; each sampler is a mechanism in each."""
+
+TWO_ANSWERS = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
 
 CELLS = 1 << 22  # random numbers that are held at a time
 
@@ -44,7 +44,7 @@ def _array(outputs: Any) -> Any:
     return (outputs.float() if outputs.dtype == torch.bfloat16 else outputs).numpy()
 
 
-def _laplace(dtype_name: str, *, epsilon: float = 1.0) -> dict[str, Any]:
+def _laplace(dtype_name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     import torch
 
     dtype = getattr(torch, dtype_name)
@@ -57,7 +57,7 @@ def _laplace(dtype_name: str, *, epsilon: float = 1.0) -> dict[str, Any]:
     return {"kind": "noise", "release": release, "epsilon": epsilon}
 
 
-def _gaussian(dtype_name: str, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+def _gaussian(dtype_name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
     import torch
 
     dtype = getattr(torch, dtype_name)
@@ -71,26 +71,22 @@ def _gaussian(dtype_name: str, *, epsilon: float = 1.0, delta: float = 1e-5) -> 
     return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
 
 
-def _selection(select: Any, dtype_name: str, *, epsilon: float = 1.0) -> dict[str, Any]:
+def _selection(select: Any, dtype_name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     import torch
 
     def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
         exponents = torch.tensor(epsilon / 2 * np.asarray(utilities, dtype=float)).to(getattr(torch, dtype_name))
         generator = torch.Generator().manual_seed(int(rng.integers(1 << 63)))
-        return select(exponents, trials, generator).numpy()
+        return select(torch, exponents, trials, generator).numpy()
 
     return {"kind": "selection", "release": release, "epsilon": epsilon}
 
 
-def _multinomial(exponents: Any, trials: int, generator: Any) -> Any:
-    import torch
-
+def _multinomial(torch: Any, exponents: Any, trials: int, generator: Any) -> Any:
     return torch.multinomial(torch.softmax(exponents, 0), trials, replacement=True, generator=generator)
 
 
-def _gumbel(exponents: Any, trials: int, generator: Any) -> Any:
-    import torch
-
+def _gumbel(torch: Any, exponents: Any, trials: int, generator: Any) -> Any:
     def drawn(rows: int) -> Any:
         uniforms = torch.rand((rows, len(exponents)), generator=generator, dtype=exponents.dtype)
         return (exponents - (-uniforms.log()).log()).argmax(1)
@@ -99,72 +95,53 @@ def _gumbel(exponents: Any, trials: int, generator: Any) -> Any:
     return torch.cat([drawn(min(rows, trials - done)) for done in range(0, trials, rows)])
 
 
-def _in_format(name: str, make: Any, summary: str, dtype_name: str) -> Any:
-    """The mechanism `name_format`, a function of the parameters of its claim."""
-    bound = partial(make, dtype_name)
-
-    def mechanism(**claim: float) -> Any:
-        return bound(**claim)
-
-    function: Any = mechanism
-    function.__name__, function.__doc__ = f"{name}_{dtype_name}", summary.format(FORMATS[dtype_name])
-    function.__signature__ = inspect.signature(bound)
-    return function
-
-
-_ROWS = (
-    ("laplace", _laplace, "`torch.distributions.Laplace` around the answer, in {}."),
-    ("gaussian", _gaussian, "`torch.normal` added to the answer, in {}, with the textbook's scale for ε up to 1."),
-    ("multinomial", partial(_selection, _multinomial), "`torch.multinomial` of `torch.softmax`, in {}."),
-    (
-        "gumbel",
-        partial(_selection, _gumbel),
-        "The largest of the exponents with Gumbel noise from `torch.rand` added, in {}.",
-    ),
-)
-
-for _name, _make, _summary in _ROWS:
-    globals().update({f"{_name}_{dtype}": _in_format(_name, _make, _summary, dtype) for dtype in FORMATS})
-
-
-def gaussian_one_seed_float32(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`torch.normal` added to each of two answers, from generators of one seed, in binary32."""
-    import torch
-
-    scale = math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+def _gaussian_one_seed(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """Noise from generators of one seed for both of two answers."""
+    add = _gaussian("float32", epsilon=epsilon, delta=delta)
 
     def release(answers: Any, trials: int, rng: np.random.Generator) -> Any:
-        seed = int(rng.integers(1 << 63))
+        state = rng.bit_generator.state
         noisy = []
         for answer in answers:
-            generator = torch.Generator().manual_seed(seed)
-            noise = torch.normal(0.0, scale, (trials,), generator=generator, dtype=torch.float32)
-            noisy.append(_answer(float(answer), torch.float32) + noise)
-        return torch.stack(noisy, 1).numpy()
+            rng.bit_generator.state = state
+            noisy.append(add["release"](float(answer), trials, rng))
+        return np.stack(noisy, 1)
 
-    domain = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
-    return {"kind": "dataset", "release": release, "epsilon": epsilon, "delta": delta, "domain": domain}
+    return {**add, "kind": "dataset", "release": release, "domain": TWO_ANSWERS}
+
+
+MECHANISMS: dict[str, Any] = {
+    **{
+        f"{name}_{dtype}": partial(make, dtype)
+        for name, make in (
+            ("laplace", _laplace),  # `torch.distributions.Laplace` around the answer
+            ("gaussian", _gaussian),  # `torch.normal` added to it, with the textbook's scale, for ε up to 1
+            ("multinomial", partial(_selection, _multinomial)),
+            ("gumbel", partial(_selection, _gumbel)),
+        )
+        for dtype in FORMATS
+    },
+    "gaussian_one_seed_float32": _gaussian_one_seed,
+}
 
 
 def _numbers(value: Any) -> Any:
     return value.detach().double().numpy() if hasattr(value, "detach") else value
 
 
-def _drawn(law: str, names: tuple[str, ...], defaults: tuple[float, ...], scale_of: Callable[[Any], Any] = abs) -> Any:
+def _known(law: str, value: Any, scale: Any, shape: Any, into: Any, generator: Any = None) -> dict[str, Any]:
+    """What a call draws, as `attacklab.libraries` says."""
+    return {"law": law, "value": value, "scale": scale, "shape": tuple(shape), "into": into, "source": generator}
+
+
+def _drawn(law: str, names: tuple[str, ...], defaults: tuple[float, ...], scale_of: Any = abs) -> Any:
     """What reads a call that fills a tensor: by the names and defaults of its first parameters, and a scale of them."""
 
     def read(tensor: Any, *args: Any, generator: Any = None, **kwargs: Any) -> dict[str, Any]:
         given = dict(zip(names, defaults, strict=True)) | dict(zip(names, args, strict=False)) | kwargs
         value = given[names[0]] if len(names) == 2 else 0.0
         scale = given["to"] - given["from"] if law == "uniform" else scale_of(given[names[-1]])
-        return {
-            "law": law,
-            "value": value,
-            "scale": scale,
-            "shape": tuple(tensor.shape),
-            "into": tensor,
-            "source": generator,
-        }
+        return _known(law, value, scale, tensor.shape, tensor, generator)
 
     return read
 
@@ -173,17 +150,10 @@ def _normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = Non
     import torch
 
     parts = [torch.as_tensor(mean), torch.as_tensor(std)]
-    shape = tuple(torch.broadcast_shapes(*(part.shape for part in parts)) if size is None else size)
+    shape = torch.broadcast_shapes(*(part.shape for part in parts)) if size is None else size
     tensors = [part.dtype for part in (mean, std) if isinstance(part, torch.Tensor)]
     into = dtype or (tensors[0] if tensors else torch.get_default_dtype())
-    return {
-        "law": "Gaussian",
-        "value": mean,
-        "scale": _numbers(std),
-        "shape": shape,
-        "into": into,
-        "source": generator,
-    }
+    return _known("Gaussian", mean, _numbers(std), shape, into, generator)
 
 
 def _standard(law: str) -> Any:
@@ -193,21 +163,16 @@ def _standard(law: str) -> Any:
         like = size[0] if size and isinstance(size[0], torch.Tensor) else None
         shape = like.shape if like is not None else size[0] if len(size) == 1 and not isinstance(size[0], int) else size
         into = dtype or (torch.get_default_dtype() if like is None else like.dtype)
-        return {"law": law, "value": 0, "scale": 1, "shape": tuple(shape), "into": into, "source": generator}
+        return _known(law, 0, 1, shape, into, generator)
 
     return read
 
 
-def _of_distribution(law: str, scale_name: str = "scale", loc_name: str = "loc") -> Any:
-    def read(distribution: Any, sample_shape: Any = ()) -> dict[str, Any]:
-        scale = getattr(distribution, scale_name)
-        return {
-            "law": law,
-            "value": getattr(distribution, loc_name, 0),
-            "scale": _numbers(1 / scale if scale_name == "rate" else scale),
-            "shape": tuple(distribution._extended_shape(sample_shape)),
-            "into": scale.dtype,
-        }
+def _of_distribution(law: str) -> Any:
+    def read(made: Any, sample_shape: Any = ()) -> dict[str, Any]:
+        tensor = made.rate if law == "exponential" else made.scale
+        scale = _numbers(1 / tensor if law == "exponential" else tensor)
+        return _known(law, getattr(made, "loc", 0), scale, made._extended_shape(sample_shape), tensor.dtype)
 
     return read
 
@@ -222,22 +187,14 @@ def _integers(low: int, high: Any, size: Any = None, *, generator: Any = None, *
     import torch
 
     ends, shape = ((0, low), high) if size is None else ((low, high), size)
-    real = partial(_whole, ends=ends, shape=tuple(shape))
-    return {"law": "raw bits", "real": real, "into": torch.int64, "source": generator}
-
-
-def _whole(rng: np.random.Generator, *, ends: tuple[int, int], shape: tuple[int, ...]) -> Any:
-    return rng.integers(*ends, size=shape)
+    known = {"law": "raw bits", "into": torch.int64, "source": generator}
+    return {**known, "real": lambda rng: rng.integers(*ends, size=tuple(shape))}
 
 
 def _coins(chances: Any, *, generator: Any = None, **_: Any) -> dict[str, Any]:
     odds = _numbers(chances)
-    return {
-        "law": "sampling",
-        "real": lambda rng: rng.random(odds.shape) < odds,
-        "into": chances.dtype,
-        "source": generator,
-    }
+    known = {"law": "sampling", "into": chances.dtype, "source": generator}
+    return {**known, "real": lambda rng: rng.random(odds.shape) < odds}
 
 
 SAMPLERS = {
@@ -253,11 +210,13 @@ SAMPLERS = {
     "torch:Tensor.exponential_": _drawn("exponential", ("lambd",), (1.0,), lambda rate: 1 / rate),
     **{
         f"torch.distributions:{name}.{method}": _of_distribution(law)
-        for name, law in (("Laplace", "Laplace"), ("Normal", "Gaussian"), ("Gumbel", "Gumbel"), ("Cauchy", "Cauchy"))
-        for method in ("sample", "rsample")
-    },
-    **{
-        f"torch.distributions:Exponential.{method}": _of_distribution("exponential", "rate", "")
+        for name, law in (
+            ("Laplace", "Laplace"),
+            ("Normal", "Gaussian"),
+            ("Gumbel", "Gumbel"),
+            ("Cauchy", "Cauchy"),
+            ("Exponential", "exponential"),
+        )
         for method in ("sample", "rsample")
     },
 }

@@ -2,7 +2,7 @@
 
 They take scales as exact numbers and draw from the processor's or the operating system's generator, which cannot be
 seeded. Laplace and Gaussian noise are drawn by inverting the distribution in interval arithmetic until only one double
-is left; noise over the integers is exact.
+is left; noise over the integers is exact, and cuts off a fraction of the answer.
 
 Its Gaussian measurements promise ρ-zCDP, and mechanisms whose names end in `_zcdp` claim the ρ that they declare.
 """
@@ -10,7 +10,7 @@ Its Gaussian measurements promise ρ-zCDP, and mechanisms whose names end in `_z
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ def _noise(name: str, scale: Any) -> tuple[Any, Any]:
     from tmlt.core.measurements import noise_mechanisms
 
     over_floats = name in ("AddLaplaceNoise", "AddGaussianNoise")
-    convert: Callable[[float], Any] = _double if over_floats else math.floor
+    convert: Any = _double if over_floats else math.floor
     measurement = getattr(noise_mechanisms, name)(*[NumpyFloatDomain()] * over_floats, scale)
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
@@ -49,23 +49,25 @@ def _noise(name: str, scale: Any) -> tuple[Any, Any]:
     return measurement, release
 
 
-def _pure(name: str, epsilon: float) -> dict[str, Any]:
+def _pure(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     """A mechanism at the least scale of noise for sensitivity 1 that the claim allows."""
     _, release = _noise(name, 1 / _exact(epsilon, is_rounded_up=False))
     return {"kind": "noise", "release": release, "epsilon": epsilon}
 
 
-def _variance(epsilon: float, delta: float) -> float:
-    """The variance for sensitivity 1 at which the measurement's ρ-zCDP implies the claim.
+def _gaussian(name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
+    """A mechanism at the variance for sensitivity 1 at which the measurement's ρ-zCDP implies the claim.
 
     Source: Bun and Steinke (2016), Proposition 1.3: ε = ρ + 2·√(ρ·ln(1/δ)), where ρ = 1/(2σ²).
     """
     log = math.log(1 / delta)
-    rho = (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2
-    return 1 / (2 * rho)
+    variance = 1 / (2 * (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2)
+    _, release = _noise(name, _exact(variance, is_rounded_up=True))
+    scale = {"noise_scale": math.sqrt(variance)} if name == "AddGaussianNoise" else {}
+    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta, **scale}
 
 
-def _concentrated(name: str, epsilon: float) -> dict[str, Any]:
+def _concentrated(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     """A mechanism of variance 1/ε² that claims what its privacy function declares of answers that move by 1."""
     variance = 1 / epsilon**2
     measurement, release = _noise(name, _exact(variance, is_rounded_up=True))
@@ -73,41 +75,17 @@ def _concentrated(name: str, epsilon: float) -> dict[str, Any]:
     return {"kind": "noise", "release": release, "claim": claim, "noise_scale": math.sqrt(variance)}
 
 
-def laplace(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`AddLaplaceNoise`, over floats."""
-    return _pure("AddLaplaceNoise", epsilon)
+MECHANISMS: dict[str, Any] = {
+    "laplace": partial(_pure, "AddLaplaceNoise"),
+    "geometric": partial(_pure, "AddGeometricNoise"),
+    "gaussian": partial(_gaussian, "AddGaussianNoise"),
+    "gaussian_discrete": partial(_gaussian, "AddDiscreteGaussianNoise"),
+    "gaussian_zcdp": partial(_concentrated, "AddGaussianNoise"),
+    "gaussian_discrete_zcdp": partial(_concentrated, "AddDiscreteGaussianNoise"),
+}
 
 
-def geometric(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`AddGeometricNoise`, over the integers; it cuts off a fraction of the answer."""
-    return _pure("AddGeometricNoise", epsilon)
-
-
-def gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`AddGaussianNoise`, over floats."""
-    variance = _variance(epsilon, delta)
-    _, release = _noise("AddGaussianNoise", _exact(variance, is_rounded_up=True))
-    claim = {"epsilon": epsilon, "delta": delta}
-    return {"kind": "noise", "release": release, **claim, "noise_scale": math.sqrt(variance)}
-
-
-def gaussian_discrete(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """`AddDiscreteGaussianNoise`, over the integers; it cuts off a fraction of the answer."""
-    _, release = _noise("AddDiscreteGaussianNoise", _exact(_variance(epsilon, delta), is_rounded_up=True))
-    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
-
-
-def gaussian_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`AddGaussianNoise`, over floats, of variance 1/ε²; it claims ρ-zCDP, ρ = ε²/2."""
-    return _concentrated("AddGaussianNoise", epsilon)
-
-
-def gaussian_discrete_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
-    """`AddDiscreteGaussianNoise`, over the integers, of variance 1/ε²; it claims ρ-zCDP, ρ = ε²/2."""
-    return _concentrated("AddDiscreteGaussianNoise", epsilon)
-
-
-def _read(law: str, scale_of: Callable[[Any], float]) -> Any:
+def _read(law: str, scale_of: Any) -> Any:
     return lambda measurement, value: {"law": law, "value": value, "scale": scale_of(measurement)}
 
 
@@ -118,8 +96,8 @@ def _deviation(measurement: Any) -> float:
 SAMPLERS = {
     f"tmlt.core.measurements.noise_mechanisms:{name}.__call__": _read(law, scale_of)
     for name, law, scale_of in (
-        ("AddLaplaceNoise", "Laplace", lambda measurement: measurement.scale.to_float(round_up=True)),
-        ("AddGeometricNoise", "discrete Laplace", lambda measurement: measurement.alpha.to_float(round_up=True)),
+        ("AddLaplaceNoise", "Laplace", lambda made: made.scale.to_float(round_up=True)),
+        ("AddGeometricNoise", "discrete Laplace", lambda made: made.alpha.to_float(round_up=True)),
         ("AddGaussianNoise", "Gaussian", _deviation),
         ("AddDiscreteGaussianNoise", "discrete Gaussian", _deviation),
     )

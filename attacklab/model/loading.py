@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.libraries import adapter_module, near_library
+from attacklab.libraries import adapter_module, library_of, near_library
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated, claim_from_json
 from attacklab.model.domains import Domain
 from attacklab.model.errors import UsageError, UsageTypeError, in_one_line, passes_through
@@ -58,7 +58,8 @@ def load_target(
     module = _module(adapter_module(place) or place)
     value = _member(module, name, spec)
     if value is None:
-        known = sorted(_targets_in(module))
+        library = library_of(spec)
+        known = sorted(library.mechanisms if library else _targets_in(module))
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
         raise UsageError(f"{place} has no {name!r}; {hint}")
@@ -302,7 +303,7 @@ def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) ->
             raise UsageError(message) from missing
         raise
     if isinstance(result, dict):
-        return described_target(result, spec, maker.__name__)
+        return described_target(result, spec, getattr(maker, "__name__", spec.rpartition(":")[2]))
     if not isinstance(result, Target):
         raise UsageError(f"{needed} (it returned {described(result)})")
     return result

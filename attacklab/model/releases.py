@@ -124,7 +124,10 @@ def misfit(release: Any) -> str:
 
 
 def member(module: Any, name: str) -> Any:
-    """What a module calls `name` or, with dots, `object.attribute`; None if it has no such thing."""
+    """What a module calls `name` or `object.attribute`, or the mechanism of a library in its adapter, or None."""
+    named = vars(module)
+    if "DISTRIBUTION" in named and name in named.get("MECHANISMS", ()):
+        return named["MECHANISMS"][name]
     value = module
     for part in name.split("."):
         value = getattr(value, part, None)
