@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from attacklab.model.neighbours import NeighbouringPair, Relation
     from attacklab.model.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits
     from attacklab.model.releases import one_by_one
+    from attacklab.model.seeing_work import seeing_work
     from attacklab.model.targets import Kind, Target
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "audit",
     "one_by_one",
     "prove",
+    "seeing_work",
 ]
 
 _HOMES = {
@@ -68,6 +70,7 @@ _HOMES = {
     "audit": "auditing.referee",
     "one_by_one": "model.releases",
     "prove": "laws.proof",
+    "seeing_work": "model.seeing_work",
 }
 
 

@@ -1,6 +1,5 @@
 /* The textbook's Laplace mechanism in Java, for `attacklab audit --exec`. Its outputs are those of exec_laplace.py, but
- * for the last bit of a logarithm; docs/reference/protocol.md describes the protocol. It says how long each output took
- * if the request asks for that. It runs from source, or compiled:
+ * for the last bit of a logarithm; docs/reference/protocol.md describes the protocol. It runs from source, or compiled:
  *
  *     attacklab audit --exec "java ExecLaplace.java" --kind noise --epsilon 1
  *
@@ -56,18 +55,10 @@ public class ExecLaplace {
         ExecLaplace mechanism = new ExecLaplace(Long.parseLong(request.group(3)));
         int trials = Integer.parseInt(request.group(2));
         StringBuilder outputs = new StringBuilder("{\"outputs\": [");
-        StringBuilder times = new StringBuilder(", \"ns\": [");
         for (int trial = 0; trial < trials; trial++) {
-            long started = System.nanoTime();
-            double output = mechanism.laplace(answer);
-            times.append(trial == 0 ? "" : ", ").append(System.nanoTime() - started);
-            outputs.append(trial == 0 ? "\"" : ", \"").append(hex(output)).append('"');
+            outputs.append(trial == 0 ? "\"" : ", \"").append(hex(mechanism.laplace(answer))).append('"');
         }
-        outputs.append(']');
-        if (line.contains("\"ns\": true")) {
-            outputs.append(times).append(']');
-        }
-        return outputs.append('}').toString();
+        return outputs.append("]}").toString();
     }
 
     public static void main(String[] arguments) throws IOException {

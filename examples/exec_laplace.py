@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,21 +27,15 @@ def words(seed: int) -> Iterator[int]:
         yield mixed ^ (mixed >> 31)
 
 
-def laplace(answer: float, trials: int, seed: int, ns: list[int] | None = None) -> list[float]:
-    """The answer plus Laplace noise: a random sign, times the logarithm of a uniform number in (0, 1].
-
-    How many nanoseconds each output took is added to `ns`, if there is such a list.
-    """
+def laplace(answer: float, trials: int, seed: int) -> list[float]:
+    """The answer plus Laplace noise: a random sign, times the logarithm of a uniform number in (0, 1]."""
     source = words(seed)
     outputs = []
     for _ in range(trials):
-        started = time.perf_counter_ns()
         word = next(source)
         uniform = ((word >> 11) + 1) * 2.0**-53
         noise = -SCALE * math.log(uniform)
         outputs.append(answer + noise if word & 1 else answer - noise)
-        if ns is not None:
-            ns.append(time.perf_counter_ns() - started)
     return outputs
 
 
@@ -53,11 +46,8 @@ def main() -> None:
         if request["kind"] == "noise":
             answer = request["input"]  # a float is a string; an integer is rounded to a float, as in any textbook
             answer = float.fromhex(answer) if isinstance(answer, str) else float(answer)
-            ns: list[int] | None = [] if request.get("ns") else None  # asked for where time is measured
-            outputs = laplace(answer, request["trials"], request["seed"], ns)
+            outputs = laplace(answer, request["trials"], request["seed"])
             reply: dict[str, Any] = {"outputs": [output.hex() for output in outputs]}
-            if ns is not None:
-                reply["ns"] = ns
         else:
             reply = {"error": f"the Laplace mechanism adds noise; it does not answer {request['kind']} requests"}
         print(json.dumps(reply), flush=True)

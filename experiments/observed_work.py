@@ -1,44 +1,44 @@
-"""Work seen beside the output, counted and measured.
+"""Work seen beside the output: how many random bits a draw took, by `attacklab.seeing_work`.
 
-See `attacklab.auditing.attacks.work` and `attacklab.auditing.statistics.timing`.
+Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
+Differential Privacy Systems', section VI (timing of discrete samplers).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from attacklab.auditing.attacks.work import Work, work_events
+from attacklab.auditing.attacks.black_box import BlackBox
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
-from attacklab.auditing.statistics.inference import assess, share_of_alpha
-from attacklab.auditing.timed import in_turns
+from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.findings import Counts
+from attacklab.model.findings import Estimate, Finding
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.targets import Outputs, Target
-from attacklab.model.work import records
+from attacklab.model.seeing_work import seeing_work
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Role
 from experiments.common import curves
 from experiments.common.paragraphs import PARAGRAPHS
+from experiments.targets import exact_exponential_fixed_work
 from experiments.targets.making import of_term
 from mechanisms.laplace.exact import exact_two_sided_geometric
 from mechanisms.laplace.naive import naive_two_sided_geometric
 
-QUESTION = "How much more does an adversary learn by counting or timing the work behind a noisy answer?"
+QUESTION = "How much more does an adversary learn by counting the work behind a noisy answer?"
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
-TIMED = 1.0
+SHOWN = 1.0
 RANGE = 15
-ANSWERS = (RANGE // 2 + 1, RANGE // 2)
-PAIR = NeighbouringPair(*ANSWERS, None)
+PAIR = NeighbouringPair(RANGE // 2 + 1, RANGE // 2, None)
 """Integers, which `NeighbouringPair.answers` would make doubles of."""
-GREATEST_NOISE = 5
+UTILITIES = NeighbouringPair.utilities([0.0] * 5, [0.0, -1.0, -1.0, -1.0, -1.0], sensitivity=1.0)
 
 
 def naive_geometric(epsilon: float = 1.0) -> Target:
@@ -53,131 +53,60 @@ def exact_fixed_work(epsilon: float = 1.0) -> Target:
 
 
 OBSERVED = (
-    (naive_geometric, "naive, output and bits drawn", Role.NAIVE),
-    (exact_fixed_work, "exact, output and bits taken", Role.EXACT),
+    (naive_geometric, PAIR, "naive geometric, output and bits", Role.NAIVE),
+    (exact_fixed_work, PAIR, "fixed-work geometric, output and bits", Role.EXACT),
+    (exact_exponential_fixed_work, UTILITIES, "fixed-work selection, output and bits", Role.OTHER),
 )
-TARGETS = ((naive_geometric, "naive, counted in a loop", Role.NAIVE), (exact_fixed_work, "fixed work", Role.EXACT))
 
 
 def collect(settings: Settings) -> Collected:
-    """Audit counted work at each ε, and measure times at one."""
-    trials = settings.budget(10_000, 2_000)
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(OBSERVED) * len(EPSILONS) + len(TARGETS))
+    """Audit output and work together at each ε; and once only until the naive mechanism is refuted."""
+    trials = settings.budget(4_000, 2_000)
+    alpha = share_of_alpha(DEFAULT_ALPHA, len(OBSERVED) * len(EPSILONS) + 1)
+    run = partial(audit, trials=trials, alpha=alpha, seed=settings.seed)
     findings = [
         finding
-        for make, _, _ in OBSERVED
+        for make, pair, _, _ in OBSERVED
         for epsilon in EPSILONS
-        for finding in audit(
-            make(epsilon).covering_work(), [Work(PAIR)], trials=trials, alpha=alpha, seed=settings.seed, spend_all=True
-        )
+        for finding in run(seeing_work(make(epsilon)), [BlackBox((pair,))], spend_all=True)
     ]
-    bits = exact_fixed_work(TIMED).covering_work().outputs(ANSWERS[0], 1, np.random.default_rng(settings.seed))
-    timed = {make.__name__: _timed(make(TIMED), settings, alpha) for make, _, _ in TARGETS}
-    return Collected(findings, {"bits": int(bits["work"][0])}, timed)
-
-
-def _timed(target: Target, settings: Settings, alpha: float) -> dict[str, Any]:
-    """Times by noise, the test of times among equal outputs, and the best bet on output and time."""
-    trials = settings.budget(60_000, 6_000)
-    rng = np.random.default_rng(settings.seed)
-    turns = in_turns(target, PAIR, trials, rng)
-    sides = [records(map(float, outputs), times) for outputs, times in zip(turns.outputs, turns.times, strict=True)]
-    half = trials // 2
-    *_, bet, _ = work_events(*(side[:half] for side in sides))
-    hits = [int(bet.contains(side[half:]).sum()) for side in sides]
-    counts = Counts(hits[0], hits[1], trials - half)
-    test = turns.test()
-    equal = [side["work"][side["output"] == ANSWERS[0]] for side in sides]
-    return {
-        "microseconds": [_microseconds(sides, noise) for noise in range(GREATEST_NOISE + 1)],
-        "nanoseconds_apart": abs(float(np.median(equal[0]) - np.median(equal[1]))),
-        "test": {"right": test.right, "wrong": test.wrong, "p_value": test.p_value},
-        "advantage": asdict(assess(target.claim.nominal, counts, alpha).advantage),
-    }
-
-
-def _microseconds(sides: Iterable[Outputs], noise: int) -> float:
-    """The median time of draws of ±noise."""
-    nanoseconds = [
-        side["work"][np.abs(side["output"] - answer) == noise] for side, answer in zip(sides, ANSWERS, strict=True)
-    ]
-    return float(np.median(np.concatenate(nanoseconds))) / 1000
+    (soonest,) = run(seeing_work(naive_geometric(SHOWN)), [BlackBox((PAIR,))])
+    (_, bits), *_ = seeing_work(exact_fixed_work(SHOWN)).outputs(PAIR.first, 1, np.random.default_rng(settings.seed))
+    return Collected([*findings, soonest], {"bits": bits, "outputs": soonest.trials})
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage of counted work against ε."""
-    caption = "Output and work of two-sided geometric noise on answers one apart; bands are confidence bounds."
-    return [curves.figure("observed_work", caption, [_advantages(data)])]
-
-
-def timing_figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage of time, and time by noise."""
-    caption = "Output and time of two-sided geometric noise on answers one apart."
-    return [curves.figure("observed_time", caption, [_timed_advantages(data), _times(data)])]
-
-
-def _advantages(data: dict[str, Any]) -> Panel:
     counted = [
-        curves.advantage_series(curves.findings_of(data, make().name), curves.claimed_epsilon, label, role)
-        for make, label, role in OBSERVED
+        curves.estimate_series([asdict(_size(finding)) for finding in _findings(data, make)], EPSILONS, label, role)
+        for make, _, label, role in OBSERVED
     ]
-    return curves.panel(
-        "Advantage of an adversary who counts the work",
-        "claimed ε",
-        "distinguishing advantage P[E] − Q[E]",
-        [*counted, _output_alone(), curves.ceiling_series(EPSILONS)],
-    )
-
-
-def _timed_advantages(data: dict[str, Any]) -> Panel:
-    timed = [
-        curves.marks(
-            f"{label}, output and time", role, [TIMED], [data["timings"][make.__name__]["advantage"]["estimate"]]
-        )
-        for make, label, role in TARGETS
-    ]
-    return curves.panel(
-        "Advantage of an adversary who times the work",
-        "claimed ε",
-        "distinguishing advantage P[E] − Q[E]",
-        [*timed, _output_alone(), curves.ceiling_series(EPSILONS)],
-    )
-
-
-def _output_alone() -> Series:
-    """The advantage of the better guess from the ideal output: (1 − q)/(1 + q) for q = e^−ε."""
-    y = [-math.expm1(-epsilon) / (1 + math.exp(-epsilon)) for epsilon in EPSILONS]
-    return curves.line("ideal mechanism, output alone", Role.IDEAL, EPSILONS, y)
-
-
-def _times(data: dict[str, Any]) -> Panel:
+    # The better guess from the ideal output has (1 − q)/(1 + q) for q = e^−ε.
+    alone = [-math.expm1(-epsilon) / (1 + math.exp(-epsilon)) for epsilon in EPSILONS]
     series = [
-        curves.line(label, role, range(GREATEST_NOISE + 1), data["timings"][make.__name__]["microseconds"])
-        for make, label, role in TARGETS
+        *counted,
+        curves.line("ideal geometric, output alone", Role.IDEAL, EPSILONS, alone),
+        curves.ceiling_series(EPSILONS),
     ]
-    return curves.panel(f"Measured time by noise, ε = {TIMED:g}", "|noise|", "median time of a draw in µs", series)
+    title = "Advantage of an adversary who counts the work"
+    panel = curves.panel(title, "claimed ε", "distinguishing advantage |P[E] − Q[E]|", series)
+    return [curves.figure("observed_work", "Output and work together; bands are confidence bounds.", [panel])]
+
+
+def _findings(data: dict[str, Any], make: Callable[..., Target]) -> list[Finding]:
+    return curves.findings_of(data, seeing_work(make()).name)[: len(EPSILONS)]
+
+
+def _size(finding: Finding) -> Estimate:
+    """The advantage of the better of an event and its complement."""
+    seen = curves.advantage_of(finding)
+    return seen if seen.estimate >= 0 else replace(seen, estimate=-seen.estimate, lower=-seen.upper, upper=-seen.lower)
 
 
 def explain(data: dict[str, Any]) -> str:
     """Say what the counted work gives away."""
-
-    def counted(place: int) -> float:
-        make, _, _ = OBSERVED[place]
-        return curves.advantage_of(curves.finding_at(curves.findings_of(data, make().name), TIMED)).estimate
-
+    found = (curves.finding_at(_findings(data, make), SHOWN) for make, *_ in OBSERVED)
+    naive, fixed, selection = (_size(finding).estimate for finding in found)
     return PARAGRAPHS["observed_work"].format(
-        naive=counted(0), ceiling=PrivacyClaim(TIMED).ceiling, bits=data["measured"]["bits"], fixed=counted(1)
-    )
-
-
-def explain_timings(data: dict[str, Any]) -> str:
-    """Say what the time gives away."""
-    naive, fixed = (data["timings"][make.__name__] for make, _, _ in TARGETS)
-    return PARAGRAPHS["observed_work_timings"].format(
-        naive=naive,
-        fixed=fixed,
-        longest=naive["microseconds"][-1],
-        greatest=GREATEST_NOISE,
-        output=ANSWERS[0],
-        fixed_longest=fixed["microseconds"][-1],
+        naive=naive, fixed=fixed, selection=selection, ceiling=PrivacyClaim(SHOWN).ceiling, **data["measured"]
     )

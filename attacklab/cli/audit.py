@@ -8,16 +8,19 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 
 from attacklab.auditing.attacks import ALL_ATTACKS
+<<<<<<< HEAD
 from attacklab.auditing.attacks.base import Attack, adapted_pairs
 from attacklab.auditing.first_outputs import without_variety
+=======
+from attacklab.auditing.attacks.base import Attack
+>>>>>>> f93eaf5e (Timing by a clock is removed; seeing_work puts the random bits drawn into the output)
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.replayed import with_replay
-from attacklab.auditing.timed import DEFAULT_TURNS, told_apart_by_time
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
@@ -28,9 +31,8 @@ from attacklab.cli.where import runners
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable
 from attacklab.model.findings import Finding, Verdict
-from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.targets import Kind, Target
-from attacklab.reporting.progress import progress, status_line
+from attacklab.model.targets import Kind
+from attacklab.reporting.progress import progress
 from attacklab.reporting.summary import UNDECIDED
 
 
@@ -70,14 +72,6 @@ def command(
     """Run every attack that applies against a target."""
     asked = TargetOptions.of_parameters(locals())
     chosen, files = _attacks(attack), Files(json, sarif, html)
-    if asked.covers is options.Covered.TIME:
-        others: dict[str, Any] = {"--attack": attack, "--maximise-epsilon": maximise_epsilon, "--spend-all": spend_all}
-        others |= {"--workers": workers, "--scheduler": scheduler, "--resume": resume}
-        unused = [name for name, value in others.items() if value not in (None, False)]
-        if unused:
-            raise UsageError(f"--covers time does not go with {' and '.join(unused)}; leave that out")
-        files.require_writable()
-        _time(asked, files, trials, alpha, seed)
     if maximise_epsilon and (workers, scheduler, resume) != (None, None, None):
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")
     files.require_writable(("--resume", resume))
@@ -108,32 +102,6 @@ def command(
     if status is Status.REFUTED:
         _say_errors(findings)
     raise typer.Exit(status)
-
-
-def _time(asked: TargetOptions, files: Files, trials: int | None, alpha: float, seed: int) -> NoReturn:
-    """Say whether neighbours are told apart by time, and end."""
-    turns = DEFAULT_TURNS if trials is None else trials
-    again = f"attacklab audit {asked.spec()} --trials {turns} --alpha {alpha!r} --seed {seed}"
-    with only_findings_on_output(), status_line(error_console()) as progress:
-        target = asked.load()
-        pair = _timed_pair(target)
-        progress(f"timing {target.name}, {turns:,} turns on equal inputs and as many on a pair")
-        finding = told_apart_by_time(target, pair, turns=turns, alpha=alpha, seed=seed, again=again)
-    files.write([finding], asked.place)
-    raise typer.Exit(status_of([finding]))
-
-
-def _timed_pair(target: Target) -> NeighbouringPair:
-    """The first pair that a target declares or that its domain gives, or a small one."""
-    from attacklab.laws.proof.pairs import default_pair  # here, because proofs take long to import
-
-    if target.pairs or target.kind is not Kind.DATASET:
-        return default_pair(target)
-    pairs = () if target.domain is None else target.domain.pairs(target.relation)
-    pair = next(adapted_pairs(target, pairs), None)
-    if pair is None:
-        raise UsageError(f"nothing says which datasets {target.name} takes; give --pairs, or a --domain with a shape")
-    return pair
 
 
 def _attacks(names: Sequence[str] | None) -> list[Attack] | None:

@@ -146,17 +146,14 @@ class Covered(enum.StrEnum):
     """What a claim covers beside outputs."""
 
     WORK = "work"
-    TIME = "time"
 
 
 Covers: TypeAlias = Annotated[
     list[Covered] | None,  # so that a second one is seen, and refused
     Option(
         "--covers",
-        metavar="<work|time>",
-        help="work: the claim holds for an output and its work together [default: what TARGET claims]; time: judge "
-        "only whether the time of a release tells its input from a neighbour on this machine, by --trials turns of "
-        "both [default: 20000]",
+        metavar="<work>",
+        help="work: the claim holds for an output and its work together [default: what TARGET claims]",
     ),
 ]
 Sensitivity: TypeAlias = Annotated[

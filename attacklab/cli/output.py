@@ -21,7 +21,6 @@ from rich.console import Console
 from rich.text import Text
 
 from attacklab.auditing.ordinary import best
-from attacklab.auditing.timed import TIME
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.files import Made, is_standard_output, require_writable, write_whole
@@ -42,7 +41,6 @@ from attacklab.reporting.wording import (
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
-    Verdict.TOLD_APART_BY_TIME: "bold red",
     Verdict.PROVED: "bold blue",
     Verdict.PROVED_WITH_SLACK: "blue",
     Verdict.ERROR: "bold yellow",
@@ -214,11 +212,10 @@ def only_findings_on_output() -> Iterator[None]:
 def status_of(findings: Sequence[Finding]) -> Status:
     """The exit status that findings end in.
 
-    A refuted claim, or neighbours told apart by time where that was asked, comes before an error, and an error before
-    all else. A proof that was not found is not a pass.
+    A refuted claim comes before an error, and an error before all else. A proof that was not found is not a pass.
     """
     verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
-    if any(finding.refutes for finding in findings) or Verdict.TOLD_APART_BY_TIME in verdicts:
+    if any(finding.refutes for finding in findings):
         return Status.REFUTED
     is_open = any(finding.is_proof and finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
     return Status.FAILED if is_open or Verdict.ERROR in verdicts or verdicts <= set(UNDECIDED) else Status.OK
@@ -234,8 +231,7 @@ def show(findings: Sequence[Finding]) -> None:
     others = dict.fromkeys(finding.attack for finding in findings if finding not in applied)
     if others:
         print_wrapped(out, f"do not apply to this target: {', '.join(others)}", "")
-    again = (Verdict.VIOLATED, Verdict.TOLD_APART_BY_TIME)
-    for replay in dict.fromkeys(finding.replay for finding in findings if finding.verdict in again):
+    for replay in dict.fromkeys(finding.replay for finding in findings if finding.verdict is Verdict.VIOLATED):
         if replay:
             out.print(plain(f"replay: {replay}"), soft_wrap=True)
 
@@ -254,7 +250,6 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
         out.print(_line(_figures(finding), widths, colour), soft_wrap=True)
         if finding.is_proof:
             print_wrapped(out, scope_text(finding), INDENT)
-        if finding.is_proof or finding.attack == TIME:
             print_wrapped(out, pair_text(finding), INDENT)
         if finding.event:
             print_wrapped(out, f"event: {finding.event}", INDENT)

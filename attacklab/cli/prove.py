@@ -58,8 +58,6 @@ def command(
     if not all_ and (checker is not None or output is not None):
         raise UsageError("--checker and --output go with --all; add it")
     asked = TargetOptions.of_parameters({**locals(), "seconds": None})  # its seconds are those of the proof
-    if asked.covers is options.Covered.TIME:
-        raise UsageError("--covers time is measured and never proved; audit it, or prove --covers work")
     files = Files(json, sarif)
     files.require_writable()
     if asked.library is not None:

@@ -77,10 +77,6 @@ class Verdict(enum.StrEnum):
     """The attack does not apply to this kind of target."""
     ERROR = "error"
     """The target failed, or the attack did; the finding says which, and how."""
-    TOLD_APART_BY_TIME = "told apart by time on this machine"
-    """Neighbours were told apart by how long the release takes, at the stated confidence; see `auditing.timed`."""
-    NOT_TOLD_APART = "not told apart by time on this machine"
-    """They were not; the finding says which difference would have been seen."""
 
 
 class Severity(enum.StrEnum):
@@ -96,12 +92,10 @@ class Severity(enum.StrEnum):
 
 WORST_FIRST = (
     Verdict.VIOLATED,
-    Verdict.TOLD_APART_BY_TIME,
     Verdict.ERROR,
     Verdict.INCONCLUSIVE,
     Verdict.UNTESTABLE,
     Verdict.NOT_DETECTED,
-    Verdict.NOT_TOLD_APART,
     Verdict.PROVED_WITH_SLACK,
     Verdict.PROVED,
     Verdict.NOT_APPLICABLE,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from attacklab.model.errors import UsageError
 from attacklab.processes.failures import ChildError, ChildFailure
 from attacklab.processes.group import ProcessGroup, require_process_groups, signal_name
-from attacklab.processes.wire import LONGEST_LINE, Frame, read_answer, read_nanoseconds, read_object
+from attacklab.processes.wire import LONGEST_LINE, Frame, read_answer, read_object
 
 CHUNK = 1 << 16
 """Bytes read at a time: as many as a pipe usually holds."""
@@ -75,10 +75,7 @@ class ChildProcess:
     Attributes:
         pid: the id of the process, and of its process group.
         owner: the id of the process that started it; a fork of that process must not use it.
-        nanoseconds: how long each output of the last timed request took, if the process said so; None if it did not.
     """
-
-    nanoseconds: list[int] | None = None
 
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
         self._group = ProcessGroup(
@@ -113,13 +110,27 @@ class ChildProcess:
         """
         return self._line(seconds, time.monotonic() + seconds)
 
+<<<<<<< HEAD
     def ask(self, request: bytes, trials: int, *, timed: bool = False) -> NDArray[Any] | list[Any]:
+=======
+    def lines(self, seconds: float) -> bytes:
+        """All whole lines that the process has written, at least one, with their newlines.
+
+        Raises:
+            ChildError: no whole line came within `seconds`.
+        """
+        first = self._line(seconds, time.monotonic() + seconds)
+        end = self._answer.rfind(b"\n") + 1
+        more, self._answer = self._answer[:end], self._answer[end:]
+        return b"%s\n%s" % (first, more)
+
+    def ask(self, request: bytes, trials: int) -> NDArray[Any] | list[Any]:
+>>>>>>> f93eaf5e (Timing by a clock is removed; seeing_work puts the random bits drawn into the output)
         """Send one request and read the whole of its answer.
 
         Args:
             request: one line.
             trials: how many outputs it asks for.
-            timed: whether it asks how long each takes.
 
         Raises:
             ChildError: the process did not answer as the protocol says; the message says how.
@@ -127,9 +138,7 @@ class ChildProcess:
         """
         seconds = self._limits.seconds
         deadline = time.monotonic() + seconds
-        line = self._answered(request, seconds, deadline)
-        answer = read_answer(line, trials)
-        self.nanoseconds = read_nanoseconds(line, trials) if timed else None
+        answer = read_answer(self._answered(request, seconds, deadline), trials)
         if isinstance(answer, Frame):
             size = answer.size
             self._wait(lambda: len(self._answer) >= size, seconds, deadline)

@@ -87,20 +87,6 @@ class ProcessRelease(Program):
             ReleaseError: the release failed; the process keeps running.
             TargetError: the input cannot be sent with every bit kept.
         """
-        return self._asked(input_, trials, rng, timed=False)[0]
-
-    def timed(self, input_: Any, rng: np.random.Generator) -> tuple[NDArray[Any] | list[Any], int | None]:
-        """Ask the process for one output, and how many nanoseconds it took; None for them if the process does not say.
-
-        Raises:
-            ChildError, ReleaseError, TargetError: as of a call.
-        """
-        outputs, times = self._asked(input_, 1, rng, timed=True)
-        return outputs, None if times is None else times[0]
-
-    def _asked(
-        self, input_: Any, trials: int, rng: np.random.Generator, *, timed: bool
-    ) -> tuple[NDArray[Any] | list[Any], list[int] | None]:
         seed = int(rng.integers(1 << 63))
         with self._lock:
             fewest, late = self._late
@@ -109,8 +95,8 @@ class ProcessRelease(Program):
             try:
                 process = self.process
                 kind, ours = self._kind or self._greeting["kind"], self._kind is None
-                request = request_line(kind, input_, trials, seed, to_child=ours, timed=timed)
-                return process.ask(request, trials, timed=timed), process.nanoseconds
+                request = request_line(kind, input_, trials, seed, to_child=ours)
+                return process.ask(request, trials)
             except ReleaseError:
                 raise
             except BaseException as error:

@@ -1,11 +1,11 @@
 """The protocol between the lab and a target in another process: the lab's side, which does not trust the answers.
 
 A request is one line of JSON, `{"kind": ..., "input": ..., "trials": n, "seed": s}`, with each float as its hex string;
-if the input is a numpy array, it has a field `dtype`, and if it asks for times, a field `ns`. An answer is one line,
+if the input is a numpy array, it has a field `dtype`. An answer is one line,
 `{"outputs": [...]}` with one output a trial (a hex string, an integer, null for a failure), or `{"values": [...]}` with
 outputs of any form, or `{"binary": "f8", "count": n}` followed by n little-endian numbers (n rows, where there is a
-`shape` of one too), or `{"error": "...", "failure": "..."}`; all but the last may have the work of each output, `work`,
-and its nanoseconds, `ns`. docs/reference/protocol.md describes it for authors of programs.
+`shape` of one too), or `{"error": "...", "failure": "..."}`; all but the last may have the work of each output, `work`.
+docs/reference/protocol.md describes it for authors of programs.
 
 Decimal text would round, so there is none: a number with a decimal point is refused, and so is a hex string that is
 not a binary64 number.
@@ -33,8 +33,13 @@ from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 LONGEST_LINE = 1 << 28
 """The most bytes in the line of an answer; longer outputs go into a binary frame."""
 
+<<<<<<< HEAD
 NANOSECONDS = "ns"
 """The field by which a request asks how long each output takes, and an answer says it."""
+=======
+PROOF_VERSION = 1
+"""The version of the dialogue by which a program under proof asks for its randomness."""
+>>>>>>> f93eaf5e (Timing by a clock is removed; seeing_work puts the random bits drawn into the output)
 
 _HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", re.IGNORECASE | re.ASCII)
 _WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
@@ -71,9 +76,7 @@ class Frame:
         return _with_work(numbers.reshape((self.count, *self.shape)), self.work)
 
 
-def request_line(
-    kind: str, input_: Any, trials: int, seed: int, *, to_child: bool = False, timed: bool = False
-) -> bytes:
+def request_line(kind: str, input_: Any, trials: int, seed: int, *, to_child: bool = False) -> bytes:
     """The line that asks for `trials` outputs.
 
     Args:
@@ -83,15 +86,13 @@ def request_line(
         seed: an integer in [0, 2^63) from which the program derives all its randomness.
         to_child: whether `child.py` reads it: an input may be of any form then, and keeps its types; of an array the
             line holds no more than type and shape, and its numbers follow in a frame.
-        timed: whether to ask how many nanoseconds each output takes.
 
     Raises:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
     """
-    asked, time = {"trials": trials, "seed": seed}, {NANOSECONDS: True} if timed else {}
+    asked = {"trials": trials, "seed": seed}
     if not to_child:
-        return _line({"kind": str(kind), **_input(input_, encoded), **asked, **_dtype_of(input_), **time})
-    asked |= time
+        return _line({"kind": str(kind), **_input(input_, encoded), **asked, **_dtype_of(input_)})
     if isinstance(input_, np.ndarray) and (code := binary_code(input_)):
         shape = {"binary": code, "shape": input_.shape}
         return _line({"kind": str(kind), "input": shape, **asked}) + framed(input_)
@@ -133,7 +134,6 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
         ReleaseError: it says that the release failed.
     """
     answer = read_object(line)
-    answer.pop(NANOSECONDS, None)
     if "error" in answer and set(answer) <= {"error", "failure"} and isinstance(answer["error"], str):
         raise announced_failure(answer)
     work = answer.pop("work", None)
@@ -159,28 +159,6 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
         raise _garbage(f"an answer must hold outputs, or binary and count, not {_short(line)}")
     _require_count(len(answer["outputs"]), trials)
     return _with_work(_as_array([_number(item, trial) for trial, item in enumerate(answer["outputs"])]), work)
-
-
-def read_nanoseconds(line: bytes, trials: int) -> list[int] | None:
-    """How many nanoseconds the line of an answer says that each output took; None if it does not say.
-
-    Args:
-        line: one that `read_answer` has read.
-        trials: how many outputs were asked for.
-
-    Raises:
-        ChildError: it does not give each output an integer of at least 0.
-    """
-    times = read_object(line).get(NANOSECONDS)
-    if times is None:
-        return None
-    if (
-        not isinstance(times, list)
-        or len(times) != trials
-        or not all(type(time) is int and time >= 0 for time in times)
-    ):
-        raise _garbage(f"{NANOSECONDS} must be a list of one integer of at least 0 for each output")
-    return times
 
 
 def read_object(line: bytes) -> dict[str, Any]:

@@ -20,10 +20,15 @@ from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.power import POWER
 from attacklab.model.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.reporting.rendering import render
+<<<<<<< HEAD
 from attacklab.reporting.summary import BY_TIME, UNDECIDED, detectable, summary
 from attacklab.reporting.wording import claim_text, judged_text, pair_text, repair_text, shown_by
+=======
+from attacklab.reporting.summary import UNDECIDED, detectable, summary
+from attacklab.reporting.wording import claim_text, judged_text, pair_text, shown_by
+>>>>>>> f93eaf5e (Timing by a clock is removed; seeing_work puts the random bits drawn into the output)
 
-SHOWN = (Verdict.VIOLATED, Verdict.TOLD_APART_BY_TIME, Verdict.ERROR)
+SHOWN = (Verdict.VIOLATED, Verdict.ERROR)
 """The verdicts of findings that have a section of their own."""
 
 
@@ -93,12 +98,6 @@ def meaning(findings: Sequence[Finding]) -> str:
         return (
             "The refutation rests on outputs that were drawn after the event had been chosen. Were the claim true, an "
             f"audit like this would refute it with a probability of {_odds(_alpha(findings))}."
-        )
-    if any(finding.verdict in BY_TIME for finding in findings):
-        return (
-            "This rests on a clock: how long a release took on one machine, in trials that took turns. It says whether "
-            "time tells anything of the input, not whether it tells more than a claim allows, and another machine may "
-            "say otherwise."
         )
     shown = detectable(findings)
     if shown:

@@ -88,11 +88,9 @@ LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 VERDICT_COLOURS: dict[Verdict | None, str] = {
     Verdict.VIOLATED: "#c1272d",
-    Verdict.TOLD_APART_BY_TIME: "#d9746f",
     Verdict.PROVED: "#0b5fa5",
     Verdict.PROVED_WITH_SLACK: "#7fb2dd",
     Verdict.NOT_DETECTED: "#ced4da",
-    Verdict.NOT_TOLD_APART: "#dfe3e7",
     Verdict.INCONCLUSIVE: "#f6dc8b",
     Verdict.UNTESTABLE: "#fbf3d5",
     Verdict.ERROR: "#edb200",

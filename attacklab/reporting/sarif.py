@@ -34,7 +34,6 @@ VERSION = "2.1.0"
 
 LEVELS = {
     Verdict.ERROR: "error",
-    Verdict.TOLD_APART_BY_TIME: "error",
     Verdict.INCONCLUSIVE: "warning",
     Verdict.UNTESTABLE: "warning",
     Verdict.PROVED_WITH_SLACK: "note",

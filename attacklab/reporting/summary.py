@@ -13,8 +13,6 @@ from attacklab.reporting.wording import claim_text, inputs_text, repair_text
 
 UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
 
-BY_TIME = (Verdict.TOLD_APART_BY_TIME, Verdict.NOT_TOLD_APART)
-
 LONGEST_INPUTS = 60
 """Inputs whose text is longer are left to the finding."""
 
@@ -29,12 +27,6 @@ def summary(findings: Sequence[Finding]) -> str:
     if strongest is not None:
         return f"The claim of {_claim(findings)}, is refuted by {'; '.join(_evidence(strongest))}."
     verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
-    if verdicts <= set(BY_TIME) and verdicts:
-        inputs = inputs_text(findings[0])
-        named = f", {inputs}," if 0 < len(inputs) <= LONGEST_INPUTS else ""
-        return (
-            f"Neighbours of {findings[0].target}{named} are {findings[0].verdict}, which says nothing of its outputs."
-        )
     if Verdict.ERROR in verdicts:
         return f"There is no verdict on the claim of {_claim(findings)}: there was an error."
     if not verdicts:

@@ -1,1 +1,1 @@
-"""Confidence from samples: fixed-size bounds, evidence by betting, power, and timing tests."""
+"""Confidence from samples: fixed-size bounds, evidence by betting, and power."""

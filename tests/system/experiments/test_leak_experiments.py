@@ -51,8 +51,10 @@ def test_special_values_violate_every_naive_target_and_no_exact_one() -> None:
 def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
     """Each finding on fixed work is a false alarm with probability below 1e-7, at this fixed seed."""
     data = written("observed_work")
-    assert verdicts(data, "naive_geometric") == {"violated"}
-    assert verdicts(data, "exact_fixed_work") == {"not detected"}
+    assert verdicts(data, "seeing_work(naive_geometric)") == {"violated"}
+    assert data["measured"]["outputs"] <= 300
+    for name in ("exact_fixed_work", "exact_exponential_fixed_work"):
+        assert verdicts(data, f"seeing_work({name})") == {"not detected"}
 
 
 def test_composition_stays_within_the_optimum_for_the_exact_law_only() -> None:

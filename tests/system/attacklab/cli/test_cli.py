@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,7 +16,6 @@ import pytest
 from attacklab.auditing.attacks import ATTACKS
 from attacklab.cli import COMMANDS, audit, target_options
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.domains import Domain, Records
 from attacklab.model.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
 from attacklab.model.findings import Finding, Verdict, read_record, to_text
 
@@ -160,66 +158,6 @@ def test_exit_status_tells_refuted_from_not_refuted_from_failed(attacklab: Any) 
     assert (status, "forgets returned None 16,384 times of 16,384 on both inputs" in out) == (2, True)
 
 
-def test_neighbours_that_are_told_apart_by_time_end_in_status_one_and_words_of_their_own(
-    attacklab: Any, folder: Path
-) -> None:
-    """The one that sleeps is slower by a thousand times what a clock is unsure of; equal times
-    raise an alarm with probability 1e-9.
-    """
-    asked = "--kind noise --epsilon 1 --covers time --trials 200"
-    (folder / "sleeping.py").write_text(
-        "import time\n"
-        "def sleeping(answer, trials, rng):\n"
-        "    time.sleep(0.001 * abs(answer))\n"
-        "    return answer + rng.laplace(size=trials)\n"
-    )
-    status, out, _ = attacklab(
-        f"audit sleeping.py:sleeping {asked} --json found.json --html found.html --sarif f.sarif"
-    )
-    assert status == 1
-    assert out.startswith(
-        "Neighbours of sleeping, 0.0 and 1.0, are told apart by time on this machine, which says nothing of its outputs"
-    )
-    assert "pair: 0.0 and 1.0" in out
-    again = "audit sleeping.py:sleeping --kind noise --epsilon 1.0 --covers time --trials 200 --alpha 1e-06 --seed 0"
-    assert f"replay: attacklab {again}" in out
-    assert attacklab(again)[0] == 1
-    (finding,) = read_record(folder / "found.json")["findings"]
-    assert finding.verdict is Verdict.TOLD_APART_BY_TIME
-    assert "This rests on a clock" in (folder / "found.html").read_text()
-    (told,) = json.loads((folder / "f.sarif").read_text())["runs"][0]["invocations"][0]["toolExecutionNotifications"]
-    assert told["level"] == "error"
-    (folder / "equal.py").write_text("def equal(answer, trials, rng):\n    return answer + rng.laplace(size=trials)\n")
-    status, out, _ = attacklab(f"audit equal.py:equal {asked} --isolate --alpha 1e-9")
-    assert status == 0
-    assert "not told apart by time on this machine" in out
-    assert "timed by its own process" in out
-
-
-def test_datasets_are_timed_on_a_pair_that_their_domain_gives_or_that_is_given(attacklab: Any, folder: Path) -> None:
-    """A millisecond of sleep for each record is a thousand times what a clock is unsure of."""
-    (folder / "counting.py").write_text(
-        "import time\n"
-        "def counting(records, trials, rng):\n"
-        "    time.sleep(0.001 * len(records))\n"
-        "    return rng.laplace(size=trials)\n"
-    )
-    asked = "audit counting.py:counting --kind dataset --epsilon 1 --covers time --trials 200"
-    (folder / "domain.json").write_text(json.dumps(Domain(bounds=(0.0, 1.0), shape=Records(most=4)).to_json()))
-    domain = shlex.quote((folder / "domain.json").read_text())
-    status, out, _ = attacklab(f"{asked} --domain {domain} --json found.json")
-    assert status == 1
-    assert out.startswith("Neighbours of counting, [0.0] and [], are told apart by time")
-    (finding,) = read_record(folder / "found.json")["findings"]
-    assert finding.pair["first"] != finding.pair["second"]
-    assert "--domain " in finding.replay
-    (folder / "pairs.json").write_text('[{"relation": "add-remove", "first": [1], "second": [1, 1]}]')
-    assert attacklab(f"{asked} --pairs pairs.json")[0] == 1
-    status, _, err = attacklab(asked)
-    assert status == 2
-    assert "nothing says which datasets counting takes; give --pairs, or a --domain with a shape" in err
-
-
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
@@ -340,11 +278,6 @@ def test_a_claim_covers_work_or_nothing(attacklab: Any) -> None:
     assert (status, out) == (2, "")
     assert "--covers" in err
     assert "'time-travel' is not one of" in err
-    for command in ("audit", "prove"):
-        line = f"{command} some_targets.py:counted --kind noise --epsilon 1 --covers work --covers time"
-        status, out, err = attacklab(line)
-        assert (status, out) == (2, "")
-        assert "--covers takes one of work and time; run the command once for each" in err
 
 
 def test_a_claim_that_does_not_cover_work_says_so_and_is_not_judged_by_it(attacklab: Any) -> None:
@@ -651,18 +584,6 @@ MISTAKES = [
     ("audit --exec true --kind noise --epsilon 1 --isolate", "leave --isolate out"),
     ("audit --exec true --kind mean --epsilon 1", "a mean target needs bounds"),
     ("run", "no experiments/ in this folder; run it from a checkout of the lab"),
-    (
-        f"audit some_targets.py:sound {NOISE} --covers time --attack precision",
-        "does not go with --attack; leave that out",
-    ),
-    (
-        f"audit some_targets.py:sound {NOISE} --covers time --spend-all --resume f",
-        "--spend-all and --resume; leave that",
-    ),
-    (
-        "audit some_targets.py:sound --kind noise --epsilon 1 --covers time --trials 9",
-        "by 100 to 10000000 trials, not 9",
-    ),
     (
         "audit some_targets.py:leaking --kind noise --epsilon 1 --trials 100000000000000000000000",
         "trials must be at most 1000000000000",

@@ -320,7 +320,6 @@ def test_a_proof_with_slack_is_a_note_of_the_tool_in_sarif(attacklab: Any, tmp_p
         (f"{RESPONSE} --epsilon 1 --domain integers --first 0.5 --second 1", "integers of a pair must be integers"),
         (f"{RESPONSE} --epsilon 1 --domain 0..1 --first 2 --second 3", "claims nothing of this pair"),
         (f"{RESPONSE} --epsilon 1 --seconds 0", "--seconds"),
-        (f"{RESPONSE} --epsilon 1 --covers time", "--covers"),
         (
             f"{RESPONSE} --epsilon 1 --first {'[' * 60_000} --second 1",
             "--first is nested too deep; give a flatter input",

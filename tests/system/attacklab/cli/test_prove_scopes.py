@@ -137,7 +137,6 @@ def test_a_refused_certificate_is_neither_a_proof_nor_a_refutation(attacklab: An
         ),
         ("s.py:certified --all --inputs 0,1", "--all and --inputs exclude each other; leave one out"),
         ("s.py:certified --all --runs 5", "--all and --runs exclude each other"),
-        ("s.py:certified --covers time", "--covers time is measured and never proved"),
         ("s.py:certified --output here", "--checker and --output go with --all; add it"),
         ("s.py:parity --kind noise --epsilon 1 --inputs 0,1 --first 0", "--inputs and --first exclude each other"),
         ("s.py:parity --kind noise --epsilon 1 --inputs 'up to 3 of 0..8'", "is one number; write --inputs 0..8"),

@@ -32,7 +32,6 @@ from attacklab.model.targets import Kind, Target
 from attacklab.processes import targets as module
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.processes.targets import ProcessRelease, external, isolated
-from attacklab.processes.wire import request_line
 from tests.system.attacklab.processes.looking import ends, is_alive
 
 MISBEHAVING = str(Path(__file__).with_name("misbehaving.py"))
@@ -581,58 +580,6 @@ def test_the_examples_in_other_languages_agree_with_python_but_for_the_last_bits
             assert np.count_nonzero(outputs == expected) > 400
     with pytest.raises(TargetError, match="ReleaseError: the Laplace mechanism adds noise"):
         made(external, command, kind=Kind.SELECTION).outputs(np.zeros(2), 3, rng())
-
-
-@pytest.mark.parametrize("language", ["c", "python", "javascript", "java", "rust"])
-def test_an_example_says_how_long_an_output_took_when_asked_and_gives_the_same_output(
-    made: Made, language: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    command = [request.getfixturevalue("compiled")] if language == "c" else command_of(language, tmp_path)
-    release = release_of(made(external, command))
-    for seed in range(5):
-        started = time.perf_counter_ns()
-        outputs, nanoseconds = release.timed(1.0, rng(seed))
-        outside = time.perf_counter_ns() - started
-        assert nanoseconds is not None
-        assert 0 <= nanoseconds < outside
-        assert list(outputs) == list(release(1.0, 1, rng(seed)))
-    asked = request_line("noise", 1.0, 3, 7, timed=True)
-    outputs = release.process.ask(asked, 3, timed=True)
-    assert len(release.process.nanoseconds or ()) == len(outputs) == 3
-
-
-def test_a_python_target_in_a_process_of_its_own_is_timed_there_and_all_of_a_generator_counts(
-    made: Made, tmp_path: Path
-) -> None:
-    path = tmp_path / "slow.py"
-    path.write_text(
-        "import time\n"
-        "def lazily(answer, trials, rng):\n"
-        "    for _ in range(trials):\n"
-        "        time.sleep(0.02)\n"
-        "        yield answer\n"
-    )
-    release = release_of(made(isolated, f"{path}:lazily"))
-    outputs, nanoseconds = release.timed(1.0, rng())
-    assert list(outputs) == [1.0]
-    assert nanoseconds is not None
-    assert nanoseconds > 10**7
-
-
-def test_a_program_that_says_nothing_of_time_is_timed_from_outside_and_one_that_says_nonsense_is_refused(
-    made: Made, tmp_path: Path
-) -> None:
-    def program(answer: str) -> ProcessRelease:
-        path = tmp_path / "program.py"
-        path.write_text(f"import sys\nfor line in sys.stdin:\n    print({answer!r}, flush=True)\n")
-        return release_of(made(external, [sys.executable, str(path)]))
-
-    assert program('{"outputs": [1]}').timed(1.0, rng())[1] is None
-    assert program('{"outputs": [1], "ns": [12]}').timed(1.0, rng())[1] == 12
-    assert list(program('{"outputs": [1], "ns": "unasked"}')(1.0, 1, rng())) == [1]
-    for nonsense in ("[]", "[1, 2]", "[-1]", "[true]", '["1"]', "3"):
-        with pytest.raises(ChildError, match="ns must be a list of one integer of at least 0 for each output"):
-            program(f'{{"outputs": [1], "ns": {nonsense}}}').timed(1.0, rng())
 
 
 def test_the_example_is_refuted_as_the_textbook_mechanism_is(made: Made, compiled: str) -> None:

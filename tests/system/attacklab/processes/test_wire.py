@@ -46,9 +46,6 @@ def test_a_request_is_one_line_with_the_documented_fields() -> None:
 
 
 def test_a_numpy_input_says_its_type() -> None:
-    timed = request_line("noise", np.float64(0.5), 1, 7, timed=True)
-    assert timed.endswith(b'"trials": 1, "seed": 7, "dtype": "float64", "ns": true}\n')
-    assert json.loads(request_line("noise", 0.5, 1, 7, to_child=True, timed=True))["ns"] is True
     line = request_line("sum", np.array([1.5, -0.0], dtype=np.float32), 1, 0)
     assert json.loads(line) == {
         "kind": "sum",
