@@ -35,6 +35,7 @@ QUESTION = "How much more does an adversary learn by counting the work behind a 
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
 SHOWN = 1.0
+TRIALS = 4_000
 RANGE = 15
 PAIR = NeighbouringPair(RANGE // 2 + 1, RANGE // 2, None)
 """Integers, which `NeighbouringPair.answers` would make doubles of."""
@@ -61,16 +62,16 @@ OBSERVED = (
 
 def collect(settings: Settings) -> Collected:
     """Audit output and work together at each ε; and once only until the naive mechanism is refuted."""
-    trials = settings.budget(4_000, 2_000)
+    trials = settings.budget(TRIALS, 2_000)
     alpha = share_of_alpha(DEFAULT_ALPHA, len(OBSERVED) * len(EPSILONS) + 1)
-    run = partial(audit, trials=trials, alpha=alpha, seed=settings.seed)
+    run = partial(audit, alpha=alpha, seed=settings.seed)
     findings = [
         finding
         for make, pair, _, _ in OBSERVED
         for epsilon in EPSILONS
-        for finding in run(seeing_work(make(epsilon)), [BlackBox((pair,))], spend_all=True)
+        for finding in run(seeing_work(make(epsilon)), [BlackBox((pair,))], trials=trials, spend_all=True)
     ]
-    (soonest,) = run(seeing_work(naive_geometric(SHOWN)), [BlackBox((PAIR,))])
+    (soonest,) = run(seeing_work(naive_geometric(SHOWN)), [BlackBox((PAIR,))], trials=TRIALS)
     (_, bits), *_ = seeing_work(exact_fixed_work(SHOWN)).outputs(PAIR.first, 1, np.random.default_rng(settings.seed))
     return Collected([*findings, soonest], {"bits": bits, "outputs": soonest.trials})
 

@@ -13,12 +13,8 @@ from typing import Any
 import typer
 
 from attacklab.auditing.attacks import ALL_ATTACKS
-<<<<<<< HEAD
-from attacklab.auditing.attacks.base import Attack, adapted_pairs
-from attacklab.auditing.first_outputs import without_variety
-=======
 from attacklab.auditing.attacks.base import Attack
->>>>>>> f93eaf5e (Timing by a clock is removed; seeing_work puts the random bits drawn into the output)
+from attacklab.auditing.first_outputs import without_variety
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.replayed import with_replay
 from attacklab.cli import options

@@ -110,22 +110,7 @@ class ChildProcess:
         """
         return self._line(seconds, time.monotonic() + seconds)
 
-<<<<<<< HEAD
-    def ask(self, request: bytes, trials: int, *, timed: bool = False) -> NDArray[Any] | list[Any]:
-=======
-    def lines(self, seconds: float) -> bytes:
-        """All whole lines that the process has written, at least one, with their newlines.
-
-        Raises:
-            ChildError: no whole line came within `seconds`.
-        """
-        first = self._line(seconds, time.monotonic() + seconds)
-        end = self._answer.rfind(b"\n") + 1
-        more, self._answer = self._answer[:end], self._answer[end:]
-        return b"%s\n%s" % (first, more)
-
     def ask(self, request: bytes, trials: int) -> NDArray[Any] | list[Any]:
->>>>>>> f93eaf5e (Timing by a clock is removed; seeing_work puts the random bits drawn into the output)
         """Send one request and read the whole of its answer.
 
         Args:

@@ -33,13 +33,6 @@ from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 LONGEST_LINE = 1 << 28
 """The most bytes in the line of an answer; longer outputs go into a binary frame."""
 
-<<<<<<< HEAD
-NANOSECONDS = "ns"
-"""The field by which a request asks how long each output takes, and an answer says it."""
-=======
-PROOF_VERSION = 1
-"""The version of the dialogue by which a program under proof asks for its randomness."""
->>>>>>> f93eaf5e (Timing by a clock is removed; seeing_work puts the random bits drawn into the output)
 
 _HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", re.IGNORECASE | re.ASCII)
 _WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)

@@ -20,13 +20,8 @@ from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.power import POWER
 from attacklab.model.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.reporting.rendering import render
-<<<<<<< HEAD
-from attacklab.reporting.summary import BY_TIME, UNDECIDED, detectable, summary
-from attacklab.reporting.wording import claim_text, judged_text, pair_text, repair_text, shown_by
-=======
 from attacklab.reporting.summary import UNDECIDED, detectable, summary
-from attacklab.reporting.wording import claim_text, judged_text, pair_text, shown_by
->>>>>>> f93eaf5e (Timing by a clock is removed; seeing_work puts the random bits drawn into the output)
+from attacklab.reporting.wording import claim_text, judged_text, pair_text, repair_text, shown_by
 
 SHOWN = (Verdict.VIOLATED, Verdict.ERROR)
 """The verdicts of findings that have a section of their own."""
