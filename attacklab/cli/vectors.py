@@ -19,12 +19,11 @@ from attacklab.cli.output import Files
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder, write_whole
-from attacklab.model.findings import Severity, Verdict, environment, to_text
+from attacklab.model.findings import Verdict, environment, to_text
 from attacklab.processes.lines import DEFAULT_SECONDS, Limits
 from attacklab.reporting.lab import enter_lab
 from attacklab.vectors import read_file
-from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, check
-from attacklab.vectors.program import VectorProgram
+from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, VectorProgram, check
 
 FOLDER = Path("vectors")
 SCHEMA = "attacklab/vectors/1"
@@ -84,7 +83,7 @@ def _write(folder: Path) -> None:
 
 def _status(findings: Sequence[CaseFinding]) -> Status:
     verdicts = {finding.verdict for finding in findings}
-    if any(finding.verdict is Verdict.VIOLATED and finding.severity is Severity.CLAIM for finding in findings):
+    if Verdict.VIOLATED in verdicts:
         return Status.REFUTED
     if Verdict.ERROR in verdicts:
         return Status.FAILED
@@ -99,9 +98,8 @@ def _print(findings: Sequence[CaseFinding]) -> None:
     for verdict in (Verdict.VIOLATED, Verdict.ERROR):
         matching = [finding for finding in findings if finding.verdict is verdict]
         for finding in matching[:SHOWN]:
-            name = verdict if finding.severity is Severity.CLAIM else f"{verdict} ({finding.severity})"
             flags = ", ".join(finding.flags)
-            console.print(f"{name} {finding.type} {finding.case} {finding.mechanism} [{flags}]: {finding.reason}")
+            console.print(f"{verdict} {finding.type} {finding.case} {finding.mechanism} [{flags}]: {finding.reason}")
         if len(matching) > SHOWN:
             console.print(f"… and {len(matching) - SHOWN} more {verdict}; --json FILE writes all")
     table = Table("type", "flag", "right", "wrong", "error", "skipped", box=None)

@@ -5,6 +5,7 @@ Source of the form: Google's Project Wycheproof, whose cases carry flags that no
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -34,15 +35,7 @@ class BadVectors(UsageError):
 
 @dataclass(frozen=True)
 class Note:
-    """What a flag means.
-
-    Attributes:
-        bug_type: one of the words that the schema lists.
-        description: what goes wrong in an implementation that fails the case.
-        effect: what an adversary gains by it.
-        links: where to read more.
-        cves: identifiers of public advisories, if any.
-    """
+    """What a flag means: what goes wrong, what an adversary gains by it, where to read more, and public advisories."""
 
     bug_type: str
     description: str
@@ -57,33 +50,16 @@ class Note:
 
 @dataclass(frozen=True)
 class Case:
-    """One case.
-
-    Attributes:
-        comment: what is special about it, in a few words.
-        flags: the notes that it belongs to.
-        fields: what the type of the file asks for; its values are written by `written`, mappings field by field.
-    """
+    """One case: what is special about it, the notes that it belongs to, and what the type of the file asks for."""
 
     comment: str
     flags: Sequence[str]
     fields: Mapping[str, Any]
 
-    def to_json(self, number: int) -> dict[str, Any]:
-        """The case as files hold it, with its number."""
-        return {"id": number, "comment": self.comment, "flags": list(self.flags), **_fields(self.fields)}
-
 
 @dataclass(frozen=True)
 class Group:
-    """Cases of one mechanism or function.
-
-    Attributes:
-        mechanism: its name.
-        source: where its definition stands.
-        cases: the cases.
-        fields: what holds for all of them.
-    """
+    """The cases of one mechanism, where its definition stands, and what holds for all of them."""
 
     mechanism: str
     source: str
@@ -93,14 +69,7 @@ class Group:
 
 @dataclass(frozen=True)
 class VectorFile:
-    """A file.
-
-    Attributes:
-        type: the name of its type, of its schema and of the file.
-        description: what a case says, and what an implementation must do.
-        notes: the meaning of each flag.
-        groups: the cases by mechanism.
-    """
+    """A file: its type, what a case says and an implementation must do, the meaning of each flag, and the cases."""
 
     type: str
     description: str
@@ -110,10 +79,12 @@ class VectorFile:
     def to_json(self) -> dict[str, Any]:
         """The whole file; only notes that a case refers to."""
         used = {flag for group in self.groups for case in group.cases for flag in case.flags}
-        groups, number = [], 0
+        groups, numbers = [], itertools.count(1)
         for group in self.groups:
-            cases = [case.to_json(number + place) for place, case in enumerate(group.cases, 1)]
-            number += len(cases)
+            cases = [
+                {"id": number, "comment": case.comment, "flags": list(case.flags), **_fields(case.fields)}
+                for case, number in zip(group.cases, numbers, strict=False)
+            ]
             rest = _fields(group.fields)
             groups.append({"mechanism": group.mechanism, "source": group.source, **rest, "cases": cases})
         return {
@@ -121,7 +92,7 @@ class VectorFile:
             "type": self.type,
             "schema": f"{SCHEMAS}/{self.type}.json",
             "description": self.description,
-            "cases": number,
+            "cases": sum(len(group.cases) for group in self.groups),
             "notes": {flag: self.notes[flag].to_json() for flag in sorted(used)},
             "groups": groups,
         }
@@ -136,11 +107,9 @@ def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _field(value: Any) -> Any:
-    """Text stands for itself; everything else is a value, a mapping of fields, or a list of such mappings."""
+    """Text stands for itself; everything else is a value or a mapping of fields."""
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and value and isinstance(value[0], Mapping):
-        return [_fields(item) for item in value]
     return _fields(value) if isinstance(value, Mapping) else written(value)
 
 
@@ -152,10 +121,8 @@ def read_file(path: Path) -> dict[str, Any]:
     """
     try:
         read = read_json(path, MOST_BYTES)
-    except OSError as error:
-        raise BadVectors(f"{path}: {error.strerror}") from error
-    except UsageError as error:
-        raise BadVectors(str(error)) from error
+    except (OSError, UsageError) as error:
+        raise BadVectors(f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)) from error
     if not isinstance(read, dict) or not isinstance(read.get("type"), str):
         raise BadVectors(f"{path} is not a file of vectors: it has no type")
     _require(read, path)
@@ -185,15 +152,6 @@ def _require(read: dict[str, Any], path: Path) -> None:
 def _validator(folder: Path, name: str, path: Path) -> Any:
     if f"{name}.json" not in {file.name for file in folder.glob("*.json")} - {SHARED}:
         raise BadVectors(f"{path}: there is no schema {folder / name}.json for the type {name!r}")
-    shared, schema = (_schema(folder / file, path) for file in (SHARED, f"{name}.json"))
+    shared, schema = (json.loads((folder / file).read_bytes()) for file in (SHARED, f"{name}.json"))
     registry: Any = Registry().with_resource(SHARED, DRAFT202012.create_resource(shared))
     return jsonschema.Draft202012Validator(schema, registry=registry)
-
-
-def _schema(file: Path, path: Path) -> Any:
-    try:
-        schema = json.loads(file.read_bytes())
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except (OSError, ValueError, RecursionError, jsonschema.exceptions.SchemaError) as error:
-        raise BadVectors(f"{path}: {file} is not a JSON schema: {str(error).splitlines()[0]}") from error
-    return schema

@@ -81,14 +81,12 @@ def _number(text: str) -> int | float | Fraction | None:
         numerator, denominator = whole.groups()
         return int(numerator) if denominator is None else Fraction(int(numerator), int(denominator))
     if parts := _FLOAT.fullmatch(text):
-        return float.fromhex(text) if _is_binary64(*parts.groups()) else None
+        return float.fromhex(text) if _is_binary64(text, *parts.groups()) else None
     return None
 
 
-def _is_binary64(leading: str | None, digits: str | None, exponent: str | None) -> bool:
+def _is_binary64(text: str, leading: str | None, digits: str | None, exponent: str | None) -> bool:
     if leading is None or exponent is None:
         return True
-    digits = digits or ""
-    last, significand = int(exponent) - 4 * len(digits), int(leading + digits, 16)
-    kept = max(0, -1074 - last)
-    return significand % (1 << kept) == 0 and significand.bit_length() + last <= 1024
+    exact = int(leading + (digits or ""), 16) * Fraction(2) ** (int(exponent) - 4 * len(digits or ""))
+    return exact < 1 << 1024 and Fraction(abs(float.fromhex(text))) == exact

@@ -10,7 +10,7 @@ from gmpy2 import mpq
 from attacklab.calibration import QUANTITIES, Quantity, Unsafe
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.vectors import Case, Group, VectorFile
-from experiments.vectors.notes import DESCRIPTIONS, NOTES
+from experiments.vectors.notes import file_of
 
 MOST = 16
 """The most cases of a quantity, spread over its arguments."""
@@ -19,24 +19,24 @@ LEAST_USUAL, GREATEST_USUAL = 1e-50, 100.0
 """Arguments outside are extreme."""
 
 
-def calibrations() -> VectorFile:
-    """The file."""
-    groups = [Group(of.name, of.source, list(_cases(of)), {"meaning": of.meaning}) for of in QUANTITIES]
-    return VectorFile("calibration", DESCRIPTIONS["calibration"], NOTES, groups)
+def calibrations(every: int = 1) -> VectorFile:
+    """The file; of each quantity all cases, or one in so many."""
+    groups = [Group(of.name, of.source, list(_cases(of, every)), {"meaning": of.meaning}) for of in QUANTITIES]
+    return file_of("calibration", groups)
 
 
-def _cases(quantity: Quantity) -> Iterator[Case]:
+def _cases(quantity: Quantity, every: int) -> Iterator[Case]:
     rows = quantity.grid
-    for place in sorted({number * (len(rows) - 1) // (MOST - 1) for number in range(MOST)}):
-        bound = quantity.bound(rows[place])
-        ends = {"lower": float_below(mpq(bound.lower)), "upper": float_above(mpq(bound.upper))}
-        comment = ", ".join(f"{name} {value}" for name, value in rows[place].items() if not isinstance(value, tuple))
-        flag = "ExtremeBudget" if _is_extreme(rows[place]) else "UnsafeRounding"
-        limit = float_above(mpq(bound.lower)) if quantity.unsafe is Unsafe.TOO_SMALL else float_below(mpq(bound.upper))
-        fields = {"parameters": rows[place], "quantity": ends, "limit": limit, "unsafe": str(quantity.unsafe)}
-        yield Case(comment, [flag], fields)
+    for place in sorted({number * (len(rows) - 1) // (MOST - 1) for number in range(MOST)})[::every]:
+        yield _case(quantity, rows[place])
 
 
-def _is_extreme(row: Mapping[str, Any]) -> bool:
+def _case(quantity: Quantity, row: Mapping[str, Any]) -> Case:
+    bound = quantity.bound(row)
+    ends = {"lower": float_below(mpq(bound.lower)), "upper": float_above(mpq(bound.upper))}
+    comment = ", ".join(f"{name} {value}" for name, value in row.items() if not isinstance(value, tuple))
     numbers = [value for value in row.values() if isinstance(value, float) and value]
-    return any(not LEAST_USUAL <= value <= GREATEST_USUAL for value in numbers)
+    is_extreme = any(not LEAST_USUAL <= value <= GREATEST_USUAL for value in numbers)
+    limit = float_above(mpq(bound.lower)) if quantity.unsafe is Unsafe.TOO_SMALL else float_below(mpq(bound.upper))
+    fields = {"parameters": row, "quantity": ends, "limit": limit, "unsafe": str(quantity.unsafe)}
+    return Case(comment, ["ExtremeBudget" if is_extreme else "UnsafeRounding"], fields)

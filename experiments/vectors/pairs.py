@@ -1,37 +1,44 @@
-"""The vectors of type `pair`: neighbours, an event, and its probabilities, sound and naive."""
+"""The vectors of type `pair`: neighbours, an event, and its probabilities, sound and naive.
+
+Naive implementations are textbook ones, defined so that they are the same on every machine: each draws one uniform
+number k·2^−53, k in [0, 2^53), and rounds every operation to nearest in one format; exponentials and logarithms are
+correctly rounded too. Libraries whose exponential is off by a last place differ by as much.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+import gmpy2
+from gmpy2 import mpq
+
 from attacklab.laws import Bounds, exp_bounds
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 from attacklab.vectors import Case, Group, VectorFile
-from experiments.vectors import distributions, naive_laws, sources
-from experiments.vectors.distributions import exactly, outward
-from experiments.vectors.notes import DESCRIPTIONS, NOTES
-from experiments.vectors.samplers import fractions
+from experiments.vectors import distributions as of
+from experiments.vectors.distributions import discrete_laplace_tail, exactly, laplace_tail, outward
+from experiments.vectors.notes import SOURCES, file_of, fractions
 from experiments.vectors.sums import widest
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.threshold import least_threshold
 
-FORMATS = (BINARY64, BINARY32, BFLOAT16, BINARY16)
-EPSILONS = fractions("1/4 1/2 1 2")
+WORD = 1 << 53
 
 
 def pairs() -> VectorFile:
     """The file."""
-    groups = [
-        Group("exponential", sources.EXPONENTIAL, [*_underflowing(), *_lost()]),
-        Group("randomized_response", sources.RESPONSE, list(_responses())),
-        Group("discrete_laplace_on_integers", sources.DISCRETE_LAPLACE, list(_bounded_noise())),
-        Group("bounded_sum", sources.SUM, list(_sums())),
-        Group("mean_with_local_sensitivity", sources.LOCAL, list(_means())),
-        Group("partition_selection", sources.PARTITIONS, list(_partitions())),
-    ]
-    return VectorFile("pair", DESCRIPTIONS["pair"], NOTES, groups)
+    cases = {
+        "exponential": [*_underflowing(), *_lost()],
+        "randomized_response": _responses(),
+        "discrete_laplace_on_integers": _bounded_noise(),
+        "bounded_sum": _sums(),
+        "mean_with_local_sensitivity": _means(),
+        "partition_selection": _partitions(),
+    }
+    return file_of("pair", [Group(name, SOURCES[name], list(group)) for name, group in cases.items()])
 
 
 def _case(
@@ -41,40 +48,45 @@ def _case(
     neighbours: Sequence[Any],
     event: dict[str, Any],
     sound: Sequence[Bounds],
-    implementation: str,
     naive: Sequence[Bounds],
+    implementation: str,
 ) -> Case:
     """A case; the probabilities are those on the first and on the second neighbour."""
+    sides = ("first", "second")
     sound_sides, naive_sides = (
-        {side: outward(*bounds) for side, bounds in zip(("first", "second"), both, strict=True)}
-        for both in (sound, naive)
+        dict(zip(sides, (outward(*ends) for ends in law), strict=True)) for law in (sound, naive)
     )
-    fields = {
-        "parameters": parameters,
-        "first": neighbours[0],
-        "second": neighbours[1],
-        "claim": {"epsilon": parameters["epsilon"], "delta": parameters.get("delta", Fraction(0))},
-        "event": event,
-        "sound": sound_sides,
-        "naive": {"implementation": implementation, **naive_sides},
-    }
+    fields = {"parameters": parameters, **dict(zip(sides, neighbours, strict=True))}
+    fields["claim"] = {"epsilon": parameters["epsilon"], "delta": parameters.get("delta", Fraction(0))}
+    fields |= {"event": event, "sound": sound_sides, "naive": {"implementation": implementation, **naive_sides}}
     return Case(comment, [flag], fields)
+
+
+def _rounding(format_: Format) -> gmpy2.context:
+    """The context in which MPFR computes as the format does."""
+    least = format_.least_exponent - format_.significand_bits + 2
+    bits, greatest = format_.significand_bits, format_.greatest_exponent + 1
+    return gmpy2.context(precision=bits, emin=least, emax=greatest, subnormalize=True, round=gmpy2.RoundToNearest)
+
+
+def _naive_selection(utilities: Sequence[int], rate: Fraction, format_: Format) -> list[Fraction]:
+    """The law of comparing the uniform number with cumulative sums of e^(rate·(u − max u)) over their total."""
+    best = max(utilities)
+    with _rounding(format_):
+        sums = [gmpy2.mpfr(0)]
+        for utility in utilities:
+            sums.append(sums[-1] + gmpy2.exp(gmpy2.mpfr(mpq(rate * (utility - best)))))
+        reached = [int(-(-mpq(total / sums[-1]) * WORD // 1)) for total in sums]
+    return [Fraction(high - low, WORD) for low, high in itertools.pairwise(reached)]
 
 
 def _underflowing() -> Iterator[Case]:
     """Two outcomes; the worse one is the last that can be drawn, and its neighbour cannot."""
-    for format_ in FORMATS:
-        for epsilon in EPSILONS:
-            depth = _last_drawn(epsilon / 2, format_)
-            inputs = [[0, -depth], [0, -depth - 1]]
-            yield _selected("a weight that vanishes", "TinyProbability", epsilon, inputs, 1, format_)
-
-
-def _last_drawn(rate: Fraction, format_: Format) -> int:
-    depth = 0
-    while naive_laws.selection([0, -depth - 1], rate, format_)[1]:
-        depth += 1
-    return depth
+    for format_, epsilon in itertools.product((BINARY64, BINARY32, BFLOAT16, BINARY16), fractions("1/4 1/2 1 2")):
+        drawn = itertools.takewhile(lambda u: _naive_selection([0, -u], epsilon / 2, format_)[1], itertools.count(1))  # noqa: B023
+        depth = max(drawn, default=0)
+        inputs = [[0, -depth], [0, -depth - 1]]
+        yield _selected("a weight that vanishes", "TinyProbability", epsilon, inputs, 1, format_)
 
 
 def _lost() -> Iterator[Case]:
@@ -88,125 +100,106 @@ def _lost() -> Iterator[Case]:
 def _selected(
     comment: str, flag: str, epsilon: Fraction, inputs: Sequence[list[int]], outcome: int, format_: Format
 ) -> Case:
-    rate = epsilon / 2
-    sound = [distributions.exponential(list(map(Fraction, utilities)), rate)[0][outcome] for utilities in inputs]
-    naive = [exactly(naive_laws.selection(utilities, rate, format_)[outcome]) for utilities in inputs]
     return _case(
         f"{comment}, {format_.name}",
         flag,
         {"epsilon": epsilon, "sensitivity": 1},
         inputs,
         {"outcomes": [outcome]},
-        sound,
+        [of.exponential(utilities, epsilon / 2)[0][outcome] for utilities in inputs],
+        [exactly(_naive_selection(utilities, epsilon / 2, format_)[outcome]) for utilities in inputs],
         f"cumulative sums of weights in {format_.name}",
-        naive,
     )
 
 
 def _responses() -> Iterator[Case]:
     """The values of ε among k/16 at which rounding favours the truth."""
-    for numerator in range(1, 65):
-        epsilon = Fraction(numerator, 16)
-        keep = naive_laws.response(epsilon, BINARY64)
-        if keep / (1 - keep) <= exp_bounds(epsilon).upper:
-            continue
-        sound = [distributions.randomized_response(truth, epsilon)[0][True] for truth in (True, False)]
-        yield _case(
-            f"ε = {epsilon}",
-            "FineRatio",
-            {"epsilon": epsilon},
-            [True, False],
-            {"outcomes": [True]},
-            sound,
-            "a uniform binary64 number below the rounded probability",
-            [exactly(keep), exactly(1 - keep)],
-        )
+    for epsilon in (Fraction(numerator, 16) for numerator in range(1, 65)):
+        with _rounding(BINARY64):
+            weight = gmpy2.exp(gmpy2.mpfr(mpq(epsilon)))
+            keep = Fraction(int(-(-mpq(weight / (1 + weight)) * WORD // 1)), WORD)
+        if keep / (1 - keep) > exp_bounds(epsilon).upper:
+            yield _case(
+                f"ε = {epsilon}",
+                "FineRatio",
+                {"epsilon": epsilon},
+                [True, False],
+                {"outcomes": [True]},
+                [of.randomized_response(truth, epsilon)[0][True] for truth in (True, False)],
+                [exactly(keep), exactly(1 - keep)],
+                "a uniform binary64 number below the rounded probability",
+            )
 
 
 def _bounded_noise() -> Iterator[Case]:
-    """An output beyond the largest noise that one uniform number of 53 bits makes."""
+    """An output beyond the largest noise that one uniform number of 53 bits makes: ⌊53·scale·ln 2⌋."""
     for scale in map(Fraction, (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)):
-        most = naive_laws.largest_noise(scale)
-        far = [distributions.discrete_laplace_tail(most + 1 - answer, scale) for answer in (1, 0)]
-        naive = [exactly(naive_laws.tail_of_noise(most + 1 - answer, scale)) for answer in (1, 0)]
+        with gmpy2.context(precision=200):
+            least = int(gmpy2.floor(53 * mpq(scale) * gmpy2.const_log2())) + 1
         yield _case(
             f"scale {scale}",
             "BoundedNoise",
             {"epsilon": 1 / scale, "sensitivity": 1},
             [1, 0],
-            {"at_least": most + 1},
-            far,
+            {"at_least": least},
+            [discrete_laplace_tail(least - answer, scale) for answer in (1, 0)],
+            [exactly(_tail_of_53_bits(least - answer, scale)) for answer in (1, 0)],
             "a fair sign and the floor of -scale ln(1 - u), u of 53 bits",
-            naive,
         )
+
+
+def _tail_of_53_bits(least: int, scale: Fraction) -> Fraction:
+    """P[±⌊−scale·ln(1 − u)⌋ ≥ least] for a fair sign and least > 0: the k with k·2^−53 ≤ e^(−least/scale), halved."""
+    (count,) = {int(end * WORD // 1) for end in exp_bounds(-least / scale)}
+    return Fraction(count, 2 * WORD)
 
 
 def _sums() -> Iterator[Case]:
     """The sums of type `sum` that move furthest, with ideal Laplace noise added, at the larger of both."""
-    for data, float_sums in widest("forward"):
-        sides = sorted(zip(float_sums, (data.first, data.second), strict=True), key=lambda side: -side[0])
-        (threshold, first), (lower, second) = sides
-        exact = [sum(map(Fraction, records), Fraction(0)) for records in (first, second)]
-        sound, naive = (
-            [naive_laws.laplace_tail((Fraction(threshold) - Fraction(answer)) / data.sensitivity) for answer in answers]
-            for answers in (exact, (threshold, lower))
-        )
+    for data, rounded in widest("forward"):
+        sides = sorted(zip(rounded, (data.first, data.second), strict=True), key=lambda side: -side[0])
+        (threshold, _), _ = sides
         yield _case(
             f"{len(data.first)} records",
             "SumMovesFar",
             {"epsilon": 1, "bounds": [data.low, data.high], "relation": data.relation},
-            [first, second],
+            [records for _, records in sides],
             {"at_least": threshold},
-            sound,
+            [laplace_tail(Fraction(threshold) - sum(map(Fraction, records))) for _, records in sides],
+            [laplace_tail(Fraction(threshold) - Fraction(total)) for total, _ in sides],
             "a sum from the first to the last record in binary64, with ideal Laplace noise",
-            naive,
         )
 
 
 def _means() -> Iterator[Case]:
     """Records of 0 under a bound of 1: noise scaled to 1/n, against noise scaled to 1/(n + 1)."""
-    for size in range(1, 13):
-        threshold, epsilon = Fraction(4), Fraction(1)
-        sound = [naive_laws.laplace_tail(epsilon * threshold)] * 2
-        naive = [naive_laws.laplace_tail(epsilon * threshold * count) for count in (size, size + 1)]
+    for size, threshold in ((size, Fraction(4)) for size in range(1, 13)):
         yield _case(
             f"{size} records against {size + 1}",
             "LocalSensitivity",
-            {"epsilon": epsilon, "bounds": [0, 1], "relation": "add-remove"},
+            {"epsilon": Fraction(1), "bounds": [0, 1], "relation": "add-remove"},
             [[0] * size, [0] * (size + 1)],
             {"at_least": threshold},
-            sound,
+            [laplace_tail(threshold)] * 2,
+            [laplace_tail(threshold * count) for count in (size, size + 1)],
             "the mean with ideal Laplace noise of scale bound/(n epsilon)",
-            naive,
         )
 
 
 def _partitions() -> Iterator[Case]:
-    """A key of one person, named where the count with integer noise reaches a threshold made for continuous noise."""
-    for epsilon in fractions("1/10 1/4 1/2 1 2"):
-        for delta in fractions("1e-4 1e-5 1e-6 1e-7 1e-9"):
-            right, usual = least_threshold(DiscreteLaplace(1 / epsilon), delta), usual_threshold(epsilon, delta)
-            if usual >= right:
-                continue
-            sound, naive = (
-                [distributions.discrete_laplace_tail(threshold - 1, 1 / epsilon), exactly(0)]
-                for threshold in (right, usual)
-            )
+    """A key of one person, named where the count with integer noise reaches ⌊1 + ln(1/(2δ))/ε⌋, made for others."""
+    for epsilon, delta in itertools.product(fractions("1/10 1/4 1/2 1 2"), fractions("1e-4 1e-5 1e-6 1e-7 1e-9")):
+        right, usual = least_threshold(DiscreteLaplace(1 / epsilon), delta), 1
+        while exp_bounds(-epsilon * usual).lower >= 2 * delta:
+            usual += 1
+        if usual < right:
+            tails = [discrete_laplace_tail(threshold - 1, 1 / epsilon) for threshold in (right, usual)]
             yield _case(
                 f"ε = {epsilon}, δ = {float(delta):g}",
                 "MassAtThreshold",
                 {"epsilon": epsilon, "delta": delta},
                 [1, 0],
                 {"outcomes": [True]},
-                sound,
+                *([tail, exactly(0)] for tail in tails),
                 f"discrete Laplace noise and the threshold {usual} in place of {right}",
-                naive,
             )
-
-
-def usual_threshold(epsilon: Fraction, delta: Fraction) -> int:
-    """⌊1 + ln(1/(2δ))/ε⌋: the threshold for continuous noise, rounded down."""
-    threshold = 1
-    while exp_bounds(-epsilon * threshold).lower >= 2 * delta:
-        threshold += 1
-    return threshold

@@ -13,7 +13,7 @@ from tests.system.sessions import ROOT, require_shown, sessions, write_files
 
 (SHEET,) = ROOT.glob("docs/**/journeys.md")
 SECTIONS = dict(re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", SHEET.read_text("utf-8")))
-NEEDED = {"C": "cc", "JavaScript": "node", "Java": "javac"}
+NEEDED = {"C": "cc", "Java": "javac"}
 INSTALLS = "A wheel in an empty environment"
 """What it says is tested by tests/system/test_packaging.py, without a registry of packages."""
 
@@ -21,7 +21,7 @@ INSTALLS = "A wheel in an empty environment"
 def test_the_table_has_a_row_for_every_journey() -> None:
     rows = re.findall(r"(?m)^\| \[[^\]]+\]\(#([\w-]+)\) \|", SHEET.read_text("utf-8"))
     assert rows == [re.sub(r"\W+", "-", title).lower() for title in SECTIONS]
-    assert len(rows) == 10
+    assert len(rows) == 9
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")

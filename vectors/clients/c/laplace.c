@@ -1,7 +1,7 @@
 /* The textbook's Laplace mechanism, exact and naive, held to the vectors: an example of `vectors.h`, and its test.
  *
  *     cc -O2 -frounding-math -o laplace laplace.c -lm
- *     ./laplace exact ../../law.json ../../trace.json    (or naive) */
+ *     ./laplace exact ../../law.json ../../calibration.json    (or naive) */
 #include <fenv.h>
 
 #include "vectors.h"
@@ -46,29 +46,13 @@ static long long two_sided_geometric(long long n, long long d) {
     }
 }
 
-/* Clamps an integer of any size to a range, adds noise, and clamps again. The flaw: an integer is refused if it is too
- * large for its type, and its neighbour is not. */
-static vectors_value release_in_range(const char *integer, long long lower, long long upper, long long noise) {
-    char *end;
-    errno = 0;
-    long long number = strtoll(integer, &end, 10); /* the nearest one that there is */
-    if (*end || (is_naive && errno)) return vectors_say("failed");
-    number = (number < lower ? lower : number > upper ? upper : number) + noise;
-    return vectors_say("%lld", number < lower ? lower : number > upper ? upper : number);
-}
-
 /* The flaw: the mode is not set, so quotients are rounded to nearest, and scales of noise are too small. */
-static double divided(double numerator, double denominator, int mode) {
+static double divided(double numerator, double denominator) {
     int before = fegetround();
-    if (!is_naive) fesetround(mode);
+    if (!is_naive) fesetround(FE_UPWARD);
     volatile double quotient = numerator / denominator;
     fesetround(before);
     return quotient;
-}
-
-static int mode_named(const char *name) {
-    if (!strcmp(name, "nearest")) return FE_TONEAREST;
-    return !strcmp(name, "upward") ? FE_UPWARD : !strcmp(name, "downward") ? FE_DOWNWARD : FE_TOWARDZERO;
 }
 
 static double real(const char *name) { return strtod(vectors_get(name), NULL); }
@@ -78,27 +62,17 @@ static int is_called(const char *type, const char *mechanism) {
 }
 
 static vectors_value answer(const vectors_question *question) {
-    long long n, d, lower, upper, one;
+    (void)question;
+    long long n, d;
     if (is_called("calibration", "laplace_scale"))
-        return vectors_say("%a", divided(real("parameters/sensitivity"), real("parameters/epsilon"), FE_UPWARD));
+        return vectors_say("%a", divided(real("parameters/sensitivity"), real("parameters/epsilon")));
     if (is_called("calibration", "laplace_epsilon"))
-        return vectors_say("%a", divided(real("parameters/sensitivity"), real("parameters/scale"), FE_UPWARD));
-    if (is_called("rounding", "binary64")) {
-        int is_read = vectors_rational(vectors_get("value"), &n, &d);
-        if (!is_read || llabs(n) > 1LL << 53 || d > 1LL << 53) return vectors_say("skip"); /* not doubles both */
-        return vectors_say("%a", divided((double)n, (double)d, mode_named(question->mode)));
-    }
-    if (is_called("special", "two_sided_geometric_on_a_range")) {
-        vectors_rational(vectors_get("parameters/decay"), &n, &d);
-        vectors_rational(vectors_get("parameters/lower"), &lower, &one);
-        vectors_rational(vectors_get("parameters/upper"), &upper, &one);
-        return release_in_range(vectors_get(question->input), lower, upper, two_sided_geometric(n, d));
-    }
-    if (is_called("law", "two_sided_geometric") || is_called("trace", "two_sided_geometric")) {
+        return vectors_say("%a", divided(real("parameters/sensitivity"), real("parameters/scale")));
+    if (is_called("law", "two_sided_geometric")) {
         vectors_rational(vectors_get("parameters/ratio"), &n, &d);
         return vectors_say("%lld", two_sided_geometric(n, d));
     }
-    if (is_called("law", "discrete_laplace") || is_called("trace", "discrete_laplace")) {
+    if (is_called("law", "discrete_laplace")) {
         vectors_rational(vectors_get("parameters/scale"), &n, &d);
         return n > 1LL << 48 ? vectors_say("skip") : vectors_say("%lld", discrete_laplace(n, d));
     }

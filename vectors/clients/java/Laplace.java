@@ -9,11 +9,11 @@ import java.util.function.Supplier;
  *
  * <pre>
  * javac -d classes Vectors.java Laplace.java
- * java -cp classes Laplace exact ../../law.json ../../trace.json    (or naive)
+ * java -cp classes Laplace exact ../../law.json ../../calibration.json    (or naive)
  * </pre>
  */
 final class Laplace implements Vectors.Implementation {
-    private static final BigInteger ONE = BigInteger.ONE, TWO = BigInteger.TWO, END_OF_GRID = ONE.shiftLeft(53);
+    private static final BigInteger ONE = BigInteger.ONE, TWO = BigInteger.TWO;
     private final boolean isNaive;
 
     Laplace(boolean isNaive) {
@@ -57,7 +57,7 @@ final class Laplace implements Vectors.Implementation {
         }
     }
 
-    /** Noise with probabilities in proportion to (n/d)^|x|: failures are counted, as a trace of it has them. */
+    /** Noise with probabilities in proportion to (n/d)^|x|: failures are counted. */
     private BigInteger twoSidedGeometric(BigInteger n, BigInteger d, Vectors.Bits random) {
         return signed(random, () -> {
             BigInteger magnitude = BigInteger.ZERO;
@@ -66,41 +66,11 @@ final class Laplace implements Vectors.Implementation {
         });
     }
 
-    /** A noisy multiple of a step; NaN counts as 0. The flaw: what is too large is refused, its neighbour is not. */
-    private Object onGrid(double value, double epsilon, double sensitivity, double step, Vectors.Bits random) {
-        double steps = Math.rint(value / step);
-        if (isNaive && !(Math.abs(steps) < 0x1p53)) return "failed";
-        BigInteger least = END_OF_GRID.negate();
-        BigInteger whole = BigInteger.valueOf((long) steps).max(least).min(END_OF_GRID);
-        BigInteger n = integer(sensitivity), d = integer(epsilon * step);
-        BigInteger noisy = whole.add(signed(random, () -> geometric(n, d, random)));
-        return noisy.max(least).min(END_OF_GRID).doubleValue() * step;
-    }
-
-    /** A double as an integer in units of 2^-1074. */
-    private static BigInteger integer(double number) {
-        return new BigDecimal(number).multiply(new BigDecimal(TWO.pow(1074))).toBigIntegerExact();
-    }
-
-    /** A quotient as a double. The flaw: both are rounded before, and the mode is forgotten. */
-    private double divided(BigInteger n, BigInteger d, String mode) {
-        if (isNaive) return n.doubleValue() / d.doubleValue();
-        if (n.signum() < 0) {
-            String mirrored = mode.equals("upward") ? "downward" : mode.equals("downward") ? "upward" : mode;
-            return -divided(n.negate(), d, mirrored);
-        }
-        int exponent = Math.max(n.bitLength() - d.bitLength() - 53, -1074);
-        BigInteger unit = d.shiftLeft(Math.max(exponent, 0));
-        BigInteger[] parts = n.shiftLeft(Math.max(-exponent, 0)).divideAndRemainder(unit);
-        if (parts[0].bitLength() > 53) {
-            unit = d.shiftLeft(Math.max(++exponent, 0));
-            parts = n.shiftLeft(Math.max(-exponent, 0)).divideAndRemainder(unit);
-        }
-        int half = parts[1].shiftLeft(1).compareTo(unit);
-        boolean isNearerAbove = half > 0 || (half == 0 && parts[0].testBit(0)), isExact = parts[1].signum() == 0;
-        boolean isUp = mode.equals("nearest") ? isNearerAbove : mode.equals("upward") && !isExact;
-        double rounded = Math.scalb(parts[0].add(isUp ? ONE : BigInteger.ZERO).doubleValue(), exponent);
-        return mode.equals("nearest") || mode.equals("upward") ? rounded : Math.min(rounded, Double.MAX_VALUE);
+    /** The least double that is at least a quotient of positive doubles. The flaw: the nearest one. */
+    private double divided(double numerator, double denominator) {
+        double nearest = numerator / denominator;
+        boolean isEnough = new BigDecimal(nearest).multiply(new BigDecimal(denominator)).compareTo(new BigDecimal(numerator)) >= 0;
+        return isNaive || isEnough ? nearest : Math.nextUp(nearest);
     }
 
     @Override
@@ -110,22 +80,13 @@ final class Laplace implements Vectors.Implementation {
             case "calibration laplace_scale" -> {
                 double sensitivity = Vectors.real(question.get("parameters/sensitivity"));
                 double epsilon = Vectors.real(question.get("parameters/epsilon"));
-                return isNaive ? sensitivity / epsilon : divided(integer(sensitivity), integer(epsilon), "upward");
+                return divided(sensitivity, epsilon);
             }
-            case "rounding binary64" -> {
-                BigInteger[] value = Vectors.rational(question.get("value"));
-                return divided(value[0], value[1], question.mode());
-            }
-            case "special discrete_laplace_on_a_grid" -> {
-                double epsilon = number(question, "epsilon"), sensitivity = number(question, "sensitivity");
-                double value = Vectors.real(question.get(question.input())), step = number(question, "step");
-                return onGrid(value, epsilon, sensitivity, step, random);
-            }
-            case "law bernoulli_exp", "trace bernoulli_exp" -> {
+            case "law bernoulli_exp" -> {
                 BigInteger[] gamma = Vectors.rational(question.get("parameters/gamma"));
                 return bernoulliExp(gamma[0], gamma[1], random);
             }
-            case "law two_sided_geometric", "trace two_sided_geometric" -> {
+            case "law two_sided_geometric" -> {
                 BigInteger[] ratio = Vectors.rational(question.get("parameters/ratio"));
                 return twoSidedGeometric(ratio[0], ratio[1], random);
             }
@@ -137,11 +98,6 @@ final class Laplace implements Vectors.Implementation {
                 return null;
             }
         }
-    }
-
-    private static double number(Vectors.Question question, String name) {
-        BigInteger[] exact = Vectors.rational(question.get("parameters/" + name));
-        return exact[0].doubleValue() / exact[1].doubleValue();
     }
 
     /** {@code limits TRIALS SHARE} prints the lower limit for each number of hits, for a test of their error rate. */

@@ -20,30 +20,20 @@ public final class Vectors {
         Object answer(Question question, Bits random);
     }
 
-    /** What is asked; {@code input} names the field of the input, and {@code mode} a rounding. */
-    public record Question(
-            String type, String mechanism, String input, String mode, Map<String, String> fields, String path) {
-        /** A field of the case, such as "parameters/scale" or "first/0"; empty if there is none. */
+    /** What is asked. */
+    public record Question(String type, String mechanism, Map<String, String> fields, String path) {
+        /** A field of the case, such as "parameters/scale"; empty if there is none. */
         public String get(String name) { return fields.getOrDefault(path + "/" + name, ""); }
-        Question about(String field, String mode) { return new Question(type, mechanism, field, mode, fields, path); }
     }
 
-    /** The replies of a trace, or pseudorandom numbers, which are for tests alone: a source for code that takes one. */
+    /** Pseudorandom numbers, which are for tests alone: a source for code that takes one. */
     public static final class Bits extends java.util.Random {
-        private Question trace;
-        private int used;
         private long state;
 
         private Bits(long state) { this.state = state; }
-        private BigInteger reply(String request) {
-            String expected = trace.get("requests/" + used + "/request");
-            require(request.equals(expected), "it asks for '" + request + "', not for '" + expected + "'");
-            return new BigInteger(trace.get("requests/" + used++ + "/reply"));
-        }
 
         /** 64 fair bits: SplitMix64 (Steele, Lea and Flood 2014). */
         public long word() {
-            if (trace != null) return reply("64 bits").longValue();
             long mixed = state += 0x9E3779B97F4A7C15L;
             mixed = (mixed ^ mixed >>> 30) * 0xBF58476D1CE4E5B9L;
             mixed = (mixed ^ mixed >>> 27) * 0x94D049BB133111EBL;
@@ -55,7 +45,6 @@ public final class Vectors {
 
         /** An integer uniform below a bound of at least 1. */
         public BigInteger below(BigInteger bound) {
-            if (trace != null) return reply("below " + bound);
             BigInteger drawn;
             do drawn = new BigInteger(bound.subtract(BigInteger.ONE).bitLength(), this);
             while (drawn.compareTo(bound) >= 0);
@@ -63,11 +52,7 @@ public final class Vectors {
         }
 
         /** True with probability n/d. */
-        public boolean coin(BigInteger n, BigInteger d) {
-            if (trace == null) return below(d).compareTo(n) < 0;
-            BigInteger divisor = n.gcd(d);
-            return reply("coin " + n.divide(divisor) + " " + d.divide(divisor)).signum() > 0;
-        }
+        public boolean coin(BigInteger n, BigInteger d) { return below(d).compareTo(n) < 0; }
     }
 
     /** What is wrong with an answer, or no reason if there is no answer. */
@@ -166,7 +151,6 @@ public final class Vectors {
 
     private record Judge(Implementation implementation, Bits random, int trials, double share) {
         String ask(Question question) {
-            random.used = 0;
             try {
                 Object answer = implementation.answer(question, random);
                 require(answer != null, null);
@@ -174,10 +158,6 @@ public final class Vectors {
             } catch (RuntimeException | Error thrown) {
                 throw thrown instanceof Fault fault ? fault : new Fault("it throws " + thrown);
             }
-        }
-        void expect(Question question, String field) {
-            String answer = ask(question), expected = question.get(field);
-            require(isSame(answer, expected), "it gives " + answer + ", not " + expected);
         }
         void fit(Question question, double hits, String name, double share) {
             double low = limit(hits, trials, share), high = 1 - limit(trials - hits, trials, share);
@@ -208,17 +188,8 @@ public final class Vectors {
         }
 
         void judge(Question question) {
-            random.trace = question.type().equals("trace") ? question : null;
             switch (question.type()) {
                 case "law" -> law(question);
-                case "rounding" -> List.of("nearest", "toward_zero", "upward", "downward")
-                        .forEach(mode -> expect(question.about("value", mode), mode));
-                case "special" -> {
-                    String first = ask(question.about("first", "")), second = ask(question.about("second", ""));
-                    Set<String> failures = Set.of("failed", "null", "nan");
-                    boolean isAlike = failures.contains(first) == failures.contains(second);
-                    require(isAlike, "it answers one input only: " + first + ", " + second);
-                }
                 case "calibration" -> {
                     String answer = ask(question), unsafe = question.get("unsafe");
                     Double number = answer.matches("-?[0-9]+") ? Double.valueOf(answer) : real(answer);
@@ -227,28 +198,23 @@ public final class Vectors {
                     boolean isRight = unsafe.equals("too small") ? number >= limit : number <= limit;
                     require(isRight, "its value " + number + " is " + unsafe + ": the limit is " + limit);
                 }
-                case "trace" -> {
-                    expect(question, "output");
-                    String next = question.get("requests/" + random.used + "/request");
-                    require(next.isEmpty(), "it does not ask for '" + next + "'");
-                }
                 default -> throw new Fault(null);
             }
         }
 
-        /** The column of a case: right, wrong, skipped, wrong beyond the claim's domain. */
+        /** The column of a case: right, wrong, skipped. */
         int column(Question question) {
-            String place = question.get("severity").equals("robustness") ? "beyond the claim's domain, " : "", flag;
+            String flag;
             try {
                 judge(question);
                 return 0;
             } catch (Fault fault) {
                 if (fault.getMessage() == null) return 2;
                 String about = question.get("id") + " (" + question.get("comment") + "): " + fault.getMessage();
-                OUT.println("# " + place + "case " + about.replaceAll("\\p{Cntrl}", " "));
+                OUT.println("# case " + about.replaceAll("\\p{Cntrl}", " "));
                 for (int index = 0; !(flag = question.get("flags/" + index)).isEmpty(); index++)
                     OUT.println("#   " + flag + ": " + question.fields().get("notes/" + flag + "/effect"));
-                return place.isEmpty() ? 1 : 3;
+                return 1;
             }
         }
 
@@ -257,11 +223,11 @@ public final class Vectors {
             for (Map<String, String> fields : files) {
                 String mechanism, type = fields.getOrDefault("type", ""), group = "groups/0";
                 for (int next = 1; (mechanism = fields.get(group + "/mechanism")) != null; group = "groups/" + next++) {
-                    int[] counts = new int[4];
+                    int[] counts = new int[3];
                     for (int row = 0; fields.containsKey(group + "/cases/" + row + "/id"); row++)
-                        counts[column(new Question(type, mechanism, "input", "", fields, group + "/cases/" + row))]++;
+                        counts[column(new Question(type, mechanism, fields, group + "/cases/" + row))]++;
                     String line = (counts[1] > 0 ? "not ok " : "ok ") + ++tests + " - " + type + " " + mechanism;
-                    String skip = counts[0] + counts[1] + counts[3] > 0 ? "" : SKIP;
+                    String skip = counts[0] + counts[1] > 0 ? "" : SKIP;
                     OUT.printf("%s: %d right, %d wrong, %d skipped%s%n", line, counts[0], counts[1], counts[2], skip);
                     right += counts[0];
                     wrong += counts[1];

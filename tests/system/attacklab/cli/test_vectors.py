@@ -15,8 +15,8 @@ from attacklab.cli.vectors import command
 from attacklab.model.errors import UsageError
 
 ROOT = Path(__file__).parents[4]
-TRACES = str(ROOT / "vectors" / "trace.json")
-ROUNDINGS = str(ROOT / "vectors" / "rounding.json")
+TAPES = str(ROOT / "vectors" / "tape.json")
+CALIBRATIONS = str(ROOT / "vectors" / "calibration.json")
 
 app = typer.Typer()
 app.command("vectors")(command)
@@ -38,19 +38,19 @@ def python(code: str) -> str:
 
 
 def test_a_sound_program_passes() -> None:
-    status, output = run("check", TRACES, "--exec", example("exact"))
+    status, output = run("check", TAPES, "--exec", example("exact"))
     assert status == 0
     assert "violated" not in output
-    assert "BiasedIntegers" in output
+    assert "LongRun" in output
 
 
 def test_a_broken_program_is_refuted_and_its_findings_are_written(tmp_path: Path) -> None:
     record = tmp_path / "findings.json"
-    status, output = run("check", TRACES, "--exec", example("naive"), "--json", str(record))
+    status, output = run("check", TAPES, "--exec", example("naive"), "--json", str(record))
     assert status == 1
-    assert "violated trace" in output
-    assert "discrete_laplace [BiasedIntegers" in output
-    assert "its request" in output
+    assert "violated tape" in output
+    assert "discrete_laplace [" in output
+    assert "it takes more bits than there are" in output
     written = json.loads(record.read_text(encoding="utf-8"))
     assert written["schema"] == "attacklab/vectors/1"
     verdicts = {(one["mechanism"], one["verdict"]) for one in written["findings"]}
@@ -60,7 +60,7 @@ def test_a_broken_program_is_refuted_and_its_findings_are_written(tmp_path: Path
 
 def test_a_program_that_has_no_mechanism_shows_nothing() -> None:
     skipping = "import sys\nfor line in sys.stdin: print('{\"skip\": true}', flush=True)"
-    status, output = run("check", ROUNDINGS, "--exec", python(skipping))
+    status, output = run("check", CALIBRATIONS, "--exec", python(skipping))
     assert status == 2
     assert "nothing was checked" in output
 
@@ -76,14 +76,14 @@ def test_a_program_that_has_no_mechanism_shows_nothing() -> None:
     ],
 )
 def test_a_program_that_answers_nothing_useful_is_an_error_and_given_up(code: str, message: str) -> None:
-    status, output = run("check", ROUNDINGS, "--exec", python(code))
+    status, output = run("check", CALIBRATIONS, "--exec", python(code))
     assert status == 2
     assert message in output
-    assert "gave up after 5 errors in a row; 163 of 168 cases were not checked" in output
+    assert "gave up after 5 errors in a row; 347 of 352 cases were not checked" in output
 
 
 def test_a_program_that_does_not_start_is_an_error() -> None:
-    status, output = run("check", ROUNDINGS, "--exec", "/no/such/program")
+    status, output = run("check", CALIBRATIONS, "--exec", "/no/such/program")
     assert status == 2
     assert "/no/such/program" in output
 
@@ -91,9 +91,9 @@ def test_a_program_that_does_not_start_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["check", ROUNDINGS], "--exec COMMAND"),
-        (["check", ROUNDINGS, "--exec", "'open"], "quote the command"),
-        (["check", ROUNDINGS, "--exec", ""], "--exec COMMAND"),
+        (["check", CALIBRATIONS], "--exec COMMAND"),
+        (["check", CALIBRATIONS, "--exec", "'open"], "quote the command"),
+        (["check", CALIBRATIONS, "--exec", ""], "--exec COMMAND"),
         (["check", "absent.json", "--exec", "true"], "absent.json: No such file"),
         (["check", "--exec", "true"], "no files of vectors in vectors/"),
         (["write", "--exec", "true"], "write takes --output only"),

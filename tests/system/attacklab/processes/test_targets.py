@@ -552,7 +552,6 @@ def command_of(language: str, folder: Path) -> list[str]:
     """The command of the example in a language; skips the test where the language is not installed."""
     program, source = {
         "python": (sys.executable, "exec_laplace.py"),
-        "javascript": ("node", "exec_laplace.mjs"),
         "java": ("java", "ExecLaplace.java"),
         "rust": ("rustc", "exec_laplace.rs"),
     }[language]
@@ -565,7 +564,7 @@ def command_of(language: str, folder: Path) -> list[str]:
     return [binary]
 
 
-@pytest.mark.parametrize("language", ["javascript", "java", "rust"])
+@pytest.mark.parametrize("language", ["java", "rust"])
 def test_the_examples_in_other_languages_agree_with_python_but_for_the_last_bits_of_a_logarithm(
     made: Made, language: str, tmp_path: Path
 ) -> None:

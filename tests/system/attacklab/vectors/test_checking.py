@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from attacklab.model.errors import TargetError
-from attacklab.model.findings import Severity, Verdict
-from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, check
-from attacklab.vectors.program import Failed, Skipped
-
-BUDGET = Budget(trials=4, alpha=0.01, seed=5)
+from attacklab.model.findings import Verdict
+from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, Failed, Skipped, check
 
 LAW = {
     "parameters": {"p": "1/4"},
@@ -29,212 +26,117 @@ PAIR = {
     "event": {"outcomes": ["1"]},
 }
 TAPE = {"parameters": {}, "input": "3", "bits": "0110", "output": "-2", "bits_used": "3"}
-TRACE: dict[str, Any] = {
-    "parameters": {},
-    "input": None,
-    "requests": [{"request": "coin 1 3", "reply": "0"}, {"request": "below 5", "reply": "4"}],
-    "output": "4",
-}
-SPECIAL = {"parameters": {}, "first": "nan", "second": "0", "severity": "robustness"}
-CALIBRATION = {"parameters": {"epsilon": "0x1p+0"}, "limit": "0x1p+0", "unsafe": "too small"}
-ROUNDING = {
-    "value": "1/3",
-    "terms": [],
-    "format": "binary16",
-    "nearest": "0x1.554p-2",
-    "toward_zero": "0x1.554p-2",
-    "upward": "0x1.558p-2",
-    "downward": "0x1.554p-2",
-}
-SUM = {
-    "bounds": ["0", "1"],
-    "relation": "substitute",
-    "order": "forward",
-    "format": "binary64",
-    "first": ["1", "0"],
-    "second": ["1", "1"],
-    "sensitivity": "1",
-}
+LEAST = {"parameters": {"epsilon": "0x1p+0"}, "limit": "0x1p+0", "unsafe": "too small"}
+MOST = {**LEAST, "unsafe": "too large"}
+SUM = {"bounds": ["0", "1"], "relation": "substitute", "order": "forward", "format": "binary64", "sensitivity": "1"}
+SUM |= {"first": ["1", "0"], "second": ["1", "1"]}
+CASES: Mapping[str, Any] = {"law": LAW, "pair": PAIR, "tape": TAPE, "calibration": LEAST, "limit": MOST, "sum": SUM}
+TINY = {**LAW, "law": [["0", "1/1000"]], "rest": "1"}
 
 
-def judged(type_: str, case: Mapping[str, Any], *answers: Any) -> CaseFinding:
-    """The finding, if the program gives these answers (or raises them) in turn."""
+def judged(name: str, case: Mapping[str, Any], ask: Callable[..., Any], trials: int = 4) -> CaseFinding:
+    type_ = {"limit": "calibration"}.get(name, name)
+    cases = [{"id": 1, "flags": ["Basic"], **case}]
+    file = {"type": type_, "cases": 1, "groups": [{"mechanism": "thing", "cases": cases}]}
+    (finding,) = check([file], ask, Budget(trials, 0.01 if trials == 4 else 1e-9, 5))
+    return finding
+
+
+def in_turn(*answers: Any) -> Callable[..., Any]:
+    """Gives these answers, or raises them, in turn."""
     replies = iter(answers)
 
     def ask(request: Mapping[str, Any], *forms: Sequence[str]) -> Any:
-        assert (request["vectors"], request["type"], request["mechanism"]) == (1, type_, "thing")
-        assert request.get("parameters") == case.get("parameters")
+        assert (request["vectors"], request["mechanism"]) == (1, "thing")
         answer = next(replies)
         if isinstance(answer, Exception):
             raise answer
         assert set(answer) in map(set, forms)
         return answer
 
-    file = {
-        "type": type_,
-        "cases": 1,
-        "groups": [{"mechanism": "thing", "cases": [{"id": 1, "flags": ["Basic"], **case}]}],
-    }
-    (finding,) = check([file], ask, BUDGET)
-    return finding
+    return ask
 
 
 def law(*pairs: Any) -> dict[str, Any]:
     return {"law": [list(pair) for pair in pairs]}
 
 
-def rounded(*values: str) -> list[Any]:
-    return [{"value": value} for value in values]
+def values(*texts: Any) -> list[Any]:
+    return [{"value": text} for text in texts]
 
 
-RIGHT: Sequence[tuple[str, Mapping[str, Any], Sequence[Any]]] = (
-    ("law", LAW, [law((True, "1/4"), (False, "3/4"))]),
-    ("law", LAW, [law((True, {"lower": "1/5", "upper": "1/4"}), (False, "3/4"), ("7", "1/200"))]),
-    ("pair", PAIR, [{"probability": "5/8"}, {"probability": "1/2"}]),
-    ("tape", TAPE, [{"output": "-2", "bits_used": "3"}]),
-    ("trace", TRACE, [{"requests": ["coin 1 3", "below 5"], "output": "4"}]),
-    ("special", SPECIAL, [{"outputs": ["3"]}, {"outputs": ["0"]}]),
-    ("special", SPECIAL, [Failed("NaN"), Failed("refused")]),
-    ("special", SPECIAL, [{"outputs": ["nan"]}, {"outputs": [None]}]),
-    ("calibration", CALIBRATION, [{"value": "0x1p+0"}]),
-    ("calibration", CALIBRATION, [{"value": "2"}]),
-    ("calibration", {**CALIBRATION, "unsafe": "too large"}, [{"value": "0x1p+0"}]),
-    ("rounding", ROUNDING, rounded("0x1.554p-2", "0x1.554p-2", "0x1.558p-2", "0x1.554p-2")),
-    ("sum", SUM, [{"value": "1"}, {"value": "0x1p+1"}]),
-)
-WRONG: Sequence[tuple[str, Mapping[str, Any], Sequence[Any], str]] = (
-    ("law", LAW, [law((True, "1/3"), (False, "2/3"))], "P[True] is 0.333333, not 0.25"),
-    ("law", LAW, [law((True, "1/4"))], "P[False] is 0, not 0.74"),
-    (
-        "law",
-        LAW,
-        [law((True, {"lower": "1/5", "upper": "1/4"}), (False, "37/50"), ("7", "1/50"))],
-        "other outcomes have probability 0.02, not 0.01",
-    ),
-    ("law", LAW, [law((True, "1/2"), (False, "3/4"))], "its probabilities sum to 1.25"),
-    ("law", LAW, [Failed("overflow")], "it failed: overflow"),
-    ("pair", PAIR, [{"probability": "2/3"}, {"probability": "1/2"}], "0.666667 at least, and 0.625 is allowed"),
-    ("tape", TAPE, [{"output": "2", "bits_used": "3"}], "its output is '2', not '-2'"),
-    ("tape", TAPE, [{"output": "-2", "bits_used": "4"}], "its bits used is '4', not '3'"),
-    ("tape", TAPE, [{"output": "-0x1p+1", "bits_used": "3"}], "its output is '-0x1p+1', not '-2'"),
-    ("trace", TRACE, [{"requests": ["coin 1 2", "below 5"], "output": "4"}], "request 1 is 'coin 1 2', not 'coin 1 3'"),
-    ("trace", TRACE, [{"requests": ["coin 1 3"], "output": "4"}], "it makes 1 requests, not 2"),
-    ("trace", TRACE, [{"requests": ["coin 1 3", "below 5"], "output": "3"}], "its output is '3', not '4'"),
-    (
-        "special",
-        SPECIAL,
-        [Failed("NaN"), {"outputs": ["0"]}],
-        "it answers one input only: NaN on the first, 0 on the second",
-    ),
-    ("special", SPECIAL, [{"outputs": ["1"]}, {"outputs": ["nan"]}], "1 on the first, nan on the second"),
-    (
-        "calibration",
-        CALIBRATION,
-        [{"value": "0x1.fffffffffffffp-1"}],
-        "0.9999999999999999 is too small: the limit is 1.0",
-    ),
-    ("calibration", CALIBRATION, [{"value": "nan"}], "its value is NaN"),
-    ("calibration", {**CALIBRATION, "unsafe": "too large"}, [{"value": "2"}], "2.0 is too large"),
-    ("rounding", ROUNDING, rounded("0x1.558p-2"), "value rounded nearest is '0x1.558p-2'"),
-    ("rounding", ROUNDING, rounded("0x1.554p-2", "0x1.554p-2", "0x1.554p-2"), "value rounded upward"),
-    ("sum", SUM, [{"value": "1"}, {"value": "0x1.0000000000001p+1"}], "lie 1 times the sensitivity apart"),
-    ("sum", SUM, [{"value": "inf"}, {"value": "1"}], "its sums are inf and 1"),
-    ("sum", SUM, [{"value": "9" * 400}, {"value": "1"}], "a huge number times the sensitivity"),
-)
-UNREADABLE: Sequence[tuple[str, Mapping[str, Any], Sequence[Any], str]] = (
-    ("law", LAW, [{"outputs": [True]}], "outputs must be a list of 4 values"),
-    ("law", LAW, [{"outputs": ["x"] * 4}], "not written as a value"),
-    ("law", LAW, [{"law": [[True]]}], "law must be a list of pairs"),
-    ("law", LAW, [law((True, "1/4"), (True, "1/4"))], "law names an outcome twice"),
-    ("law", LAW, [law((True, "5/4"))], "'5/4' is not a probability"),
-    ("law", LAW, [law((True, "0x1p-2"))], "'0x1p-2' is not a rational number"),
-    ("pair", PAIR, [{"probability": None}], "'None' is not a rational number"),
-    ("pair", PAIR, [Failed("refused")], "it failed: refused"),
-    ("tape", TAPE, [{"output": "minus two", "bits_used": "3"}], "not written as a value"),
-    ("trace", TRACE, [{"requests": "coin 1 3", "output": "4"}], "requests must be a list"),
-    ("special", SPECIAL, [{"outputs": []}], "outputs must be a list of 1 values"),
-    ("calibration", CALIBRATION, [{"value": "1/3"}], "must be a double or an integer of at most 53 bits"),
-    ("calibration", CALIBRATION, [{"value": "9" * 400}], "not a huge number"),
-    ("calibration", CALIBRATION, [{"value": True}], "'True' is not a number"),
-    ("sum", SUM, [{"value": ["1"]}], "is not a number"),
-    ("sum", SUM, [TargetError("it died")], "it died"),
+RIGHT, WRONG, ERROR, SKIPPED = Verdict.PROVED, Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_APPLICABLE
+QUARTER = (True, {"lower": "1/5", "upper": "1/4"})
+ROWS: Sequence[tuple[str, Sequence[Any], Verdict, str]] = (
+    ("law", [law((True, "1/4"), (False, "3/4"))], RIGHT, ""),
+    ("law", [law(QUARTER, (False, "3/4"), ("7", "1/200"))], RIGHT, ""),
+    ("pair", [{"probability": "5/8"}, {"probability": "1/2"}], RIGHT, ""),
+    ("tape", [{"output": "-2", "bits_used": "3"}], RIGHT, ""),
+    ("calibration", values("0x1p+0"), RIGHT, ""),
+    ("calibration", values("2"), RIGHT, ""),
+    ("limit", values("0x1p+0"), RIGHT, ""),
+    ("sum", values("1", "0x1p+1"), RIGHT, ""),
+    ("law", [law((True, "1/3"), (False, "2/3"))], WRONG, "P[True] is 0.333333, not 0.25"),
+    ("law", [law((True, "1/4"))], WRONG, "P[False] is 0, not 0.74"),
+    ("law", [law(QUARTER, (False, "37/50"), ("7", "1/50"))], WRONG, "other outcomes have probability 0.02, not 0.01"),
+    ("law", [law((True, "1/2"), (False, "3/4"))], WRONG, "its probabilities sum to 1.25"),
+    ("law", [Failed("overflow")], WRONG, "it failed: overflow"),
+    ("pair", [{"probability": "2/3"}, {"probability": "1/2"}], WRONG, "0.666667 at least, and 0.625 is allowed"),
+    ("tape", [{"output": "2", "bits_used": "3"}], WRONG, "its output is '2', not '-2'"),
+    ("tape", [{"output": "-2", "bits_used": "4"}], WRONG, "its bits used is '4', not '3'"),
+    ("tape", [{"output": "-0x1p+1", "bits_used": "3"}], WRONG, "its output is '-0x1p+1', not '-2'"),
+    ("calibration", values("0x1.fffffffffffffp-1"), WRONG, "0.9999999999999999 is too small: the limit is 1.0"),
+    ("calibration", values("nan"), WRONG, "its value is NaN"),
+    ("limit", values("2"), WRONG, "2.0 is too large"),
+    ("sum", values("1", "0x1.0000000000001p+1"), WRONG, "lie 1 times the sensitivity apart"),
+    ("sum", values("inf", "1"), WRONG, "its sums are inf and 1"),
+    ("sum", values("9" * 400, "1"), WRONG, "a huge number times the sensitivity"),
+    ("law", [{"outputs": [True]}], ERROR, "outputs must be a list of 4 values"),
+    ("law", [{"outputs": ["x"] * 4}], ERROR, "not written as a value"),
+    ("law", [{"law": [[True]]}], ERROR, "law must be a list of pairs"),
+    ("law", [law((True, "1/4"), (True, "1/4"))], ERROR, "law names an outcome twice"),
+    ("law", [law((True, "5/4"))], ERROR, "'5/4' is not a probability"),
+    ("law", [law((True, "0x1p-2"))], ERROR, "'0x1p-2' is not a probability"),
+    ("pair", [{"probability": None}], ERROR, "'None' is not a probability"),
+    ("pair", [Failed("refused")], ERROR, "it failed: refused"),
+    ("tape", [{"output": "minus two", "bits_used": "3"}], ERROR, "not written as a value"),
+    ("calibration", values("1/3"), ERROR, "must be a double or an integer of at most 53 bits"),
+    ("calibration", values("9" * 400), ERROR, "not a huge number"),
+    ("calibration", values(True), ERROR, "'True' is not a number"),
+    ("sum", values(["1"]), ERROR, "is not a number"),
+    ("sum", [TargetError("it died")], ERROR, "it died"),
+    ("tape", [Skipped()], SKIPPED, "no such mechanism"),
+    ("calibration", [Failed("epsilon is too large")], SKIPPED, "epsilon is too large"),
 )
 
 
-@pytest.mark.parametrize(("type_", "case", "answers"), RIGHT)
-def test_right_answers_are_proved(type_: str, case: Mapping[str, Any], answers: Sequence[Any]) -> None:
-    assert judged(type_, case, *answers).verdict is Verdict.PROVED
-
-
-@pytest.mark.parametrize(("type_", "case", "answers", "reason"), WRONG)
-def test_wrong_answers_are_violations(type_: str, case: Mapping[str, Any], answers: Sequence[Any], reason: str) -> None:
-    finding = judged(type_, case, *answers)
-    assert finding.verdict is Verdict.VIOLATED
+@pytest.mark.parametrize(("name", "answers", "verdict", "reason"), ROWS)
+def test_an_answer_has_its_verdict_and_reason(name: str, answers: Sequence[Any], verdict: Verdict, reason: str) -> None:
+    finding = judged(name, CASES[name], in_turn(*answers))
+    assert finding.verdict is verdict
     assert reason in finding.reason
-    assert finding.severity is (Severity.ROBUSTNESS if type_ == "special" else Severity.CLAIM)
-
-
-@pytest.mark.parametrize(("type_", "case", "answers", "reason"), UNREADABLE)
-def test_answers_that_say_nothing_are_errors(
-    type_: str, case: Mapping[str, Any], answers: Sequence[Any], reason: str
-) -> None:
-    finding = judged(type_, case, *answers)
-    assert finding.verdict is Verdict.ERROR
-    assert reason in finding.reason
-
-
-def test_what_a_program_does_not_have_is_not_applicable() -> None:
-    assert judged("tape", TAPE, Skipped()).verdict is Verdict.NOT_APPLICABLE
-    assert judged("calibration", CALIBRATION, Failed("epsilon is too large")).verdict is Verdict.NOT_APPLICABLE
 
 
 def test_samples_refute_only_what_they_show() -> None:
-    """4 trials at α = 0.01 show nothing; 400 do."""
-    few = {"outputs": [True] * 3 + [False]}
-    assert judged("law", LAW, few).verdict is Verdict.NOT_DETECTED
-    assert judged("pair", PAIR, {"outputs": ["1"] * 4}, {"outputs": ["0"] * 4}).verdict is Verdict.NOT_DETECTED
-
-    def ask(request: Mapping[str, Any], *_: Sequence[str]) -> dict[str, Any]:
-        return {"outputs": [True] * 300 + [False] * 100 if request["type"] == "law" else [request["input"]] * 400}
-
-    cases = (("law", LAW), ("pair", PAIR))
-    files = [
-        {
-            "type": type_,
-            "cases": 1,
-            "groups": [{"mechanism": "thing", "cases": [{"id": 1, "flags": ["Basic"], **case}]}],
-        }
-        for type_, case in cases
-    ]
-    found = list(check(files, ask, Budget(trials=400, alpha=1e-9, seed=0)))
-    assert [one.verdict for one in found] == [Verdict.VIOLATED] * 2
-
-
-def test_an_outcome_that_no_law_lists_and_a_heavy_tail_are_seen_in_samples() -> None:
-    def verdict(output: str, **changed: Any) -> Verdict:
-        case = {**LAW, "law": [["0", "1/1000"]], "rest": "1", **changed}
-        file = {
-            "type": "law",
-            "cases": 1,
-            "groups": [{"mechanism": "thing", "cases": [{"id": 1, "flags": ["Basic"], **case}]}],
-        }
-        (finding,) = check([file], lambda *_: {"outputs": [output] * 400}, Budget(400, 1e-9, 0))
-        return finding.verdict
-
-    assert verdict("7") is Verdict.NOT_DETECTED
-    assert verdict("7", rest="1/100") is Verdict.VIOLATED
-    assert verdict("7", tails=[["5", "1/100"]]) is Verdict.VIOLATED
-    assert verdict("-7", tails=[["5", "1/2"]]) is Verdict.VIOLATED
-    assert verdict("7", tails=[["8", "1/100"]]) is Verdict.NOT_DETECTED
+    """4 trials at α = 0.01 show nothing; 400 do, tails and outcomes that no law lists included."""
+    assert judged("law", LAW, in_turn({"outputs": [True] * 3 + [False]})).verdict is Verdict.NOT_DETECTED
+    few = in_turn({"outputs": ["1"] * 4}, {"outputs": ["0"] * 4})
+    assert judged("pair", PAIR, few).verdict is Verdict.NOT_DETECTED
+    assert judged("law", LAW, lambda *_: {"outputs": [True] * 300 + [False] * 100}, 400).verdict is WRONG
+    assert judged("pair", PAIR, lambda request, *_: {"outputs": [request["input"]] * 400}, 400).verdict is WRONG
+    for output, changed, is_wrong in (
+        ("7", {}, False),
+        ("7", {"rest": "1/100"}, True),
+        ("7", {"tails": [["5", "1/100"]]}, True),
+        ("-7", {"tails": [["5", "1/2"]]}, True),
+        ("7", {"tails": [["8", "1/100"]]}, False),
+    ):
+        answers = in_turn({"outputs": [output] * 400})
+        assert (judged("law", {**TINY, **changed}, answers, 400).verdict is WRONG) is is_wrong
 
 
 def test_a_program_that_keeps_failing_is_asked_no_more() -> None:
-    asked = []
-
-    def ask(request: Mapping[str, Any], *_: Sequence[str]) -> Any:
-        asked.append(request)
-        raise TargetError("it died")
-
     cases = [{"id": number, "flags": ["Basic"], **TAPE} for number in range(1, 20)]
     file = {"type": "tape", "cases": len(cases), "groups": [{"mechanism": "thing", "cases": cases}]}
-    assert len(list(check([file], ask, BUDGET))) == len(asked) == FAILURES_IN_A_ROW
+    failures = in_turn(*[TargetError("it died")] * FAILURES_IN_A_ROW)
+    assert len(list(check([file], failures, Budget(4, 0.01, 5)))) == FAILURES_IN_A_ROW

@@ -1,6 +1,6 @@
 //! Discrete Laplace noise as Rust libraries sample it, exact and naive, held to the vectors.
 //!
-//!     cargo run --release --example laplace exact ../../law.json ../../trace.json    (or naive)
+//!     cargo run --release --example laplace exact ../../law.json ../../calibration.json    (or naive)
 use std::{env, process::ExitCode};
 use vectors::{check, float, hex, limit, rational, Implementation, Question, Random};
 
@@ -71,34 +71,11 @@ impl Laplace {
             magnitude
         })
     }
-    /// The flaw: an integer is refused if it is too large for its type, and its neighbour is not.
-    fn in_range(&self, text: &str, lower: i128, upper: i128, noise: i128) -> Option<i128> {
-        let integer: i128 = text.parse().ok()?;
-        let is_refused = self.is_naive && i64::try_from(integer).is_err();
-        (!is_refused).then_some((integer.clamp(lower, upper) + noise).clamp(lower, upper))
-    }
     /// A scale of noise, rounded upward. The flaw: to nearest, so that about half of all are too small.
     fn scale(&self, sensitivity: f64, epsilon: f64) -> f64 {
         let quotient = sensitivity / epsilon;
         let is_too_small = quotient.mul_add(epsilon, -sensitivity) < 0.0;
         if is_too_small && !self.is_naive { quotient.next_up() } else { quotient }
-    }
-    /// A quotient of integers below 2^64 as a double. The flaw: both are rounded before, and the mode is forgotten.
-    fn rounded(&self, n: i128, d: i128, mode: &str) -> f64 {
-        if self.is_naive || n == 0 {
-            return n as f64 / d as f64;
-        }
-        let shift = n.unsigned_abs().leading_zeros();
-        let (quotient, remainder) = ((n.unsigned_abs() << shift) / d as u128, (n.unsigned_abs() << shift) % d as u128);
-        let excess = 128 - quotient.leading_zeros() - 53;
-        let (kept, lost) = (quotient >> excess, quotient & ((1 << excess) - 1));
-        let half = 1 << (excess - 1);
-        let is_up = match mode {
-            "nearest" => lost > half || (lost == half && (remainder > 0 || kept % 2 == 1)),
-            "toward_zero" => false,
-            _ => (lost > 0 || remainder > 0) && (mode == "upward") == (n > 0),
-        };
-        n.signum() as f64 * (kept + u128::from(is_up)) as f64 * 2f64.powi(excess as i32 - shift as i32)
     }
 }
 
@@ -110,26 +87,16 @@ impl Implementation for Laplace {
             ("calibration", "laplace_scale") => {
                 Some(hex(self.scale(float(parameter("sensitivity"))?, float(parameter("epsilon"))?)))
             }
-            ("rounding", "binary64") => {
-                let (n, d) = rational(question.get(question.input)).filter(|(n, d)| n.abs().max(*d) < 1 << 64)?;
-                Some(hex(self.rounded(n, d, question.mode)))
-            }
-            ("special", "two_sided_geometric_on_a_range") => {
-                let ((n, d), bound) = (fraction(parameter("decay"))?, |name| Some(rational(parameter(name))?.0));
-                let noise = self.two_sided_geometric(n, d, random);
-                let output = self.in_range(question.get(question.input), bound("lower")?, bound("upper")?, noise);
-                Some(output.map_or("failed".into(), |output| output.to_string()))
-            }
             ("law", "uniform_below") => Some(self.below(fraction(parameter("bound"))?.0, random).to_string()),
-            ("law" | "trace", "bernoulli_exp") => {
+            ("law", "bernoulli_exp") => {
                 let (n, d) = fraction(parameter("gamma"))?;
                 Some(self.bernoulli_exp(n, d, random).to_string())
             }
-            ("law" | "trace", "two_sided_geometric") => {
+            ("law", "two_sided_geometric") => {
                 let (n, d) = fraction(parameter("ratio"))?;
                 Some(self.two_sided_geometric(n, d, random).to_string())
             }
-            ("law" | "trace", "discrete_laplace") => {
+            ("law", "discrete_laplace") => {
                 let (t, s) = fraction(parameter("scale"))?;
                 Some(self.discrete_laplace(t, s, random).to_string())
             }

@@ -3,7 +3,7 @@
 #[path = "../examples/laplace.rs"]
 mod laplace;
 
-const TYPES: [&str; 8] = ["calibration", "law", "pair", "rounding", "special", "sum", "tape", "trace"];
+const TYPES: [&str; 5] = ["calibration", "law", "pair", "sum", "tape"];
 
 fn file(kind: &str) -> String {
     format!("{}/../../{kind}.json", env!("CARGO_MANIFEST_DIR"))
@@ -17,7 +17,7 @@ fn the_exact_example_passes() {
 
 #[test]
 fn the_naive_example_is_caught_in_each_type_that_it_has() {
-    for kind in ["calibration", "law", "rounding", "special", "trace"] {
+    for kind in ["calibration", "law"] {
         assert!(vectors::check(&[file(kind)], &mut laplace::Laplace { is_naive: true }).unwrap().1 > 0, "{kind}");
     }
 }
