@@ -49,7 +49,7 @@ def test_a_broken_program_is_refuted_and_its_findings_are_written(tmp_path: Path
     status, output = run("check", TAPES, "--exec", example("naive"), "--json", str(record))
     assert status == 1
     assert "violated tape" in output
-    assert "discrete_laplace [" in output
+    assert "bernoulli_exp [" in output
     assert "it takes more bits than there are" in output
     written = json.loads(record.read_text(encoding="utf-8"))
     assert written["schema"] == "attacklab/vectors/1"
