@@ -6,24 +6,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.laws import Law, enumerate_law, smallest_epsilon, step_law
+from attacklab.laws import Law, smallest_epsilon, step_law
 from experiments.common.adult import ages
 from experiments.targets import means
-from mechanisms.coins import bernoulli
 from mechanisms.core.chunks import ChunkTotal
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.records import Total
 from mechanisms.core.threshold import least_threshold
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.local_sensitivity.naive import naive_sample_aggregate, naive_sum_over_count
-from mechanisms.randomness import REJECTED, RandomBits
 
 Statistic: TypeAlias = Callable[[NDArray[np.float64]], float]
 
@@ -97,14 +95,14 @@ def moves_of_one_person(seed: int) -> dict[str, Any]:
         "naive": [
             _naive_move(people, people[1:], np.max),
             _naive_move(ordered, ordered[1:], np.max),
-            _naive_move(blocks, blocks[1:], np.max),
+            _naive_move(blocks, blocks[1:], np.max, lower=20.0, upper=80.0),
             _naive_move(one_more, young, np.mean),
             total,
         ],
         "exact": [
             _exact_move(people, 0, np.max),
             _exact_move(ordered, 0, np.max),
-            _exact_move(blocks, 0, np.max),
+            _exact_move(blocks, 0, np.max, lower=20, upper=80),
             _exact_move(one_more, len(young), np.mean),
             clipped,
         ],
@@ -112,31 +110,44 @@ def moves_of_one_person(seed: int) -> dict[str, Any]:
     }
 
 
-def _naive_move(first: NDArray[np.float64], second: NDArray[np.float64], statistic: Statistic) -> float:
+def _naive_move(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    statistic: Statistic,
+    *,
+    lower: float = 0.0,
+    upper: float = means.UPPER,
+) -> float:
     def aggregate(records: NDArray[np.float64]) -> float:
         (answer,) = naive_sample_aggregate(
             records,
             1,
             np.random.default_rng(0),
             chunks=means.CHUNKS,
-            lower=0.0,
-            upper=means.UPPER,
+            lower=lower,
+            upper=upper,
             epsilon=NO_NOISE,
             statistic=statistic,
         )
         return float(answer)
 
-    return abs(aggregate(first) - aggregate(second)) * means.CHUNKS / means.UPPER
+    return abs(aggregate(first) - aggregate(second)) * means.CHUNKS / (upper - lower)
 
 
-def _exact_move(records: NDArray[np.float64], leaving: int, statistic: Statistic) -> float:
+def _exact_move(
+    records: NDArray[np.float64],
+    leaving: int,
+    statistic: Statistic,
+    *,
+    lower: float = 0.0,
+    upper: float = means.UPPER,
+) -> float:
     """The move of the repaired aggregate where the person in that row leaves and everybody else stays who they are."""
     everybody = [(str(person), float(value)) for person, value in enumerate(records)]
 
-    def total(present: list[tuple[str, float]]) -> int:
-        return ChunkTotal(statistic, means.CHUNKS, b"public", AGES.lower, AGES.upper, AGES.grid).of(present)
-
-    return abs(total(everybody) - total(everybody[:leaving] + everybody[leaving + 1 :])) / AGES.stability
+    total = ChunkTotal(statistic, means.CHUNKS, b"public", Fraction(lower), Fraction(upper), AGES.grid)
+    without = everybody[:leaving] + everybody[leaving + 1 :]
+    return abs(total.of(everybody) - total.of(without)) / total.stability
 
 
 def _naive_mean(records: NDArray[np.float64]) -> float:
@@ -169,29 +180,3 @@ def _first_and_others(first: Fraction, others: int) -> Law:
 
 def _loss(first: Law, second: Law) -> float:
     return smallest_epsilon(first, second)[1] / math.log(2)
-
-
-def enumerated_loss(others: int) -> float:
-    """The loss of the rounded mechanism from its law, found by running it on all random bits."""
-    half, zero = Fraction(1, 2), Fraction(0)
-    laws = [
-        enumerate_law(lambda bits, utilities=utilities: _rounded_choice(utilities, bits))
-        for utilities in ((half, *[zero] * others), (zero, *[half] * others))
-    ]
-    return _loss(*laws)
-
-
-def _rounded_choice(utilities: Sequence[Fraction], bits: RandomBits) -> int:
-    """Draw an outcome in proportion to 2^u, every u rounded to an integer at random."""
-    rounded = [math.floor(utility) + bits.call(bernoulli, utility % 1) for utility in utilities]
-    outcomes = [outcome for outcome, power in enumerate(rounded) for _ in range(1 << power)]
-    return outcomes[bits.call(_below, len(outcomes))]
-
-
-def _below(bound: int, bits: RandomBits) -> int:
-    return bits.repeat(_drawn_below, bound)
-
-
-def _drawn_below(bound: int, bits: RandomBits) -> int | None:
-    drawn = bits.take((bound - 1).bit_length())
-    return drawn if drawn < bound else REJECTED
