@@ -28,6 +28,12 @@ def line(label: str, role: Role, x: Iterable[float], y: Iterable[float]) -> Seri
     return Series(label=label, role=role, x=list(x), y=list(y))
 
 
+def lines(x: Iterable[float], rows: Iterable[tuple[str, Role, Iterable[float]]]) -> list[Series]:
+    """A line a row, each of a label, a role and its values at the same x."""
+    places = list(x)
+    return [line(label, role, places, y) for label, role, y in rows]
+
+
 def marks(label: str, role: Role, x: Iterable[float], y: Iterable[float]) -> Series:
     """Points with no line through them."""
     return Series(label=label, role=role, x=list(x), y=list(y), marks_only=True)
