@@ -129,12 +129,3 @@ def group_deltas(delta: Fraction, most: int) -> Iterator[dict[str, float]]:
             "needed": float(hockey_stick(laws[size], laws[0], size * epsilon).lower),
             "neighbours": float(smallest_delta(laws[size], laws[size - 1], epsilon).upper),
         }
-
-
-def kullback_leibler(p: Law, q: Law) -> float:
-    """Σ p·ln(p/q) in nats, in doubles, over the outcomes that both laws know: what is left open is left out."""
-    return math.fsum(
-        float(mass) * (math.log(mass) - math.log(q.mass(outcome)))
-        for outcome, mass in p.masses.items()
-        if q.mass(outcome)
-    )
