@@ -49,11 +49,6 @@ BELIEFS = (*(Fraction(1, 1 << power) for power in range(1, 11)), Fraction(1, 200
 """Prior probabilities of two rows that are the same for certain."""
 EXPECTED_VICTIMS = tuple(Fraction(10) ** power for power in range(-4, 3))
 COIN_POWERS = tuple(range(44, 65))
-GROUP_DELTA = Fraction(1, 1 << 20)
-ONE_RECORD_MORE = NeighbouringPair.records([0], [0, 1], Relation.ADD_REMOVE)
-"""Neighbouring databases of the catastrophe mechanism."""
-STEP = Fraction(1, 10)
-"""The ε of each of the answers that a definition by 1 + ε would have to add up."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -74,13 +69,14 @@ def collect(settings: Settings) -> Collected:
             name: [float(definition_laws.belief_quotient(prior, together=together)) for prior in BELIEFS]
             for name, together in (("together", True), ("independent", False))
         },
-        "added_up": float(definition_laws.ratio_of_answers(STEP)),
+        "added_up": float(definition_laws.ratio_of_answers(Fraction(1, 10))),
         "victims": [definition_laws.victims(victims / means.PEOPLE) for victims in EXPECTED_VICTIMS],
         "catastrophe": [definition_laws.catastrophe_deltas(power) for power in COIN_POWERS],
-        "group_sum": list(definition_laws.group_deltas(GROUP_DELTA, GROUPS[-1])),
+        "group_sum": list(definition_laws.group_deltas(Fraction(1, 1 << 20), GROUPS[-1])),
     }
+    pair = NeighbouringPair.records([0], [0, 1], Relation.ADD_REMOVE)
     targets = (catastrophes.naive_catastrophe(), catastrophes.exact_catastrophe())
-    return Collected([prove(target, ONE_RECORD_MORE) for target in targets], measured)
+    return Collected([prove(target, pair) for target in targets], measured)
 
 
 def _shifted(
@@ -133,14 +129,10 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 def _delta_panel(measured: dict[str, Any]) -> Panel:
     rows = [(label, Role.EXACT, measured["delta"][name]) for name, label in LABELS.items()]
-    most = [largest_delta(epsilon) for epsilon in measured["epsilons"]]
+    largest = math.exp(EPSILON)
+    most = [max(0.0, (largest - math.exp(epsilon)) / (1 + largest)) for epsilon in measured["epsilons"]]
     series = lines(measured["epsilons"], [*rows, (f"most that {float(EPSILON):g}-DP allows", Role.CEILING, most)])
     return panel("Hockey-stick divergence δ(ε′)", "ε′", "smallest δ", series)
-
-
-def largest_delta(epsilon: float) -> float:
-    """The largest δ at another ε that pure DP at `EPSILON` allows: max(0, (e^ε − e^ε′)/(1 + e^ε))."""
-    return max(0.0, (math.exp(EPSILON) - math.exp(epsilon)) / (1 + math.exp(EPSILON)))
 
 
 def _posterior_panel(measured: dict[str, Any]) -> Panel:
@@ -184,13 +176,9 @@ def _victims_panel(measured: dict[str, Any]) -> Panel:
 
 
 def _catastrophe_panel(measured: dict[str, Any]) -> Panel:
-    rows = measured["catastrophe"]
-    claimed = [row["claimed"] for row in rows]
-    drawn = [
-        line("naive, random() < δ", Role.NAIVE, claimed, [row["naive"] for row in rows]),
-        marks("exact coin", Role.EXACT, claimed, [row["exact"] for row in rows]),
-        line("claimed", Role.CEILING, claimed, claimed),
-    ]
+    columns = {name: [row[name] for row in measured["catastrophe"]] for name in ("claimed", "naive", "exact")}
+    roles = (("naive", Role.NAIVE), ("exact", Role.EXACT), ("claimed", Role.CEILING))
+    drawn = lines(columns["claimed"], [(name, role, columns[name]) for name, role in roles])
     title = "Publish everything with probability δ"
     return panel(title, "claimed δ", "needed δ, by exact laws", drawn, x_scale="log", y_scale="log")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import starmap
 from typing import Any
 
@@ -13,10 +14,15 @@ from numpy.typing import NDArray
 from attacklab.auditing.attacks.local_sensitivity import jumps
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
+from experiments.targets import means
 from mechanisms.core.smooth import Smooth
+from mechanisms.local_sensitivity.naive import sensitivity_at_distance
 
 FAR = 60
 """Scales beyond which discrete Laplace noise has less than 1e-25 of its probability."""
+
+DISTANCES = 600
+"""Up to where the maximum of a smooth bound is looked for."""
 
 
 def pair_at_jump(target: Target, rng: np.random.Generator) -> NeighbouringPair:
@@ -46,3 +52,18 @@ def largest_advantage(term: Smooth, pair: NeighbouringPair) -> float:
 def smoothed(sensitivity: Callable[[int], float], distances: Sequence[int], beta: float) -> list[float]:
     """e^(−βk)·A(k) at each distance k; a smooth bound is the maximum."""
     return [math.exp(-beta * distance) * sensitivity(distance) for distance in distances]
+
+
+def smooth_bounds(sizes: Sequence[int], epsilon: float, textbook: int) -> dict[str, dict[str, Any]]:
+    """e^(−βk)·A(k) of the mean at each distance k for databases of some sizes, with the textbook's A and β.
+
+    The maximum is also given within the distances that the textbook looks at.
+    """
+    beta = epsilon / (2 * math.log(2 / means.DELTA))
+    rows = {}
+    for size in sizes:
+        distances = range(min(size, DISTANCES) + 1)
+        curve = smoothed(partial(sensitivity_at_distance, size, means.UPPER), distances, beta)
+        at = max(distances, key=curve.__getitem__)
+        rows[str(size)] = {"curve": curve, "at": at, "most": curve[at], "within": max(curve[:textbook])}
+    return rows

@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
 
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.betting import evidence
@@ -18,7 +17,7 @@ from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Ren
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
 from attacklab.processes.workers import Workers
-from experiments.common.profile_audits import Draws, HalfLines, decided, edge
+from experiments.claims import HalfLines
 
 CLAIMS: list[Claim] = [
     PrivacyClaim(1.0, GaussianDP(1.0).delta_at(1.0)),
@@ -96,20 +95,3 @@ def test_a_claim_with_one_point_is_judged_as_the_epsilon_and_delta_that_it_is() 
         assert other.ceiling == pytest.approx(one.ceiling)
         same = partial(replace, claim=plain, judged_at=None, ceiling=one.ceiling, reason="")
         assert same(one) == same(other)
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
-def test_false_alarms_at_the_edge_keep_within_alpha_and_pairs_beyond_it_are_refuted(claim: Claim) -> None:
-    """If each audit were a false alarm with probability 0.01, 2,000 would give more with probability below 1e-9."""
-    p, q = edge(claim, 1.0)
-    audits, alpha = 2_000, 0.01
-    most = int(stats.binom.isf(1e-9, audits, alpha))
-    assert most < 60
-
-    def refuted(p: float, trials: int, audits: int) -> int:
-        draws = Draws.of(np.array([1 - p, p]), np.array([1 - q, q]), audits, trials, np.random.default_rng(5))
-        return sum(decision.violated for decision in decided(claim, draws, alpha))
-
-    assert refuted(p, 20_000, audits) <= most
-    # Beyond the edge by 0.05 at least 99 audits in 100 refute; so few of 200 then come up with probability below 1e-9.
-    assert refuted(p + 0.05, 20_000, 200) >= 184

@@ -13,6 +13,7 @@ from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import load_experiments
 from experiments import local_sensitivity
+from experiments.common.reading_size import bet_on_size
 from tests.system.experiments.records import Data, committed_record, quick_record, require_page
 
 ROOT = Path(__file__).parents[3]
@@ -66,7 +67,7 @@ def test_the_bet_on_n_looks_at_nothing_but_the_answers() -> None:
 
     target = Target.mean(release, bounds=(0.0, 100.0), epsilon=local_sensitivity.SMALL_EPSILON)
     group = np.array([0.0, 0.0, 100.0])
-    bet = local_sensitivity._bet(target, group, 1, 50_000, 0.01, np.random.default_rng(0))
+    bet = bet_on_size(target, group, 1, 50_000, 0.01, np.random.default_rng(0))
     assert bet["estimate"] == 0
     assert bet["lower"] < 0 < bet["upper"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from scipy import stats
 from attacklab.model.claims import GaussianDP
 from experiments import claims
 from tests.system.experiments.records import Data, committed_record
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +31,7 @@ def test_no_noise_is_refuted_under_a_claim_that_it_keeps(collected: Data) -> Non
 
 def test_each_noise_exceeds_the_other_profile_somewhere(collected: Data) -> None:
     """So a claim that `KEEPS` leaves out is broken, whether or not a quick audit shows it."""
-    real = collected["measured"]["curves"]["real"]
+    real = collected["measured"]["real"]
     assert any(one > other for (_, one), (_, other) in zip(real["normal"], real["discrete"], strict=True))
     assert any(one < other for (_, one), (_, other) in zip(real["normal"], real["discrete"], strict=True))
 
@@ -43,26 +40,7 @@ def test_the_paragraph_says_what_is_certified_of_each_claim() -> None:
     """δ(1) of ρ = ½ is 0.2149 by a search over events (tests/statistical/attacklab), of μ = 1 what Φ gives."""
     normal = stats.norm.sf(0.5) - math.e * stats.norm.sf(1.5)
     paragraph = " ".join(claims.explain(committed_record("claims")).split())
-    assert f"δ is 0.2149 for ρ = 0.5 and {normal:.4f} for μ = 1." in paragraph
-
-
-def test_the_page_on_statistics_says_what_the_record_says() -> None:
-    measured = committed_record("claims")["measured"]
-    page = " ".join((ROOT / "docs/explanations/statistics.md").read_text("utf-8").split())
-    rows = {(row["claim"], row["sigma"]): row for row in measured["power"]}
-    gaussian = [rows["μ-GDP", sigma] for sigma in claims.SIGMAS]
-    slower = [row["fixed"]["δ = 0.001"] / row["profile"] for row in gaussian]
-    concentrated = rows["ρ-zCDP", 0.8]["profile"] / rows["μ-GDP", 0.8]["profile"]
-    audits, alarms = measured["false_alarms"][0]["audits"], max(one["alarms"] for one in measured["false_alarms"])
-    for sentence in (
-        f"Of {audits:,} audits at the edge of each kind of claim, at α = 0.01, at most {alarms} raised a false alarm",
-        f"at δ = 10⁻³ takes {min(slower):.0f} to {max(slower):.0f} times as many trials",
-        f"noise of σ = 0.8 takes {concentrated:.0f} times as many trials under ρ = ½ as under μ = 1",
-    ):
-        assert sentence in page
-    assert all(1.75 <= row["profile"] / row["fewest"] < 2.5 for row in gaussian)
-    assert all(not (most := row["fixed"]["δ = 1e-06"]) or most > 1000 * row["profile"] for row in gaussian)
-    assert rows["ρ-zCDP", 0.95]["profile"] is None
+    assert f"δ is 0.2149 for ρ = ½ and {normal:.4f} for μ = 1." in paragraph
 
 
 def test_noise_of_nearly_the_right_size_breaks_zcdp_on_rare_half_lines_only() -> None:
@@ -95,7 +73,7 @@ def test_the_region_of_a_gaussian_claim_ends_at_its_trade_off_curve() -> None:
 
 def test_measured_errors_are_those_of_half_lines(collected: Data) -> None:
     """Each deviation is six standard errors at the most; wrong with probability below 1e-7 in all."""
-    rows = collected["measured"]["curves"]["measured"]["normal"]
+    rows = collected["measured"]["measured"]["normal"]
     for threshold, (type_1, type_2, lower, upper) in zip(claims.THRESHOLDS, rows, strict=True):
         for measured, exact in (
             (type_1, stats.norm.sf(threshold)),
@@ -103,24 +81,3 @@ def test_measured_errors_are_those_of_half_lines(collected: Data) -> None:
         ):
             assert abs(measured - exact) <= 6 * math.sqrt(exact * (1 - exact) / 200_000) + 1e-4
         assert lower <= type_2 <= upper
-
-
-def test_the_referee_decides_simulated_audits_alike_and_no_claim_is_accused_too_often(collected: Data) -> None:
-    """10,000 audits at α = 0.01 give more than 165 alarms with probability below 1e-9."""
-    assert stats.binom.sf(165, 10_000, claims.FALSE_ALARM_ALPHA) < 1e-9
-    for row in [*collected["measured"]["false_alarms"], *collected["measured"]["power"]]:
-        assert row["agreed"] == row["replayed"] > 0
-    for row in collected["measured"]["false_alarms"]:
-        assert row["audits"] == 10_000
-        assert row["alarms"] <= 165
-
-
-def test_the_whole_profile_needs_fewer_trials_than_a_point_of_small_delta_and_more_than_the_bound(
-    collected: Data,
-) -> None:
-    for row in collected["measured"]["power"]:
-        if row["profile"] is None:
-            continue  # no audit was long enough
-        small = row["fixed"]["δ = 1e-06"]
-        assert row["fewest"] < row["profile"]
-        assert small is None or row["profile"] * 10 < small
