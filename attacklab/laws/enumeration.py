@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import math
-import random
 import time
-import types
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from gmpy2 import mpq
 
 from attacklab.laws.counted_work import Counted, Work
 from attacklab.laws.errors import LawError, NeverEnds, OpaqueOutcome, OpaqueState, SamplerFailed, StateChanged
 from attacklab.laws.law import Law, total
+from attacklab.laws.names import Names, arithmetic
 from attacklab.laws.outcomes import tag
 from attacklab.laws.replay import Replays
 from attacklab.laws.series import SeriesArithmetic
-from attacklab.laws.settings import ambient
-from attacklab.laws.snapshot import CannotCompare, Snapshot, Unchanged, call_parts, is_immutable, is_plain
-from attacklab.laws.tape import Find, Found, Frontier, Leaf, Path, PutAside, Span, Stop, Tape
+from attacklab.laws.snapshot import CannotCompare, call_parts, is_fixed, pickled
+from attacklab.laws.tape import Find, Found, Frontier, Path, PutAside, Span, Stop, Tape
 from attacklab.laws.uniform import is_undecided, settled
-from attacklab.laws.watched_names import WatchedNames
 from attacklab.model.errors import UsageError, UsageTypeError, passes_through
 from attacklab.model.releases import in_one_process
 
@@ -44,14 +40,9 @@ IMMATERIAL = 1 / 16
 #: After so many runs, and again after as many, the search ends if at the present pace it cannot reach its target.
 _PACED = 512
 
-#: Before each of so many runs, and then now and then, caches are emptied.
-_COMPUTED_ANEW = 8
 
-#: How many leaves are kept of each value, for callers to play.
-_LEAVES = 3
-
-#: How many leaves of a law are kept to be played again at the end.
-_KEPT = 4096
+#: What a sampler reads is compared after each of so many runs of a law, then now and then, and at the end.
+_COMPARED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +115,10 @@ def enumerate_law(
     The integer that `take(k)` gives for k > 1 is decided no further than the sampler looks at it. Comparing it with a
     bound is one fork, so 53 bits compared with a threshold take two runs, not 2^53.
 
-    Nothing is taken on trust. Every leaf is played again on plain integers before its mass counts (`replay`). What the
-    sampler reads besides its arguments must be the same after each run as before (`snapshot`, `watched_names`). Clocks,
-    other randomness and the like are refused (`foreign_calls`). A call whose function or arguments cannot be compared
-    is played inline and its law is not kept.
+    The law is that of a function of its input and its draws. Every leaf is played again on plain integers before its
+    mass counts (`replay`). What the sampler holds and what its code names must be the same after each run as before
+    (`snapshot`), and clocks, other generators and the like are refused (`names`). That finds mistakes, not code that
+    hides. A call whose function or arguments cannot be compared is played inline and its law is not kept.
 
     Args:
         sampler: a function of its arguments and of a source of random bits, which comes last.
@@ -208,32 +199,23 @@ class _Explorer:
         self._progress = progress
         self._known: dict[Any, dict[Hashable, Found | None]] = {}
         self._sought: set[Hashable] = set()
-        self._names = WatchedNames()
-        self._kept: list[Snapshot | None] = []
-        self._plain: dict[Any, types.CodeType] = {}
-        self._replays = Replays()
+        self._names = Names()
+        self._kept: list[Any] = []
+        self._replays = Replays(self._names)
         self._runs = 0
         self._called_runs = limits.runs
         self._deadline = time.monotonic() + limits.seconds
         self._obstacle = (mpq(0), "")
-        self._played: list[tuple[Leaf, Hashable]] = []
 
     def law(self, sampler: Callable[..., Any], arguments: tuple[Any, ...]) -> Law:
         """Find the law of the sampler that was asked for."""
-        randoms = random.getstate(), np.random.get_state()
-        try:
-            law = self._explore(sampler, arguments, mpq(self._limits.unresolved), self._limits.runs)
-        finally:
-            self._names.caches.clear()
-            random.setstate(randoms[0])
-            np.random.set_state(randoms[1])
+        law = self._explore(sampler, arguments, mpq(self._limits.unresolved), self._limits.runs)
         if not law.values:
             raise NeverEnds(
                 f"{_name(sampler)} gave no outcome in {self._runs:,} runs of at most {self._limits.draws:,} draws; "
                 "make sure that it ends, or if it does, allow more by --runs or Limits(runs=..., draws=...)"
             )
-        played = tuple(self._replays.scripts(self._played))
-        return Law(self._masses(law), obstacle=self._obstacle[1], played=played)
+        return Law(self._masses(law), obstacle=self._obstacle[1])
 
     def _masses(self, law: Found) -> Iterator[tuple[Any, Any]]:
         for i, (value, share) in enumerate(zip(law.values, law.shares, strict=True)):
@@ -248,33 +230,27 @@ class _Explorer:
         """Find one law by at most `runs` runs, with at most `target` unresolved if the limits allow."""
         name = _name(sampler)
         try:
-            state = Unchanged(lambda: list(call_parts(sampler, arguments, name)))
-            self._names.add(state.before)
+            state = _state(sampler, arguments, name)
         except CannotCompare as error:
             raise OpaqueState(f"{error}, whose state cannot be compared; let {name} read no such thing") from error
         find = self._finder(target * CALLED)
         masses = _Masses(Work(self._counted, self._arithmetic) if self._counted else None)
         frontier: Frontier[Path] = Frontier(self._limits.tapes)
-        kept: list[tuple[Leaf, Hashable]] = []
         pace = _Pace(runs)
         path: Path = None
-        before = ambient()
         for run in range(1, runs + 1):
             self._runs += 1
             self._called_runs -= bool(self._sought)
-            if run <= _COMPUTED_ANEW or run % REPORTED == 0:
-                self._names.caches.clear()
             played = Tape(path, frontier, find, self._limits.draws, counts=self._counted is not None)
             outcome, value, returned = run_once(sampler, arguments, played)
-            if place := "a setting of arithmetic" if ambient() != before else self._changed(state):
+            is_compared = run <= _COMPARED or run % 16 == 0
+            if place := is_compared and self._changed(state, sampler, arguments, name):
                 raise StateChanged(f"{place} changed during a run of {name}; keep nothing between runs or rounds")
             if outcome is not PutAside:
                 leaf = played.leaf(returned)
                 known = None if isinstance(value, Span) else outcome
-                self._replays.check(name, sampler, arguments, leaf, known, watched=self._names.leads_out)
-                masses.add(outcome, value, played, leaf)
-                if len(kept) < _KEPT:
-                    kept.append((leaf, known))
+                self._replays.check(name, sampler, arguments, leaf, known)
+                masses.add(outcome, value, played)
             if self._runs % REPORTED == 1:
                 self._report(frontier, masses, name)
             # No later run can resolve more than the heaviest path weighs.
@@ -284,10 +260,9 @@ class _Explorer:
             if time.monotonic() > self._deadline or pace.is_hopeless(run, float(masses.unresolved), float(target)):
                 break
             path = frontier.pop()
-        if place := self._changed(state):
+        if place := self._changed(state, sampler, arguments, name):
             raise StateChanged(f"{place} changed between runs of {name}; keep nothing between runs or rounds")
         if not self._sought:
-            self._played = kept
             self._report(frontier, masses, name)
         return masses.law(target / ROUNDING)
 
@@ -298,10 +273,9 @@ class _Explorer:
         def find(called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool) -> Found | None:
             arguments = settled(arguments)
             try:
-                call, snapshot = self._call_key(called, arguments)
+                key = is_loop, pickled(_name(called), (called, arguments)), arithmetic()
             except CannotCompare:
                 return None
-            key = is_loop, call, ambient()
             if place := self._names.changed():
                 raise StateChanged(f"{place} has changed since {_name(called)} was first called; make it an argument")
             if key in known:
@@ -309,7 +283,7 @@ class _Explorer:
             if key in self._sought:
                 return None  # a sampler that calls itself is unrolled
             self._sought.add(key)
-            self._kept.append(snapshot)  # keys name objects by their places in memory
+            self._kept.append((called, arguments))  # keys name objects by their places in memory
             try:
                 known[key] = self._called(called, arguments, is_loop, closer)
             except (OpaqueOutcome, OpaqueState, SamplerFailed):
@@ -320,20 +294,13 @@ class _Explorer:
 
         return find
 
-    def _call_key(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Hashable, Snapshot | None]:
-        """What tells a call from others, and the snapshot that must be kept as long as this is in use."""
-        is_simple = is_plain(function) and is_immutable(arguments)
-        simple_key = (function, function.__code__, tag(arguments)) if is_simple else None
-        if is_simple and self._plain.get(function) is function.__code__:
-            return simple_key, None
-        snapshot = Snapshot([(_name(function), function), ("its arguments", arguments)])
-        self._names.add(snapshot)
-        if is_simple:
-            self._plain[function] = function.__code__
-        return simple_key or snapshot.content, snapshot
-
-    def _changed(self, state: Unchanged) -> str | None:
-        return self._names.changed() or state.place_changed()
+    def _changed(self, before: dict[str, bytes], *call: Any) -> str | None:
+        """What is not what it was; None if all is."""
+        try:
+            now = _state(*call) if before else {}  # what was fixed then is so now
+        except CannotCompare as error:
+            return str(error).partition(" holds ")[0]
+        return next((place for place in now if now[place] != before.get(place)), None) or self._names.changed()
 
     def _called(self, called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool, closer: Any) -> Found:
         if self._called_runs < 2:
@@ -370,8 +337,6 @@ class _Explorer:
             tuple(law.values[i] for i in kept),
             shares,
             tuple(map(float, shares)),
-            tuple(law.leaves[i] for i in kept),
-            law.leaves[at],
             work,
         )
 
@@ -401,30 +366,26 @@ class _Masses:
 
     def __init__(self, work: Work | None) -> None:
         self._work = work
-        self._resolved: dict[Hashable, tuple[Any, Any, list[Leaf]]] = {}
+        self._resolved: dict[Hashable, tuple[Any, Any]] = {}
         self.unresolved = mpq(1)
 
-    def add(self, outcome: Hashable, value: Any, tape: Tape, leaf: Leaf) -> None:
+    def add(self, outcome: Hashable, value: Any, tape: Tape) -> None:
         """Add a run."""
         mass = tape.mass
         self.unresolved -= mass
         if self._work is not None:
             self._work.add(outcome, tape)
-        _, known, leaves = self._resolved.get(outcome, (value, 0, []))
-        if len(leaves) < _LEAVES:
-            leaves.append(leaf)
-        self._resolved[outcome] = value, known + mass, leaves
+        self._resolved[outcome] = value, self._resolved.get(outcome, (value, 0))[1] + mass
 
     def law(self, grain: Any) -> Found:
         """The law, heaviest value first; if it is not closed, in multiples of `grain` (0: exact)."""
         outcomes = sorted(self._resolved, key=lambda outcome: -self._resolved[outcome][1])
         values = tuple(self._resolved[outcome][0] for outcome in outcomes)
         shares = tuple(self._resolved[outcome][1] for outcome in outcomes)
-        leaves = tuple(tuple(self._resolved[outcome][2]) for outcome in outcomes)
         if grain and self.unresolved:
             shares = tuple(share // grain * grain for share in shares)
         work = self._work.series(outcomes) if self._work is not None else ()
-        return Found(values, shares, tuple(map(float, shares)), leaves, work=work)
+        return Found(values, shares, tuple(map(float, shares)), work)
 
 
 def run_once(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Any, Any, Any]:
@@ -474,6 +435,13 @@ def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Any, Any]]:
         )
     for outcome in range(value.low, value.high):
         yield outcome, mpq(1, size)
+
+
+def _state(sampler: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> dict[str, bytes]:
+    """What a call depends on and can change, by what messages call it."""
+    return {
+        place: pickled(place, value) for place, value in call_parts(sampler, arguments, name) if not is_fixed(value)
+    }
 
 
 def _name(sampler: Callable[..., Any]) -> str:

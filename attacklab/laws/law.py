@@ -63,7 +63,6 @@ class Law:
         masses: outcome → rational mass, at least 0, or pairs of these, whose masses are added up where outcomes are the
             same (see `outcomes`).
         obstacle: why mass is left unresolved, where that is known.
-        played: runs that the law comes from, as what was drawn and the tag of the outcome, to be played again.
 
     Raises:
         LawError: a mass is less than 0 or is not a rational number.
@@ -71,9 +70,7 @@ class Law:
         OpaqueOutcome: the type and bits of an outcome cannot be read.
     """
 
-    def __init__(
-        self, masses: Mapping[Any, Any] | Iterable[tuple[Any, Any]], *, obstacle: str = "", played: tuple[Any, ...] = ()
-    ) -> None:
+    def __init__(self, masses: Mapping[Any, Any] | Iterable[tuple[Any, Any]], *, obstacle: str = "") -> None:
         held: dict[Hashable, tuple[Any, Any]] = {}
         for outcome, mass in masses.items() if isinstance(masses, Mapping) else masses:
             try:
@@ -87,7 +84,6 @@ class Law:
                 held[key] = (outcome, held[key][1] + exact if key in held else exact)
         self._masses = Masses((key, outcome, mass) for key, (outcome, mass) in held.items())
         self.obstacle = obstacle
-        self.played = played
         self._unresolved = 1 - total(mass for _, mass in held.values())
         if self._unresolved < 0:
             raise MassExceedsOne(f"the masses must add up to at most 1, not to 1 + {float(-self._unresolved):.3g}")

@@ -1,35 +1,30 @@
-"""Every leaf of a law is played again on plain integers before it counts.
+"""Every path of a law is played twice: after the search, again on plain integers, before its mass counts.
 
-A law is found with undecided integers and with called laws in the place of called samplers. The replay hands out plain
-integers, and gives the outcomes of called samplers at once; in the fresh process it also runs called samplers and
-rejection loops for real. One source serves all runs, as in production code. A sampler that can tell the difference,
-keeps state, or draws elsewhere then gives another outcome, or draws something else, and is refused.
+A law is found with undecided integers and with called laws in the place of called samplers. The second play hands out
+plain integers, and gives the outcomes of called samplers at once. One source serves all runs, as in production code. A
+sampler that can tell the difference, keeps state, or draws elsewhere then gives another outcome, or draws something
+else, and is refused.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import random
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from operator import index
 from typing import Any, NoReturn
 
 from attacklab.laws.errors import LawError, LooksAtDraws, NotDeterministic, SamplerFailed
-from attacklab.laws.foreign_calls import ForeignCalls
+from attacklab.laws.names import Names
 from attacklab.laws.outcomes import tag
-from attacklab.laws.tape import Chosen, Drawn, Leaf, Span
+from attacklab.laws.tape import Drawn, Leaf, Span
 from attacklab.model.errors import passes_through
 from attacklab.model.random_bits import RandomBits
 
 #: How many points inside the decided intervals of a leaf are played, besides their ends.
 _INNER = 64
-
-#: How many runs are played in another process, at least.
-_PLAYS = 512
-
-#: How often a called sampler that is run for real takes another leaf than its heaviest, or rejects rounds first.
-_SHARE = 1 / 4
 
 #: Stands in a script where a called sampler's outcome is given at once.
 _OUTCOME = -1
@@ -101,22 +96,19 @@ class PlainBits(RandomBits):
 
 
 class Replays:
-    """Plays leaves again. One object serves all laws of an enumeration, so that all runs share a source."""
+    """Plays leaves again. One object serves all laws of an enumeration, so that all runs share a source.
 
-    def __init__(self) -> None:
+    Args:
+        names: notes what the code of the runs names.
+    """
+
+    def __init__(self, names: Names) -> None:
         self._rng = random.Random(20_240)
         self._source = PlainBits()
-        self._watch = ForeignCalls()
+        self._names = names
 
     def check(
-        self,
-        name: str,
-        sampler: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        leaf: Leaf,
-        known: Hashable,
-        *,
-        watched: bool,
+        self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], leaf: Leaf, known: Hashable
     ) -> None:
         """Play a leaf at both ends and at points inside of each of its intervals.
 
@@ -126,39 +118,14 @@ class Replays:
             arguments: with what.
             leaf: what is drawn.
             known: the tag of the outcome; None if it is the integer that the leaf leaves undecided.
-            watched: whether to watch for foreign calls.
 
         Raises:
-            LawError: the sampler does not do what the leaf says.
+            LawError: the sampler does not do what the leaf says, or names what no law covers.
         """
         for at, values in enumerate(self._points(leaf)):
             expected = known if leaf.returned is None else tag(values[leaf.returned])
-            script = self._laid_out(leaf, values, inline=False)
-            if at or not watched:
-                self._play(name, sampler, arguments, script, expected)
-            else:
-                with self._watch.refused(self._source.stop):
-                    self._play(name, sampler, arguments, script, expected)
-
-    def scripts(self, leaves: list[tuple[Leaf, Hashable]]) -> Iterator[tuple[Script, Hashable]]:
-        """Runs that end in these leaves, down to the bits of what they call, and the tags of their outcomes."""
-        for leaf, known in leaves:
-            values = self._values(leaf)
-            yield self._laid_out(leaf, values), known if leaf.returned is None else tag(values[leaf.returned])
-
-    def check_scripts(
-        self,
-        name: str,
-        sampler: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        played: Sequence[tuple[Script, Hashable]],
-    ) -> None:
-        """Play runs again, in another order; each several times if they are few."""
-        if not played:
-            return
-        for _ in range(max(1, _PLAYS // len(played))):
-            for script, expected in self._rng.sample(played, len(played)):
-                self._play(name, sampler, arguments, script, expected)
+            with contextlib.nullcontext() if at else self._names.noted():
+                self._play(name, sampler, arguments, _script(leaf, values), expected)
 
     def _points(self, leaf: Leaf) -> Iterable[tuple[int, ...]]:
         """Values for the draws of a leaf: all of them if they are few, else the ends and some between."""
@@ -168,44 +135,8 @@ class Replays:
         highs = tuple(event.high - 1 for event in leaf.events)
         if math.prod(high + 1 - low for low, high in zip(lows, highs, strict=True)) <= _INNER + 2:
             return itertools.product(*(range(event.low, event.high) for event in leaf.events))
-        return itertools.chain((lows, highs), (self._values(leaf) for _ in range(_INNER)))
-
-    def _values(self, leaf: Leaf) -> tuple[int, ...]:
-        if not leaf.is_wide:
-            return tuple(event.low for event in leaf.events)
-        between = self._rng.randrange
-        return tuple(
-            event.low if event.high - event.low == 1 else between(event.low, event.high) for event in leaf.events
-        )
-
-    def _script(self, leaf: Leaf) -> Script:
-        return self._laid_out(leaf, self._values(leaf))
-
-    def _laid_out(self, leaf: Leaf, values: tuple[int, ...], *, inline: bool = True) -> Script:
-        """What a run draws that draws these values; if called samplers are run inline, down to their bits."""
-        script: Script = []
-        for event, value in zip(leaf.events, values, strict=True):
-            if type(event) is Drawn:
-                script.append((event.width, value))
-            elif inline:
-                script += self._chosen(event, value)  # type: ignore[arg-type]
-            else:
-                outcome = event.law.values[event.branch]  # type: ignore[union-attr]
-                script.append((_OUTCOME, value if isinstance(outcome, Span) else outcome))
-        return script
-
-    def _chosen(self, event: Chosen, value: int) -> Script:
-        law = event.law
-        script: Script = []
-        if law.rejected and self._rng.random() < _SHARE:
-            for _ in range(self._rng.choice((1, 2))):
-                script += self._script(self._rng.choice(law.rejected))
-        leaves = law.leaves[event.branch]
-        leaf = self._rng.choice(leaves) if self._rng.random() < _SHARE else leaves[0]
-        values = self._values(leaf)
-        if leaf.returned is not None:
-            values = (*values[: leaf.returned], value, *values[leaf.returned + 1 :])
-        return script + self._laid_out(leaf, values)
+        between = (tuple(self._rng.randrange(event.low, event.high) for event in leaf.events) for _ in range(_INNER))
+        return itertools.chain((lows, highs), between)
 
     def _play(
         self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], script: Script, expected: Hashable
@@ -235,3 +166,15 @@ class Replays:
             value = None
         self._source.close()
         return tag(value)
+
+
+def _script(leaf: Leaf, values: tuple[int, ...]) -> Script:
+    """What a run draws that draws these values."""
+    script: Script = []
+    for event, value in zip(leaf.events, values, strict=True):
+        if type(event) is Drawn:
+            script.append((event.width, value))
+        else:
+            outcome = event.law.values[event.branch]  # type: ignore[union-attr]
+            script.append((_OUTCOME, value if isinstance(outcome, Span) else outcome))
+    return script

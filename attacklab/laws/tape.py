@@ -90,16 +90,12 @@ class Found:
         values: what the sampler returns.
         shares: the values' masses (`gmpy2.mpq`).
         weights: the same masses as floats.
-        leaves: for each value some runs that end in it, the heaviest first.
-        rejected: for the law of a rejection loop, some rounds that are rejected.
         work: the values' masses by counted work, if work is counted.
     """
 
     values: tuple[Any, ...]
     shares: tuple[Any, ...]
     weights: tuple[float, ...]
-    leaves: tuple[tuple[Leaf, ...], ...] = ()
-    rejected: tuple[Leaf, ...] = ()
     work: tuple[Series, ...] = ()
 
 

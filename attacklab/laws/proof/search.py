@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
@@ -53,6 +53,9 @@ LEFT_OPEN = Fraction(99, 100)
 FEWEST_RUNS = 1_000
 """Plain runs of each input, however many inputs there are; fewer only where all runs are fewer."""
 
+ASSUMPTION = "assumed: the sampler is a function of its input and its draws, in this configuration"
+"""What a proof by exact laws takes for granted; `attacklab.laws.names` looks for honest mistakes alone."""
+
 WORST_FIRST = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
 
 Places: TypeAlias = tuple[int, int, Relation | None]
@@ -80,13 +83,22 @@ def law_of(
 
     Where the claim covers work, it is the joint law of the output and the bits taken for it.
     """
-    sampler = partial(sampler_of(target), input_)
     if target.source_of_work(input_) == REPORTED:
         raise UsageError(
             f"{target.name} reports its work, and a proof counts the random bits that its sampler takes; audit it, or "
             "leave the report out and call covering_work()"
         )
     counted: Counted | None = "bits" if target.covers_work else None
+    return closed_or_open_law(partial(sampler_of(target), input_), limits, counted, progress)
+
+
+def closed_or_open_law(
+    sampler: Callable[..., Any],
+    limits: Limits,
+    counted: Counted | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Law:
+    """The closed law if a few runs close it, else the enclosure."""
     few = replace(limits, runs=min(limits.runs, CLOSING_RUNS))
     law = closed_law(sampler, limits=few, counted=counted, progress=progress)
     if law is None:
@@ -120,6 +132,7 @@ class Search:
         progress: called with a line that says how far the proof has come.
         is_one_pair: whether the inputs are the two of one pair, rather than a domain.
         line: how far the proof has come.
+        found_in: how many seconds each law took.
     """
 
     target: Target
@@ -130,6 +143,7 @@ class Search:
     progress: Callable[[str], None] | None
     is_one_pair: bool = False
     line: str = ""
+    found_in: list[float] = field(default_factory=list)
 
     def finding(self, scope: Scope, spec: str | None) -> Finding:
         """Search, and say what was found.
@@ -163,6 +177,8 @@ class Search:
         if verdict is not Verdict.INCONCLUSIVE:
             reason += f"; {self._confirmed(enumerated)} plain runs agree"
         reason += self._conclusion(worst, counts, enumerated)
+        if verdict in (Verdict.PROVED, Verdict.PROVED_WITH_SLACK):
+            reason += f"; {ASSUMPTION}"
         if len(first) == len(second) == 1 and self._draws_nothing(worst.places):
             reason += "; the sampler drew no random bits"
         elif first.closed and len(first) == 1 and first == second:
@@ -174,10 +190,12 @@ class Search:
         """The law of each input; a failure of the sampler says of which."""
         laws: list[Law] = []
         for number, input_ in enumerate(self.inputs):
+            began = time.perf_counter()
             if self.is_one_pair and laws and laws[0].unresolved > LEFT_OPEN:
                 return [*laws, Law({})]  # the second law, whatever it is, would decide nothing
             try:
                 laws.append(law_of(self.target, input_, self.limits, self._begin(f"the law of {self._name(number)}")))
+                self.found_in.append(time.perf_counter() - began)
             except SamplerFailed as error:
                 where = self._name(number) if self.is_one_pair else f"input {input_!r}"
                 raise SamplerFailed(f"on {where}, {error}") from error.__cause__
@@ -220,6 +238,7 @@ class Search:
     def _confirmed(self, laws: Sequence[Law]) -> str:
         """Compare each law with plain runs in another process; say how many runs there were."""
         runs, counts = sampling_check.RUNS, []
+        counted = "bits" if self.target.covers_work else None
         if not self.is_one_pair:
             runs = max(runs // len(laws), min(runs, FEWEST_RUNS))
         for number, (input_, law) in enumerate(zip(self.inputs, laws, strict=True)):
@@ -230,6 +249,10 @@ class Search:
                     law,
                     sampler_of(self.target),
                     input_,
+                    find=partial(
+                        closed_or_open_law, limits=self.limits, counted="bits" if self.target.covers_work else None
+                    ),
+                    found_in=self.found_in[number],
                     runs=runs,
                     seconds=seconds,
                     with_bits=self.target.covers_work,

@@ -1,0 +1,274 @@
+"""What the code of a sampler names, outside its arguments: some names are refused, all others must stay what they were.
+
+The functions that run in a replay are noted (`sys.setprofile`), and the names in their code looked up. What stands for
+a clock, another generator, the environment or a hash is refused, and so is the order of a set of strings, which differs
+from process to process. Globals, attributes of modules and the results of caches are pickled and compared. This finds
+mistakes of honest authors; nothing here watches for code that hides.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import datetime as dt
+import dis
+import functools
+import gc
+import inspect
+import linecache
+import os
+import random
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from decimal import getcontext
+from typing import Any
+
+import gmpy2
+import numpy as np
+
+from attacklab.laws.errors import ForeignCall, LawError, OpaqueState
+from attacklab.laws.snapshot import CannotCompare, is_fixed, is_library, pickled
+
+CLOCKS_AND_GENERATORS = {
+    "time": "reads the clock",
+    **dict.fromkeys(("random", "secrets", "uuid", "numpy.random", "_ssl", "ssl"), "draws from elsewhere"),
+    **dict.fromkeys(("os", "posix", "nt", "sys", "gc", "threading", "pathlib", "socket"), "asks the system"),
+    **dict.fromkeys(("subprocess", "platform", "resource", "ctypes", "tempfile"), "asks the system"),
+}
+"""Modules whose functions and classes give what no law covers."""
+
+HASHES = {
+    builtins.hash: "hashes, which differs from process to process",
+    builtins.id: "asks where an object lies in memory",
+    builtins.open: "opens a file",
+    builtins.input: "reads the terminal",
+    builtins.print: "prints, and a proof runs it many thousand times",
+}
+"""Builtin functions that do so."""
+
+_CLOCKS = ("now", "utcnow", "today")
+_GENERATORS = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+_ORDERLESS = frozenset({"all", "any", "bool", "frozenset", "isinstance", "len", "max", "min", "set", "sorted"})
+"""Builtin functions whose results do not depend on the order of a set."""
+
+_TAKING = frozenset({"array", "asarray", "choice", "chain", "fromkeys", "join", "extend", "shuffle", "sample"})
+"""Methods and functions that take the items of a set in its order."""
+
+
+class Names:
+    """The names that a sampler's code reads, and what they stood for when it was first seen to run.
+
+    Attributes:
+        refused: what the code must not name, if it does.
+    """
+
+    def __init__(self) -> None:
+        self.refused: LawError | None = None
+        self._codes: set[types.CodeType] = set()
+        self._fixed: dict[tuple[int, str], tuple[str, Mapping[str, Any], str, Any]] = {}
+        self._pickles: dict[tuple[int, str], bytes] = {}
+        self._results: dict[tuple[int, str], tuple[Any, bytes]] = {}
+        self._arithmetic = arithmetic()
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note the functions that run while this is entered."""
+        before, collects = sys.getprofile(), gc.isenabled()
+        gc.disable()  # others' callbacks on a collection are not the sampler's calls
+        sys.setprofile(self._note)
+        try:
+            yield
+        finally:
+            sys.setprofile(before if callable(before) else None)  # a profiler written in C sets itself
+            if collects:
+                gc.enable()
+            if self.refused is not None:
+                raise self.refused
+
+    def changed(self) -> str | None:
+        """What no longer stands for what it did; None if all does."""
+        if arithmetic() != self._arithmetic:
+            return "a setting of arithmetic"
+        for key, (place, namespace, name, value) in self._fixed.items():
+            now = namespace.get(name)
+            if now is value and key not in self._pickles:
+                continue
+            try:
+                if pickled(place, now) != (self._pickles.get(key) or pickled(place, value)):
+                    return place
+            except CannotCompare:
+                return place
+            if isinstance(now, functools._lru_cache_wrapper) and (result := self._changed_result(now)):
+                return result
+        return None
+
+    def _changed_result(self, cache: Any) -> str | None:
+        """The first result that a `functools.lru_cache` keeps and that is not what it was; new ones may appear."""
+        for arguments, result in _cached_results(cache).items():
+            place = f"what the cached function {cache.__qualname__} keeps"
+            known, before = self._results.get((id(cache), arguments), (None, b""))
+            if known is result and is_fixed(result):
+                continue
+            content = pickled(place, result)
+            if known is not None and content != before:
+                return place
+            self._results[id(cache), arguments] = result, content
+        return None
+
+    def _note(self, frame: types.FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event != "call" or code in self._codes:
+            return
+        self._codes.add(code)
+        if is_library(frame.f_globals.get("__name__")) or self.refused is not None:
+            return
+        place = f"{code.co_name} (line {{}} of {code.co_filename.rpartition('/')[2]})"
+        known = {**frame.f_globals, **frame.f_locals}
+        try:
+            for line, name, owner, value in _named(code, frame):
+                if reason := _reason(value, code):
+                    reason = f"{place.format(line)} {reason} ({name}): a law covers the input and the bits alone"
+                    self.refused = ForeignCall(f"{reason}; leave that out")
+                elif owner is not None:
+                    self._watch(owner, name.rpartition(".")[2], f"the global `{name}` read by {code.co_qualname}")
+        except CannotCompare as error:
+            self.refused = OpaqueState(
+                f"{error}, whose state cannot be compared; let {code.co_name} read no such thing"
+            )
+        if line := _order_read(code, known):
+            reason = f"{place.format(line)} depends on the order of a set, which differs from process to process"
+            self.refused = ForeignCall(f"{reason}; sort it")
+
+    def _watch(self, owner: Mapping[str, Any], name: str, place: str) -> None:
+        key, value = (id(owner), name), owner.get(name)
+        if key not in self._fixed:
+            if not is_fixed(value):
+                self._pickles[key] = pickled(place, value)
+            self._fixed[key] = place, owner, name, value
+
+
+def arithmetic() -> tuple[Any, ...]:
+    """The settings of arithmetic that hold now: precisions, roundings and what numpy does on errors."""
+    decimal, gmp = getcontext(), gmpy2.get_context()
+    return decimal.prec, decimal.rounding, gmp.precision, gmp.round, *np.geterr().values()
+
+
+def _cached_results(cache: Any) -> dict[str, Any]:
+    """The results that a cache keeps, by their arguments."""
+    _, *parts = gc.get_referents(cache)  # its dict, or else key, result and link in turn
+    if cache.cache_parameters()["maxsize"] is None:
+        return {repr(key): result for key, result in parts[0].items()}
+    links = zip(parts[::3], parts[1::3], parts[2::3], strict=False)
+    return {repr(key): result for key, result, link in links if getattr(link, "__qualname__", "") == "_lru_list_elem"}
+
+
+def _named(code: types.CodeType, frame: types.FrameType) -> Iterator[tuple[int, str, Any, Any]]:
+    """What code names: the line, the dotted name, the namespace of the author's own that holds it, and the value."""
+    line, name, owner, value = 0, "", None, None
+    for step in dis.get_instructions(code):
+        text, line = step.argval, (step.positions and step.positions.lineno) or line
+        if step.opname == "COPY":  # of `module.name += 1`
+            continue
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(value, types.ModuleType | type) and name:
+            is_own = not is_library(getattr(value, "__module__", None) or value.__name__)
+            if not (is_own and isinstance(value, type)):  # what an author's own class holds is watched with the class
+                owner = vars(value) if is_own else None
+                name, value = f"{name}.{text}", getattr(value, text, None)
+                continue
+        if name:
+            yield line, name, owner, value
+        name, owner, value = "", None, None
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            owner = frame.f_globals if text in frame.f_globals else None
+            name, value = text, frame.f_globals.get(text, getattr(builtins, text, None))
+        elif step.opname == "LOAD_DEREF" and text in code.co_freevars:
+            name, value = text, frame.f_locals.get(text)
+        elif step.opname == "IMPORT_NAME":
+            name, value = text, sys.modules.get(text)
+
+
+def _reason(value: Any, code: types.CodeType) -> str | None:
+    """Why a value may not be named, if it may not."""
+    owner = getattr(value, "__self__", None)
+    if isinstance(value, _GENERATORS) or isinstance(owner, _GENERATORS):
+        return "draws from elsewhere"
+    is_of_numpy = value is np.datetime64 and not {"now", "today"}.isdisjoint(map(str, code.co_consts))
+    is_of_datetime = isinstance(owner, type) and issubclass(owner, dt.date) and value.__name__ in _CLOCKS
+    if is_of_numpy or is_of_datetime:
+        return "reads the clock"
+    if value is sys.argv or value is os.environ:
+        return "asks the system"
+    if isinstance(value, types.BuiltinFunctionType) and value in HASHES and code.co_name != "__hash__":
+        return HASHES[value]
+    module = str(getattr(value, "__name__" if isinstance(value, types.ModuleType) else "__module__", ""))
+    if not (callable(value) or isinstance(value, types.ModuleType)):
+        return None
+    module = "numpy.random" if module.startswith("numpy.random") else module.partition(".")[0]
+    return CLOCKS_AND_GENERATORS.get(module)
+
+
+def _order_read(code: types.CodeType, known: Mapping[str, Any]) -> int:
+    """The line on which code depends on the order of a set whose items are not all numbers; 0 if there is none."""
+    names = (*code.co_names, *code.co_varnames, *code.co_freevars)
+    values = [known.get(name) for name in names]
+    sets = {name for name, value in zip(names, values, strict=True) if _is_seeded(value)}
+    sets |= {name for name in code.co_names if any(_is_seeded(inspect.getattr_static(it, name, None)) for it in values)}
+    for function in _functions(code.co_filename).get(code.co_firstlineno, ()):
+        assigned: dict[str, list[Any]] = {}
+        for node in ast.walk(function):
+            for target in getattr(node, "targets", [getattr(node, "target", None)]):
+                if isinstance(target, ast.Name):
+                    assigned.setdefault(target.id, []).append(getattr(node, "value", node))
+        sets |= {name for name, values in assigned.items() if all(_is_set(value, sets) for value in values)}
+        for node in ast.walk(function):
+            if any(_is_set(part, sets) for part in _read_in_order(node)):
+                return getattr(node, "lineno", code.co_firstlineno)
+    return 0
+
+
+def _is_seeded(value: Any) -> bool:
+    """Whether a value is a set whose order may differ from process to process."""
+    return isinstance(value, set | frozenset) and not all(isinstance(item, int | float) for item in value)
+
+
+def _is_set(node: ast.AST, sets: set[str]) -> bool:
+    """Whether an expression is such a set, as far as one can see."""
+    match node:
+        case ast.Set(elts=items):
+            return not all(isinstance(item, ast.Constant) and isinstance(item.value, int | float) for item in items)
+        case ast.Call(func=ast.Name(id="set" | "frozenset")) | ast.SetComp():
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_set(left, sets) or _is_set(right, sets)
+    return getattr(node, "id", getattr(node, "attr", None)) in sets
+
+
+def _read_in_order(node: ast.AST) -> list[ast.AST]:
+    """The parts of a statement or an expression that it takes item by item."""
+    match node:
+        case ast.For(iter=whole) | ast.comprehension(iter=whole):
+            return [whole]
+        case ast.Starred(value=whole) | ast.YieldFrom(value=whole) | ast.FormattedValue(value=whole):
+            return [whole]
+        case ast.Attribute(value=whole, attr="pop"):
+            return [whole]
+        case ast.Assign(targets=[ast.Tuple() | ast.List()], value=whole):
+            return [whole]
+        case ast.Call(func=ast.Name(id=name), args=parts) if name in vars(builtins) and name not in _ORDERLESS:
+            return list(parts)
+        case ast.Call(func=ast.Attribute(attr=name), args=parts) if name in _TAKING:
+            return list(parts)
+    return []
+
+
+@functools.cache
+def _functions(file: str) -> dict[int, list[ast.AST]]:
+    """The functions in a file of source by the line on which their code begins."""
+    found: dict[int, list[ast.AST]] = {}
+    for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            first = (*getattr(node, "decorator_list", ()), node)[0]
+            found.setdefault(first.lineno, []).append(node)
+    return found

@@ -1,0 +1,531 @@
+"""Mistakes of honest authors are refused or refuted, in rows; sound samplers in a second table are proved.
+
+Inputs are the secrets 0 and 1, and every claim is ε = 1.1. `flipped` is randomized response that lies with probability
+1/4, which needs ε = ln 3 = 1.0986…; the false ones look like it to whoever overlooks the mistake.
+"""
+
+from __future__ import annotations
+
+import array
+import contextvars
+import datetime as dt
+import decimal
+import functools
+import itertools
+import math
+import os
+import random
+import secrets
+import sys
+import threading
+import time
+import types
+import uuid
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gmpy2
+import numpy as np
+import pytest
+
+from attacklab.laws import Limits
+from attacklab.laws.proof import prove
+from attacklab.model.errors import TargetError
+from attacklab.model.findings import Verdict
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.random_bits import REJECTED, RandomBits
+from attacklab.model.targets import Target
+
+Sampler = Callable[[int, Any], Any]
+SECRETS = NeighbouringPair.integers(0, 1, sensitivity=1)
+
+
+def flipped(secret: int, bits: RandomBits) -> int:
+    """Randomized response: the secret bit, or with probability 1/4 the other."""
+    return secret ^ (bits.take(2) == 0)
+
+
+def said(sampler: Sampler, runs: int = 1000) -> tuple[Verdict, str]:
+    """The verdict, or ERROR for a refusal, and what was said."""
+    target = Target.noise(lambda *_: None, epsilon=1.1, name="claimed").exact(sampler)
+    try:
+        finding = prove(target, SECRETS, limits=Limits(unresolved=Fraction(1, 1 << 62), runs=runs))
+    except TargetError as error:
+        return Verdict.ERROR, str(error)
+    return finding.verdict, finding.reason
+
+
+# What a sampler keeps from run to run: each counts its runs, and gives the secret itself in the millionth.
+
+MANY = 10**6
+
+
+def counting(count: Callable[[], object]) -> Sampler:
+    """Randomized response until `count` has come to a million."""
+    return lambda secret, bits: secret | bits.take(0) if count() == MANY else flipped(secret, bits)
+
+
+number = 0
+numbers: list[int] = []
+noise_of: dict[int, int] = {}
+statistics = {"runs": 0}
+counts = np.zeros(1, dtype=np.int64)
+shared_noise: int | None = None
+settings = types.ModuleType("settings_of_a_deployment")
+vars(settings)["runs"] = 0
+
+
+def in_a_global() -> int:
+    global number
+    number += 1
+    return number
+
+
+def grown(held: Any, item: int = 0) -> int:
+    held.append(item)
+    return len(held)
+
+
+def in_a_dict(held: Any, key: Any = 0) -> int:
+    held[key] += 1
+    return int(held[key])
+
+
+def in_an_attribute(held: Any) -> int:
+    held.runs += 1
+    return int(held.runs)
+
+
+def in_a_module() -> int:
+    settings.runs += 1
+    return int(settings.runs)
+
+
+def in_the_closure() -> Callable[[], int]:
+    runs = 0
+
+    def count() -> int:
+        nonlocal runs
+        runs += 1
+        return runs
+
+    return count
+
+
+def in_a_default(log: list[int] = []) -> int:  # noqa: B006 - the mistake
+    return grown(log)
+
+
+def in_a_keyword(*, log: dict[str, int] = {"runs": 0}) -> int:  # noqa: B006 - the mistake
+    return in_a_dict(log, "runs")
+
+
+def in_a_function() -> int:
+    return in_an_attribute(in_a_function)
+
+
+in_a_function.runs = 0  # type: ignore[attr-defined]
+
+
+class Mechanism:
+    shared: ClassVar[list[int]] = []
+    runs = 0
+
+    def release(self, secret: int, bits: RandomBits) -> int:
+        self.runs += 1
+        return secret | bits.take(0) if self.runs == MANY else flipped(secret, bits)
+
+
+class Slotted:
+    __slots__ = ("runs",)
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+
+class Local(threading.local):
+    runs = 0
+
+
+@dataclass(frozen=True)
+class Logging:
+    log: list[int] = field(default_factory=list)
+
+
+@functools.cache
+def cached_list(_name: str) -> list[int]:
+    return []
+
+
+@functools.lru_cache(maxsize=1)
+def cached_draw(bits: RandomBits) -> int:
+    return bits.take(2)
+
+
+@functools.cache
+def cached_release(secret: int, bits: RandomBits) -> int:
+    return flipped(secret, bits)
+
+
+def by_input(secret: int, bits: RandomBits) -> int:
+    if secret not in noise_of:
+        noise_of[secret] = bits.take(2)
+    return secret ^ (noise_of[secret] == 0)
+
+
+def by_input_in_a_default(secret: int, bits: RandomBits, seen: dict[int, int] = {}) -> int:  # noqa: B006 - the mistake
+    return seen.setdefault(secret, flipped(secret, bits))
+
+
+def drawn_at_first_use(secret: int, bits: RandomBits) -> int:
+    global shared_noise
+    if shared_noise is None:
+        shared_noise = int(bits.take(2))
+    return secret ^ (shared_noise == 0)
+
+
+def bumping_precision() -> bool:
+    decimal.getcontext().prec += 1
+    return decimal.getcontext().prec == MANY
+
+
+def in_context(attempt: Any) -> int:
+    attempt.set(attempt.get() + 1)
+    return int(attempt.get())
+
+
+def of_attempts(secret: int, bits: RandomBits) -> Any:
+    """Gives up after a thousand rejections, without noise."""
+    rounds = 0
+
+    def one_round(bits: RandomBits) -> Any:
+        nonlocal rounds
+        rounds += 1
+        if rounds > 1000:
+            return secret
+        return flipped(secret, bits) if bits.take(6) == 0 else REJECTED
+
+    return bits.repeat(one_round)
+
+
+def counted_in(make: Callable[[], Any], count: Callable[[Any], object]) -> Sampler:
+    held = make()
+    return counting(lambda: count(held))
+
+
+def numbers_from(start: int) -> Iterator[int]:
+    while True:
+        yield (start := start + 1)
+
+
+KEPT: dict[str, tuple[Sampler, str]] = {
+    "a global number": (counting(in_a_global), "the global `number` read by in_a_global"),
+    "a global list": (counting(lambda: grown(numbers)), "the global `numbers` read by"),
+    "a global dict": (counting(lambda: in_a_dict(statistics, "runs")), "the global `statistics`"),
+    "a global array": (counting(lambda: in_a_dict(counts)), "the global `counts`"),
+    "an attribute of a module": (counting(in_a_module), "the global `settings.runs` read by in_a_module"),
+    "noise kept by input": (by_input, "kept from an earlier run"),
+    "noise kept by input in a default": (by_input_in_a_default, "a default argument of by_input_in_a_default"),
+    "noise drawn at first use": (drawn_at_first_use, "drew less when"),
+    "a cached draw": (lambda secret, bits: secret ^ (cached_draw(bits) == 0), "drew less when"),
+    "a cached release": (cached_release, "drew less when"),
+    "a list in a cache": (counting(lambda: grown(cached_list("runs"))), "the cached function cached_list keeps"),
+    "a mutable default": (counting(in_a_default), "the variable `count` around"),
+    "a mutable keyword": (counting(in_a_keyword), "the variable `count` around"),
+    "an attribute of a function": (counting(in_a_function), "the variable `count` around counting"),
+    "an attribute of a class": (counting(lambda: in_an_attribute(Mechanism)), "the global `Mechanism`"),
+    "a list of a class": (counting(lambda: grown(Mechanism.shared)), "the global `Mechanism`"),
+    "an attribute of an object": (Mechanism().release, "Mechanism.release"),
+    "a variable around": (counting(in_the_closure()), "the variable `count` around"),
+    "a list": (counted_in(list, grown), "the variable `count` around"),
+    "a Counter": (counted_in(Counter, in_a_dict), "the variable `count` around"),
+    "a defaultdict": (counted_in(lambda: defaultdict(int), in_a_dict), "the variable `count` around"),
+    "a deque": (counted_in(deque, grown), "the variable `count` around"),
+    "a bytearray": (counted_in(bytearray, grown), "the variable `count` around"),
+    "a typed array": (counted_in(lambda: array.array("q", [0]), in_a_dict), "the variable `count` around"),
+    "a slot": (counted_in(Slotted, in_an_attribute), "the variable `count` around"),
+    "a namespace": (counted_in(lambda: types.SimpleNamespace(runs=0), in_an_attribute), "the variable `count`"),
+    "a field of a frozen dataclass": (counted_in(Logging, lambda held: grown(held.log)), "the variable `count`"),
+    "an itertools.count": (counted_in(itertools.count, next), "the variable `count` around"),
+    "a generator": (counted_in(lambda: numbers_from(0), next), "whose state cannot be compared"),
+    "a ContextVar": (counted_in(lambda: contextvars.ContextVar("runs", default=0), in_context), "cannot be compared"),
+    "a threading.local": (counted_in(Local, in_an_attribute), "cannot be compared"),
+    "the precision of decimal": (counting(bumping_precision), "a setting of arithmetic changed"),
+    "a count of rejections": (of_attempts, "the variable `rounds` around"),
+}
+"""Where a sampler keeps something, and a part of what is said of it."""
+
+
+# What no law covers: other generators, clocks, the system, hashes, and the order of sets.
+
+rng, seeded = np.random.default_rng(1), random.Random(1)
+NAMES = {"ann", "bob"}
+FOLDER = frozenset(["x", "y"])
+
+
+def from_a_local_import() -> bool:
+    from random import random as drawn
+
+    return drawn() < 0.5
+
+
+def first_of_a_loop() -> bool:
+    for name in NAMES:
+        return name == "ann"
+    return False
+
+
+def first_of_a_local_set() -> bool:
+    names = {name.lower() for name in ("Ann", "Bob")}
+    first, _ = names
+    return first == "ann"
+
+
+class Holding:
+    def __init__(self) -> None:
+        self.names = {"ann", "bob"}
+
+    def is_first(self) -> bool:
+        return list(self.names)[0] == "ann"  # noqa: RUF015 - the mistake
+
+
+CLOCK, DRAWS, SYSTEM, HASHES, ORDER = (
+    "reads the clock", "draws from elsewhere", "asks the system", "hashes, which differs", "the order of a set",
+)  # fmt: skip
+
+ELSEWHERE: dict[str, tuple[Callable[[], object], str]] = {
+    "random.random": (lambda: random.random() < 0.01, DRAWS),
+    "random.getrandbits": (lambda: random.getrandbits(7) == 0, DRAWS),
+    "an unseeded random.Random": (lambda: random.Random().random() < 0.01, DRAWS),
+    "a captured random.Random": (lambda: seeded.random() < 0.01, DRAWS),
+    "random.SystemRandom": (lambda: random.SystemRandom().random() < 0.01, DRAWS),
+    "a local import": (from_a_local_import, DRAWS),
+    "secrets": (lambda: secrets.randbelow(128) == 0, DRAWS),
+    "os.urandom": (lambda: os.urandom(1)[0] == 0, SYSTEM),
+    "uuid": (lambda: uuid.uuid4().int % 128 == 0, DRAWS),
+    "np.random.random": (lambda: np.random.random() < 0.01, DRAWS),
+    "a generator of numpy": (lambda: np.random.default_rng().random() < 0.01, DRAWS),
+    "a captured generator of numpy": (lambda: rng.random() < 0.01, DRAWS),
+    "a clock": (lambda: time.time() < 0, CLOCK),
+    "a monotonic clock": (lambda: time.perf_counter_ns() % 128 == 0, CLOCK),
+    "the time of day": (lambda: dt.datetime.now().microsecond % 128 == 0, CLOCK),
+    "the clock of numpy": (lambda: np.datetime64("now").astype(np.int64) % 1000 == 7, CLOCK),
+    "the environment": (lambda: "DEBUG_NOISE" in os.environ, SYSTEM),
+    "a variable of the environment": (lambda: os.getenv("DEBUG_NOISE") == "1", SYSTEM),
+    "the command line": (lambda: "--debug" in sys.argv, SYSTEM),
+    "the process": (lambda: os.getpid() % 128 == 0, SYSTEM),
+    "a file": (lambda: Path("no-noise").exists(), SYSTEM),
+    "a salted hash": (lambda: hash("name") % 2, HASHES),
+    "the hash of an object": (lambda: hash(object()) % 2, HASHES),
+    "an address": (lambda: id(object()) % 32 == 0, "asks where an object lies"),
+    "an address in a repr": (lambda: int(repr(object())[:-1].rpartition("x")[2], 16) // 16 % 2, "the sampler"),
+    "the first of a set": (lambda: next(iter({"ann", "bob"})) == "ann", ORDER),
+    "the first of a global set": (lambda: next(iter(NAMES)) == "ann", ORDER),
+    "the first of a frozen set": (lambda: tuple(FOLDER)[0] == "x", ORDER),  # noqa: RUF015
+    "a loop over a set": (first_of_a_loop, ORDER),
+    "a comprehension of a set": (lambda: [name for name in {"ann", "bob"}][0] == "ann", ORDER),  # noqa: RUF015, C416
+    "a set that is taken apart": (first_of_a_local_set, ORDER),
+    "a set of what was read": (lambda: set(map(str, range(64))).pop() < "32", ORDER),
+    "a set in an attribute": (Holding().is_first, ORDER),
+    "a joined set": (lambda: "".join({"ann", "bob"}) < "b", ORDER),
+}
+"""What switches the noise off, and what is said of it."""
+
+
+# Code that does something else with an ordinary integer than with what stands for one, or seldom.
+
+
+def marked(convert: Callable[[Any], Any], *, width: int = 8, at: int = 90) -> Sampler:
+    """A draw is converted, and for one value the secret goes out with a mark."""
+    return lambda secret, bits: ("raw", secret) if convert(bits.take(width)) == at else flipped(secret, bits)
+
+
+def logarithm_of_zero(secret: int, bits: RandomBits) -> Any:
+    try:
+        return secret ^ (-math.log(bits.take(53) * 2.0**-53) > math.log(4))
+    except ValueError:
+        return "raw", secret
+
+
+def final_draw(secret: int, bits: RandomBits) -> Any:
+    try:
+        return flipped(secret, bits)
+    finally:
+        if bits.take(8) == 7:
+            return "raw", secret  # noqa: B012 - the mistake
+
+
+DRAWN: dict[str, Sampler] = {
+    "the type of a draw": lambda secret, bits: secret if type(bits.take(2)) is int else flipped(secret, bits),
+    "a float threshold at 2^54": marked(lambda draw: draw / 2**54, width=54, at=1),
+    "a float32 threshold": marked(lambda draw: float(np.float32(draw)), width=25, at=1 << 25),
+    "text of a draw": marked(lambda draw: int(f"{draw:08b}", 2)),
+    "an index": marked(lambda draw: list(range(256))[draw]),
+    "a value of 40 bits": marked(int, width=40, at=0xC0FFEE1234),
+    "draws that collide": lambda secret, bits: (
+        ("raw", secret) if bits.take(24) == bits.take(24) else flipped(secret, bits)
+    ),
+    "a residue": marked(lambda draw: draw % 1_000_003, width=48, at=271_828),
+    "the logarithm of 0": logarithm_of_zero,
+    "a draw in `finally`": final_draw,
+}
+
+
+# Arguments and outputs that are equal for Python, and are not the same.
+
+
+@dataclass(frozen=True)
+class Compared:
+    epsilon: float
+    is_fair: bool = field(default=True, compare=False)
+
+
+EQUAL: dict[str, tuple[Any, Any, Callable[[Any], object]]] = {
+    "an int and a bool": (1, True, lambda level: type(level) is int),
+    "zeros of either sign": (0.0, -0.0, lambda level: not np.signbit(level)),
+    "a float and np.float32": (0.5, np.float32(0.5), lambda level: isinstance(level, float)),
+    "Decimals of two exponents": (Decimal("1.0"), Decimal("1.00"), lambda level: level.as_tuple().exponent == -1),
+    "dataclasses with compare=False": (Compared(1.0), Compared(1.0, False), lambda level: level.is_fair),
+    "frozen sets": (frozenset({1}), frozenset({True}), lambda level: type(min(level)) is int),
+    "dicts in another order": ({"a": 1, "b": 0}, {"b": 0, "a": 1}, lambda level: next(iter(level.values()))),
+}
+"""Arguments of a called sampler that gives a fair coin for the first, and 0 for the second."""
+
+FORMS: dict[str, tuple[Callable[[int], Any], Callable[[int], Any]]] = {
+    "an int or a bool": (int, bool),
+    "zeros of either sign": (lambda _bit: 0.0, lambda _bit: -0.0),
+    "a float or np.float64": (float, np.float64),
+    "a bool three tuples deep": (lambda bit: (((bit,),),), lambda bit: (((bool(bit),),),)),
+    "dataclasses with compare=False": (Compared, lambda bit: Compared(bit, False)),
+    "a gmpy2 float of two precisions": (lambda bit: gmpy2.mpfr(bit, 53), lambda bit: gmpy2.mpfr(bit, 64)),
+}
+"""Two forms of a fair bit; which of them it has is the secret."""
+
+
+def called_with(first: Any, second: Any, is_fair: Callable[[Any], object]) -> Sampler:
+    def noise(level: Any, bits: RandomBits) -> int:
+        return bits.take(1) if is_fair(level) else 0
+
+    return lambda secret, bits: (bits.call(noise, first), secret ^ bits.call(noise, second))
+
+
+def written(form: Callable[[int], Any], other: Callable[[int], Any]) -> Sampler:
+    return lambda secret, bits: (other if secret else form)(bits.take(1))
+
+
+REFUTED = {
+    **{f"arguments: {kind}": called_with(*row) for kind, row in EQUAL.items()},
+    **{f"outputs: {kind}": written(*row) for kind, row in FORMS.items()},
+}
+
+
+def elsewhere(is_silent: Callable[[], object]) -> Sampler:
+    return lambda secret, bits: secret if is_silent() else flipped(secret, bits)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "part"),
+    [*KEPT.values(), *((elsewhere(is_silent), part) for is_silent, part in ELSEWHERE.values())],
+    ids=[*KEPT, *ELSEWHERE],
+)
+def test_a_sampler_that_depends_on_more_than_its_input_and_its_draws_is_refused(sampler: Sampler, part: str) -> None:
+    with decimal.localcontext():
+        verdict, reason = said(sampler)
+    assert verdict is Verdict.ERROR, reason
+    assert part in reason
+    assert "\n" not in reason
+    assert " at 0x" not in reason
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_a_breach_at_rare_draws_or_at_plain_integers_is_not_proved(kind: str) -> None:
+    verdict, reason = said(DRAWN[kind], runs=100)
+    assert not verdict.value.startswith("proved"), reason
+
+
+@pytest.mark.parametrize("kind", REFUTED)
+def test_what_is_equal_for_python_is_told_apart(kind: str) -> None:
+    assert said(REFUTED[kind])[0] is Verdict.VIOLATED
+
+
+# Sound samplers.
+
+WORDS = frozenset({"yes", "no"})
+table: tuple[bool, ...] | None = None
+
+
+def sound_table(secret: int, bits: RandomBits) -> int:
+    """The table is computed at its first use, from nothing but numbers."""
+    global table
+    if table is None:
+        table = tuple(number == 0 for number in range(4))
+    return secret ^ table[bits.take(2)]
+
+
+@functools.cache
+def sound_cache(size: int) -> tuple[bool, ...]:
+    return tuple(number == 0 for number in range(size))
+
+
+def sound_sets(secret: int, bits: RandomBits) -> int:
+    seen: set[str] = set()
+    for word in ("yes", "no", "yes"):
+        if word not in seen:
+            seen.add(word)
+    return secret ^ (bits.take(2) == 0) if sorted(seen) == sorted(WORDS) and len({1, 2} | {3}) == 3 else secret
+
+
+class Source:
+    """What production code draws from."""
+
+    def take(self, count: int) -> int:
+        return secrets.randbits(count)
+
+
+def sound_default(secret: int, bits: Any = None) -> int:
+    return flipped(secret, bits or Source())
+
+
+@dataclass(frozen=True)
+class SoundTerm:
+    sides: int
+
+    @functools.cached_property
+    def table(self) -> list[bool]:
+        return [number == 0 for number in range(self.sides)]
+
+    def release(self, secret: int, bits: RandomBits) -> int:
+        return secret ^ self.table[bits.take(2)]
+
+    def __hash__(self) -> int:
+        return hash(self.sides)
+
+
+def third(bits: RandomBits) -> int | None:
+    drawn = bits.take(2)
+    return drawn if drawn < 3 else REJECTED
+
+
+SOUND: dict[str, Sampler] = {
+    "randomized response": flipped,
+    "a loop": lambda secret, bits: flipped(secret, bits) if bits.repeat(third) == 0 else secret ^ bits.take(1),
+    "a call": lambda secret, bits: bits.call(flipped, secret),
+    "a table made at first use": sound_table,
+    "a cached table": lambda secret, bits: secret ^ sound_cache(4)[bits.take(2)],
+    "sets asked, sorted and counted": sound_sets,
+    "a source for production": sound_default,
+    "a cached property": SoundTerm(4).release,
+    "a join of paths": lambda secret, bits: flipped(secret, bits) if os.path.join("a", "b") else secret,  # noqa: PTH118
+}
+
+
+@pytest.mark.parametrize("kind", SOUND)
+def test_a_sound_sampler_is_proved_under_its_assumption(kind: str) -> None:
+    verdict, reason = said(SOUND[kind])
+    assert verdict is Verdict.PROVED, reason
+    assert "; assumed: the sampler is a function of its input and its draws, in this configuration" in reason
