@@ -238,7 +238,7 @@ class Search:
     def _confirmed(self, laws: Sequence[Law]) -> str:
         """Compare each law with plain runs in another process; say how many runs there were."""
         runs, counts = sampling_check.RUNS, []
-        counted = "bits" if self.target.covers_work else None
+        counted: Counted | None = "bits" if self.target.covers_work else None
         if not self.is_one_pair:
             runs = max(runs // len(laws), min(runs, FEWEST_RUNS))
         for number, (input_, law) in enumerate(zip(self.inputs, laws, strict=True)):
@@ -249,9 +249,7 @@ class Search:
                     law,
                     sampler_of(self.target),
                     input_,
-                    find=partial(
-                        closed_or_open_law, limits=self.limits, counted="bits" if self.target.covers_work else None
-                    ),
+                    find=partial(closed_or_open_law, limits=self.limits, counted=counted),
                     found_in=self.found_in[number],
                     runs=runs,
                     seconds=seconds,
