@@ -1,6 +1,6 @@
 """Calibration: the arithmetic between a claim and a noise scale, held to certified bounds. Nothing is sampled."""
 
-from attacklab.calibration.findings import CalibrationFinding, read_record, record
+from attacklab.calibration.findings import CalibrationFinding, record
 from attacklab.calibration.judging import calibrate
 from attacklab.calibration.program import ProgramFormula
 from attacklab.calibration.quantities import QUANTITIES, Quantity, Unsafe, quantity
@@ -13,6 +13,5 @@ __all__ = [
     "Unsafe",
     "calibrate",
     "quantity",
-    "read_record",
     "record",
 ]

@@ -32,9 +32,14 @@ def remaining(total: float, parts: Sequence[float]) -> Interval:
     return _enclosed(Fraction(total) - sum(map(Fraction, parts), Fraction(0)))
 
 
-def ratio(numerator: float, denominator: float) -> Interval:
-    """One number by another: the ε of Laplace noise is Δ/s, its scale Δ/ε."""
-    return _enclosed(Fraction(numerator) / Fraction(denominator))
+def epsilon(scale: float, sensitivity: float) -> Interval:
+    """The ε of Laplace noise."""
+    return _enclosed(Fraction(sensitivity) / Fraction(scale))
+
+
+def scale(epsilon: float, sensitivity: float) -> Interval:
+    """The scale of Laplace noise at ε."""
+    return _enclosed(Fraction(sensitivity) / Fraction(epsilon))
 
 
 def composed_delta(delta: float, releases: int) -> Interval:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import gmpy2
 
 from attacklab.calibration.quantities import Argument
-from attacklab.model.errors import UsageError
-from attacklab.model.findings import Verdict, environment, read_of_schema
+from attacklab.model.findings import Verdict, environment
 from attacklab.model.intervals import Interval
 
 SCHEMA = "attacklab/calibration/1"
@@ -58,29 +56,6 @@ class CalibrationFinding:
             "reason": self.reason,
         }
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> CalibrationFinding:
-        """Read a finding.
-
-        Raises:
-            ValueError: a field is missing, unknown or malformed.
-        """
-        names = {field.name for field in fields(cls)}
-        if set(data) != names:
-            raise UsageError(f"not a calibration finding: its fields must be {', '.join(sorted(names))}")
-        try:
-            return cls(
-                quantity=data["quantity"],
-                name=data["name"],
-                parameters={name: _decoded(value) for name, value in data["parameters"].items()},
-                returned=None if data["returned"] is None else float.fromhex(data["returned"]),
-                bound=None if data["bound"] is None else Interval(*map(_end, data["bound"])),
-                verdict=Verdict(data["verdict"]),
-                reason=data["reason"],
-            )
-        except (TypeError, AttributeError, ValueError) as error:
-            raise UsageError(f"not a calibration finding: {error}") from error
-
     @property
     def deviation(self) -> float:
         """How far the number is on the unsafe side at least, as a part of the bound; 0 where it is not refuted."""
@@ -103,43 +78,18 @@ def deviation(number: float, bound: Interval) -> float:
 
 def encoded(parameters: Mapping[str, Argument]) -> dict[str, Any]:
     """Arguments as plain JSON values: hex floats, integers, and lists of hex floats."""
-    return {
-        name: [number.hex() for number in value]
-        if isinstance(value, tuple)
-        else value.hex()
-        if isinstance(value, float)
-        else value
-        for name, value in parameters.items()
-    }
+    return {name: _encoded(value) for name, value in parameters.items()}
 
 
-def record(findings: Sequence[CalibrationFinding], **rest: Any) -> dict[str, Any]:
+def _encoded(value: Argument) -> Any:
+    if isinstance(value, tuple):
+        return [number.hex() for number in value]
+    return value.hex() if isinstance(value, float) else value
+
+
+def record(findings: Sequence[CalibrationFinding]) -> dict[str, Any]:
     """The JSON record of some findings."""
-    return {
-        "schema": SCHEMA,
-        "environment": environment(),
-        "findings": [finding.to_json() for finding in findings],
-        **rest,
-    }
-
-
-def read_record(path: Path) -> dict[str, Any]:
-    """Read a record; its findings come as `CalibrationFinding`.
-
-    Raises:
-        ValueError: it is not a record of this schema; the message names the file.
-    """
-    data = read_of_schema(path, SCHEMA)
-    try:
-        return {**data, "findings": [CalibrationFinding.from_json(finding) for finding in data["findings"]]}
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path} holds a malformed finding: {error}") from error
-
-
-def _decoded(value: Any) -> Argument:
-    if isinstance(value, list):
-        return tuple(float.fromhex(number) for number in value)
-    return float.fromhex(value) if isinstance(value, str) else int(value)
+    return {"schema": SCHEMA, "environment": environment(), "findings": [finding.to_json() for finding in findings]}
 
 
 def _end_text(end: Any) -> str:
@@ -147,16 +97,3 @@ def _end_text(end: Any) -> str:
         return "inf" if end > 0 else "-inf"
     significand, exponent = end.as_mantissa_exp()
     return f"{'-' if significand < 0 else ''}0x{int(abs(significand)):x}p{int(exponent):+d}"
-
-
-def _end(text: str) -> Any:
-    if text in ("inf", "-inf"):
-        return gmpy2.mpfr(text)
-    significand, separator, exponent = text.partition("p")
-    if not separator:
-        raise ValueError(f"{text!r} is not an end of an interval; write it like 0x1fp-3")
-    whole, power = int(significand, 16), int(exponent)
-    bits = max(abs(whole).bit_length(), 2)
-    with gmpy2.context(precision=bits):
-        scaled = gmpy2.mul_2exp if power >= 0 else gmpy2.div_2exp
-        return scaled(gmpy2.mpfr(whole), abs(power))

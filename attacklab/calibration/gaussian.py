@@ -31,11 +31,7 @@ def epsilon(delta: float, sigma: float, sensitivity: float) -> Interval:
 
 def composed_epsilon(delta: float, sigma: float, sensitivity: float, releases: int) -> Interval:
     """The least ε at which m releases of the Gaussian mechanism are (ε, δ)-DP together."""
-    return least_epsilon(delta, Interval.of(releases).sqrt() * sensitivity / sigma)
-
-
-def least_epsilon(delta: float, signal: Interval) -> Interval:
-    """The least ε at which the Gaussian mechanism whose Δ/σ is `signal` is (ε, δ)-DP."""
+    signal = Interval.of(releases).sqrt() * sensitivity / sigma
     if is_kept(lambda: gaussian_delta(0, signal), delta):
         return Interval.of(0)
     return crossing(lambda loss: gaussian_delta(loss, signal), delta)

@@ -38,22 +38,20 @@ def calibrate(
 
 def _finding(about: Quantity, function: Callable[..., object], name: str, arguments: Arguments) -> CalibrationFinding:
     finding = partial(CalibrationFinding, quantity=about.name, name=name, parameters=dict(arguments))
-    without_number = partial(finding, returned=None, bound=None)
+    failed = partial(finding, returned=None, bound=None, verdict=Verdict.ERROR)
     try:
         answer = function(**arguments)
     except LabFault:
         raise
     except ValueError as error:
         reason = f"the formula refused these arguments: {in_one_line(error)}"
-        return without_number(verdict=Verdict.NOT_APPLICABLE, reason=reason)
+        return failed(verdict=Verdict.NOT_APPLICABLE, reason=reason)
     except Exception as error:
-        reason = f"the formula raised {in_one_line(error)}; make it refuse with a ValueError"
-        return without_number(verdict=Verdict.ERROR, reason=reason)
+        return failed(reason=f"the formula raised {in_one_line(error)}; make it refuse with a ValueError")
     number = _double(answer)
     if number is None:
         shown = "NaN" if isinstance(answer, Real) and answer != answer else described(answer)
-        reason = f"the formula returned {shown}; it must return one double"
-        return without_number(verdict=Verdict.ERROR, reason=reason)
+        return failed(reason=f"the formula returned {shown}; it must return one double")
     exact = about.bound(arguments)
     for bound in (exact + 0, exact):  # as short as decides
         verdict, reason = _judged(about, number, bound)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TypeAlias
@@ -83,131 +83,66 @@ def _bound(name: str, arguments: tuple[tuple[str, Argument], ...]) -> Interval:
     return refined(lambda: known.enclose(**dict(arguments)), is_narrow)
 
 
-_LARGE = Unsafe.TOO_LARGE
 _BALLE = "Balle and Wang 2018, theorem 8"
+_DONG = f"Dong, Roth and Su 2022, corollary 3.3; {_BALLE}"
+_BUN = "Bun and Steinke 2016, proposition 1.6"
+_DWORK = "Dwork, McSherry, Nissim and Smith 2006, proposition 1"
 _ZCDP = "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/model/claims/cuts.py; docs/how_to/calibration.md"
+_GHOSH = "Ghosh, Roughgarden and Sundararajan 2009"
+_CANONNE = "Canonne, Kamath and Steinke 2020, definition 1"
 _STABILITY = "Korolova et al. 2009; Rogers 2023, algorithm 1"
-_BETWEEN = "one between two integers acts as the larger"
+_SPENT = "Dwork and Roth 2014, theorem 3.16"
 _KAIROUZ = "Kairouz, Oh and Viswanath 2015, theorem 3.3"
 
-QUANTITIES: tuple[Quantity, ...] = (
-    Quantity("gaussian_sigma", "the least σ at which the Gaussian mechanism is (ε, δ)-DP", gaussian.sigma, _BALLE),
-    Quantity("gaussian_delta", "the least δ at which the Gaussian mechanism is (ε, δ)-DP", gaussian.delta, _BALLE),
-    Quantity("gaussian_epsilon", "the least ε at which the Gaussian mechanism is (ε, δ)-DP", gaussian.epsilon, _BALLE),
+_GAUSSIAN = "the Gaussian mechanism"
+_KEYS = "the δ of releasing the keys whose count with discrete {} noise is at least the threshold"
+_BEGIN = (
+    "where thresholds on counts with discrete {} noise begin to keep δ (one between two integers acts as the larger)"
+)
+
+
+def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
+    yield "gaussian_sigma", f"the least σ at which {_GAUSSIAN} is (ε, δ)-DP", gaussian.sigma, _BALLE
+    yield "gaussian_delta", f"the least δ at which {_GAUSSIAN} is (ε, δ)-DP", gaussian.delta, _BALLE
+    yield "gaussian_epsilon", f"the least ε at which {_GAUSSIAN} is (ε, δ)-DP", gaussian.epsilon, _BALLE
+    together = f"the least ε at which m releases of {_GAUSSIAN} are (ε, δ)-DP together"
+    yield "gaussian_composed_epsilon", together, gaussian.composed_epsilon, _DONG
+    yield "gaussian_rho", f"the least ρ at which {_GAUSSIAN} is ρ-zCDP", gaussian.rho, _BUN
+    yield "laplace_epsilon", "the least ε at which Laplace noise of this scale is ε-DP", budgets.epsilon, _DWORK
+    yield "laplace_scale", "the least scale at which Laplace noise is ε-DP", budgets.scale, _DWORK
+    yield "zcdp_delta", "the least δ at ε that all ρ-zCDP mechanisms keep", concentrated.delta, _ZCDP
+    yield "zcdp_epsilon", "the least ε at δ that all ρ-zCDP mechanisms keep", concentrated.epsilon, _ZCDP
+    yield "laplace_tail", "P[X > t] of Laplace noise", tails.laplace, "its density"
+    yield "gaussian_tail", "P[X > t] of Gaussian noise", tails.gaussian, "its density"
+    yield "discrete_laplace_tail", "P[X > t] of discrete Laplace noise", tails.discrete_laplace, _GHOSH
+    yield "discrete_gaussian_tail", "P[X > t] of discrete Gaussian noise", tails.discrete_gaussian, _CANONNE
+    both = (("laplace", "Laplace", tails.discrete_laplace), ("gaussian", "Gaussian", tails.discrete_gaussian))
+    for name, law, tail in both:
+        yield f"{name}_threshold_delta", _KEYS.format(law), partial(tails.threshold_delta, tail), _STABILITY
+    for name, law, tail in both:
+        yield f"{name}_threshold", _BEGIN.format(law), partial(tails.threshold, tail), _STABILITY
+    parts = "the sum of the parts, each the ε of a pure DP release or the ρ of a zCDP one"
+    yield "budget_total", parts, budgets.total, f"{_SPENT}; Bun and Steinke 2016, lemma 1.7"
+    yield "budget_share", "the most that each of m releases may spend of a total", budgets.share, _SPENT
+    yield "budget_remaining", "what is left of a total after the parts were spent", budgets.remaining, _SPENT
+    least = "the least δ′ at mε of m releases that are (ε, δ)-DP each"
+    yield "composed_delta", least, budgets.composed_delta, _KAIROUZ
+    least = "the least ε′ at which m releases that are ε-DP each are (ε′, δ)-DP together"
+    yield "composed_epsilon", least, budgets.composed_epsilon, _KAIROUZ
+
+
+QUANTITIES: tuple[Quantity, ...] = tuple(
     Quantity(
-        "gaussian_composed_epsilon",
-        "the least ε at which m releases of the Gaussian mechanism are (ε, δ)-DP together",
-        gaussian.composed_epsilon,
-        "Dong, Roth and Su 2022, corollary 3.3; " + _BALLE,
-    ),
-    Quantity(
-        "gaussian_rho",
-        "the least ρ at which the Gaussian mechanism is ρ-zCDP",
-        gaussian.rho,
-        "Bun and Steinke 2016, proposition 1.6",
-    ),
-    Quantity(
-        "laplace_epsilon",
-        "the least ε at which Laplace noise of this scale is ε-DP",
-        lambda scale, sensitivity: budgets.ratio(sensitivity, scale),
-        "Dwork, McSherry, Nissim and Smith 2006, proposition 1",
-    ),
-    Quantity(
-        "laplace_scale",
-        "the least scale at which Laplace noise is ε-DP",
-        lambda epsilon, sensitivity: budgets.ratio(sensitivity, epsilon),
-        "Dwork, McSherry, Nissim and Smith 2006, proposition 1",
-    ),
-    Quantity(
-        "zcdp_delta",
-        "the least δ at ε that all ρ-zCDP mechanisms keep",
-        concentrated.delta,
-        _ZCDP,
-        is_limited_by_bits=False,
-    ),
-    Quantity(
-        "zcdp_epsilon",
-        "the least ε at δ that all ρ-zCDP mechanisms keep",
-        concentrated.epsilon,
-        _ZCDP,
-        is_limited_by_bits=False,
-    ),
-    Quantity("laplace_tail", "P[X > t] of Laplace noise", tails.laplace, "its density"),
-    Quantity("gaussian_tail", "P[X > t] of Gaussian noise", tails.gaussian, "its density"),
-    Quantity(
-        "discrete_laplace_tail",
-        "P[X > t] of discrete Laplace noise",
-        tails.discrete_laplace,
-        "Ghosh, Roughgarden and Sundararajan 2009",
-    ),
-    Quantity(
-        "discrete_gaussian_tail",
-        "P[X > t] of discrete Gaussian noise",
-        tails.discrete_gaussian,
-        "Canonne, Kamath and Steinke 2020, definition 1",
-    ),
-    Quantity(
-        "laplace_threshold_delta",
-        "the δ of releasing the keys whose count with discrete Laplace noise is at least the threshold",
-        partial(tails.threshold_delta, tails.discrete_laplace),
-        _STABILITY,
-    ),
-    Quantity(
-        "gaussian_threshold_delta",
-        "the δ of releasing the keys whose count with discrete Gaussian noise is at least the threshold",
-        partial(tails.threshold_delta, tails.discrete_gaussian),
-        _STABILITY,
-    ),
-    Quantity(
-        "laplace_threshold",
-        f"where thresholds on counts with discrete Laplace noise begin to keep δ ({_BETWEEN})",
-        partial(tails.threshold, tails.discrete_laplace),
-        _STABILITY,
-    ),
-    Quantity(
-        "gaussian_threshold",
-        f"where thresholds on counts with discrete Gaussian noise begin to keep δ ({_BETWEEN})",
-        partial(tails.threshold, tails.discrete_gaussian),
-        _STABILITY,
-    ),
-    Quantity(
-        "budget_total",
-        "the sum of the parts, each the ε of a pure DP release or the ρ of a zCDP one",
-        budgets.total,
-        "Dwork and Roth 2014, theorem 3.16; Bun and Steinke 2016, lemma 1.7",
-    ),
-    Quantity(
-        "budget_share",
-        "the most that each of m releases may spend of a total",
-        budgets.share,
-        "Dwork and Roth 2014, theorem 3.16",
-        _LARGE,
-    ),
-    Quantity(
-        "budget_remaining",
-        "what is left of a total after the parts were spent",
-        budgets.remaining,
-        "Dwork and Roth 2014, theorem 3.16",
-        _LARGE,
-    ),
-    Quantity(
-        "composed_delta", "the least δ′ at mε of m releases that are (ε, δ)-DP each", budgets.composed_delta, _KAIROUZ
-    ),
-    Quantity(
-        "composed_epsilon",
-        "the least ε′ at which m releases that are ε-DP each are (ε′, δ)-DP together",
-        budgets.composed_epsilon,
-        _KAIROUZ,
-    ),
+        *row,
+        unsafe=Unsafe.TOO_LARGE if row[0] in ("budget_share", "budget_remaining") else Unsafe.TOO_SMALL,
+        is_limited_by_bits=row[3] != _ZCDP,
+    )
+    for row in _rows()
 )
 
 
 def quantity(name: str) -> Quantity:
-    """The quantity of a name.
-
-    Raises:
-        ValueError: there is none of that name; the message names the nearest, or all.
-    """
+    """The quantity of a name; a `UsageError` that names the nearest, or all, where there is none."""
     known = {entry.name: entry for entry in QUANTITIES}
     if name in known:
         return known[name]

@@ -13,11 +13,7 @@ from attacklab.cli.messages import by_name
 from attacklab.reporting.lab import enter_lab
 
 
-def command(
-    flaws: options.DemoFlaws = None,
-    language: options.Language = "en",
-    seed: options.Seed = 0,
-) -> None:
+def command(flaws: options.DemoFlaws = None, language: options.Language = "en", seed: options.Seed = 0) -> None:
     """Show attacks live, on naive mechanisms and exact twins."""
     enter_lab(Path.cwd())
     demo = importlib.import_module("experiments.demo")
@@ -25,4 +21,4 @@ def command(
     chosen = [by_name(name, shows, "demonstration") for name in flaws or shows]
     spoken = by_name(language, {name: name for name in demo.LANGUAGES}, "language")
     paced = sys.stdin.isatty() and sys.stdout.isatty()
-    demo.play(chosen, language=spoken, seed=seed, say=typer.echo, wait=demo.read_key if paced else None)
+    demo.play(chosen, language=spoken, seed=seed, say=typer.echo, wait=demo.wait_for_key if paced else None)

@@ -1,6 +1,182 @@
 """`attacklab demo`: an attack for the lecture hall, first on a naive mechanism, then on its exact twin."""
 
-from experiments.demo.shows import SHOWS
-from experiments.demo.stage import LANGUAGES, play, read_key
+from __future__ import annotations
 
-__all__ = ["LANGUAGES", "SHOWS", "play", "read_key"]
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from importlib import resources
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.auditing.attacks import LocalSensitivity, LowBitLaplace, SumSensitivity, TruncatedAddition, ZeroRounding
+from attacklab.auditing.attacks.base import Attack, Event, Scenario
+from attacklab.auditing.referee import DEFAULT_ALPHA as ALPHA
+from attacklab.auditing.statistics.inference import clopper_pearson
+from attacklab.model.targets import Outputs, Target
+from experiments import targets
+
+LOOKS = 1_000  # outputs of either input choose the bet; the ones that are shown are drawn afterwards
+STEPS = (1, 1, 1, 3, 14)  # so many answers each key shows; what is left of `TRIALS` is only counted
+TRIALS = 1_000
+FEWEST = 20  # of fewer answers no advantage is told: it would be chance
+
+TEXTS, EVENTS = (
+    tomllib.loads(resources.files("experiments.demo").joinpath(name).read_text("utf-8"))
+    for name in ("texts.toml", "events.toml")
+)
+LANGUAGES = tuple(TEXTS)
+
+
+class Show(NamedTuple):
+    """An attack, what makes a target that has the flaw and one that has not, and the ε that both claim."""
+
+    attack: Attack
+    naive: Callable[[float], Target]
+    exact: Callable[[float], Target]
+    epsilon: float
+
+
+_LOCAL = LocalSensitivity(sizes=(1,), answers=(64,))
+_SELECTION = targets.exact_exponential
+SHOWS = {
+    "low_bits": Show(LowBitLaplace(), targets.naive_laplace_numpy, targets.exact_rounded_laplace, 0.1),
+    "zero_rounding": Show(ZeroRounding(), targets.naive_exponential, _SELECTION, 0.5),
+    "truncated_addition": Show(TruncatedAddition(), targets.naive_exponential_bfloat16, _SELECTION, 0.5),
+    "local_sensitivity": Show(_LOCAL, targets.naive_local_sensitivity_mean, targets.exact_sum_over_count, 0.01),
+    "sums": Show(SumSensitivity(), targets.naive_bounded_sum_numpy, targets.exact_bounded_sum, 0.5),
+}
+
+
+def play(names: Sequence[str], *, language: str = "en", seed: int = 0, say: Any = print, wait: Any = None) -> None:
+    """Show attacks by their names in `SHOWS`; `wait` waits for a key and returns whether to go on."""
+    texts = TEXTS[language]
+
+    def goes_on(text: str) -> bool:
+        say(text)
+        return wait is None or bool(say(texts["key"]) or wait())
+
+    for name in names:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(SHOWS).index(name),)))
+        show = SHOWS[name]
+        naive, exact = show.naive(show.epsilon), show.exact(show.epsilon)
+        say(texts["title"].format(name=name) + "\n" + texts["naive"].format(target=naive.name))
+        is_heard = all(map(goes_on, _half(show, naive, language, rng)))
+        if is_heard:
+            say(texts[name] + "\n\n" + texts["exact"].format(target=exact.name))
+            is_heard = all(map(goes_on, _half(show, exact, language, rng)))
+        say(texts["read"].format(attack=show.attack.name) + "\n")
+        if not is_heard:
+            return
+
+
+def wait_for_key() -> bool:
+    """Wait for a key; q ends."""
+    return click.getchar() not in ("q", "Q")
+
+
+def _half(show: Show, target: Target, language: str, rng: np.random.Generator) -> Iterator[str]:
+    """What is said of one target, a text for each key."""
+    texts = TEXTS[language]
+    scenario, event, ceiling = best_bet(show.attack, target, rng)
+    first, second = _drawn(target, scenario, TRIALS, rng)
+    from_first = rng.random(TRIALS) < 0.5  # a coin for each answer
+    values = np.where(from_first.reshape(-1, *[1] * (first.ndim - 1)), first, second)
+    said_first = event.contains(values)
+    inputs = sorted((scenario.pair.first, scenario.pair.second), key=_order)
+    numbers = np.where([True, False], *((1, 2) if inputs[0] is scenario.pair.first else (2, 1)))
+    claimed = texts["claim"].format(epsilon=show.epsilon, answers=scenario.answers, ceiling=ceiling)
+    pair = texts["pair"].format(first=described(inputs[0]), second=described(inputs[1]))
+    seen = event.description
+    for pattern, words in EVENTS.get(language, {}).items():
+        seen = re.sub(f"^{pattern}$", words, seen)
+    yield "\n".join([claimed, pair, texts["bet"].format(number=numbers[0], event=seen)])
+    right, shown = said_first == from_first, 0
+    for step in STEPS:
+        lines = []
+        for place in range(shown, shown + step):
+            said, was = (numbers[0 if is_first[place] else 1] for is_first in (said_first, from_first))
+            mark = texts["right" if right[place] else "wrong"]
+            lines.append(texts["row"].format(value=_value(values[place]), said=said, was=was, mark=mark))
+        shown += step
+        yield "\n".join([*lines, score(texts, right[:shown], ceiling)[0]])
+    told, lower = score(texts, right, ceiling)
+    yield f"{told}\n{texts['broken' if lower > ceiling else 'kept']}"
+
+
+def score(texts: dict[str, str], right: NDArray[np.bool_], ceiling: float) -> tuple[str, float]:
+    """How much better than a coin answers were named, 1 if all were right and 0 if half; and its lower bound."""
+    counts = {"right": int(right.sum()), "shown": len(right)}
+    shares = (counts["right"] / len(right), *clopper_pearson(counts["right"], len(right), ALPHA))
+    seen = dict(zip(("estimate", "lower", "upper"), (2 * float(share) - 1 for share in shares), strict=True))
+    told = texts["few" if len(right) < FEWEST else "score"]
+    return told.format(**counts, **seen, confidence=1 - ALPHA, ceiling=ceiling), seen["lower"]
+
+
+def best_bet(attack: Attack, target: Target, rng: np.random.Generator) -> tuple[Scenario, Event, float]:
+    """The pair and the event that most exceed what the claim allows, and what it allows.
+
+    The event is one of the attack's own; if all of them say the same of every output, it is a threshold.
+    """
+    bets: list[tuple[bool, float, Scenario, Event, float]] = []
+    for scenario in attack.scenarios(target, lambda input_, trials: target.outputs(input_, trials, rng)):
+        first, second = _drawn(target, scenario, LOOKS, rng)
+        ceiling = target.claim.composed(scenario.answers).ceiling
+        for is_own, events in ((True, scenario.events), (False, _thresholds(scenario, first, second))):
+            for event in events:
+                named, wrongly = float(event.contains(first).mean()), float(event.contains(second).mean())
+                if 0 < named + wrongly < 2:
+                    bets.append((is_own, named - wrongly - ceiling, scenario, event, ceiling))
+    return max(bets, key=lambda bet: bet[:2])[2:]
+
+
+def _thresholds(scenario: Scenario, first: Outputs, second: Outputs) -> Iterator[Event]:
+    """Bets on the size of an answer, or on the mean size of several, to either side of the deciles that were seen."""
+    answer = "the answer" if scenario.answers == 1 else f"the mean |y| of {scenario.answers} answers"
+    for decile in np.quantile(np.concatenate([_size(first), _size(second)]), np.linspace(0.1, 0.9, 9)):
+        at = float(f"{decile:.4g}")
+        above: Any = lambda outputs, at=at: _size(outputs) > at  # noqa: E731
+        below: Any = lambda outputs, at=at: _size(outputs) <= at  # noqa: E731
+        yield Event(f"{answer} exceeds {at:g}", above)
+        yield Event(f"{answer} does not exceed {at:g}", below)
+
+
+def _size(outputs: Outputs) -> NDArray[np.float64]:
+    answers = outputs.astype(np.float64)
+    return np.asarray(np.abs(answers).mean(axis=1)) if answers.ndim > 1 else answers
+
+
+def _drawn(target: Target, scenario: Scenario, trials: int, rng: np.random.Generator) -> tuple[Outputs, Outputs]:
+    """Outputs for either input, in rows of as many as the adversary sees together."""
+    inputs, count = (scenario.pair.first, scenario.pair.second), scenario.answers
+    first, second = (target.outputs(input_, trials * count, rng) for input_ in inputs)
+    return (first, second) if count == 1 else (first.reshape(trials, count), second.reshape(trials, count))
+
+
+def _order(input_: Any) -> tuple[int, list[Any]]:
+    return np.asarray(input_).size, np.asarray(input_).ravel().tolist()
+
+
+def _value(value: Any) -> str:
+    """An answer with every bit of it, and as people read it; of several answers the first, and their mean size."""
+    if np.ndim(value):
+        return f"{float(value[0]):>12.6g}, …  mean |y| = {np.abs(value.astype(float)).mean():>8.6g}"
+    return (
+        f"{float(value).hex():>24}  {float(value):>12.6g}"
+        if isinstance(value, float | np.floating)
+        else f"{value!s:>6}"
+    )
+
+
+def described(input_: Any) -> str:
+    """An input in one line: a long one by its values and how often it has them."""
+    values = np.asarray(input_)
+    if values.ndim == 0 or values.size <= 6:
+        return f"{values.item():g}" if values.ndim == 0 else f"[{', '.join(f'{v:g}' for v in values.ravel().tolist())}]"
+    counts = Counter(values.ravel().tolist())
+    exact = len({f"{value:g}" for value in counts}) < len(counts)
+    return ", ".join(f"{n:,} × {float(v).hex() if exact else f'{v:g}'}" for v, n in counts.most_common())
