@@ -23,17 +23,11 @@ SCHEMA = "attacklab/calibration/1"
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationFinding:
-    """What is known of one number that a formula returned.
+    """What is known of one number that the formula `name` of a quantity returned at some parameters.
 
-    Attributes:
-        quantity: what the formula computes.
-        name: of the formula.
-        parameters: the arguments that it was given.
-        returned: its number; None where it returned none.
-        bound: the certified bound; None where the formula returned no number.
-        verdict: VIOLATED where the number is proved to be unsafe, PROVED where it is proved to be safe, INCONCLUSIVE
-            between the two, NOT_APPLICABLE where the formula refused the arguments, ERROR where it failed.
-        reason: one line in plain words: why the verdict is what it is.
+    The verdict is VIOLATED where the number is proved to be unsafe, PROVED where it is proved to be safe, INCONCLUSIVE
+    between the two, NOT_APPLICABLE where the formula refused the arguments, ERROR where it failed. Where it returned no
+    number, there is no bound either.
     """
 
     quantity: str

@@ -21,16 +21,10 @@ def calibrate(
     """Hold a formula to certified bounds, without any sampling.
 
     Args:
-        about: what the formula computes, by name.
-        function: the formula, called with keyword arguments. One that raises `ValueError` refuses them.
+        about: what the formula computes, or its name.
+        function: called with keyword arguments. It raises `ValueError` to refuse them.
         name: of the formula, for the findings.
-        grid: the arguments to ask for; those of the quantity by default.
-
-    Returns:
-        A finding for each, in the order of the grid.
-
-    Raises:
-        ValueError: there is no such quantity, or the grid's arguments are not its own.
+        grid: the arguments to ask for; by default the ones of the quantity.
     """
     known = quantity(about) if isinstance(about, str) else about
     return [_finding(known, function, name, arguments) for arguments in (known.grid if grid is None else grid)]

@@ -20,12 +20,9 @@ _WIDEST = 4096
 
 
 class ProgramFormula(Program):
-    """A formula that a program computes.
+    """A formula that a program computes: its command, the quantity that it is asked for, and what it may use.
 
-    Args:
-        command: the program and its arguments.
-        quantity: what it is asked for.
-        limits: what it may use.
+    A call raises `ValueError` where the program refuses, and a `TargetError` where it breaks the protocol.
     """
 
     def __init__(self, command: Sequence[str], quantity: str, limits: Limits | None = None) -> None:
@@ -33,12 +30,7 @@ class ProgramFormula(Program):
         self._quantity = quantity
 
     def __call__(self, **arguments: Argument) -> float | int:
-        """Ask for one number.
-
-        Raises:
-            ValueError: the program refused the arguments.
-            TargetError: it did not answer as the protocol says.
-        """
+        """Ask for one number."""
         answer = self.ask_object({"quantity": self._quantity, "arguments": encoded(arguments)})
         if set(answer) == {"error"}:
             raise ValueError(" ".join(str(answer["error"]).split()))

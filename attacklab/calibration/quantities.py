@@ -65,11 +65,7 @@ class Quantity:
         return f"{self.name}({', '.join(self.arguments)})"
 
     def bound(self, arguments: Arguments) -> Interval:
-        """The certified bound at some arguments, computed once.
-
-        Raises:
-            ValueError: they are not the arguments of this quantity.
-        """
+        """The certified bound at some arguments, computed once; a `UsageError` if they are not of this quantity."""
         if set(arguments) != set(self.arguments):
             raise UsageError(f"{self.signature} cannot be asked for {', '.join(arguments) or 'nothing'}")
         return _bound(self.name, tuple(sorted(arguments.items())))

@@ -26,15 +26,7 @@ GUESSED_BITS = (108, 96, 80, 64)
 
 
 def refined(enclose: Callable[[], Interval], is_enough: Callable[[Interval], bool]) -> Interval:
-    """Enclose a number with more and more bits.
-
-    Args:
-        enclose: computes the interval, with whatever precision is set.
-        is_enough: whether an interval is narrow enough.
-
-    Returns:
-        The first interval that is enough, or the one of the highest precision.
-    """
+    """Enclose a number with more and more bits, until an interval is enough, or with the most that are tried."""
     interval = Interval.of(0)
     for bits in PRECISIONS:
         with precision(bits):
@@ -62,18 +54,11 @@ def is_kept(enclose: Callable[[], Interval], threshold: float) -> bool | None:
 
 
 def crossing(enclose: Callable[[Fraction], Interval], threshold: float) -> Interval:
-    """Find where a decreasing function of positive numbers comes down to a threshold.
+    """Find where a decreasing function of positive numbers comes down to a threshold above 0.
 
     Bisection among the doubles finds the power of two, the secant method on logarithms the number; what it found is
-    only a guess until the function, enclosed at both ends, is above the threshold at one and not above it at the other.
-
-    Args:
-        enclose: the function, with whatever precision is set.
-        threshold: a number above 0.
-
-    Returns:
-        An interval at whose lower end the function is above the threshold, and at whose upper end it is not; the upper
-        end is infinite where no double is large enough.
+    only a guess until the function, enclosed at both ends, is above the threshold at the lower one and not above it at
+    the upper one. The upper end is infinite where no double is large enough.
     """
 
     def keeps(number: Fraction) -> bool | None:
