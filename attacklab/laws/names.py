@@ -2,8 +2,8 @@
 
 The functions that run in a replay are noted (`sys.setprofile`), and the names in their code looked up. What stands for
 a clock, another generator, the environment or a hash is refused, and so is the order of a set of strings, which differs
-from process to process. Globals, attributes of modules and the results of caches are pickled and compared. This finds
-mistakes of honest authors; nothing here watches for code that hides.
+from process to process. Globals and attributes of modules are pickled and compared. This finds mistakes of
+honest authors; nothing here watches for code that hides.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import builtins
 import datetime as dt
 import dis
 import functools
-import gc
 import inspect
 import linecache
 import os
@@ -39,7 +38,7 @@ CLOCKS_AND_GENERATORS = {
 }
 """Modules whose functions and classes give what no law covers."""
 
-HASHES = {
+HASHES: dict[Any, str] = {
     builtins.hash: "hashes, which differs from process to process",
     builtins.id: "asks where an object lies in memory",
     builtins.open: "opens a file",
@@ -50,11 +49,11 @@ HASHES = {
 
 _CLOCKS = ("now", "utcnow", "today")
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)
-_ORDERLESS = frozenset({"all", "any", "bool", "frozenset", "isinstance", "len", "max", "min", "set", "sorted"})
-"""Builtin functions whose results do not depend on the order of a set."""
-
-_TAKING = frozenset({"array", "asarray", "choice", "chain", "fromkeys", "join", "extend", "shuffle", "sample"})
-"""Methods and functions that take the items of a set in its order."""
+_TAKING = frozenset({
+    "array", "asarray", "chain", "choice", "dict", "enumerate", "extend", "filter", "fromkeys", "iter", "join", "list",
+    "map", "next", "repr", "sample", "shuffle", "str", "sum", "tuple", "zip",
+})  # fmt: skip
+"""Functions and methods that take the items of a set in its order."""
 
 
 class Names:
@@ -69,21 +68,17 @@ class Names:
         self._codes: set[types.CodeType] = set()
         self._fixed: dict[tuple[int, str], tuple[str, Mapping[str, Any], str, Any]] = {}
         self._pickles: dict[tuple[int, str], bytes] = {}
-        self._results: dict[tuple[int, str], tuple[Any, bytes]] = {}
         self._arithmetic = arithmetic()
 
     @contextmanager
     def noted(self) -> Iterator[None]:
         """Note the functions that run while this is entered."""
-        before, collects = sys.getprofile(), gc.isenabled()
-        gc.disable()  # others' callbacks on a collection are not the sampler's calls
+        before = sys.getprofile()
         sys.setprofile(self._note)
         try:
             yield
         finally:
             sys.setprofile(before if callable(before) else None)  # a profiler written in C sets itself
-            if collects:
-                gc.enable()
             if self.refused is not None:
                 raise self.refused
 
@@ -100,21 +95,6 @@ class Names:
                     return place
             except CannotCompare:
                 return place
-            if isinstance(now, functools._lru_cache_wrapper) and (result := self._changed_result(now)):
-                return result
-        return None
-
-    def _changed_result(self, cache: Any) -> str | None:
-        """The first result that a `functools.lru_cache` keeps and that is not what it was; new ones may appear."""
-        for arguments, result in _cached_results(cache).items():
-            place = f"what the cached function {cache.__qualname__} keeps"
-            known, before = self._results.get((id(cache), arguments), (None, b""))
-            if known is result and is_fixed(result):
-                continue
-            content = pickled(place, result)
-            if known is not None and content != before:
-                return place
-            self._results[id(cache), arguments] = result, content
         return None
 
     def _note(self, frame: types.FrameType, event: str, _: Any) -> None:
@@ -153,15 +133,6 @@ def arithmetic() -> tuple[Any, ...]:
     """The settings of arithmetic that hold now: precisions, roundings and what numpy does on errors."""
     decimal, gmp = getcontext(), gmpy2.get_context()
     return decimal.prec, decimal.rounding, gmp.precision, gmp.round, *np.geterr().values()
-
-
-def _cached_results(cache: Any) -> dict[str, Any]:
-    """The results that a cache keeps, by their arguments."""
-    _, *parts = gc.get_referents(cache)  # its dict, or else key, result and link in turn
-    if cache.cache_parameters()["maxsize"] is None:
-        return {repr(key): result for key, result in parts[0].items()}
-    links = zip(parts[::3], parts[1::3], parts[2::3], strict=False)
-    return {repr(key): result for key, result, link in links if getattr(link, "__qualname__", "") == "_lru_list_elem"}
 
 
 def _named(code: types.CodeType, frame: types.FrameType) -> Iterator[tuple[int, str, Any, Any]]:
@@ -215,17 +186,28 @@ def _order_read(code: types.CodeType, known: Mapping[str, Any]) -> int:
     values = [known.get(name) for name in names]
     sets = {name for name, value in zip(names, values, strict=True) if _is_seeded(value)}
     sets |= {name for name in code.co_names if any(_is_seeded(inspect.getattr_static(it, name, None)) for it in values)}
-    for function in _functions(code.co_filename).get(code.co_firstlineno, ()):
-        assigned: dict[str, list[Any]] = {}
-        for node in ast.walk(function):
-            for target in getattr(node, "targets", [getattr(node, "target", None)]):
-                if isinstance(target, ast.Name):
-                    assigned.setdefault(target.id, []).append(getattr(node, "value", node))
-        sets |= {name for name, values in assigned.items() if all(_is_set(value, sets) for value in values)}
+    functions = _functions(code.co_filename).get(code.co_firstlineno, [])
+    is_part_of_another = code.co_name.endswith("comp>") or code.co_name == "<genexpr>"
+    if not functions and not is_part_of_another and (sets or _makes_a_set(code)):
+        return code.co_firstlineno  # there is no source to look into
+    for function in functions:
+        assigned = [
+            (target.id, _is_set(node.value, sets))
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        ]
+        sets |= {name for name, is_set in assigned if is_set} - {name for name, is_set in assigned if not is_set}
         for node in ast.walk(function):
             if any(_is_set(part, sets) for part in _read_in_order(node)):
                 return getattr(node, "lineno", code.co_firstlineno)
     return 0
+
+
+def _makes_a_set(code: types.CodeType) -> bool:
+    operations = {step.opname for step in dis.get_instructions(code)}
+    return not operations.isdisjoint(("BUILD_SET", "SET_ADD", "SET_UPDATE")) or frozenset in map(type, code.co_consts)
 
 
 def _is_seeded(value: Any) -> bool:
@@ -248,18 +230,14 @@ def _is_set(node: ast.AST, sets: set[str]) -> bool:
 def _read_in_order(node: ast.AST) -> list[ast.AST]:
     """The parts of a statement or an expression that it takes item by item."""
     match node:
-        case ast.For(iter=whole) | ast.comprehension(iter=whole):
-            return [whole]
-        case ast.Starred(value=whole) | ast.YieldFrom(value=whole) | ast.FormattedValue(value=whole):
-            return [whole]
-        case ast.Attribute(value=whole, attr="pop"):
-            return [whole]
-        case ast.Assign(targets=[ast.Tuple() | ast.List()], value=whole):
-            return [whole]
-        case ast.Call(func=ast.Name(id=name), args=parts) if name in vars(builtins) and name not in _ORDERLESS:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=parts) if name in _TAKING:
             return list(parts)
-        case ast.Call(func=ast.Attribute(attr=name), args=parts) if name in _TAKING:
-            return list(parts)
+        case (
+            ast.For(iter=whole) | ast.comprehension(iter=whole) | ast.Starred(value=whole) | ast.YieldFrom(value=whole)
+            | ast.FormattedValue(value=whole) | ast.Attribute(value=whole, attr="pop")
+            | ast.Assign(targets=[ast.Tuple() | ast.List()], value=whole)
+        ):  # fmt: skip
+            return [whole]
     return []
 
 

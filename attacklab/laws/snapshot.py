@@ -23,7 +23,9 @@ import numpy as np
 from attacklab.laws.outcomes import MPFR, MPQ, MPZ, tag
 
 _PLAIN = frozenset({int, bool, str, bytes, type(None), float, complex, range, Fraction, Decimal, MPZ, MPQ, MPFR})
-_LIBRARIES = frozenset({*sys.stdlib_module_names, "numpy", "scipy", "gmpy2", "typing_extensions"}) - {"__main__"}
+_LIBRARIES = frozenset({*sys.stdlib_module_names, "numpy", "scipy", "gmpy2", "typing_extensions", "hypothesis"}) - {
+    "__main__"
+}
 _WRAPPING = (property, staticmethod, classmethod, functools.cached_property, types.MappingProxyType)
 _BY_IDENTITY = (
     types.ModuleType, types.CodeType, types.GenericAlias, types.MemberDescriptorType, types.GetSetDescriptorType,
