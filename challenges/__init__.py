@@ -1,8 +1,7 @@
 """Challenges: eleven mechanisms of a fictitious library, and a judge of what students hand in about them.
 
 `library` is the fictitious library; nothing in it says which mechanisms keep their claims. `catalogue` lists the
-challenges, `grading` judges a file, `child` runs the student's code in a process of its
-own.
+challenges, and `grading` judges a file, in a process of its own.
 """
 
 from challenges.catalogue import CHALLENGES

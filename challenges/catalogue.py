@@ -6,7 +6,6 @@ Whether a mechanism keeps its claim is written nowhere: attacks are judged by sa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,25 +114,6 @@ class Challenge:
             domain=self.domain,
             pairs=tuple(pairs),
         )
-
-    def nearby(self, pair: NeighbouringPair, rng: np.random.Generator) -> list[NeighbouringPair]:
-        """Pairs like a given one but longer or shorter, for a repair that treats only that one specially.
-
-        Args:
-            pair: of two lists; a pair of numbers has none.
-            rng: says how much shorter.
-        """
-        if self.lengths is None:
-            return []
-        first, second = (np.asarray(side).tolist() for side in (pair.first, pair.second))
-        cut = int(rng.integers(1, max(len(first) // 4, 1), endpoint=True))
-        whole = first or second
-        last = second[-1] if second and self.relation is None else whole[-1]
-        nearby = []
-        for two in ((first[:-cut], second[:-cut]), ([*first, whole[-1]], [*second, last])):
-            with suppress(UsageError):  # it is too long or too short, or no longer a neighbouring pair
-                nearby.append(self.pair(*two))
-        return nearby
 
     def takes(self, input_: Any) -> bool:
         """Whether the mechanism says that it takes an input."""

@@ -36,10 +36,6 @@ def test_the_lines_that_are_shown_are_the_mechanism_s() -> None:
     assert CHALLENGES[7].mechanism is choices.cheapest_plan
 
 
-def test_the_page_gives_away_no_repair() -> None:
-    assert "def repair" not in PAGE
-
-
 @pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 @pytest.mark.parametrize("session", sessions(PAGE), ids=lambda session: session.splitlines()[0])
 def test_a_step_goes_as_it_is_told(session: str, tmp_path: Path) -> None:
