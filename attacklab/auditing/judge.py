@@ -42,7 +42,7 @@ from attacklab.auditing.statistics.power import (
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
-from attacklab.model.findings import FAILURE, Counts, EventCode, Finding, Severity, Verdict, upper_text
+from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, upper_text
 from attacklab.model.targets import Target
 from attacklab.processes.batches import REFUSES, Bench, Outline, Role, Sample, applies
 from attacklab.processes.runners import Runner
@@ -397,7 +397,7 @@ class PlannedScenario:
             verdict,
             reason,
             **shown,
-            code=self._code(decision.event) if verdict is Verdict.VIOLATED else None,
+            spec=self.judge.spec or "" if verdict is Verdict.VIOLATED else "",
             epsilon_lower=assessment.epsilon_lower,
             delta_lower=assessment.delta_lower,
             smallest_detectable=detectable,
@@ -439,21 +439,12 @@ class PlannedScenario:
             "claim": self.claim,
             "judged_at": None if self.claim is not None and judged_at == self.claim.inner else judged_at,
             "event": (*self.outline.events, REFUSES.description)[event],
+            "line": (*self.outline.lines, REFUSES.line)[event],
             "counts": counts,
             "first": assessment.first,
             "second": assessment.second,
             "advantage": assessment.advantage,
         }
-
-    def _code(self, event: int) -> EventCode | None:
-        """The event as Python source, for a target that a command line can name."""
-        if self.judge.spec is None:
-            return None
-        try:
-            code = self.judge.runner.code(self.judge.place, self.number, event, self.outline.digest())
-        except (TargetError, LabFault):
-            return None
-        return code and replace(code, target=self.judge.spec)
 
 
 @functools.lru_cache(maxsize=64)

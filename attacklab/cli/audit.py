@@ -20,7 +20,6 @@ from attacklab.auditing.replayed import with_replay
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
-from attacklab.cli.scripts import script_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
@@ -92,7 +91,7 @@ def command(
         if chosen is None and not maximise_epsilon and not constant:
             again = f"attacklab replay {replace(asked, covers=None).spec()} --seed {seed}"  # it compares outputs
             findings = with_replay(loaded, findings, seed=seed, again=again)
-    files.write(findings, asked.place, script_of)
+    files.write(findings, asked.place)
     _say_if_undecided(findings, loaded.kind)
     status = status_of(findings)
     if status is Status.REFUTED:

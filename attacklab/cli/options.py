@@ -38,9 +38,6 @@ FindingFile: TypeAlias = Annotated[
 FindingAttack: TypeAlias = Annotated[
     str | None, Option("--attack", help="Show the strongest finding of this attack [default: of all]")
 ]
-FindingNumber: TypeAlias = Annotated[
-    int | None, Option("--finding", metavar="N", help="Show the finding at this place in the file, from 1")
-]
 Script: TypeAlias = Annotated[
     Path | None, Option("--output", metavar="FILE", help="Write the script to this file [default: standard output]")
 ]

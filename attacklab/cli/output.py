@@ -105,28 +105,23 @@ class Files:
         self,
         findings: Sequence[Finding],
         place: Place | None = None,
-        script_of: Callable[[Finding], str] | None = None,
     ) -> None:
         """Write the files, then show the findings, unless a file that was asked for is standard output.
 
         Args:
             findings: of one target.
             place: where its source is, for the SARIF log.
-            script_of: makes the proof of concept of a refuted claim, for the page of HTML.
         """
         log = "" if self.sarif is None else to_text(sarif_log([(finding, place) for finding in findings]))
-        page = "" if self.html is None else self._page(findings, place, script_of)
+        page = "" if self.html is None else self._page(findings, place)
         self.leave(to_text(record(findings)), lambda: show(findings), log, page)
 
-    def _page(
-        self, findings: Sequence[Finding], place: Place | None, script_of: Callable[[Finding], str] | None
-    ) -> str:
+    def _page(self, findings: Sequence[Finding], place: Place | None) -> str:
         from attacklab.reporting.audit_page import audit_page  # here, because templates take long to import
 
         return audit_page(
             findings,
             datetime.now(UTC),
-            script_of=script_of,
             place="" if place is None else place.path,
             command=shlex.join(["attacklab", *sys.argv[1:]]),
         )

@@ -8,23 +8,21 @@ import typer
 
 from attacklab.cli import options
 from attacklab.cli.messages import say
-from attacklab.cli.scripts import script_of
 from attacklab.model.files import Made, require_writable, write_whole
 from attacklab.model.findings import read_record
-from attacklab.reporting.poc import chosen_finding
+from attacklab.reporting.poc import chosen_finding, proof_of_concept
 
 
 def command(
     findings: options.FindingFile,
     attack: options.FindingAttack = None,
-    finding: options.FindingNumber = None,
     output: options.Script = None,
 ) -> None:
     """Write a finding as one script that shows it to a maintainer."""
     if output is not None:
         require_writable(output, Made.SCRIPT)
-    chosen = chosen_finding(read_record(findings)["findings"], attack=attack, number=finding)
-    script = script_of(chosen)
+    chosen = chosen_finding(read_record(findings)["findings"], attack)
+    script = proof_of_concept(chosen)
     if output is None:
         typer.echo(script, nl=False)
         return

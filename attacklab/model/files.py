@@ -29,7 +29,7 @@ PAGE_BEGINS = f'<meta name="generator" content="{TOOL} '.encode()
 """Among the first lines of a page of HTML that the lab wrote."""
 LONGEST_HEAD = 200
 
-SCRIPT = '"""Proof of concept: '
+SCRIPT = "# Proof of concept: "
 """How a proof of concept begins."""
 
 MOST_BYTES = 1 << 30

@@ -121,6 +121,10 @@ EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 """What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
 
 
+GONE = ("code",)
+"""Fields of older records that nothing reads any more."""
+
+
 class Reach(enum.StrEnum):
     """The pairs of neighbours that a verdict covers."""
 
@@ -190,25 +194,6 @@ class Counts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EventCode:
-    """An event as Python source, which needs numpy at the most: what a proof of concept is made of.
-
-    Attributes:
-        source: the text of a module. It defines `event(output)`, which returns whether an output lies in the event; or,
-            if `of_many`, `events(outputs)`, which returns that of each of the outputs of one call as a bool array. The
-            output of a release that raised is an instance of `Failure`, which whoever runs it defines.
-        of_many: which of the two it defines.
-        one_by_one: whether the release is called once a trial, and a call that raises is an output like others.
-        target: the words of a command line that load the target: its name and the options that say what it is.
-    """
-
-    source: str
-    of_many: bool = False
-    one_by_one: bool = False
-    target: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedCertificate:
     """A certificate and what its checker said of it.
 
@@ -270,8 +255,8 @@ class Finding:
         relation: that of the datasets which the claim is for; None where it holds for any.
         pair: the two inputs, as `described_pair` gives them; None where the attack came to no pair.
         event: the event in words.
-        code: the event as Python source, where the claim is refuted by it and the target has a name on the command
-            line; None otherwise, and in older records.
+        line: the event as an expression of one `output` in Python; empty where it takes more than a line.
+        spec: the words of a command line that load the target; empty where none was used, and in older records.
         flaw: what it shows if the claim is refuted by it, in one line; empty in older records, and where nothing was
             judged.
         cwe: the number of that flaw in the Common Weakness Enumeration; None in older records, where the claim is not
@@ -334,7 +319,8 @@ class Finding:
     flaw: str = ""
     cwe: int | None = None
     repair_code: str = ""
-    code: EventCode | None = None
+    line: str = ""
+    spec: str = ""
     witness: Witness | None = None
     work: str = ""
 
@@ -389,10 +375,10 @@ class Finding:
         Raises:
             ValueError: a field that every finding has is missing, or one is unknown or malformed.
         """
-        unknown = sorted(set(data) - {field.name for field in fields(cls)})
+        unknown = sorted(set(data) - {field.name for field in fields(cls)} - {*GONE})
         if unknown:
             raise UsageError(f"not a finding: unknown fields {', '.join(unknown)}")
-        values = dict(data)
+        values = {name: value for name, value in data.items() if name not in GONE}
         if "scope" not in data and data.get("attack") == EXACT_LAW:  # from before proofs said their scope
             values["scope"] = {"reach": Reach.PAIR}
         try:
@@ -414,7 +400,6 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "laws": tuple,
     "scope": lambda data: Scope(**{**data, "reach": Reach(data["reach"])}),
     "certificate": lambda data: CheckedCertificate(**{**data, "lemmas": tuple(data["lemmas"])}),
-    "code": lambda data: EventCode(**data),
     "witness": lambda data: Witness(**data),
     "epsilon_lower": lambda data: math.inf if data == INFINITE else data,
     **dict.fromkeys(("first", "second", "advantage"), lambda data: Estimate(**data)),

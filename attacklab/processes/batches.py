@@ -28,13 +28,12 @@ from numpy.typing import NDArray
 from attacklab.auditing.attacks.base import FEW, Attack, Event, Scenario, looks_at_work
 from attacklab.auditing.attacks.common.failures import FAILS, answered, is_failure
 from attacklab.auditing.attacks.features import hashes
-from attacklab.auditing.attacks.plain import ANYWHERE, OF_NUMBERS
 from attacklab.auditing.meter import Meter
-from attacklab.model.errors import AttackError, LabError, LabFault, OutsideDomain, TargetError
-from attacklab.model.findings import SO_DID_EVERY_CALL, Counts, EventCode, Severity, described_pair
+from attacklab.model.errors import AttackError, LabFault, OutsideDomain, TargetError
+from attacklab.model.findings import SO_DID_EVERY_CALL, Counts, Severity, described_pair
 from attacklab.model.releases import misfit
 from attacklab.model.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
-from attacklab.model.work import as_records, outputs_alone, reports_work, words_between
+from attacklab.model.work import as_records, outputs_alone, words_between
 
 BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
@@ -82,6 +81,7 @@ class Outline:
     Attributes:
         pair: the two inputs, as `described_pair` gives them.
         events: the candidates in words.
+        lines: the same as expressions of an output; empty where they take more than a line.
         flaws: the flaw that each shows; empty for the one that its attack looks for.
         answers: how many answers the adversary collects in one trial.
         severity: what it means if the claim does not hold on the pair.
@@ -93,6 +93,7 @@ class Outline:
 
     pair: dict[str, Any]
     events: tuple[str, ...]
+    lines: tuple[str, ...]
     flaws: tuple[str, ...]
     answers: int
     severity: Severity = Severity.CLAIM
@@ -104,12 +105,14 @@ class Outline:
     @classmethod
     def of(cls, scenario: Scenario, target: Target, output_bytes: int) -> Outline:
         """The outline of a scenario on a target."""
-        descriptions, flaws = zip(*((event.description, event.flaw) for event in scenario.events), strict=True)
+        events = ((event.description, event.line, event.flaw) for event in scenario.events)
+        descriptions, lines, flaws = zip(*events, strict=True)
         severity = Severity.ROBUSTNESS if target.exceeds_sensitivity(scenario.pair) else Severity.CLAIM
         pair, work = described_pair(scenario.pair), target.source_of_work(scenario.pair.first)
         return cls(
             pair,
             descriptions,
+            lines,
             flaws,
             scenario.answers,
             severity,
@@ -274,6 +277,10 @@ class Bench:
         self._digests[attack] = tuple(outline.digest() for outline in outlines)
         return outlines
 
+    def scenarios(self, attack: int) -> tuple[Scenario, ...]:
+        """The scenarios that `outlines` found."""
+        return self._scenarios[attack]
+
     def _output_bytes(self, looked: Prober, scenarios: Sequence[Scenario]) -> int:
         """About how large the outputs of scenarios are that were found without a look at any; 0 where none is given."""
         probe = looked.apart(f"{looked.name}, size")
@@ -356,35 +363,6 @@ class Bench:
             return bool(np.array_equal(hashes(first), hashes(second)))
         except TargetError:
             return True
-
-    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
-        """An event of a scenario as Python source; None where it has none, and where outputs come with their work.
-
-        Args:
-            attack: the attack's place.
-            scenario: the scenario's place among those of the attack; they are found again where another process did.
-            event: the event's place; that after the last is the event that the target fails.
-            outline: the digest of the scenario's outline. None is returned for a scenario that is not the same again.
-        """
-        with contextlib.suppress(LabError):
-            if attack not in self._scenarios:
-                self.outlines(attack)
-            if self._digests[attack][scenario : scenario + 1] == (outline,):
-                candidate = self._scenarios[attack][scenario]
-                if self._reports_work(candidate.pair.first):
-                    return None
-                chosen = (*candidate.events, REFUSES)[event]
-                alone = candidate.sees_failures or chosen is REFUSES
-                plain = not alone and self._gives_arrays_of_numbers(candidate.pair.first)
-                return chosen.code(one_by_one=alone, instead=OF_NUMBERS if plain else ANYWHERE)
-        return None
-
-    def _reports_work(self, input_: Any) -> bool:
-        return reports_work(answered(Prober(self.target, self.seed, "form", shows_work=True), input_, FEW))
-
-    def _gives_arrays_of_numbers(self, input_: Any) -> bool:
-        probe = Prober(self.target, self.seed, "form")
-        return answered(probe, input_, FEW).dtype.kind in "biuf"
 
     def _drawn(self, scenario: Scenario, sample: Sample, batch: Batch, side: int, input_: Any) -> _Drawn:
         count = batch.rows * scenario.answers

@@ -23,7 +23,7 @@ from typing import IO, Any
 from attacklab.auditing.meter import Meter
 from attacklab.model.code_fingerprint import changed
 from attacklab.model.errors import AttackError, Refused, TargetError, UsageError
-from attacklab.model.findings import Counts, EventCode, Severity
+from attacklab.model.findings import Counts, Severity
 from attacklab.processes.batches import Batch, Outline, Sample
 from attacklab.processes.runners import Results, Runner, Say
 
@@ -181,10 +181,6 @@ class Recorded:
                 yield from self._drawn(sample, itertools.chain([batch], batches))
             else:
                 yield tuple(Counts(*counts) for counts in kept)
-
-    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
-        """As in `Runner`; it is made again where the results are read back."""
-        return self._runner.code(attack, scenario, event, outline)
 
     def _drawn(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         to_draw, to_keep = itertools.tee(batches)

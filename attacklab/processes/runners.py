@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Protocol, TypeAlias
 
 from attacklab.auditing.meter import Meter
-from attacklab.model.findings import Counts, EventCode
+from attacklab.model.findings import Counts
 from attacklab.processes.batches import Batch, Bench, Outline, Sample
 
 Say: TypeAlias = Callable[[str], object]
@@ -41,9 +41,6 @@ class Runner(Protocol):
         Batches that were drawn ahead are given up when the generator is closed.
         """
 
-    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
-        """An event as Python source, as `Bench.code` gives it."""
-
 
 class Backend(Protocol):
     """A place where batches run."""
@@ -61,7 +58,7 @@ class InProcess:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self.outlines, self.code = bench.outlines, bench.code
+        self.outlines = bench.outlines
 
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         """As in `Runner`."""
@@ -86,10 +83,6 @@ class ParallelWhenSlow:
     def outlines(self, attack: int, meter: Meter | None = None) -> tuple[Outline, ...]:
         """As in `Runner`."""
         return self._runner.outlines(attack, meter)
-
-    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
-        """As in `Runner`."""
-        return self._runner.code(attack, scenario, event, outline)
 
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         """As in `Runner`."""

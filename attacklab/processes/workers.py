@@ -25,7 +25,6 @@ from typing import Any, Self, TypeAlias
 
 from attacklab.auditing.meter import Meter
 from attacklab.model.errors import LabError, LabFault, TargetError, UsageError, WorkersGone
-from attacklab.model.findings import EventCode
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target, in_one_line
 from attacklab.processes.batches import Batch, Bench, Outline, Sample
@@ -175,10 +174,6 @@ class _InWorkers:
         if isinstance(outlines, LabError):
             raise outlines
         return outlines
-
-    def code(self, attack: int, scenario: int, event: int, outline: str) -> EventCode | None:
-        code: EventCode | None = self._outcome(self._submit("code", attack, scenario, event, outline))
-        return code
 
     def counts(self, sample: Sample, batches: Iterator[Batch]) -> Results:
         waiting: deque[Future[Any]] = deque()

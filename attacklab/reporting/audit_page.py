@@ -13,8 +13,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from markupsafe import escape
-
 from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.power import POWER
@@ -31,7 +29,6 @@ def audit_page(
     findings: Sequence[Finding],
     when: datetime,
     made_with: Mapping[str, str] | None = None,
-    script_of: Callable[[Finding], str] | None = None,
     *,
     place: str = "",
     command: str = "",
@@ -42,7 +39,6 @@ def audit_page(
         findings: of one target; at least one.
         when: the end of the audit.
         made_with: versions and the machine, as `findings.environment` has them; those of this process by default.
-        script_of: makes the proof of concept of a finding that has the code of its event.
         place: the file of the target, where it has one.
         command: the command line that made the findings, where there was one.
 
@@ -75,7 +71,6 @@ def audit_page(
         seeds=sorted({finding.seed for finding in findings if finding.seed is not None}),
         when=when,
         made_with=environment() if made_with is None else made_with,
-        scripts={number: escape(text) for number, text in enumerate(_scripts(shown, script_of)) if text},
     )
 
 
@@ -127,10 +122,6 @@ def not_tested(findings: Sequence[Finding]) -> list[str]:
         "Time, memory, logs, and what several releases tell together, except where a finding speaks of them.",
         "Versions, machines and settings other than those named above.",
     ]
-
-
-def _scripts(shown: Sequence[Finding], script_of: Callable[[Finding], str] | None) -> list[str]:
-    return ["" if script_of is None or finding.code is None else script_of(finding) for finding in shown]
 
 
 def _named(text: str, attacks: Sequence[str]) -> list[str]:

@@ -261,8 +261,8 @@ def shown_data(path: Path) -> Data:
 
 
 def _shown_finding(finding: Finding) -> Data:
-    """A finding without its seconds, which are timings, its event's code, and a replay of what does not apply."""
-    shown = {name: value for name, value in finding.to_json().items() if name not in ("seconds", "code")}
+    """A finding without its seconds, which are timings, and a replay of what does not apply."""
+    shown = {name: value for name, value in finding.to_json().items() if name != "seconds"}
     return shown | {"replay": ""} if finding.verdict is Verdict.NOT_APPLICABLE else shown
 
 

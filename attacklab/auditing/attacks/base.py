@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import math
-import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.model.errors import OutsideDomain, TargetError
-from attacklab.model.findings import EventCode
 from attacklab.model.floats import Floats
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.source_bundle import source_bundle
 from attacklab.model.targets import Kind, Outputs, Target
 from attacklab.model.work import outputs_alone
 
@@ -61,58 +57,15 @@ class Event:
     Attributes:
         description: the set in words.
         contains: takes outputs, one a row, and returns which of them lie in the set, as a bool array.
-        source: the same in a few lines of Python, for people to read: the body of a function of one `output`, or a
-            whole module that defines `event(output)`. It may use `math` and `np`. Empty where those lines would be
-            many; then `contains` is copied with all that it uses.
+        line: the same as an expression of one `output` that is not a failure, for people to read; it may use `np`.
+            Empty where it takes more than a line.
         flaw: the flaw that it shows, in one line, where that is another than its attack looks for.
     """
 
     description: str
     contains: Callable[[Outputs], NDArray[np.bool_]]
-    source: str = ""
+    line: str = ""
     flaw: str = ""
-
-    def code(
-        self, *, one_by_one: bool = False, instead: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({})
-    ) -> EventCode:
-        """The event as a Python module.
-
-        Args:
-            one_by_one: whether it is one of outputs drawn one at a time, failures among them.
-            instead: what is copied in place of some names; see `attacklab.auditing.attacks.plain`.
-
-        Raises:
-            NotSelfContained: it has no source of its own, and that of `contains` cannot be had.
-        """
-        if not self.source:
-            source = source_bundle(self.contains, "events", instead)
-            return EventCode(source=source, of_many=True, one_by_one=one_by_one)
-        if "def event(output):" in self.source:
-            return EventCode(source=self.source, one_by_one=one_by_one)
-        return EventCode(source=event_function(self.description, self.source), one_by_one=one_by_one)
-
-
-def event_function(description: str, body: str) -> str:
-    """The definition of `event(output)` with this body; the description goes into its docstring."""
-    words = description.replace("\\", "\\\\").replace('"', "'")
-    lines = [f'"""E: {words}."""', *body.splitlines()]
-    return "def event(output):\n" + "".join(f"    {line}\n" for line in lines)
-
-
-def of_present(expression: str) -> str:
-    """The body of a function of one output, which is false of a failure and else what the expression says."""
-    return f"if output is None or isinstance(output, Failure):\n    return False\nreturn {expression}"
-
-
-def constant(name: str, texts: Iterable[str]) -> str:
-    """The definition of a set of constants, in lines that fit a screen.
-
-    Args:
-        name: of the set.
-        texts: an expression for each member.
-    """
-    lines = textwrap.wrap(", ".join(texts), 92, break_long_words=False, break_on_hyphens=False)
-    return f"{name} = {{\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
 
 
 def literal(value: float) -> str:

@@ -72,26 +72,10 @@ class GeneratorSeed(OfKinds, kinds={Kind.NOISE}):
                     there=second,
                     reachable=partial(_is_drawn, noise=scale * _first_draws(draws, self.seeds)),
                 ),
-                _source(seeding, scale, self.seeds, first, second),
             )
             for seeding, draws in SEEDED
         )
         yield Scenario(pair, events)
-
-
-def _source(seeding: str, scale: float, seeds: range, first: float, second: float) -> str:
-    generator = "np.random.RandomState" if seeding == "np.random.seed" else seeding
-    return f'''import numpy as np
-
-DRAWS = [{scale!r} * {generator}(seed).laplace() for seed in {seeds!r}]
-FROM_HERE = {{{first!r} + draw for draw in DRAWS}}
-FROM_THERE = {{{second!r} + draw for draw in DRAWS}}
-
-
-def event(output):
-    """E: the output is {first!r}, and not {second!r}, plus a first draw after one of these seeds."""
-    return not isinstance(output, Failure) and output in FROM_HERE and output not in FROM_THERE
-'''
 
 
 def recover_seed(

@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario, as_floats, bounds_of, of_present
+from attacklab.auditing.attacks.base import Event, OfKinds, Probe, Scenario, as_floats, bounds_of
 from attacklab.auditing.attacks.common.failures import answered, despite_failures, failed, probed, scenario_on
 from attacklab.auditing.attacks.common.half_lines import PROBED, half_line_scenario, probed_within
 from attacklab.model.bisection import least
@@ -137,7 +137,7 @@ class DoubleBudget(OfKinds, kinds={Kind.MEAN}):
         event = Event(
             f"the answer lies in [{low!r}, {high!r}]",
             partial(_between, low=low, high=high),
-            of_present(f"{low!r} <= float(output) <= {high!r}"),
+            f"{low!r} <= float(output) <= {high!r}",
         )
         pair = NeighbouringPair.records(np.full(size, largest), np.full(size + 1, largest), Relation.ADD_REMOVE)
         yield from despite_failures([Scenario(pair, (event,))], probe)

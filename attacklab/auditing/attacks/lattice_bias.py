@@ -34,9 +34,6 @@ from attacklab.auditing.attacks.base import (
     Probe,
     Scenario,
     as_floats,
-    constant,
-    event_function,
-    of_present,
     pair_of_answers,
 )
 from attacklab.auditing.attacks.common.failures import sampled
@@ -152,5 +149,4 @@ def _one_of(points: NDArray[np.float64]) -> Event:
         return np.isin(as_floats(outputs), points)
 
     words = f"the output is one of {shown}{rest}"
-    function = event_function(words, of_present("float(output) in POINTS"))
-    return Event(words, contains, f"{constant('POINTS', map(repr, points.tolist()))}\n\n{function}")
+    return Event(words, contains)

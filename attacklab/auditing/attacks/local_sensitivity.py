@@ -42,7 +42,6 @@ from attacklab.auditing.attacks.base import (
     adapted_pairs,
     as_floats,
     bounds_of,
-    of_present,
     on_path,
 )
 from attacklab.auditing.attacks.common.exact_answers import exact_answer
@@ -209,12 +208,8 @@ def _at_jump(pair: NeighbouringPair, outputs: Sequence[NDArray[np.float64]]) -> 
 
 def _far(words: str, answer: float, threshold: float, answers: int) -> Event:
     """The bet that outputs lie further from an answer than a threshold, on average."""
-    source = (
-        of_present(f"abs(float(output) - {answer!r}) > {threshold!r}")
-        if answers == 1
-        else f"return bool(np.mean(np.abs(np.asarray(output, dtype=float) - {answer!r})) > {threshold!r})"
-    )
-    return Event(words, partial(_is_far, answer=answer, threshold=threshold), source)
+    line = f"abs(float(output) - {answer!r}) > {threshold!r}" if answers == 1 else ""
+    return Event(words, partial(_is_far, answer=answer, threshold=threshold), line)
 
 
 def _is_far(outputs: Outputs, *, answer: float, threshold: float) -> NDArray[np.bool_]:

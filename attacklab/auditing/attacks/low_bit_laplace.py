@@ -75,7 +75,7 @@ def _inverting(sampler: laplace.SamplerModel) -> Model:
             outputs, answer, assumed.scale, sampler, assumed.form, rate=assumed.rate, half_widths=half_widths
         )
 
-    return Model(sampler.description, reachable, source=laplace.source_of(sampler))
+    return Model(sampler.description, reachable)
 
 
 MODELS = (*map(_inverting, laplace.MODELS), *PRODUCTS, *LOGARITHMS, *coarse_uniforms.LAPLACE)

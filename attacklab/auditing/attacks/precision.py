@@ -166,7 +166,7 @@ def _any_number(
     return reachable(outputs, answer, assumed.form, noise=noise, half_widths=half_widths)
 
 
-_OF_ANY_NUMBER = '''
+ANY_NUMBER = '''
 def reached(y, answer, scale, rate):
     """Whether answer + x is y for any double x at all: x would be the difference, or the double next to it."""
     x = y - answer
@@ -180,12 +180,11 @@ def reached(y, answer, scale, rate):
     return any(answer + float(near) == y for near in (x, np.nextafter(x, end), np.nextafter(x, -end)))
 '''.lstrip()
 
-ANY_NUMBER = Model("addition of any number", partial(_any_number, noise=None), source=_OF_ANY_NUMBER)
+ANY_NUMBER = Model("addition of any number", partial(_any_number, noise=None))
 NARROWER = {
     form: Model(
         f"addition of any {form.name} number",
         partial(_any_number, noise=form),
-        source=_OF_BINARY32 if form is BINARY32 else "",
     )
     for form in NARROW
 }
@@ -268,21 +267,7 @@ def _on_grids(target: Target, probe: Probe) -> Iterator[Scenario]:
         return np.asarray(_is_multiple(values - base, step) & ~_is_multiple(values - moved, step))
 
     words = f"y is a whole number of steps of {step!r} from {base!r} and not from {moved!r}"
-    source = f'''import math
-
-STEP = {step!r}
-
-
-def is_multiple(difference):
-    """Whether a difference is a whole number of steps, but for a rounding."""
-    return math.isfinite(difference) and abs(difference - round(difference / STEP) * STEP) <= {GRID_TOLERANCE!r} * STEP
-
-
-def event(output):
-    """E: {words}."""
-    return is_multiple(float(output) - {base!r}) and not is_multiple(float(output) - {moved!r})
-'''
-    yield Scenario(pair, (Event(words, contains, source, ON_LATTICE),))
+    yield Scenario(pair, (Event(words, contains, flaw=ON_LATTICE),))
 
 
 def _is_multiple(values: Doubles, step: float) -> NDArray[np.bool_]:

@@ -37,10 +37,7 @@ from attacklab.auditing.attacks.base import (
     Probe,
     Scenario,
     as_floats,
-    constant,
     ends,
-    event_function,
-    of_present,
     on_path,
     pair_of_answers,
 )
@@ -51,7 +48,6 @@ from attacklab.model.bisection import first
 from attacklab.model.errors import OutsideDomain, TargetError
 from attacklab.model.floats import power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.releases import gathered
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
 Sides: TypeAlias = tuple[Outputs, Outputs]  # outputs of either input of a pair
@@ -216,20 +212,8 @@ def _repeated(pair: NeighbouringPair, seen: Sides, again: Sides, target: Target,
             evidence = len(later[0]) * float(expected_evidence([target.claim.nominal], *rates))
             if evidence > ENOUGH or (rates[side] > OFTEN and not rates[1 - side]):
                 description = f"{calls} on the {words} input, and none on the other, gave {part} before"
-                source = _source(description, seen[side], only) if atoms is hashes else ""
-                bets.append(Event(description, partial(_is_among, atoms=atoms, known=only), source))
+                bets.append(Event(description, partial(_is_among, atoms=atoms, known=only)))
     return Scenario(pair, tuple(bets)) if bets else None
-
-
-def _source(description: str, seen: Outputs, known: NDArray[np.uint64]) -> str:
-    """The bet on outputs that are doubles, by their texts; nothing for others."""
-    if seen.dtype == object:
-        seen = gathered(seen.tolist(), len(seen))
-    if seen.dtype != np.float64 or seen.ndim > 1:
-        return ""
-    texts = sorted({float(output).hex() for output in seen[np.isin(hashes(seen), known)]})
-    function = event_function(description, of_present("float(output).hex() in SEEN"))
-    return f"{constant('SEEN', map(repr, texts))}\n\n{function}"
 
 
 def _column(outputs: Outputs, *, of: Callable[[Outputs], NDArray[Any]]) -> NDArray[np.uint64]:

@@ -50,7 +50,6 @@ from attacklab.auditing.attacks.base import (
     as_floats,
     ends,
     literal,
-    of_present,
     origin,
 )
 from attacklab.auditing.attacks.common.exact_answers import exact_answer
@@ -131,7 +130,7 @@ def _bets_on_values(sides: Sequence[Outputs | None]) -> Iterator[Event]:
     medians = [float(np.quantile(numbers, 0.5, method="lower")) for numbers in values if numbers.size]
     if medians:
         larger = max(medians)
-        at_least = of_present(f"float(output) >= {literal(larger)}")
+        at_least = f"float(output) >= {literal(larger)}"
         yield Event(f"the answer is at least {larger!r}", partial(_at_least, threshold=larger), at_least)
     atoms = {}
     for numbers in values:

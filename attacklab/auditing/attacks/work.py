@@ -98,8 +98,7 @@ def work_events(first: Records, second: Records) -> Iterator[Event]:
         second: outputs of the second input, likewise.
     """
     for threshold in _edges(np.concatenate([first["work"], second["work"]]))[1:]:
-        at_least = f'return bool(output["work"] >= {float(threshold)!r})'
-        yield Event(f"the work is at least {threshold:g}", partial(_works, threshold=float(threshold)), at_least)
+        yield Event(f"the work is at least {threshold:g}", partial(_works, threshold=float(threshold)))
     outputs = _Bins.of(first["output"], second["output"])
     work = _Bins.of(first["work"], second["work"])
     cells = len(work.edges) + 1

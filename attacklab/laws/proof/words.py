@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
-from attacklab.auditing.attacks.base import constant
 from attacklab.laws import Certificate, Decision, Law, Need, Ruling, advantage
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.law import total
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.model.claims import OutputAndWork
-from attacklab.model.findings import EXACT_LAW, Estimate, EventCode, Finding, Verdict, lower_text, upper_text
+from attacklab.model.findings import EXACT_LAW, Estimate, Finding, Verdict, lower_text, upper_text
 from attacklab.model.targets import Kind, Target
 from attacklab.model.work import COUNTED
 
@@ -44,7 +42,8 @@ def finding_of(target: Target, proved: str, spec: str | None, **rest: Any) -> Fi
         ceiling=target.claim.ceiling,
         work=COUNTED if target.covers_work else "",
         replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, {proved})",
-        **{**rest, "code": _named(rest.get("code"), spec)},
+        spec=spec or "",
+        **rest,
     )
 
 
@@ -113,15 +112,12 @@ def figures_of(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[
     }
 
 
-MOST_WRITTEN = 1 << 14
-"""An event of more outcomes is not written as source."""
+MOST_WRITTEN = 16
+"""An event of more outcomes is not written as a line of Python."""
 
 
 def _shown_event(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
-    """The probabilities of the event, and its source where it is a set of not too many outputs of a Python sampler.
-
-    An event of output and work has no source: a release does not say how many bits it took.
-    """
+    """The probabilities of the event, and the line that decides it where it has few outcomes without work."""
     rates = [
         (float_below(total(law.mass(outcome) for outcome in ruling.event)), law.unresolved) for law in (first, second)
     ]
@@ -131,20 +127,7 @@ def _shown_event(target: Target, ruling: Ruling, first: Law, second: Law) -> dic
     if is_joint or len(ruling.event) > MOST_WRITTEN:
         return fields
     texts = sorted({repr(with_python_numbers(outcome)) for outcome in ruling.event})
-    source = f"{constant('OUTCOMES', map(repr, texts))}\n\n{_OF_OUTCOMES}"
-    return fields | {"code": EventCode(source=source)}
-
-
-_OF_OUTCOMES = '''
-def event(output):
-    """E: the output is one of these outcomes, whose exact probabilities break the claim."""
-    return repr(output.item() if isinstance(output, np.generic) else output) in OUTCOMES
-'''.lstrip()
-
-
-def _named(code: EventCode | None, spec: str | None) -> EventCode | None:
-    """An event's source with the words that load its target; None where there are none."""
-    return None if code is None or spec is None else replace(code, target=spec)
+    return fields | {"line": f"repr(output.item() if isinstance(output, np.generic) else output) in {texts!r}"}
 
 
 def _described_event(target: Target, ruling: Ruling, first: Law, second: Law) -> str:

@@ -32,7 +32,7 @@ OURS = {
     Made.LOG: to_text(sarif_log([])),
     Made.CERTIFICATE: to_text({"schema": "exact-term/1", "claim": {}, "relation": "answers"}),
     Made.PAGE: audit_page([FINDING], datetime.now(UTC)),
-    Made.SCRIPT: '"""Proof of concept: it does not keep its claim."""\n',
+    Made.SCRIPT: "# Proof of concept: it does not keep its claim.\n",
 }
 THEIRS = (
     "import numpy\n",

@@ -19,7 +19,7 @@ from attacklab.model.findings import Finding, record, to_text
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.pytest_plugin.report import AuditedTest
 from attacklab.reporting.audit_page import audit_page
-from attacklab.reporting.poc import Call, proof_of_concept
+from attacklab.reporting.poc import proof_of_concept
 from attacklab.reporting.sarif import Place, sarif_log
 
 STEERING = "\x1b[31m\u202e\u2066\x9b2J\x07\r\u2028"
@@ -63,8 +63,8 @@ def test_nothing_that_shows_a_finding_is_steered(found: Finding, capsys: pytest.
     assert r"evil\x1b[31m\u202e" in table
     log = to_text(sarif_log([(found, Place("a.py"))]))
     test = AuditedTest(test="test_it", place=Place("a.py"), findings=(found,), alpha=1e-6, trials=400, seed=0)
-    script = proof_of_concept(found, Call(f"evil{STEERING}.py:it", kind="dataset"))
-    page = audit_page([found], datetime.now(UTC), script_of=lambda _: script, place=NAME, command=NAME)
+    script = proof_of_concept(found)
+    page = audit_page([found], datetime.now(UTC), place=NAME, command=NAME)
     for text in (table, log, test.failure(), test.summary(), script, page):
         assert not steers(text)
 
@@ -79,12 +79,11 @@ def test_json_keeps_every_character_and_shows_none_that_steers(found: Finding) -
 
 def test_a_script_made_of_somebody_elses_json_runs_and_steers_nothing(found: Finding) -> None:
     (read,) = json.loads(to_text(record([found])))["findings"]
-    read["code"]["source"] = f"# {STEERING}\n".replace("\r", "") + 'def event(output):\n    return output == "\u202e"\n'
-    read["code"]["of_many"] = False
-    read["flaw"] = read["reason"] = read["event"] = STEERING
-    script = proof_of_concept(Finding.from_json(read), Call(f"evil{STEERING}.py:it", kind="dataset"))
+    read["line"] = 'output == "\u202e"'
+    read["flaw"] = read["reason"] = read["event"] = read["spec"] = STEERING
+    script = proof_of_concept(Finding.from_json(read))
     assert not steers(script)
     module: dict[str, Any] = {"__name__": "script"}
     exec(compile(script, "script.py", "exec", dont_inherit=True), module)  # noqa: S102 - this is the script
-    assert module["event"]("\u202e")
-    assert set(module["INPUT"]) == {NAME}
+    assert module["EVENT"](["\u202e", "u"]).tolist() == [True, False]
+    assert module["FIRST"] == [NAME]

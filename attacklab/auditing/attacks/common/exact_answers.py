@@ -7,14 +7,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, as_floats, of_present
+from attacklab.auditing.attacks.base import Event, as_floats
 from attacklab.model.targets import Outputs
 
 
 def exact_answer(value: float) -> Event:
     """The bet that the answer is a double, bit for bit."""
     pattern = int(np.float64(value).view(np.int64))
-    exactly = of_present(f"float(output).hex() == {value.hex()!r}")
+    exactly = f"float(output).hex() == {value.hex()!r}"
     return Event(f"the answer is {value!r}, bit for bit", partial(_is_exactly, pattern=pattern), exactly)
 
 

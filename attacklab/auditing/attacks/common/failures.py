@@ -50,8 +50,7 @@ def is_failure(output: object) -> bool:
 FAILS = Event(
     "the target fails",
     failed,
-    "return output is None or isinstance(output, Failure) or bool(np.any(output != output))  # NaN",
-    FAILURE,
+    flaw=FAILURE,
 )
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario, as_floats, literal, of_present
+from attacklab.auditing.attacks.base import Event, Probe, Scenario, as_floats, literal
 from attacklab.auditing.attacks.common.failures import bet_on_failing
 from attacklab.model.errors import TargetError
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -76,7 +76,7 @@ def half_line(threshold: float) -> Event:
     return Event(
         f"the answer exceeds {threshold!r}",
         partial(_exceeds, threshold=threshold),
-        of_present(f"bool((float(output) if isinstance(output, np.floating) else output) > {literal(threshold)})"),
+        f"(float(output) if isinstance(output, np.floating) else output) > {literal(threshold)}",
     )
 
 

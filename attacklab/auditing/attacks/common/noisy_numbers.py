@@ -29,7 +29,7 @@ from attacklab.auditing.attacks.features import numbers
 from attacklab.auditing.attacks.released_formats import Released, inferred, merged
 from attacklab.auditing.attacks.samplers.model import Assumed
 from attacklab.model.errors import TargetError
-from attacklab.model.floats import BINARY64, Doubles, Floats, half_ulp
+from attacklab.model.floats import Doubles, Floats, half_ulp
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
@@ -98,11 +98,6 @@ class View:
         if answers > 1:
             return seen.reshape(-1, answers), widths.reshape(-1, answers)
         return seen, widths
-
-    @property
-    def shows_doubles(self) -> bool:
-        """Whether the number is the whole output, and a double to which nothing happened."""
-        return not self.words and (self.slope, self.offset, self.released) == (1.0, 0.0, Released(BINARY64))
 
     @property
     def description(self) -> str:

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from attacklab.auditing.attacks.base import Event, Scenario, event_function, of_present
+from attacklab.auditing.attacks.base import Event, Scenario
 from attacklab.auditing.attacks.common.noisy_numbers import NoisyNumber, Side, View
 from attacklab.auditing.attacks.released_formats import common_step
 from attacklab.auditing.attacks.samplers.grid_points import Bools
@@ -78,18 +78,7 @@ class Bet:
             f"reachable from {self.backed.answer!r} and not from {self.excluded.answer!r}{other} by "
             f"{self.model.description}, scale {backed!r}{self.view.description}"
         )
-        return Event(words, self.contains, self._source(words), self.model.flaw)
-
-    def _source(self, words: str) -> str:
-        """The bet for doubles as they were released; nothing where the model has no source, or the view is another."""
-        if not self.model.source or not self.view.shows_doubles:
-            return ""
-        backed, excluded = (
-            f"reached(float(output), {side.answer!r}, {side.assumed.scale!r}, {side.assumed.rate!r})"
-            for side in (self.backed, self.excluded)
-        )
-        imports = "import math\n\nimport numpy as np\n\n\n"
-        return f"{imports}{self.model.source}\n\n{event_function(words, of_present(f'{backed} and not {excluded}'))}"
+        return Event(words, self.contains, flaw=self.model.flaw)
 
 
 def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, as_floats, constant, event_function, of_present
+from attacklab.auditing.attacks.base import Event, Probe, as_floats
 from attacklab.auditing.attacks.common.failures import probed
 
 DEEPEST_NATS = 2.0**14
 """How deep, or how high, to look for the end of a format, in ε·u/(2Δu): x87 extended precision ends at 11 400."""
 
-OUTCOME_0 = Event("outcome 0", lambda outputs: np.asarray(outputs == 0, dtype=bool), "return bool(output == 0)")
+OUTCOME_0 = Event("outcome 0", lambda outputs: np.asarray(outputs == 0, dtype=bool), "output == 0")
 
-HEAVY = Event("the heavy outcome", OUTCOME_0.contains, OUTCOME_0.source)
-LIGHT = Event("a light outcome", lambda outputs: as_floats(outputs) > 0, of_present("bool(output > 0)"))
+HEAVY = Event("the heavy outcome", OUTCOME_0.contains, OUTCOME_0.line)
+LIGHT = Event("a light outcome", lambda outputs: as_floats(outputs) > 0, "output > 0")
 
 
 def among(description: str, outcomes: NDArray[np.int64], most: int) -> Event:
@@ -30,17 +30,14 @@ def among(description: str, outcomes: NDArray[np.int64], most: int) -> Event:
     return Event(
         description,
         lambda outputs: chosen[np.nan_to_num(as_floats(outputs), nan=most + 1).astype(np.int64)],
-        _source_of_among(description, sorted(set(outcomes.tolist()))),
+        _line_of_among(sorted(set(outcomes.tolist()))),
     )
 
 
-def _source_of_among(description: str, outcomes: list[int]) -> str:
+def _line_of_among(outcomes: list[int]) -> str:
     step = outcomes[1] - outcomes[0] if len(outcomes) > 1 else 1
     regular = range(outcomes[0], outcomes[-1] + 1, step) if outcomes else range(0)
-    if list(regular) == outcomes:
-        return of_present(f"int(output) in {regular!r}")
-    function = event_function(description, of_present("int(output) in OUTCOMES"))
-    return f"{constant('OUTCOMES', map(str, outcomes))}\n\n{function}"
+    return f"int(output) in {regular!r}" if list(regular) == outcomes else ""
 
 
 def both_drawn(probe: Probe, utility: float) -> bool:

@@ -93,41 +93,13 @@ def _polar(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
     return (points + 1) / 2, error * unit + np.abs(points) * relative
 
 
-_ONE = (
-    (_laplace, "math.exp(-abs(noise))", "uniform * math.expm1(min(error, 700.0))"),
-    (
-        _inverse_cdf,
-        "math.erfc(-noise / math.sqrt(2)) / 2",
-        "math.exp(-noise * noise / 2) / math.sqrt(2 * math.pi) * error",
-    ),
-)
-"""The models of one answer: the uniform that gave it, and how far off that may be, as expressions."""
-
-
-def _source(words: str, count: float, uniform: str, off: str) -> str:
-    return f'''
-def reached(y, answer, scale, rate):
-    """Whether the uniform that gives y by the {words} is one of the few that the sampler draws."""
-    if not math.isfinite(y):
-        return False
-    noise = (y - answer) / scale
-    error = (math.ulp(y) / 2 if answer else 0.0) / scale + {ROUNDINGS!r} * 2.0**-53 * abs(noise)
-    uniform = {uniform}
-    errors = ({off} + {ROUNDINGS!r} * 2.0**-53) * {count!r}  # in steps between two such uniforms
-    steps = uniform * {count!r}
-    return 0 <= round(steps) <= {count!r} and (abs(steps - round(steps)) <= errors or errors > {DECISIVE!r})
-'''.lstrip()
-
-
 def _models(words: str, inverse: Inverse, answers: int = 1) -> tuple[Model, ...]:
-    written = [parts for written_inverse, *parts in _ONE if written_inverse is inverse]
     return tuple(
         Model(
             f"{words} of {name} uniforms",
             partial(_reachable, count=count, inverse=inverse),
             answers,
             coarse=True,
-            source=_source(words, count, *written[0]) if written else "",
         )
         for name, count in COUNTS
     )

@@ -13,9 +13,9 @@ Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import scipy
@@ -83,40 +83,6 @@ def library_log(uniforms: Floats) -> Floats:
     """The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
     logarithms: Floats = scipy.special.xlogy(1.0, uniforms)
     return logarithms
-
-
-_WRITTEN: Mapping[Callable[..., Any], str] = {
-    np.log: "np.log(v)",
-    library_log: "math.log(v)",
-    _log1p_of_complement: "np.log1p(v - 1)",
-}
-"""The logarithms of the models as expressions of a uniform v."""
-
-
-def source_of(model: SamplerModel) -> str:
-    """A model's `reached(y, answer, scale, rate)` for doubles, as `Model.source` has it."""
-    times, noise = ("* rate", "/ rate") if model.divides else ("/ scale", "* scale")
-    return f'''
-def reached(y, answer, scale, rate):
-    """Whether the sampler can return y for an answer ({model.description})."""
-    if not math.isfinite(y):
-        return False
-    depth = abs(y - answer) {times}
-    centre = math.exp(-depth) * 2.0**53  # The uniform that gave y is about this many steps of 2^-53.
-    rounding = (math.ulp(y) + math.ulp(y - answer)) / 2 if answer else 0.0
-    width = centre * (math.expm1(min(rounding / scale, 100.0)) + 2.0**-53 * (4 * depth + 2))
-    low, high = max(math.ceil(centre - width), 1), min(math.floor(centre + width), 2**53)
-    if high - low > {WIDEST_SEARCH}:
-        return True  # One of so many would give it.
-    for k in range(low, high + 1):
-        v = k / 2**53
-        noise = -{_WRITTEN[model.log]} {noise}
-        if y >= answer and {model.positive} and answer + noise == y:
-            return True
-        if y <= answer and {model.negative} and answer - noise == y:
-            return True
-    return False
-'''.lstrip()
 
 
 TEXTBOOK = SamplerModel("inverse CDF with numpy's log", np.log, EVEN, EVEN)

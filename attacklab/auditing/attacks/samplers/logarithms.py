@@ -59,26 +59,8 @@ def logarithm(outputs: Floats, half_widths: Doubles, answer: float, assumed: Ass
     return produced
 
 
-def _source(words: str, sign: float) -> str:
-    factor = repr(sign) if sign else "-1.0 if y > answer else 1.0"
-    return f'''
-def reached(y, answer, scale, rate):
-    """Whether y is the answer plus the scale times {words}."""
-    noise = (y - answer) / scale
-    if not abs(noise) <= {DENSE!r}:
-        return not math.isnan(noise)  # There, nearly every double is such a number.
-    factor = {factor}
-    low = high = math.exp(factor * noise)
-    tried = [low]
-    for _ in range({SEARCHED_ULPS}):
-        high, low = math.nextafter(high, math.inf), math.nextafter(low, -math.inf)
-        tried += [high, low]
-    return any(r > 0 and answer + scale * (math.log(r) * factor) == y for r in tried)
-'''.lstrip()
-
-
 LOGARITHMS = tuple(
-    Model(words, partial(logarithm, sign=sign), source=_source(words, sign))
+    Model(words, partial(logarithm, sign=sign))
     for words, sign in (
         ("the log of any double", 1.0),
         ("minus the log of any double", -1.0),

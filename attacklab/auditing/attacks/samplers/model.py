@@ -40,8 +40,6 @@ class Model:
         reachable: which outputs it produces.
         answers: how many outputs in a row come from the same uniforms.
         coarse: whether it produces so few numbers that they can be told apart after coarse rounding.
-        source: the same for one double, as a Python module that people can read: it defines `reached(y, answer, scale,
-            rate)` and may use `math` and `np`. Empty where nobody has written it.
         flaw: what a bet on it shows, where that is another flaw than its attack looks for.
     """
 
@@ -49,5 +47,4 @@ class Model:
     reachable: Reachable
     answers: int = 1
     coarse: bool = False
-    source: str = ""
     flaw: str = ""

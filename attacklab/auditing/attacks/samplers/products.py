@@ -103,38 +103,6 @@ def _multiples(form: Format, *, exponent: int) -> Numbers:
     return PRODUCT_ULPS, lambda values: form.rounded(np.rint(values / spacing) * spacing), above, below
 
 
-def _source(words: str, nearest: str, above: str, below: str, steps: int, *, divides: bool) -> str:
-    """`reached` for one double, with expressions for the number nearest to x, and those next to `high` and `low`."""
-    quotient, product = ("(y - answer) * rate", "x / rate") if divides else ("(y - answer) / scale", "scale * x")
-    return f'''
-def reached(y, answer, scale, rate):
-    """Whether y is the answer plus noise, {words}; what may have been drawn is sought near its real value."""
-    if not math.isfinite(y):
-        return False
-    x = {quotient}
-    low = high = {nearest}
-    tried = [low]
-    for _ in range({steps}):
-        high, low = {above}, {below}
-        tried += [high, low]
-    return any(answer + {product} == y for x in tried)
-'''.lstrip()
-
-
-def _source_of_multiples(words: str, exponent: int, *, divides: bool) -> str:
-    spacing = f"2.0**-{exponent}"
-    above = f"max(high + {spacing}, math.nextafter(high, math.inf))"
-    below = f"min(low - {spacing}, math.nextafter(low, -math.inf))"
-    nearest = f"round(x / {spacing}) * {spacing} if abs(x) < 2.0**{exponent} else x"
-    return _source(words, nearest, above, below, PRODUCT_ULPS, divides=divides)
-
-
-_NEXT = "math.nextafter(high, math.inf)", "math.nextafter(low, -math.inf)"
-_NEXT_BINARY32 = (
-    "float(np.nextafter(np.float32(high), np.float32(np.inf)))",
-    "float(np.nextafter(np.float32(low), np.float32(-np.inf)))",
-)
-
 PRODUCTS = tuple(
     model
     for words, divides in (("times the scale", False), ("divided by the rate", True))
@@ -142,20 +110,15 @@ PRODUCTS = tuple(
         Model(
             f"any number, {words}",
             partial(reachable, divides=divides, numbers=any_number),
-            source=_source(f"any number, {words}", "x", *_NEXT, PRODUCT_ULPS, divides=divides),
         ),
         Model(
             f"any binary32 number, {words}",
             partial(reachable, divides=divides, numbers=partial(_narrow, narrow=BINARY32)),
-            source=_source(
-                f"any binary32 number, {words}", "float(np.float32(x))", *_NEXT_BINARY32, NARROW_STEPS, divides=divides
-            ),
         ),
         *(
             Model(
                 f"any multiple of 2^−{exponent}, {words}",
                 partial(reachable, divides=divides, numbers=partial(_multiples, exponent=exponent)),
-                source=_source_of_multiples(f"any multiple of 2^−{exponent}, {words}", exponent, divides=divides),
             )
             for exponent in LATTICES
         ),

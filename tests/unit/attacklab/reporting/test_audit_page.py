@@ -12,7 +12,7 @@ import pytest
 
 from attacklab.auditing.flaws import catalogue
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.findings import Counts, Estimate, EventCode, Finding, Severity, Verdict, Witness
+from attacklab.model.findings import Counts, Estimate, Finding, Severity, Verdict, Witness
 from attacklab.reporting.audit_page import audit_page, meaning
 
 REFUTED = (
@@ -232,18 +232,6 @@ def test_every_cell_says_what_it_is_where_a_phone_has_no_room_for_a_table() -> N
     text = audit_page([VIOLATED, NOT_DETECTED], WHEN)
     assert "max-width: 40rem" in text
     assert text.count("<td") == len(re.findall(r'<td[^>]* data-label="[a-z]+"', text)) == 2 * 6 + 2 * 5
-
-
-def test_a_proof_of_concept_stands_in_it_as_it_is() -> None:
-    script = "x = [one  ::2]  # <b>&amp;\n::error::\n"
-    coded = replace(VIOLATED, code=EventCode(source="", target="a.py:t"))
-    text = audit_page([coded, NOT_DETECTED], WHEN, script_of=lambda _: script)
-    shown = Page(text)
-    assert script in shown.said
-    assert shown.tags.count("details") == 1
-    assert "(on screen only)" in shown.said
-    assert "b" not in shown.tags
-    assert "details" not in Page(audit_page([VIOLATED], WHEN, script_of=lambda _: script)).tags
 
 
 def test_it_needs_nothing_from_elsewhere() -> None:

@@ -134,7 +134,7 @@ def test_a_run_writes_its_record_and_figures_and_returns_the_record(share: float
     seconds = data["experiment"].pop("seconds")
     assert json.loads((tmp_path / "data" / "some.json").read_text(encoding="utf-8")) == data
     read = read_record(tmp_path / "data" / "some.json")
-    assert read["findings"] == [replace(finding, seconds=0.0, code=None) for finding in (FULL, BARE)]
+    assert read["findings"] == [replace(finding, seconds=0.0) for finding in (FULL, BARE)]
     assert read["measured"] == {"x": 0.1, "budget": budget}
     entry = read["experiment"]
     assert (entry["name"], entry["seed"], entry["share"]) == ("some", 4, share)

@@ -1,0 +1,176 @@
+"""Proofs of concept: a finding as one short Python script, which draws fresh outputs and counts those in the event.
+
+The script loads the target as the finding's command line did. Its event is a line of Python where it is one; otherwise
+the attack finds it again, from the same seed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.auditing.attacks import ALL_ATTACKS, sized
+from attacklab.auditing.attacks.common.failures import FAILS
+from attacklab.auditing.ordinary import best
+from attacklab.auditing.statistics.betting import evidence
+from attacklab.auditing.statistics.power import trials_needed
+from attacklab.auditing.statistics.reasons import counted, odds_text
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.errors import LabError, Refused, UsageError
+from attacklab.model.findings import Counts, Finding, Verdict, described_pair, recovered_pair
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.plain_text import escaped
+from attacklab.model.targets import Failure, Outputs, Target
+from attacklab.processes.batches import Bench
+from attacklab.reporting.wording import claim_text, repair_text
+
+ALPHA = 1e-9  # the probability of a false alarm, were the claim true
+LEAST, MOST = 100, 1_000_000  # outputs of either input
+
+Contains: TypeAlias = Callable[[Outputs], NDArray[np.bool_]]
+
+SCRIPT = '''{heading}
+
+import sys
+from math import inf, nan
+
+import numpy as np
+
+from attacklab.cli.target_options import TargetOptions
+from attacklab.model.claims import PrivacyClaim
+from attacklab.reporting.poc import Imported, of_each, shown
+
+FIRST = {first}
+SECOND = {second}
+CLAIM = PrivacyClaim({epsilon!r}, {delta!r})
+
+# E, the event: {event}
+EVENT = {code}
+
+
+def load(other):
+    """The target, or another one, as `attacklab audit` loads it."""
+    return TargetOptions.of_spec(other or {spec!r}).load()
+
+
+if __name__ == "__main__":
+    sys.exit(shown(load, (FIRST, SECOND), EVENT, CLAIM, trials={trials}, answers={answers}))
+'''
+
+
+def chosen_finding(findings: Sequence[Finding], attack: str | None = None) -> Finding:
+    """The refuted claim on the most ordinary inputs that a script can show, of one attack if one is named.
+
+    Raises:
+        UsageError: there is none.
+    """
+    violated = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
+    named = [finding for finding in violated if attack in (None, finding.attack)]
+    able = [finding for finding in named if finding.spec and finding.pair and (finding.line or not finding.laws)]
+    if not able:
+        wanted = f"of {attack} " if attack else ""
+        raise UsageError(
+            f"no refuted claim {wanted}has a pair, an event of samples and a target of a command line; "
+            f"{len(violated)} of {len(findings)} findings are violated; make them with attacklab audit and --json"
+        )
+    return best(able) or able[0]
+
+
+def proof_of_concept(finding: Finding) -> str:
+    """A script that draws outputs for both inputs and says whether the event still breaks the claim."""
+    pair, judged = recovered_pair(finding.pair or {}), finding.judged
+    p, q = (side.estimate if side else 0.0 for side in (finding.first, finding.second))
+    needed = trials_needed(judged, p, q, ALPHA)
+    if needed is None or needed > MOST:
+        raise UsageError(f"the rates that {finding.attack} saw, {p:.3g} and {q:.3g}, are too rare to be seen again")
+    said = re.search(r"--trials (\d+)", finding.replay)
+    again = Imported(finding.attack, finding.event, finding.seed or 0, int(said[1]) if said else None)
+    heading = [
+        f"Proof of concept: {finding.target} does not keep its claim of {claim_text(finding)}: {finding.flaw}.",
+        f"Found: {finding.reason}.",
+        f"The usual repair: {repair_text(finding) or 'unknown'}.",
+        f"The claim: P[E on one input] <= e^{judged.epsilon!r} * P[E on the other] + {judged.delta!r} for every set E.",
+        "Run this where attacklab is installed; words behind its name load another target. Status 1: the claim is "
+        "broken here too (by chance once in 10^9 times); 0: not shown; 2: an error.",
+    ]
+    script = SCRIPT.format(
+        heading="\n".join(f"# {line}" for text in heading for line in textwrap.wrap(text, 98)),
+        first=_literal(pair.first),
+        second=_literal(pair.second),
+        event=" ".join(finding.event.split()),
+        code=f"of_each(lambda output: {finding.line})" if finding.line and finding.answers == 1 else repr(again),
+        epsilon=judged.epsilon,
+        delta=judged.delta,
+        spec=finding.spec,
+        trials=min(MOST, max(LEAST, 4 * needed)),
+        answers=finding.answers,
+    )
+    return escaped(script, "\n\t", ascii)
+
+
+def _literal(value: Any) -> str:
+    return f"np.array({value.tolist()!r}, dtype={str(value.dtype)!r})" if isinstance(value, np.ndarray) else repr(value)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """An event that an attack finds: its words, and the seed and the trials for which the attack found it."""
+
+    attack: str
+    event: str
+    seed: int
+    trials: int | None
+
+    def of(self, target: Target, first: Any, second: Any) -> Contains:
+        """The event."""
+        if self.event == FAILS.description:
+            return FAILS.contains
+        (attack,) = (sized(attack, self.trials or MOST) for attack in ALL_ATTACKS if attack.name == self.attack)
+        bench, wanted = Bench(target, [attack], self.seed), described_pair(NeighbouringPair(first, second, None))
+        for outline, scenario in zip(bench.outlines(0), bench.scenarios(0), strict=True):
+            for event in scenario.events:
+                if event.description == self.event and wanted | {"relation": outline.pair["relation"]} == outline.pair:
+                    return event.contains
+        raise UsageError(f"{self.attack} does not find this event again; audit the target anew")
+
+
+def of_each(event: Callable[[Any], Any]) -> Contains:
+    """The event for many outputs; none that is a failure lies in it."""
+    return lambda outputs: np.array(
+        [output is not None and not isinstance(output, Failure) and bool(event(output)) for output in outputs], bool
+    )
+
+
+def shown(
+    load: Callable[[str], Target], pair: tuple[Any, Any], event: Any, claim: PrivacyClaim, trials: int, answers: int
+) -> int:
+    """Draw, count and judge for a script; its status."""
+    rng = np.random.default_rng(1)
+
+    def held(input_: Any, *, alone: bool) -> NDArray[np.bool_]:
+        outputs = target.outputs(input_, trials * answers, rng, sees_failures=alone)
+        return contains(outputs.reshape(trials, answers, *outputs.shape[1:]) if answers > 1 else outputs)
+
+    try:
+        contains = event.of(load(""), *pair) if isinstance(event, Imported) else event
+        target = load(" ".join(sys.argv[1:2]))
+        try:
+            rows = [held(input_, alone=False) for input_ in pair]
+        except Refused:  # some outputs are failures: each is drawn in a call of its own then
+            rows = [held(input_, alone=True) for input_ in pair]
+    except LabError as error:
+        print(error, file=sys.stderr)
+        return 2
+    counts = Counts.of(*rows)
+    odds = evidence(claim, counts)
+    leaks = odds >= -np.log(ALPHA)
+    print(f"{counted(counts, fails=False)}; odds of {odds_text(odds)} to 1 against the claim, {claim}")
+    print("BROKEN: the claim does not hold." if leaks else "These outputs do not show that the claim is broken.")
+    return int(leaks)
