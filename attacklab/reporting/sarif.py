@@ -1,13 +1,9 @@
 """Findings as a SARIF log, which code-scanning pages show beside the source.
 
 A refuted claim is a result of level error, a failure beyond the claim one of level note. A rule is an attack; where the
-flaw is not the one that the attack looks for (the target fails on one input, say), a rule of its own below that of the
-attack. A claim left undecided (by an error, by too few trials, or because no sample can refute it) is a notification of
-the tool, and so is one that is proved with slack only, or neighbours that are told apart by time; a run with an error
-is recorded as unsuccessful, so that its log does not read as a clean one. Where a flaw is one of the catalogue, its
-rule names the weakness of the Common Weakness Enumeration (CWE) that it belongs to. Proved claims are left out: nobody
-has to act on them. So are NOT_DETECTED findings: SARIF's word for them would be 'pass', and no claim passes on samples
-alone.
+flaw is another than the attack looks for, a rule of its own below it. What is undecided is a notification of the tool,
+and a run with an error is unsuccessful, so that its log does not read as a clean one. Proved claims are left out, and
+so are NOT_DETECTED findings: SARIF's word for them would be 'pass', and no claim passes on samples alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
 """
@@ -22,12 +18,10 @@ from typing import Any
 from urllib.parse import quote
 
 from attacklab.auditing.attacks import ALL_ATTACKS
-from attacklab.auditing.flaws import NAMES, Flaw, Weakness, flaw_of
+from attacklab.auditing.flaws import NAMES, flaw_of
 from attacklab.model.findings import Finding, Verdict, environment
 from attacklab.model.plain_text import plain
-from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, judged_text
-
-CWE = "CWE"
+from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, judged_text, repair_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
@@ -65,34 +59,19 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     """
     violated = [(finding, place) for finding, place in findings if finding.verdict is Verdict.VIOLATED]
     undecided = [(finding, place) for finding, place in findings if finding.verdict in LEVELS]
-    shown = {_rule(finding): finding for finding, _ in violated}
-    rules = list(shown)
-    flaws = [flaw_of(finding) for finding in shown.values()]
-    taxa = list(dict.fromkeys(flaw.weakness for flaw in flaws if flaw is not None))
-    return {
-        "$schema": SCHEMA,
-        "version": VERSION,
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "attacklab",
-                        "version": environment()["attacklab"],
-                        "rules": [_described(*rule, flaw, taxa) for rule, flaw in zip(rules, flaws, strict=True)],
-                        "supportedTaxonomies": [{"name": CWE, "index": 0}],
-                    }
-                },
-                "taxonomies": [_taxonomy(taxa)],
-                "invocations": [
-                    {
-                        "executionSuccessful": all(finding.verdict is not Verdict.ERROR for finding, _ in undecided),
-                        "toolExecutionNotifications": [_notification(*entry) for entry in undecided],
-                    }
-                ],
-                "results": [_result(*entry, rules) for entry in violated],
-            }
-        ],
+    rules = {_rule(finding): finding for finding, _ in violated}
+    driver = {
+        "name": "attacklab",
+        "version": environment()["attacklab"],
+        "rules": [_described(*rule, finding) for rule, finding in rules.items()],
     }
+    invocation = {
+        "executionSuccessful": all(finding.verdict is not Verdict.ERROR for finding, _ in undecided),
+        "toolExecutionNotifications": [_notification(*entry) for entry in undecided],
+    }
+    results = [_result(*entry, list(rules)) for entry in violated]
+    run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
+    return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
 
 
 def _rule(finding: Finding) -> tuple[str, str]:
@@ -103,21 +82,9 @@ def _rule(finding: Finding) -> tuple[str, str]:
     return "/".join(filter(None, (finding.attack, NAMES.get(finding.flaw)))), finding.flaw
 
 
-def _taxonomy(taxa: Sequence[Weakness]) -> dict[str, Any]:
-    return {
-        "name": CWE,
-        "fullName": "Common Weakness Enumeration",
-        "organization": "MITRE",
-        "informationUri": "https://cwe.mitre.org/",
-        "taxa": [
-            {"id": str(one.number), "name": one.title, "shortDescription": {"text": one.title}, "helpUri": one.url}
-            for one in taxa
-        ],
-    }
-
-
-def _described(name: str, text: str, flaw: Flaw | None, taxa: Sequence[Weakness]) -> dict[str, Any]:
+def _described(name: str, text: str, finding: Finding) -> dict[str, Any]:
     described: dict[str, Any] = {"id": name, "shortDescription": {"text": text}}
+    flaw = flaw_of(finding)
     if flaw is None:
         return described
     parts = explanation(flaw)
@@ -129,16 +96,6 @@ def _described(name: str, text: str, flaw: Flaw | None, taxa: Sequence[Weakness]
             "markdown": "\n\n".join(f"## {title}\n\n{part}" for title, part in marked),
         },
         "helpUri": flaw.read[0].url,
-        "relationships": [
-            {
-                "target": {
-                    "id": str(flaw.weakness.number),
-                    "index": taxa.index(flaw.weakness),
-                    "toolComponent": {"name": CWE, "index": 0},
-                },
-                "kinds": ["superset"],
-            }
-        ],
         "properties": {"tags": ["security", f"external/cwe/cwe-{flaw.weakness.number}"]},
     }
 
@@ -149,6 +106,7 @@ def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, st
     text = f"{finding.target} {verb} its claim ({claim_text(finding)})"
     text += f" on the event '{finding.event}'" if finding.event else ""
     text += f", {judged_text(finding)}: {finding.reason}" if finding.judged_at else f": {finding.reason}"
+    text += f"; usual repair: {repair_text(finding)}" if repair_text(finding) else ""
     return {
         "ruleId": rule[0],
         "ruleIndex": rules.index(rule),
