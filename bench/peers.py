@@ -38,9 +38,7 @@ PUBLISHED_TRIALS = 200_000_000
 LEARNING = 1 << 15
 """What an audit would learn events from; to prove the largest ε, several times as many are."""
 
-TRIALS = 1_000_000
-
-MORE_TRIALS = 10_000_000
+TRIALS, MORE_TRIALS = 1_000_000, 10_000_000
 OF_MORE = ("Laplace", "TruncatedGeometric")
 """The mechanisms that are measured on more outputs too: their outputs are one number, so that all fit in memory."""
 

@@ -5,11 +5,9 @@ for sparse vectors and prefix sums. Neighbours are those of that evaluation too:
 move by 1, for histograms one answer. Noise is numpy's, as it was there, but rounded to multiples of 2^−10. Answers are
 whole numbers, so that this is post-processing; without it low bits of the noise lose far more than the algorithms.
 
-Source: Ding, Wang, Wang, Zhang and Kifer 2018, 'Detecting Violations of Differential Privacy', algorithms 5 to 10; Lyu,
-Su and Li 2017, 'Understanding the Sparse Vector Technique for Differential Privacy', figure 1; Balcer and Vadhan 2018,
-'Differential Privacy on Finite Computers', algorithm 4.8; Erlingsson, Pihur and Korolova 2014, 'RAPPOR', steps 1 to 3;
-Wang, Ding, Wang, Kifer and Zhang 2019, 'Proving Differential Privacy with Shadow Execution', for prefix sums and the
-numerical sparse vector; Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper', table 1, for the parameters.
+Source: Ding, Wang, Wang, Zhang and Kifer 2018, algorithms 5 to 10; Lyu, Su and Li 2017, 'Understanding the Sparse
+Vector Technique', figure 1; Balcer and Vadhan 2018, algorithm 4.8; Erlingsson, Pihur and Korolova 2014, 'RAPPOR',
+steps 1 to 3; Wang, Ding, Wang, Kifer and Zhang 2019, 'Shadow Execution'; Bichsel and others 2021, 'DP-Sniper', table 1.
 """
 
 from __future__ import annotations
@@ -35,7 +33,6 @@ BINS, QUERIES = 5, 10
 
 STEPS = 1 << 10
 """Noise is a multiple of 1 over this."""
-
 NOT_ABOVE, STOPPED = -1000.0, -2000.0
 """What stands for a query below the threshold, and for one after the mechanism stopped, where others give numbers."""
 
@@ -48,15 +45,9 @@ FILTER_BITS, HASHES = 20, 4
 
 @dataclass(frozen=True)
 class Peer:
-    """A mechanism of the benchmark.
+    """A mechanism under its papers' name, its inputs, and the ε that it really keeps, inf where it keeps none.
 
-    Attributes:
-        name: as its papers call it.
-        release: `release(answers, trials, rng)`.
-        domain: the inputs and how they move.
-        epsilon: the ε that it really keeps, by its papers' theorems or its law; inf where no ε is kept.
-        published: the ε that DP-Sniper proved of it, at 90 % confidence.
-        statdp: the same by StatDP, as DP-Sniper's authors measured it; None where that was not recorded.
+    `published` is the ε that DP-Sniper proved of it at 90 % confidence, and `statdp` that of StatDP if recorded.
     """
 
     name: str
@@ -106,21 +97,15 @@ GEOMETRIC_BITS = math.ceil(math.log(2 / CLAIM))
 
 @dataclass(frozen=True)
 class SparseVector:
-    """One of the published variants of the sparse vector technique, for at most one query above the threshold.
+    """A published variant of the sparse vector technique, for at most one query above the threshold.
 
-    Attributes:
-        threshold: what noisy answers are compared with.
-        threshold_scale: of the threshold's noise.
-        query_scale: of each answer's noise; 0 for none.
-        stops: whether it answers nothing after the first answer above the threshold.
-        gives_value: whether it gives the noisy answer where that is above.
+    Scales are of noise, 0 for none. It may stop after the first answer above the threshold, and give that answer.
     """
 
     threshold: float
     threshold_scale: float
     query_scale: float
     stops: bool = True
-    redrawn: bool = False
     gives_value: bool = False
 
     def __call__(self, answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
@@ -130,22 +115,21 @@ class SparseVector:
         above = noisy >= bar
         rows = np.where(above, noisy, NOT_ABOVE) if self.gives_value else above.astype(np.int64)
         if self.stops:  # with one answer above at most, a threshold drawn anew is never used
-            rows[_after_first(above)] = STOPPED if self.gives_value else NOTHING
+            rows[_after(above, 1)] = STOPPED if self.gives_value else NOTHING
         return rows
 
 
-def _after_first(above: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    so_far = np.cumsum(above, axis=1)
-    return np.asarray(so_far - above > 0)
+def _after(above: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
+    """Which answers come after so many above the threshold."""
+    return np.asarray(np.cumsum(above, axis=1) - above >= most)
 
 
 def numerical_sparse_vector(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
     """Up to two answers above a noisy threshold, with fresh noise; nothing after them."""
-    most = 2
     bar = 1.0 + _rounded(rng.laplace(0.0, 3 / CLAIM, trials))[:, np.newaxis]
-    above = _noisy(answers, trials, rng, 6 * most / CLAIM) >= bar
-    rows = np.where(above, _noisy(answers, trials, rng, 3 * most / CLAIM), 0.0)
-    rows[np.cumsum(above, axis=1) - above >= most] = NOT_ABOVE
+    above = _noisy(answers, trials, rng, 12 / CLAIM) >= bar
+    rows = np.where(above, _noisy(answers, trials, rng, 6 / CLAIM), 0.0)
+    rows[_after(above, 2)] = NOT_ABOVE
     return rows
 
 
@@ -187,7 +171,7 @@ def _up_to_two(
     noisy = _noisy(answers, trials, rng, 1 / query)
     above = noisy >= bar
     rows = np.where(above, noisy if value else 1.0, NOT_ABOVE if value else 0.0)
-    rows[np.cumsum(above, axis=1) - above >= 2] = STOPPED if value else NOTHING
+    rows[_after(above, 2)] = STOPPED if value else NOTHING
     return rows
 
 

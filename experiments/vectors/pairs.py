@@ -200,6 +200,7 @@ def _partitions() -> Iterator[Case]:
                 {"epsilon": epsilon, "delta": delta},
                 [1, 0],
                 {"outcomes": [True]},
-                *([tail, exactly(0)] for tail in tails),
+                [tails[0], exactly(0)],
+                [tails[1], exactly(0)],
                 f"discrete Laplace noise and the threshold {usual} in place of {right}",
             )

@@ -8,9 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from bench.common.peer_methods import METHODS, Drawn, Recorder
-from bench.common.peer_methods.dp_sniper import LEAST, attack_on
-from bench.common.peer_methods.logistic import fitted
+from bench.common.peer_methods import LEAST, METHODS, Drawn, Recorder, attack_on, fitted
 
 ALPHA = 1e-9
 """The probability that a bound here is too large."""
