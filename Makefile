@@ -12,7 +12,7 @@ AXE := 4.14.1
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install lab reports bench unit test system docs test-docs check prove mutants alarms libraries clean help
+.PHONY: install lab reports bench unit test system docs test-docs check prove alarms libraries clean help
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 
@@ -54,9 +54,6 @@ $(DOCS_READY): $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs]'
 	@touch $@
 
-mutants: $(READY)  ## break the constructors on purpose, and count which mistakes their tests notice; in an hour or so
-	$(BIN)/python -m bench.mutants
-
 alarms: $(READY)  ## count false alarms of 10,000 whole audits at the claim's edge, in some hours; what is interrupted continues
 	$(BIN)/python -m bench.detection
 	$(BIN)/python -m bench.detection --joint
@@ -71,11 +68,8 @@ prove: $(READY)  ## write the certificate of every exact mechanism to reports/pr
 	$(BIN)/python -m experiments.certificates
 
 PINNED := $(patsubst environments/%.txt,.environments/%/.ready,$(wildcard environments/*.txt))
-# diffprivlib 0.4 imports a scikit-learn that has no wheels for newer interpreters.
-OLDER := .environments/diffprivlib-0.4.1/.ready
-$(OLDER): PYTHON = python3.10
 
-libraries: $(filter-out $(OLDER),$(PINNED))  ## build the environments of real DP libraries, in some eight minutes
+libraries: $(PINNED)  ## build the environments of real DP libraries, in some eight minutes
 
 .environments/%/.ready: environments/%.txt
 	$(PYTHON) -m venv --clear $(@D)

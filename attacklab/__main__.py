@@ -1,6 +1,6 @@
 """`python -m attacklab`: the command line, where the installed script is not on the path."""
 
-from attacklab.cli.supervised import main
+from attacklab.cli import main
 
 if __name__ == "__main__":
     main()

@@ -1,1 +1,1 @@
-"""What measures the lab itself: speed and cost, detection and false-alarm rates, mutants; `make bench` runs it."""
+"""What measures the lab itself: speed and cost, detection and false-alarm rates; `make bench` runs it."""

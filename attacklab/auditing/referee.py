@@ -21,10 +21,9 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any
 
 from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
@@ -36,13 +35,11 @@ from attacklab.auditing.ordinary import supported
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.auditing.time_budget import STEPS, Cost, affordable, rehearsed
 from attacklab.model.claims.base import require_numbers
-from attacklab.model.code_fingerprint import code_fingerprint
 from attacklab.model.errors import AttackError, UsageError, UsageTypeError
-from attacklab.model.findings import Finding, Verdict, described_pair, environment
+from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
 from attacklab.processes.batches import Bench, applies
-from attacklab.processes.checkpoint import Checkpoint, Recorded
 from attacklab.processes.runners import InProcess, Runner, Say
 
 DEFAULT_ALPHA = 1e-6
@@ -73,7 +70,6 @@ def audit(
     spend_all: bool = False,
     spec: str | None = None,
     where: Callable[[Bench], Runner] = InProcess,
-    checkpoint: Path | None = None,
     report: Callable[[Advance], object] = lambda _: None,
     say: Say = lambda _: None,
     seconds: float | None = None,
@@ -88,15 +84,14 @@ def audit(
             try on this target, give a NOT_APPLICABLE finding and cost no α.
         trials: the most outputs of either input on which an event is judged. Besides, up to a tenth of that number is
             spent on choosing it; at a large e^ε up to half. Where nothing is said of seconds either, `DEFAULT_SECONDS`
-            is the budget; with `spend_all`, `checkpoint` or `maximise_epsilon`, `DEFAULT_TRIALS` is.
+            is the budget; with `spend_all` or `maximise_epsilon`, `DEFAULT_TRIALS` is.
         alpha: the probability of any false alarm in the whole run, were the claim true.
         seed: what all randomness is derived from.
         spend_all: whether to go on to the last trial whatever has been seen before, for closer bounds.
         spec: the words after `attacklab audit` that load this target, for the line that replays a finding.
         where: where trials run, this process by default; the `runner` of any `Workers` runs them there.
-        checkpoint: a file to keep results in, and to go on from if it holds some of this run.
         report: is told after every batch how far the audit is.
-        say: is told, in one line, what was found in the checkpoint; with `seconds`, of each attack its rate and trials.
+        say: is told, in one line, of each attack its rate and trials, with `seconds`.
         seconds: how long it may take, about, besides what attacks compute while they look for scenarios: the budget in
             place of `trials`, of which each attack gets as many as there is time for, 5 million at the most. An event
             is judged on more than `DEFAULT_TRIALS` only while it may still refute the claim.
@@ -113,15 +108,14 @@ def audit(
 
     Raises:
         ValueError: `trials`, `seconds`, `alpha` or `seed` is out of range (a `UsageTypeError` where it is not a number,
-            or not an integer); two of the settings exclude each other; or the checkpoint belongs to another run.
+            or not an integer), or two of the settings exclude each other.
         ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
-    if maximise_epsilon and (seconds is not None or until_refuted or checkpoint is not None or where is not InProcess):
+    if maximise_epsilon and (seconds is not None or until_refuted or where is not InProcess):
         raise UsageError(
-            "the largest epsilon is found by so many trials in this process; leave out seconds, until_refuted, "
-            "checkpoint and where"
+            "the largest epsilon is found by so many trials in this process; leave out seconds, until_refuted and where"
         )
-    if seconds is None and (spend_all or maximise_epsilon or checkpoint is not None):
+    if seconds is None and (spend_all or maximise_epsilon):
         trials = DEFAULT_TRIALS if trials is None else trials
     _require_settings(trials, seconds, alpha, seed)
     trials, alpha, seed = trials and int(trials), float(alpha), int(seed)  # JSON holds no numbers of numpy
@@ -138,7 +132,6 @@ def audit(
         spend_all=spend_all,
         spec=spec,
         where=where,
-        checkpoint=checkpoint,
         report=report,
         say=say,
     )
@@ -180,7 +173,6 @@ class Audit:
     spend_all: bool = False
     spec: str | None = None
     where: Callable[[Bench], Runner] = InProcess
-    checkpoint: Path | None = None
     report: Callable[[Advance], object] = lambda _: None
     say: Say = lambda _: None
 
@@ -189,28 +181,23 @@ class Audit:
         """What each attack found, in their order; attacks that were not reached are left out.
 
         Raises:
-            ValueError: a setting is out of range, or the checkpoint belongs to another run.
+            ValueError: a setting is out of range.
             ArithmeticModeError: this process does not compute as IEEE 754 says.
         """
         require_ieee_arithmetic()
         _require_settings(self.trials, self.seconds, self.alpha, self.seed)
-        if self.checkpoint is not None and (self.trials is None or self.until_refuted):
-            raise UsageError(
-                "a checkpoint keeps what one round of so many trials draws; leave seconds and until_refuted out"
-            )
-        with contextlib.ExitStack() as ends:
-            turns = self._turns(ends)
-            slow = self._is_slow(turns)
-            until_refuted = self.until_refuted or slow
-            for most, ahead in self._rounds(turns, slow=slow):
-                for place, turn in enumerate(ahead):
-                    trials = min(most, self.trials or turn.affordable(ahead[place:]))
-                    if self.trials is None and turn.costs and (self.seconds is not None or trials < DEFAULT_TRIALS):
-                        self.say(turn.described(trials))
-                    if trials > turn.trials:
-                        turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
-                    if until_refuted and turn.refutes:
-                        break
+        turns = self._turns()
+        slow = self._is_slow(turns)
+        until_refuted = self.until_refuted or slow
+        for most, ahead in self._rounds(turns, slow=slow):
+            for place, turn in enumerate(ahead):
+                trials = min(most, self.trials or turn.affordable(ahead[place:]))
+                if self.trials is None and turn.costs and (self.seconds is not None or trials < DEFAULT_TRIALS):
+                    self.say(turn.described(trials))
+                if trials > turn.trials:
+                    turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
+                if until_refuted and turn.refutes:
+                    break
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
         results = [AttackResult(turn.attack, turn.trials, turn.alpha, turn.findings) for turn in turns if turn.trials]
         named = iter(supported([finding for result in results for finding in result.findings], self.target))
@@ -240,18 +227,12 @@ class Audit:
             turns = [turn for turn in turns if turn.goes_on and (turn.trials == SHORT_ROUND or not self.until_refuted)]
         yield MOST_TRIALS, turns
 
-    def _turns(self, ends: contextlib.ExitStack) -> list[_Turn]:
+    def _turns(self) -> list[_Turn]:
         """The attacks with their shares of α, the budget and what draws their trials."""
         meter = None if self.trials is not None else Meter(self.seconds or DEFAULT_SECONDS)
         planned_first = None if self.until_refuted else self.trials
         bench = Bench(self.target, [sized(attack, planned_first or STEPS[0]) for attack in self.attacks], self.seed)
         runner = self.where(bench)
-        if self.checkpoint is not None:
-            try:
-                kept = ends.enter_context(_WhileThereIsSpace(self.checkpoint, self._identity(bench.attacks), self.say))
-                runner = Recorded(runner, kept)
-            except OSError as error:
-                self.say(_not_kept(error))
 
         def judge(bench: Bench, runner: Runner, place: int = 0) -> Judge:
             settings: dict[str, Any] = {"place": place, "spend_all": self.spend_all, "spec": self.spec}
@@ -268,29 +249,6 @@ class Audit:
         for turn, share in zip(turns, shares(self.attacks, trying, self.alpha), strict=True):
             turn.alpha = share
         return turns
-
-    def _identity(self, attacks: Sequence[Attack]) -> dict[str, Any]:
-        """Whatever the results depend on."""
-        target = self.target
-        return {
-            "target": target.name,
-            "target_version": target.version,
-            "kind": target.kind,
-            "claim": target.claim.to_json(),
-            "sensitivity": target.sensitivity,
-            "bounds": target.bounds,
-            "noise_scale": target.noise_scale,
-            "relation": target.relation,
-            "domain": None if target.domain is None else target.domain.to_json(),
-            "pairs": [described_pair(pair) for pair in target.pairs],
-            "attacks": [repr(attack) for attack in attacks],
-            "code": code_fingerprint() | getattr(target.release, "code", {}),
-            "trials": self.trials,
-            "alpha": self.alpha,
-            "seed": self.seed,
-            "spend_all": self.spend_all,
-            **environment(),
-        }
 
 
 @dataclass
@@ -401,28 +359,6 @@ def _require_settings(trials: int | None, seconds: float | None, alpha: float, s
         raise UsageTypeError(f"alpha must be a number, not {alpha!r}")
     if not 0 < alpha < 1:
         raise UsageError(f"alpha must lie in (0, 1), not {alpha}")
-
-
-class _WhileThereIsSpace(Checkpoint):
-    """A checkpoint that ends with the first result that cannot be written, and says so; the audit goes on."""
-
-    def __init__(self, path: Path, run: Mapping[str, Any], say: Say) -> None:
-        super().__init__(path, run, say)
-        self._say, self._is_full = say, False
-
-    def keep(self, key: list[Any], result: Any) -> None:
-        """Append a result, if it can be written."""
-        if not self._is_full:
-            try:
-                super().keep(key, result)
-            except OSError as error:
-                self._is_full = True
-                self._say(_not_kept(error))
-
-
-def _not_kept(error: OSError) -> str:
-    message = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-    return f"{message}; the audit goes on, and no further results are kept"
 
 
 def shares(attacks: Sequence[Attack], trying: Sequence[bool], alpha: float) -> list[float]:

@@ -28,7 +28,7 @@ from typer.main import get_command
 from attacklab.cli.messages import say
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
-from attacklab.reporting.lab import find_lab
+from attacklab.reporting.lab import is_lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Command:
         name: the word after `attacklab`.
         module: the module of this package that holds it, as its function `command`.
         summary: one line for `attacklab --help`; the first line of that function's docstring.
-        needs_lab: whether it needs the lab, in a checkout or installed; it is not listed elsewhere.
+        needs_lab: whether it needs the lab, which is a checkout; it is not listed elsewhere.
     """
 
     name: str
@@ -65,7 +65,6 @@ COMMANDS = (
     Command("demo", "demo", "Show attacks live, on naive mechanisms and exact twins.", needs_lab=True),
     Command("challenge", "challenge", "List challenges, or judge what was handed in.", needs_lab=True),
     Command("vectors", "vectors", "Write test vectors, or hold a program to them."),
-    Command("init", "init", "Write a first privacy test for a module."),
 )
 
 
@@ -75,7 +74,7 @@ class _OnDemand(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         is_here = False
         with contextlib.suppress(UsageError):  # a pyproject.toml that cannot be read is not the lab's
-            is_here = find_lab(Path.cwd()) is not None
+            is_here = is_lab(Path.cwd())
         hidden = {command.name for command in COMMANDS if command.needs_lab and not is_here}
         return [name for name in super().list_commands(ctx) if name not in hidden]
 

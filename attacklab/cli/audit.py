@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -24,7 +21,6 @@ from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import runners
 from attacklab.model.errors import UsageError
-from attacklab.model.files import require_writable
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Kind
 from attacklab.reporting.progress import progress
@@ -38,7 +34,6 @@ def command(
     isolate: options.Isolate = False,
     in_env: options.InEnv = None,
     seconds: options.Seconds = None,
-    memory: options.Memory = None,
     kind: options.Kind = None,
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
@@ -59,7 +54,6 @@ def command(
     maximise_epsilon: options.MaximiseEpsilon = False,
     workers: options.Workers = None,
     scheduler: options.Scheduler = None,
-    resume: options.Resume = None,
     json: options.Json = None,
     sarif: options.Sarif = None,
     html: options.Html = None,
@@ -67,25 +61,22 @@ def command(
     """Run every attack that applies against a target."""
     asked = TargetOptions.of_parameters(locals())
     chosen, files = _attacks(attack), Files(json, sarif, html)
-    if maximise_epsilon and (workers, scheduler, resume) != (None, None, None):
-        raise UsageError("--maximise-epsilon runs in this process; leave out --workers, --scheduler and --resume")
-    files.require_writable(("--resume", resume))
-    if resume is not None and not resume.is_file():
-        require_writable(resume)
+    if maximise_epsilon and (workers, scheduler) != (None, None):
+        raise UsageError("--maximise-epsilon runs in this process; leave out --workers and --scheduler")
+    files.require_writable()
     elsewhere = asked.elsewhere()
     with only_findings_on_output():
         loaded = asked.load()
-    kept = None if resume is None else files.from_here(resume)
     settings: dict[str, Any] = {"alpha": alpha, "seed": seed, "spend_all": spend_all, "spec": asked.spec(), "say": say}
     with (
-        _interruptible(resume),
+        _interruptible(),
         only_findings_on_output(),
         runners(workers, scheduler, elsewhere.load, asked.library) as where,
         progress(error_console()) as report,
     ):
         settings |= {"report": report, "maximise_epsilon": maximise_epsilon}
         if not maximise_epsilon:
-            settings |= {"where": where, "checkpoint": kept}
+            settings |= {"where": where}
         constant = without_variety(loaded, seed)
         findings = [constant] if constant else audit(loaded, chosen, trials=trials, **settings)
         if chosen is None and not maximise_epsilon and not constant:
@@ -106,15 +97,12 @@ def _attacks(names: Sequence[str] | None) -> list[Attack] | None:
 
 
 @contextlib.contextmanager
-def _interruptible(resume: Path | None) -> Iterator[None]:
-    """Say what Ctrl-C has left, and end."""
+def _interruptible() -> Iterator[None]:
+    """End at Ctrl-C, and say so."""
     try:
         yield
     except KeyboardInterrupt:
-        if resume is None:
-            say("interrupted, nothing was saved; use --resume FILE next time")
-        else:
-            say(f"interrupted; continue with: {shlex.join(['attacklab', *sys.argv[1:]])}")
+        say("interrupted, nothing was saved")
         raise typer.Exit(Status.INTERRUPTED) from None
 
 

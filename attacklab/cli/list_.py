@@ -15,7 +15,7 @@ from attacklab.model.errors import UsageError
 from attacklab.model.loading import targets_of
 from attacklab.model.plain_text import plain
 from attacklab.reporting.experiment import load_experiments
-from attacklab.reporting.lab import FOLDER, find_lab
+from attacklab.reporting.lab import FOLDER, is_lab
 
 
 def command() -> None:
@@ -26,12 +26,10 @@ def command() -> None:
     for environment in known:
         if environment.is_missing:
             out.print(f"environment {environment.name} is not built; build it with: {environment.build}")
-    lab = find_lab(Path.cwd())
-    if lab:
+    if is_lab(Path.cwd()):
         try:
             out.print(_experiments())
-            if lab == Path.cwd():
-                out.print(_targets(f"{FOLDER}.targets"))
+            out.print(_targets(f"{FOLDER}.targets"))
         except UsageError as error:  # attacks and libraries are there all the same
             say(f"experiments and targets are not listed: {error}")
     else:

@@ -42,13 +42,6 @@ Script: TypeAlias = Annotated[
     Path | None, Option("--output", metavar="FILE", help="Write the script to this file [default: standard output]")
 ]
 
-# What is begun
-InitModule: TypeAlias = Annotated[
-    str, Argument(metavar="MODULE", help="package.module or path/file.py to look for mechanisms in; it is run")
-]
-InitOutput: TypeAlias = Annotated[Path, Option("--output", metavar="FILE", help="Write the tests to this file")]
-Force: TypeAlias = Annotated[bool, Option("--force", help="Replace the file, if it is there")]
-
 # What is calibrated
 About: TypeAlias = Annotated[
     str, Argument(metavar="QUANTITY", help="What the formula computes; list shows the quantities there are")
@@ -120,9 +113,6 @@ InEnv: TypeAlias = Annotated[
 ]
 Seconds: TypeAlias = Annotated[
     float | None, Option(help="Timeout of a request to the target's process, in seconds [default: 60]")
-]
-Memory: TypeAlias = Annotated[
-    int | None, Option(min=1, help="Address space of the target's process, in MiB [default: no limit]")
 ]
 
 # What the target claims
@@ -261,10 +251,6 @@ Workers: TypeAlias = Annotated[
 Scheduler: TypeAlias = Annotated[
     str | None,
     Option(metavar="ADDRESS", help="Draw outputs in the workers of this Dask scheduler, such as tcp://host:8786"),
-]
-Resume: TypeAlias = Annotated[
-    Path | None,
-    Option(metavar="FILE", help="Keep results in this file; if it holds results of this same run, continue after them"),
 ]
 
 # What is explained

@@ -54,7 +54,6 @@ class TargetOptions:
     isolate: bool = False
     in_env: str | None = None
     seconds: float | None = None
-    memory: int | None = None
     kind: Kind | None = None
     epsilon: float | None = None
     delta: float | None = None
@@ -121,9 +120,7 @@ class TargetOptions:
         if self.isolate or self.library is not None:
             return isolated(name, **claimed, **limits)
         if limits:
-            raise UsageError(
-                "--seconds and --memory limit another process; add --isolate or --in-env, or leave them out"
-            )
+            raise UsageError("--seconds limits another process; add --isolate or --in-env, or leave it out")
         return load_target(name, **claimed)
 
     def elsewhere(self) -> TargetOptions:
@@ -207,8 +204,7 @@ class TargetOptions:
         return declared if self.pairs is None else declared | {"pairs": _pairs(self.pairs)}
 
     def _limits(self) -> dict[str, Any]:
-        limits = {"seconds": self.seconds, "memory_bytes": None if self.memory is None else self.memory << 20}
-        return {name: value for name, value in limits.items() if value is not None}
+        return {} if self.seconds is None else {"seconds": self.seconds}
 
     def _words(self, command: str) -> list[str]:
         if self.isolate:
@@ -232,7 +228,6 @@ _NAMES = {_option(field.name): field.name for field in fields(TargetOptions)[1:-
 
 _READERS: Mapping[str, Callable[[str], Any]] = {
     **dict.fromkeys(("program", "in_env", "domain"), str),
-    "memory": int,
     "kind": Kind,
     "covers": Covered,
     "relation": Relation,

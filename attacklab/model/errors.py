@@ -8,8 +8,7 @@
 
 Any other exception is a bug, and ends in a traceback.
 
-The child of an isolated target loads this as a plain file in an interpreter that may be as old as Python 3.8: so it
-imports nothing of the package and uses no newer syntax.
+The child of an isolated target loads this as a plain file: so it imports nothing of the package.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class OutOfTime(LabFault):
 
 
 class WorkersGone(LabFault):
-    """No worker is left to run anything; no checkpoint keeps this."""
+    """No worker is left to run anything."""
 
 
 def text_of(error: BaseException) -> str:

@@ -1,7 +1,7 @@
 """Releases made of functions of one value, and what a release returned as one array of outputs.
 
-The child of an isolated target loads this as a plain file in an interpreter that may have nothing but numpy, and may be
-as old as Python 3.8: so it imports nothing of the package and uses no newer syntax.
+The child of an isolated target loads this as a plain file in an interpreter that may have nothing but numpy: so it
+imports nothing of the package.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 - `targets` makes targets that run so: `isolated` and `external`.
 - `worker` is a Python that answers calls; `sending` is what can be sent to it; `fresh` makes one call in a new one.
 - `batches` says what an audit draws; `runners` draws it here, `workers` in processes of this machine or in any
-  executor, `dask` in a cluster; `checkpoint` keeps what was drawn.
+  executor, `dask` in a cluster.
 
 Nothing is imported here, since the lower modules of the lab use the lower ones of these.
 """

@@ -332,7 +332,7 @@ class Bench:
             raise TargetError(
                 f"{self.target.name} gave different outputs when it was probed again with the same seed, so "
                 f"{self.attacks[sample.attack].name} chose another pair; draw all randomness from the given generator, "
-                "or audit it in one process and without a checkpoint"
+                "or audit it in one process"
             )
         scenario = self._scenarios[sample.attack][sample.scenario]
         events = [(*scenario.events, REFUSES)[place] for place in sample.events]

@@ -1,10 +1,9 @@
 """The child's side of an isolated Python target: loads it, then answers requests until its input ends.
 
 Run by its path, `python child.py TARGET SETTINGS`, in an interpreter that may have nothing but numpy installed. So it
-imports nothing of the package, loads the few modules that both sides use from their files, and keeps to what Python 3.8
-can read. It first writes one line of greeting, which describes what was loaded, and then follows
-docs/reference/protocol.md. It also looks for a fault that makes findings meaningless and that only this process can
-see: arithmetic that does not follow IEEE 754.
+imports nothing of the package, and loads the few modules that both sides use from their files. It first writes one line
+of greeting, which describes what was loaded, and then follows docs/reference/protocol.md. It looks for a fault that
+makes findings meaningless and that only this process can see: arithmetic that does not follow IEEE 754.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def _from_file(path: str, name: str) -> tuple[ModuleType, Any]:
 
 
 if TYPE_CHECKING:
-    from attacklab.model import code_fingerprint, errors, releases
+    from attacklab.model import errors, releases
     from attacklab.processes import codec
 else:
     # Under no name in `sys.modules`: there a target could find them, or take them for modules of its own.
@@ -63,7 +62,7 @@ else:
         loader.exec_module(module)
         return module
 
-    code_fingerprint, errors, releases = map(_ours, ("code_fingerprint", "errors", "releases"))
+    errors, releases = map(_ours, ("errors", "releases"))
 
 
 def arithmetic_fault() -> str | None:
@@ -89,7 +88,7 @@ def main() -> None:
         message = str(error) if isinstance(error, _Fault) else f"{spec}: {errors.in_one_line(error)}"
         _send(answers, {"error": message, "failure": LOADING})
         return
-    _send(answers, {**greeting, "code": code_fingerprint.loaded_modules()[0]})
+    _send(answers, greeting)
     for line in requests:
         request = json.loads(line)
         if isinstance(request["input"], dict) and "binary" in request["input"]:

@@ -1,7 +1,7 @@
 """How values travel between the lab and a target in another process: as plain JSON, or as a binary frame.
 
-Both sides use this file. The child loads it as a plain file in an interpreter that may have nothing but numpy, and may
-be as old as Python 3.8: so it imports nothing of the package and uses no newer syntax. docs/reference/protocol.md
+Both sides use this file. The child loads it as a plain file in an interpreter that may have nothing but numpy: so it
+imports nothing of the package. docs/reference/protocol.md
 describes the format for authors of programs.
 """
 

@@ -21,11 +21,10 @@ from attacklab.model.errors import UsageError
 _LAUNCHER = """
 ((read -r _ </dev/fd/"$1"; kill -s KILL -- -$$) >/dev/null 2>&1 &)
 ulimit -c 0
-[ -z "$2" ] || ulimit -v "$2"
-shift 2
+shift
 exec "$@"
 """
-"""Starts the guard, which keeps no stream of the command open; limits memory and core files; becomes the command."""
+"""Starts the guard, which keeps no stream of the command open; keeps core files away; becomes the command."""
 
 ENDING_SECONDS = 0.5
 """How long a process that closed its output may take to end."""
@@ -37,7 +36,6 @@ class ProcessGroup:
     Args:
         command: the program and its arguments; no shell reads it.
         stdin: as for `subprocess.Popen`, like `stdout`, `stderr` and `env`.
-        memory_bytes: the address space that it may use, in effect a multiple of 1024; None for no limit.
 
     Attributes:
         process: the command; its id is also that of the group.
@@ -57,14 +55,12 @@ class ProcessGroup:
         stdout: int | IO[bytes],
         stderr: int | IO[bytes] | None = None,
         env: Mapping[str, str] | None = None,
-        memory_bytes: int | None = None,
     ) -> None:
         require_process_groups()
         guarded, held_open = os.pipe()
-        kibibytes = "" if memory_bytes is None else str(memory_bytes >> 10)
         try:
             self.process = subprocess.Popen(  # noqa: S603 - running it is the purpose
-                ["/bin/sh", "-c", _LAUNCHER, "sh", str(guarded), kibibytes, *command],
+                ["/bin/sh", "-c", _LAUNCHER, "sh", str(guarded), *command],
                 bufsize=0,
                 pass_fds=(guarded,),
                 start_new_session=True,

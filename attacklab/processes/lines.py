@@ -47,14 +47,12 @@ class Limits:
 
     Args:
         seconds: the timeout of one request.
-        memory_bytes: its address space, in effect a multiple of 1024; None for no limit.
 
     Raises:
-        UsageError: one of them is out of range, or this system has no process groups or cannot limit memory.
+        UsageError: `seconds` is out of range, or this system has no process groups.
     """
 
     seconds: float = DEFAULT_SECONDS
-    memory_bytes: int | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.seconds) and self.seconds > 0):
@@ -62,11 +60,6 @@ class Limits:
         if self.seconds > LONGEST_SECONDS:
             raise UsageError(f"seconds must be at most {LONGEST_SECONDS:g}, not {self.seconds}")
         require_process_groups()
-        if self.memory_bytes is not None:
-            if self.memory_bytes < 1024:
-                raise UsageError(f"memory_bytes must be at least 1024, not {self.memory_bytes}")
-            if sys.platform != "linux":
-                raise UsageError(f"a memory limit needs Linux, not {sys.platform}; leave --memory out")
 
 
 class ChildProcess:
@@ -83,7 +76,6 @@ class ChildProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            memory_bytes=limits.memory_bytes,
         )
         self._process, self._limits = self._group.process, limits
         self.pid, self.owner, self.close = self._process.pid, self._group.owner, self._group.close
@@ -234,8 +226,6 @@ class ChildProcess:
         how = f"killed by {signal_name(-status)}" if status < 0 else f"exited with status {status} before answering"
         if status == 0:
             how += "; let it answer one request after another until its input ends"
-        if self._limits.memory_bytes is not None:
-            how += f", under a memory limit of {self._limits.memory_bytes} bytes"
         words = self._error_text.decode("utf-8", "replace").strip().splitlines()
         return ChildError(ChildFailure.CRASH, f"{how}; it said: {words[-1]}" if words else how)
 

@@ -116,12 +116,6 @@ class ProcessRelease(Program):
             return self._greeting
 
     @property
-    def code(self) -> dict[str, str]:
-        """The digests of the modules that the process had loaded when it greeted."""
-        code = self._greeting.get("code", {})
-        return {f"{name} in its process": str(digest) for name, digest in code.items()}
-
-    @property
     def pid(self) -> int | None:
         """The id of the process, which is also that of its group; None if it is not running."""
         return None if self._running is None else self._running.pid
@@ -154,7 +148,6 @@ def isolated(
     relation: Relation | str | None = None,
     python: str = sys.executable,
     seconds: float = DEFAULT_SECONDS,
-    memory_bytes: int | None = None,
     **parameters: Any,
 ) -> Target:
     """A Python target that runs in a child interpreter.
@@ -167,7 +160,6 @@ def isolated(
         relation: makes two datasets neighbours under the claim, as for the constructors of targets.
         python: the interpreter, which needs numpy and whatever the target imports.
         seconds: the timeout of one call.
-        memory_bytes: the address space that the child may use; None for no limit.
         **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale).
 
     Raises:
@@ -191,7 +183,7 @@ def isolated(
     if adapter and name not in library(place).mechanisms:
         raise UsageError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
     loaded = f"{adapter}:{name}" if adapter else spec
-    release = ProcessRelease((python, CHILD, loaded, settings), Limits(seconds, memory_bytes), kind=None)
+    release = ProcessRelease((python, CHILD, loaded, settings), Limits(seconds), kind=None)
     try:
         greeting = release.greeting()
     except (ChildError, ReleaseError) as error:
@@ -232,7 +224,6 @@ def external(
     epsilon: float | None = None,
     claim: Claim | None = None,
     seconds: float = DEFAULT_SECONDS,
-    memory_bytes: int | None = None,
     **parameters: Any,
 ) -> Target:
     """A program in any language that answers requests on its standard input, as docs/reference/protocol.md says.
@@ -243,7 +234,6 @@ def external(
         epsilon: the claimed ε.
         claim: instead of ε and δ, a claim of any other kind.
         seconds: the timeout of one request.
-        memory_bytes: the address space that the program may use; None for no limit.
         **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale,
             relation).
 
@@ -251,7 +241,7 @@ def external(
         UsageError: there is no such program, a parameter is out of range, or this system cannot isolate it.
         OSError: the system did not start the process.
     """
-    release = ProcessRelease(command, Limits(seconds, memory_bytes), kind)
+    release = ProcessRelease(command, Limits(seconds), kind)
     name = " ".join(shlex.join(command).split())
     if not command or shutil.which(command[0]) is None:
         raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")

@@ -91,7 +91,6 @@ class _Lines:
 
     def __call__(self, at: Advance) -> None:
         now = time.monotonic()
-        # Results read from a checkpoint were not drawn now, so the rate counts only what came since the last line.
         if self._before is None or _sample(at) != _sample(self._before):
             self._before, self._since = at, now
         if now - self._told < LINE_SECONDS:

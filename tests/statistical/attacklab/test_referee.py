@@ -9,7 +9,6 @@ import re
 import tracemalloc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -610,12 +609,10 @@ def test_seconds_of_another_type_are_refused(seconds: Any) -> None:
         audit(target_of(randomized_response(2.0)), [], seconds=seconds)
 
 
-def test_numbers_of_numpy_are_settings_too(tmp_path: Path) -> None:
+def test_numbers_of_numpy_are_settings_too() -> None:
     target, attacks = target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (ZERO,)),))]
     expected = audit(target, attacks, trials=500, alpha=0.25, seed=3)
-    found = audit(
-        target, attacks, trials=np.int64(500), alpha=np.float32(0.25), seed=np.uint8(3), checkpoint=tmp_path / "kept"
-    )
+    found = audit(target, attacks, trials=np.int64(500), alpha=np.float32(0.25), seed=np.uint8(3))
     assert [replace(one, seconds=0.0) for one in found] == [replace(one, seconds=0.0) for one in expected]
 
 

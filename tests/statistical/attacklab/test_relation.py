@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,13 +84,6 @@ def test_the_relation_is_part_of_a_findings_record() -> None:
     (finding, _) = audit(Target.dataset(largest, epsilon=1.0, relation="substitute"), [Each()], trials=10)
     assert finding.to_json()["relation"] == "substitute"
     assert Finding.from_json(finding.to_json()).relation is Relation.SUBSTITUTE
-
-
-def test_a_checkpoint_belongs_to_the_claim_of_one_relation(tmp_path: Path) -> None:
-    checkpoint = tmp_path / "kept.jsonl"
-    audit(Target.dataset(largest, epsilon=1.0), [Each()], trials=10, checkpoint=checkpoint)
-    with pytest.raises(ValueError, match="relation None there, 'substitute' here"):
-        audit(Target.dataset(largest, epsilon=1.0, relation="substitute"), [Each()], trials=10, checkpoint=checkpoint)
 
 
 def test_an_unknown_relation_and_one_of_graphs_for_a_sum_or_mean_are_refused() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -349,9 +348,6 @@ def test_trials_out_of_range_are_refused(trials: int, until_refuted: bool) -> No
         {"trials": 5, "seconds": 1.0},
         {"seconds": 1.0, "maximise_epsilon": True},
         {"until_refuted": True, "maximise_epsilon": True},
-        {"checkpoint": Path("kept"), "maximise_epsilon": True},
-        {"checkpoint": Path("kept"), "seconds": 1.0},
-        {"checkpoint": Path("kept"), "until_refuted": True},
     ],
 )
 def test_settings_that_exclude_each_other_are_refused_before_anything_runs(settings: dict[str, Any]) -> None:

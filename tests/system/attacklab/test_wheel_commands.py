@@ -14,12 +14,6 @@ from tests.system.test_packaging import ROOT
 
 NEED_LAB = [command.name for command in COMMANDS if command.needs_lab]
 LISTED = [command.name for command in COMMANDS if not command.needs_lab]
-LEAKY = """
-import numpy as np
-
-def laplace_mechanism(value, sensitivity, epsilon):
-    return value + np.random.laplace(0, sensitivity / epsilon)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -58,17 +52,6 @@ def test_what_is_listed_says_how_it_is_used(attacklab: str, tmp_path: Path, name
     done = run([attacklab, name, "--help"], tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: attacklab {name} ")
-
-
-def test_a_first_test_is_written_audited_and_explained_without_a_clone(attacklab: str, tmp_path: Path) -> None:
-    (tmp_path / "noise.py").write_text(LEAKY, "utf-8")
-    assert run([attacklab, "init", "noise.py"], tmp_path).returncode == 0
-    python = str(Path(attacklab).with_name("python"))
-    tested = run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"], tmp_path)
-    assert tested.returncode == 1
-    (flaw,) = re.findall(r"read: attacklab explain (\w+);", tested.stdout)[:1]
-    assert run([attacklab, "explain", flaw], tmp_path).stdout.startswith(f"{flaw}\n")
-    assert run([attacklab, "list"], tmp_path).returncode == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not count the time of processes that ended")

@@ -33,7 +33,7 @@ def test_every_experiment_has_a_record_of_the_seed_one_of_the_machine_and_a_page
         assert {path.stem for path in (REPORTS / folder).glob("*.json")} == set(EXPERIMENTS)
         for path in (REPORTS / folder).glob("*.json"):
             assert read_record(path)["experiment"]["name"] == path.stem
-    assert {path.stem for path in REPORTS.glob("*.md")} == {*EXPERIMENTS, "index", "mutations"} - MEASURED_ONLY
+    assert {path.stem for path in REPORTS.glob("*.md")} == {*EXPERIMENTS, "index"} - MEASURED_ONLY
     assert {path.stem for path in (REPORTS / "measured").glob("*.md")} >= MEASURED_ONLY
     index = (REPORTS / "index.md").read_text("utf-8")
     assert len(index) < 8_000

@@ -94,7 +94,7 @@ def test_a_terminal_without_greek_letters_shows_the_rest_and_json_has_all(folder
 
 
 def test_findings_are_in_their_files_if_there_is_no_output_at_all(folder: Path) -> None:
-    code = "from attacklab.cli.supervised import main; main()"
+    code = "from attacklab.cli import main; main()"
     words = shlex.join([sys.executable, "-c", code, *f"{LEAKING} --json out.json".split()])
     environment = {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(["/bin/sh", "-c", f"{words} >&- 2>&-"], cwd=folder, env=environment, check=False)  # noqa: S603
@@ -138,7 +138,6 @@ def test_no_command_overwrites_what_it_did_not_write(folder: Path) -> None:
 
 def test_two_files_of_one_name_are_refused(folder: Path) -> None:
     for names in (
-        "--json out --resume out",
         "--json out --sarif ./out",
         "--json - --sarif /dev/stdout",
         "--html out --sarif out",
@@ -191,11 +190,10 @@ def test_what_a_target_prints_at_the_end_is_not_among_the_findings(folder: Path)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_target_that_goes_elsewhere_takes_no_file_with_it(folder: Path, workers: int) -> None:
     line = LEAKING.replace("targets.py", "moving.py").replace("--workers 1", f"--workers {workers}")
-    done = run(folder, f"{line} --json out.json --sarif deep/out.sarif --resume kept.jsonl")
+    done = run(folder, f"{line} --json out.json --sarif deep/out.sarif")
     assert (done.returncode, b"attacklab:" in done.stderr) == (1, False)
     assert verdicts((folder / "out.json").read_bytes()) == ["violated"]
     assert (folder / "deep" / "out.sarif").is_file()
-    assert (folder / "kept.jsonl").is_file()
     assert not list((folder / "elsewhere").iterdir())
 
 
@@ -210,29 +208,6 @@ def test_a_long_pair_is_replayed_from_the_findings(folder: Path) -> None:
     assert done.returncode == 1
     again = [one.pair for one in read_record(folder / "again.json")["findings"]]
     assert found[0] in again
-
-
-def test_a_run_cannot_be_kept_in_a_device(folder: Path) -> None:
-    for name in ("/dev/zero", "/dev/null"):
-        done = run(folder, f"{LEAKING} --resume {name}")
-        told = f"attacklab: {name} cannot keep results: it is not a regular file; choose another one\n"
-        assert (done.returncode, done.stdout, done.stderr) == (2, b"", told.encode())
-
-
-def test_a_disk_that_fills_up_takes_what_would_be_kept_and_no_finding(folder: Path) -> None:
-    code = "from attacklab.cli.supervised import main; main()"
-    environment = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}  # or else it would be cut off as well
-    for blocks, kept in ((0, 0), (2, 1024)):  # of 512 bytes: none for the first line, or not enough for the rest
-        words = shlex.join([sys.executable, "-c", code, *f"{LEAKING} --resume kept.{blocks}".split()])
-        limited = f"ulimit -f {blocks}; exec {words} 2>&1 | cat"
-        done = subprocess.run(  # noqa: S603
-            ["/bin/sh", "-c", limited], cwd=folder, env=environment, capture_output=True, check=False
-        )
-        told = done.stdout.decode()
-        assert "File too large; the audit goes on, and no further results are kept" in told
-        assert told.count("no further results are kept") == 1
-        assert "low_bit_laplace  violated" in told
-        assert (folder / f"kept.{blocks}").stat().st_size == kept
 
 
 def test_a_page_takes_the_place_of_no_findings_and_a_script_is_made_of_no_device(folder: Path) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from attacklab.cli import supervised
 from tests.system.attacklab.cli.forked import Done, run
 from tests.system.attacklab.processes.looking import numbers, wait_until
 
@@ -150,7 +149,7 @@ def judged(folder: Path, code: str, options: str, statuses: Sequence[int], name:
     (folder / "temporary").mkdir(exist_ok=True)
     files = sorted(folder.rglob("[!.]*.*"))
     words = f"audit {options} --trials 200 --json - -- '{name}:release'"
-    done = run(folder, *shlex.split(words), env={"TMPDIR": str(folder / "temporary")}, main=supervised.main)
+    done = run(folder, *shlex.split(words), env={"TMPDIR": str(folder / "temporary")})
     told = [*faults(done, statuses, record=True), *map(str, (folder / "temporary").iterdir())]
     told += [f"process {pid} is left" for pid in left_running(folder)]
     told += [f"{path} is new" for path in folder.rglob("[!.]*.*") if path not in files and path.suffix != ".pyc"]
@@ -260,8 +259,8 @@ LINES = (
     *(f"{AUDIT} --mu {value}" for value in ("9" * 400, "-inf", "5e-324", "१")),
     *(f"{AUDIT} --epsilon 1 {option}" for option in (
         "--html broken.json", "--html loop.json", "--html /dev/stdin", f"--sarif {'x' * 300}", "--sarif /proc/self/x",
-        "--sarif mine.json", "--pairs folder", "--isolate --seconds ''", "--isolate --memory nan",
-        "--sensitivity '' --pairs /dev/null", "--isolate --memory ٣", "--rho 1_0 --pairs list.json",
+        "--sarif mine.json", "--pairs folder", "--isolate --seconds ''", "--isolate --seconds nan",
+        "--sensitivity '' --pairs /dev/null", "--isolate --seconds ٣", "--rho 1_0 --pairs list.json",
     )),
     *(f"{PROVE} {inputs}" for inputs in (
         "--inputs '\"x\"'", "--inputs 3..0", "--first 'up to 99 of 0..99' --second 1", "--first nan --second 1",

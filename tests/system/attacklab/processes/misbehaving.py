@@ -116,10 +116,6 @@ def computes_forever(answer: float, trials: int, rng: Rng) -> NDArray[np.float64
         answer += 1
 
 
-def devours_memory(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa: ARG001
-    return np.empty(1 << 32)
-
-
 def too_many(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
     return sound(answer, trials + 1, rng)
 

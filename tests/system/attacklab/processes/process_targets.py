@@ -1,4 +1,4 @@
-"""Targets that other processes load by name, for the tests of workers and of checkpoints."""
+"""Targets that other processes load by name, for the tests of workers."""
 
 from __future__ import annotations
 

@@ -30,13 +30,12 @@ from attacklab.model.floats import require_ieee_arithmetic
 from attacklab.model.loading import load_target
 from attacklab.model.targets import Kind, Target
 from attacklab.processes import targets as module
-from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
+from attacklab.processes.failures import ChildError, ReleaseError
 from attacklab.processes.targets import ProcessRelease, external, isolated
 from tests.system.attacklab.processes.looking import ends, is_alive
 
 MISBEHAVING = str(Path(__file__).with_name("misbehaving.py"))
 EXAMPLES = Path(__file__).parents[4] / "examples"
-MEMORY = 4 << 30
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the facility is Linux's")
 X86_64_GLIBC = pytest.mark.skipif(
     platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
@@ -258,16 +257,6 @@ def test_a_hang_and_a_slow_computation_are_told_apart_and_not_waited_for_once_an
         assert not any(finding.refutes for finding in findings)
 
 
-@LINUX
-def test_a_memory_limit_holds_and_a_crash_under_it_mentions_it(misbehaving: Made, shell: Made) -> None:
-    error = failure_of(misbehaving("devours_memory", memory_bytes=MEMORY))
-    assert error.failure is ChildFailure.MEMORY_LIMIT
-    assert "Unable to allocate 32.0 GiB" in str(error)
-    assert len(misbehaving("sound", memory_bytes=MEMORY).outputs(0.0, 10, rng())) == 10
-    error = failure_of(shell("read -r request; kill -s SEGV $$", memory_bytes=MEMORY))
-    assert str(error) == f"crash: killed by SIGSEGV, under a memory limit of {MEMORY} bytes"
-
-
 def test_a_program_that_misbehaves_is_told_in_one_line(shell: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attacklab.processes.lines.LONGEST_LINE", 1 << 20)
     for script, told in (
@@ -451,7 +440,6 @@ def test_a_target_that_cannot_be_loaded_is_told_in_one_line(made: Made) -> None:
         (sound, {"delta": "1e-6"}, "^delta must be a number, not '1e-6'$"),
         (sound, {"seconds": 0.0}, "seconds must be finite and greater than 0"),
         (sound, {"seconds": float("nan")}, "seconds must be finite and greater than 0"),
-        (sound, {"memory_bytes": 1023}, "memory_bytes must be at least 1024, not 1023"),
         (sound, {"python": "no-such-python"}, "there is no program 'no-such-python'"),
         ("no.such.module:f", {}, "ModuleNotFoundError"),
     ]
@@ -484,15 +472,6 @@ def test_an_interpreter_that_does_not_start_is_told(made: Made, tmp_path: Path) 
         python.chmod(0o755)
         with pytest.raises(UsageError, match=re.escape(told)):
             made(isolated, f"{MISBEHAVING}:sound", python=str(python))
-
-
-def test_where_a_facility_is_missing_nothing_is_run_without_it(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(UsageError, match="a memory limit needs Linux, not darwin; leave --memory out"):
-        made(external, ["true"], memory_bytes=MEMORY)
-    monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(UsageError, match="need a POSIX system, not Windows"):
-        made(external, ["sh"])
 
 
 def test_the_child_needs_numpy_alone_and_a_target_sees_its_own_modules_and_none_beside_the_child(
@@ -594,3 +573,9 @@ def test_the_version_of_a_program_is_that_of_its_files(made: Made, tmp_path: Pat
     assert made(external, ["sh", str(script)]).version == before
     script.write_text("exit 1\n")
     assert made(external, ["sh", str(script)]).version != before
+
+
+def test_where_a_facility_is_missing_nothing_is_run_without_it(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(UsageError, match="need a POSIX system, not Windows"):
+        made(external, ["sh"])

@@ -1,1 +1,0 @@
-"""The lab for `attacklab run`, `demo` and `challenge` without a checkout: this folder holds what a checkout has."""
