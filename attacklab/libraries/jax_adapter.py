@@ -26,9 +26,7 @@ FORMATS = ("float64", "float32", "float16", "bfloat16")
 
 TWO_ANSWERS = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
 BLOCK = 1 << 13  # outputs drawn at a time
-
-CELLS = 1 << 22
-"""Random numbers that a selection holds at a time; a block has as many outputs as that allows, up to `BLOCK`."""
+CELLS = 1 << 22  # random numbers that a selection holds at a time; a block has as many outputs as that allows
 
 
 def _additive(sampler_name: str, dtype_name: str, scale: float) -> Any:
@@ -73,7 +71,7 @@ def _selection(select: Any, dtype_name: str, /, *, epsilon: float = 1.0) -> dict
 
     if dtype_name == "float64":
         jax.config.update("jax_enable_x64", True)
-    drawn = jax.jit(select, static_argnums=2)
+    drawn = jax.jit(partial(select, jax), static_argnums=2)
 
     def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
         exponents = jax.numpy.asarray(epsilon / 2 * np.asarray(utilities, dtype=float)).astype(dtype_name)
@@ -84,15 +82,11 @@ def _selection(select: Any, dtype_name: str, /, *, epsilon: float = 1.0) -> dict
     return {"kind": "selection", "release": release, "epsilon": epsilon}
 
 
-def _categorical(key: Any, exponents: Any, block: int) -> Any:
-    import jax
-
+def _categorical(jax: Any, key: Any, exponents: Any, block: int) -> Any:
     return jax.random.categorical(key, exponents, shape=(block,))
 
 
-def _gumbel(key: Any, exponents: Any, block: int) -> Any:
-    import jax
-
+def _gumbel(jax: Any, key: Any, exponents: Any, block: int) -> Any:
     return (exponents + jax.random.gumbel(key, (block, len(exponents)), exponents.dtype)).argmax(1)
 
 

@@ -1,17 +1,13 @@
 """Opacus: the Gaussian noise that its `DPOptimizer` adds to the summed gradient, with and without `secure_mode`.
 
-An answer is one coordinate of a summed gradient in binary32, PyTorch's default, and a trial is one coordinate of a
-parameter. Per-sample gradients are clipped to a norm of 1, so that is the sensitivity of the sum. The noise multiplier
-is the least for which the Gaussian mechanism over the reals keeps the claim. Answers that binary32 lacks are refused.
+An answer is one coordinate of a summed gradient in binary32, and a trial is one coordinate of a parameter. Per-sample
+gradients are clipped to a norm of 1, so that is the sensitivity of the sum. The noise multiplier is the least for which
+the Gaussian mechanism over the reals keeps the claim (Balle and Wang 2018, 'Improving the Gaussian Mechanism for
+Differential Privacy', theorem 8). Answers that binary32 lacks are refused.
 
 `PrivacyEngine(secure_mode=True)` draws from the operating system through torchcsprng; here both modes draw from
 PyTorch's own generator, seeded. What `secure_mode` does to the noise, four draws added and halved, is audited; the
-generator is not.
-
-`gaussian_rdp` claims what `RDPAccountant` counts for one step on the whole batch, at the accountant's own orders.
-
-Source of the calibration: Balle and Wang 2018, 'Improving the Gaussian Mechanism for Differential Privacy: Analytical
-Calibration and Optimal Denoising', theorem 8.
+generator is not. `gaussian_rdp` claims what `RDPAccountant` counts for one step on the whole batch, at its own orders.
 """
 
 from __future__ import annotations

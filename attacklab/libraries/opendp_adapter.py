@@ -4,15 +4,11 @@ Each scale is the least at which the map declares no more than the claim. Answer
 NaN, as the interface requires; sums and means impute NaN, clamp, and take the number of records as public: neighbours
 differ in one record, at symmetric distance 2. The library draws from the operating system and cannot be seeded.
 
-Mechanisms whose names end in `_zcdp` claim the ρ that the measurement's map declares. For `make_noisy_max` that is
-ε²/8, which holds of the exponential mechanism, whose law version 0.16 draws from; version 0.15.1 declared the same and
-drew by permute-and-flip, of which it does not hold (opendp issue 2911).
-
-Mechanisms whose names end in `_of_3` and the like spend that part of ε on one answer, at a whole scale where ε is 1,
-and claim what their map declares. At such scales versions up to 0.14.1 drew biased integer noise, because a dependency
-divided big rationals wrongly (opendp issue 2638).
-
-Version 0.4 is here for its Laplace noise over floats, which other code in the module `opendp.meas` computed.
+Mechanisms whose names end in `_zcdp` claim the ρ that the map declares. For `make_noisy_max` that is ε²/8, which holds
+of the exponential mechanism; version 0.15.1 drew by permute-and-flip, of which it does not hold (opendp issue 2911).
+`laplace_integer_of_3` and the like spend that part of ε on one answer, at a whole scale where ε is 1: up to version
+0.14.1 integer noise was biased there, because a dependency divided big rationals wrongly (opendp issue 2638). Version
+0.4 is here for its Laplace noise over floats, which other code computed.
 """
 
 from __future__ import annotations
