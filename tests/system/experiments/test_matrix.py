@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.laws import LawError
 from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Reach, Scope, Verdict
 from attacklab.model.loading import targets_of
 from attacklab.reporting.experiment import Settings
 from attacklab.reporting.figures import Cell, Matrix
 from experiments import matrix, targets
+from experiments.common import laws_of_targets
 from tests.system.experiments.records import Data, committed_record, quick_record
 from tests.unit.attacklab.test_findings import BARE
 
@@ -34,7 +34,6 @@ FLAWS = [
     ("naive_age_sum_int16", "sum sensitivity"),
     ("naive_ptr_mean", "missing clip"),
     ("naive_randomized_response", "exact law"),
-    ("naive_two_sided_geometric", "work"),
     ("naive_smooth_mean", "failing size"),
 ]
 UNSEEN = {*targets.TOO_RARE}
@@ -61,7 +60,7 @@ def cells(data: Data) -> Cells:
 def test_every_target_has_a_row_and_every_attack_and_the_law_a_column(cells: Cells) -> None:
     rows, columns = ({key[side] for key in cells} for side in (0, 1))
     assert rows == set(matrix.NAMES)
-    assert columns == {attack.name.replace("_", " ") for attack in ALL_ATTACKS} | {"work", "exact law", "proved"}
+    assert columns == {attack.name.replace("_", " ") for attack in matrix.ATTACKS} | {"exact law", "proved"}
     assert len(cells) == len(rows) * len(columns)
 
 
@@ -95,7 +94,7 @@ def test_a_cell_that_was_not_run_differs_from_one_that_does_not_apply_and_what_r
     assert "older" in panel.column_names
     assert {row[panel.column_names.index("older")] for row in panel.cells} == {matrix.NOT_RUN}
     older = dict(zip(panel.column_names, panel.cells[panel.row_names.index("naive_older")], strict=True))
-    assert older.pop("work") == older.pop("proved") == matrix.NOTHING_TO_RUN != matrix.NOT_RUN
+    assert older.pop("proved") == matrix.NOTHING_TO_RUN != matrix.NOT_RUN
     assert set(older.values()) == {matrix.NOT_RUN}
     shorter = {
         **data["measured"],
@@ -103,7 +102,7 @@ def test_a_cell_that_was_not_run_differs_from_one_that_does_not_apply_and_what_r
         "targets": data["measured"]["targets"][:2],
     }
     paragraph = matrix.explain({**data, "measured": shorter, "findings": []})
-    assert paragraph.startswith(f"{len(matrix.OF_OUTPUTS) - 1} attacks were run against 2 naive and 0 exact targets")
+    assert paragraph.startswith(f"{len(matrix.ATTACKS) - 1} attacks were run against 2 naive and 0 exact targets")
 
 
 def test_no_exact_target_is_refuted_by_anything(cells: Cells) -> None:
@@ -129,26 +128,28 @@ def test_every_naive_target_has_a_red_cell_and_no_target_an_error(data: Data, ce
     assert not {"{", "}", "nan"} & set(paragraph)
 
 
-def test_a_target_that_nothing_refutes_is_named_and_so_is_what_else_it_takes(data: Data, cells: Cells) -> None:
+def test_a_target_that_only_a_law_refutes_is_named_with_what_it_needs(data: Data, cells: Cells) -> None:
     paragraph = " ".join(matrix.explain(data).split())
     assert "naive_randomized_response (δ = 6.2e-17)" in paragraph
-    assert "random bits that an output took: none." in paragraph
-    by_work = "naive_two_sided_geometric"
-    kept = [row for row in data["findings"] if row["target"] != by_work or row["attack"] == "work"]
-    paragraph = " ".join(matrix.explain({**data, "findings": kept}).split())
-    assert f"random bits that an output took: {by_work}." in paragraph
-    seen = {**data, "findings": [row for row in data["findings"] if row["attack"] not in ("work", EXACT_LAW)]}
-    left = {name for name in matrix.NAMES if name.startswith("naive")} - refuted_by(cells, "work", "exact law")
+    assert "naive_discrete_gaussian_gdp (δ(0) = 0.08234, where 0.0822 is allowed)" in paragraph
+    seen = {**data, "findings": [row for row in data["findings"] if row["attack"] != EXACT_LAW]}
+    left = {name for name in matrix.NAMES if name.startswith("naive")} - refuted_by(cells, "exact law")
     assert left > UNSEEN
     unseen = ", ".join(name for name in matrix.NAMES if name in left)
     assert f"Not refuted here: {unseen}." in " ".join(matrix.explain(seen).split())
 
 
-def test_work_is_counted_of_twins_whose_rows_it_shows_in(cells: Cells) -> None:
-    counted = {row for (row, column), cell in cells.items() if column == "work" and cell != matrix.NOTHING_TO_RUN}
-    assert counted == set(matrix.COUNTED) & set(matrix.NAMES)
-    for name in {"exact_two_sided_geometric", "exact_exponential_fixed_work"} & counted:
-        assert cells[name, "work"].verdict is Verdict.NOT_DETECTED
+def test_the_advantage_of_too_little_gaussian_noise_is_what_its_weights_give() -> None:
+    """δ(0) of discrete Gaussian noise for μ = 0.2064 at answers one apart, by its weights; N(0, 1) allows erf."""
+    (row,) = (
+        row
+        for row in committed_record("matrix")["findings"]
+        if (row["target"], row["attack"]) == ("naive_discrete_gaussian_gdp", EXACT_LAW)
+    )
+    mu = row["claim"]["mu"]
+    weights = [math.exp(-((n * mu) ** 2) / 2) for n in range(-200, 201)]
+    assert row["advantage"]["lower"] == pytest.approx(1 / sum(weights), rel=1e-3)
+    assert row["ceiling"] == pytest.approx(math.erf(mu / 2 / math.sqrt(2)), rel=1e-9)
 
 
 def test_an_exact_law_shows_the_delta_it_needs_and_not_the_advantage_that_is_allowed(cells: Cells) -> None:
@@ -175,7 +176,7 @@ def test_a_full_run_gives_every_target_thousands_of_trials(monkeypatch: pytest.M
         return []
 
     monkeypatch.setattr(matrix, "findings_of", told)
-    monkeypatch.setattr(matrix, "law_finding", lambda _: BARE)
+    monkeypatch.setattr(matrix, "law_finding", lambda *_: BARE)
     measured = matrix.collect(Settings()).measured
     assert set(given) == set(matrix.NAMES)
     assert min(given.values()) >= 2_000
@@ -219,10 +220,10 @@ def test_a_cell_shows_the_gravest_verdict() -> None:
 
 def test_the_last_outcome_drawn_is_the_last_whose_weight_a_double_sum_still_sees() -> None:
     """Beside a weight of 1 that is e^(−d/2) > 2^−53, half a unit in the last place."""
-    assert matrix.last_drawn(targets.naive_exponential_stabilised(1.0)) == math.floor(2 * 53 * math.log(2))
-    assert matrix.last_drawn(targets.naive_exponential_bfloat16(1.0)) == math.floor(2 * 8 * math.log(2))
+    assert laws_of_targets.last_drawn(targets.naive_exponential_stabilised(1.0)) == math.floor(2 * 53 * math.log(2))
+    assert laws_of_targets.last_drawn(targets.naive_exponential_bfloat16(1.0)) == math.floor(2 * 8 * math.log(2))
 
 
 def test_a_mechanism_of_more_than_one_uniform_number_has_no_such_law() -> None:
     with pytest.raises(LawError):
-        matrix.last_drawn(targets.naive_gumbel_noisy_max(1.0))
+        laws_of_targets.last_drawn(targets.naive_gumbel_noisy_max(1.0))

@@ -1,0 +1,119 @@
+"""Exact laws of the lab's own targets, where they can be found."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
+from attacklab.laws.enclosures import float_above, float_below
+from attacklab.laws.proof import default_pair, prove
+from attacklab.model.bisection import least
+from attacklab.model.findings import EXACT_LAW, Estimate, Finding, Scope, Verdict, described_pair
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Kind, Target
+from experiments import targets
+
+LIMITS = Limits(unresolved=Fraction(1, 1 << 62), runs=1 << 11, tapes=1 << 10)
+"""Laws that need more are not sought here."""
+
+RUNS_OF_TERMS = 1 << 8
+"""Noise that is drawn by inversion needs far more; the certificates of terms speak of all pairs."""
+
+VERDICTS = {
+    Decision.PROVED: Verdict.PROVED,
+    Decision.REFUTED: Verdict.VIOLATED,
+    Decision.UNDECIDED: Verdict.INCONCLUSIVE,
+}
+
+ONE_UNIFORM = "naive_randomized_response"
+"""The target besides selections that compares one uniform number with thresholds."""
+
+FARTHEST = 1 << 12
+"""At the utility −FARTHEST an outcome's weight is lost beside that of 0 in every format."""
+
+
+def law_finding(name: str, epsilon: float) -> Finding:
+    """What the exact law says of one target."""
+    target = getattr(targets, name)(epsilon)
+    if target.sampler is not None:
+        try:
+            spec = f"experiments.targets:{name} --epsilon {epsilon}"
+            return prove(target, _pair(target), limits=_limits(target), spec=spec)
+        except NeverEnds:
+            return _finding(target, Verdict.INCONCLUSIVE, f"no outcome in {LIMITS.runs} runs")
+    if target.kind is Kind.SELECTION or target.name == ONE_UNIFORM:
+        with contextlib.suppress(LawError):
+            return _one_uniform_finding(target)
+    return _finding(
+        target, Verdict.NOT_APPLICABLE, "it draws from no bits that it is given, and compares no one uniform number"
+    )
+
+
+def _limits(target: Target) -> Limits:
+    is_cut = target.certificate is not None and target.kind is not Kind.SELECTION
+    return replace(LIMITS, runs=RUNS_OF_TERMS) if is_cut else LIMITS
+
+
+def _pair(target: Target) -> NeighbouringPair:
+    """The pair on which laws are compared: the first that a dataset target declares or its domain has."""
+    if target.kind is Kind.DATASET and target.domain is not None and not target.pairs:
+        return next(target.domain.pairs(target.relation))
+    return default_pair(target)
+
+
+def _one_uniform_finding(target: Target) -> Finding:
+    """The law of a naive mechanism that compares one uniform number with thresholds."""
+    if target.kind is Kind.SELECTION:
+        depth = last_drawn(target)
+        pair = NeighbouringPair.utilities([0.0, -depth], [0.0, -depth - 1.0], sensitivity=target.sensitivity)
+    else:
+        pair = _pair(target)
+    first, second = (step_law(one_uniform(target.release, input_)) for input_ in (pair.first, pair.second))
+    certificate = certify(target.claim.nominal.epsilon, Fraction(target.claim.nominal.delta), first, second)
+    distance = advantage(first, second)
+    most = certificate.epsilon_bounds[1]
+    needed = "no finite ε" if math.isinf(most) else f"ε = {most:.17g}"
+    return _finding(
+        target,
+        VERDICTS[certificate.decision],
+        f"closed laws of {len(first)} and {len(second)} outcomes: they need {needed}",
+        pair=described_pair(pair),
+        advantage=Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
+        epsilon_lower=certificate.epsilon_bounds[0],
+        delta_lower=float_below(certificate.delta_bounds.lower),
+        laws=certificate.digests,
+    )
+
+
+def last_drawn(target: Target) -> int:
+    """The largest whole number by which an outcome may be worse than another and still be drawn.
+
+    Raises:
+        LawError: the target does not compare one uniform number with thresholds.
+    """
+
+    def is_lost(worse: int) -> bool:
+        return len(step_law(one_uniform(target.release, np.array([0.0, -worse])))) < 2
+
+    return least(is_lost, 0, FARTHEST) - 1
+
+
+def _finding(target: Target, verdict: Verdict, reason: str, **rest: Any) -> Finding:
+    return Finding(
+        target=target.name,
+        target_version=target.version,
+        attack=EXACT_LAW,
+        verdict=verdict,
+        reason=reason,
+        claim=target.claim,
+        relation=target.relation,
+        scope=Scope(),
+        ceiling=target.claim.ceiling,
+        **rest,
+    )
