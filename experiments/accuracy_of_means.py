@@ -4,15 +4,10 @@
   its proposed bound b is 0.005 "by magic".
 - What it costs to look for b: the budget is split evenly over the tests of u, u/2, u/4, … and the release.
 - Sample and aggregate by the number of chunks: noise falls with it, and the statistic of a small chunk is another one.
-- Aggregators by the width of the public range [l, u] of the chunks' answers: their average, with noise of scale
-  (u − l)/(kε), and their median by the exponential mechanism. No pure one does without a range. With a δ a histogram
-  with noise finds one: only bins that hold an answer have noise, and only those above a threshold are published.
 
 Expected errors are closed forms for real-valued noise, in doubles; histograms are drawn.
 
-Sources: Near and Abuah, 'Programming Differential Privacy', chapter 8; Nissim, Raskhodnikova and Smith 2007, section 4;
-Smith 2011, 'Privacy-Preserving Statistical Estimation with Optimal Convergence Rates' (the median as aggregator);
-Karwa and Vadhan 2018, 'Finite Sample Differentially Private Confidence Intervals' (the range from a histogram).
+Sources: Near and Abuah, 'Programming Differential Privacy', chapter 8; Nissim, Raskhodnikova and Smith 2007, section 4.
 """
 
 from __future__ import annotations
@@ -29,7 +24,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
 from experiments import targets
 from experiments.common.adult import ages
-from experiments.common.curves import figure, line, panel
+from experiments.common.curves import figure, lines, panel
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Rows
 from experiments.targets import means
@@ -53,13 +48,6 @@ CHUNKS = tuple(1 << power for power in range(3, 15))
 LOWER, UPPER = 20.0, 80.0
 """The textbook's range of the chunks' answers, in years."""
 STATISTICS: dict[str, Callable[..., Any]] = {"mean": np.mean, "median": np.median}
-RANGES = tuple(10.0**power for power in range(2, 8))
-BIN = 4.0
-"""The width of the bins, in years, by which a range is found where none is public."""
-BIN_NOISE = DiscreteLaplace(Fraction(4 / EPSILON))
-"""The noise of a bin's count: one person moves one answer, and so two counts by 1, and half of ε pays for that."""
-LEAST_COUNT = least_threshold(BIN_NOISE, means.DELTA)
-"""A bin with one answer, which may be missing on a neighbour, has so large a noisy count with probability δ at most."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -79,7 +67,6 @@ def collect(settings: Settings) -> Collected:
         "magic": 2 * means.PROPOSED_BOUND / EPSILON / mean,
         "sum_over_count": sum_over_count_error(mean) / mean,
         "chunks": {name: _by_chunks(people, name, settings) for name in STATISTICS},
-        "ranges": _by_range(people, settings),
     }
     return Collected((), measured)
 
@@ -147,125 +134,43 @@ def _by_chunks(people: NDArray[np.float64], statistic: str, settings: Settings) 
     return {"bias": [abs(bias) / truth for bias in biases], "error": [error / truth for error in errors]}
 
 
-def _by_range(people: NDArray[np.float64], settings: Settings) -> dict[str, Any]:
-    """The mean error of aggregators of the chunks' means: two with a public range [0, u], one that finds its range."""
-    truth, answers = float(people.mean()), _answers(people, means.CHUNKS, "mean", settings)
-    bias = float(answers.mean()) - truth
-    return {
-        "average": [noisy_error(bias, upper / (means.CHUNKS * EPSILON)) / truth for upper in RANGES],
-        "median": [median_error(answers, upper, truth) / truth for upper in RANGES],
-        "found": found_range_error(answers, truth) / truth,
-    }
-
-
-def chances_of_bins(counts: NDArray[np.int64], least: int = LEAST_COUNT) -> NDArray[np.float64]:
-    """The probability that each bin's noisy count is the largest and at least `least`; the first of equal ones wins.
-
-    What is missing to 1 is the probability that no bin is published.
-    """
-    scale = float(BIN_NOISE.scale)
-    noisy = np.arange(least, max(least, int(counts.max())) + math.ceil(64 * scale))
-    noise = noisy - counts[:, None]
-    mass = math.tanh(1 / (2 * scale)) * np.exp(-np.abs(noise) / scale)
-    tail = np.exp(-np.abs(noise) / scale) / (1 + math.exp(-1 / scale))
-    at_most = np.where(noise < 0, tail, 1 - math.exp(-1 / scale) * tail)
-    below = at_most - mass
-    return np.array(
-        [(mass[i] * at_most[i + 1 :].prod(axis=0) * below[:i].prod(axis=0)).sum() for i in range(len(counts))]
-    )
-
-
-def found_range_error(answers: NDArray[np.float64], truth: float) -> float:
-    """The mean error of the average of answers, each clipped to the bin that was found and the two beside it.
-
-    The average has the other half of ε. Where no bin is published there is no answer, and no error.
-    """
-    bins, counts = np.unique(np.floor(answers / BIN), return_counts=True)
-    scale = 2 * 3 * BIN / (len(answers) * EPSILON)
-    errors = [noisy_error(np.clip(answers, BIN * (at - 1), BIN * (at + 2)).mean() - truth, scale) for at in bins]
-    chances = chances_of_bins(counts)
-    return float(chances @ np.array(errors) / chances.sum())
-
-
-def median_error(answers: NDArray[np.float64], upper: float, truth: float) -> float:
-    """The mean error of the median of answers by the exponential mechanism on [0, u].
-
-    One person changes one answer, and with it the rank of a number by 1, so a number of rank i among k has the density
-    e^(−ε·|i − k/2|/2) but for a factor.
-    """
-    ends = np.concatenate([[0.0], np.sort(answers), [upper]])
-    ranks = np.arange(len(answers) + 1)
-    density = np.exp(-EPSILON * np.abs(ranks - len(answers) / 2) / 2)
-    lows, highs = ends[:-1] - truth, ends[1:] - truth
-    moments = (highs * np.abs(highs) - lows * np.abs(lows)) / 2  # the integral of |r − truth| over each gap
-    return float(np.sum(density * moments) / np.sum(density * (highs - lows)))
-
-
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Histograms, the search for b, chunks, and ranges."""
+    """Histograms, the search for b, and chunks."""
     measured = data["measured"]
     caption = "Errors of private means of the Adult table's ages, as shares of the mean, by what one has to choose."
-    panels = [_histogram_panel(measured), _search_panel(measured), _chunk_panel(measured), _range_panel(measured)]
+    panels = [_histogram_panel(measured), _search_panel(measured), _chunk_panel(measured)]
     return [figure("accuracy_of_means", caption, panels)]
 
 
 def _histogram_panel(measured: dict[str, Any]) -> Panel:
     centres = [WIDEST * (step + 0.5) / BINS for step in range(BINS)]
-    series = [line(label, role, centres, measured["errors"][make.__name__]["shares"]) for make, label, role in DRAWN]
+    rows = [(label, role, measured["errors"][make.__name__]["shares"]) for make, label, role in DRAWN]
+    series = lines(centres, rows)
     return panel("The textbook's histogram, b = 0.005, ε = 1", "error in percent", "share of answers", series)
 
 
 def _search_panel(measured: dict[str, Any]) -> Panel:
-    ends = [TESTS[0], TESTS[-1]]
-    series = [
-        line("bound searched for", Role.EXACT, TESTS, _percent(measured["search"])),
-        line("b = 0.005 known beforehand", Role.IDEAL, ends, _percent([measured["magic"]] * 2)),
-        line("sum over count", Role.OTHER, ends, _percent([measured["sum_over_count"]] * 2)),
+    rows = [
+        ("bound searched for", Role.EXACT, measured["search"]),
+        ("b = 0.005 known beforehand", Role.IDEAL, [measured["magic"]] * len(TESTS)),
+        ("sum over count", Role.OTHER, [measured["sum_over_count"]] * len(TESTS)),
     ]
-    return panel(
-        "Looking for b by u, u/2, u/4, …; ε = 1 for all",
-        "tests that the budget is split for",
-        "mean error in percent",
-        series,
-        y_scale="log",
-    )
+    series = lines(TESTS, [(label, role, _percent(shares)) for label, role, shares in rows])
+    title = "Looking for b by u, u/2, u/4, …; ε = 1 for all"
+    return panel(title, "tests that the budget is split for", "mean error in percent", series, y_scale="log")
 
 
 def _chunk_panel(measured: dict[str, Any]) -> Panel:
-    series = [
-        line(label.format(name), role, CHUNKS, _percent(measured["chunks"][name][key]))
-        for name, roles in (("mean", (Role.EXACT, Role.IDEAL)), ("median", (Role.OTHER, Role.CEILING)))
-        for key, label, role in (("error", "{}", roles[0]), ("bias", "{}, without noise", roles[1]))
-    ]
-    return panel(
-        "Sample and aggregate, answers in [20, 80], ε = 1",
-        "chunks k",
-        "mean error in percent",
-        series,
-        x_scale="log",
-        y_scale="log",
+    chunks = measured["chunks"]
+    rows = (
+        ("mean", Role.EXACT, chunks["mean"]["error"]),
+        ("mean, without noise", Role.IDEAL, chunks["mean"]["bias"]),
+        ("median", Role.OTHER, chunks["median"]["error"]),
+        ("median, without noise", Role.CEILING, chunks["median"]["bias"]),
     )
-
-
-def _range_panel(measured: dict[str, Any]) -> Panel:
-    series = [
-        line("average, noise of scale u/(kε)", Role.OTHER, RANGES, _percent(measured["ranges"]["average"])),
-        line("median, exponential mechanism", Role.EXACT, RANGES, _percent(measured["ranges"]["median"])),
-        line(
-            "average in a range that is found, δ = 1/n²",
-            Role.IDEAL,
-            [RANGES[0], RANGES[-1]],
-            _percent([measured["ranges"]["found"]] * 2),
-        ),
-    ]
-    return panel(
-        f"{means.CHUNKS} chunks' means, aggregated in [0, u]",
-        "u, in years",
-        "mean error in percent",
-        series,
-        x_scale="log",
-        y_scale="log",
-    )
+    series = lines(CHUNKS, [(label, role, _percent(shares)) for label, role, shares in rows])
+    title = "Sample and aggregate, answers in [20, 80], ε = 1"
+    return panel(title, "chunks k", "mean error in percent", series, x_scale="log", y_scale="log")
 
 
 def _percent(shares: list[float]) -> list[float]:
@@ -275,30 +180,19 @@ def _percent(shares: list[float]) -> list[float]:
 def explain(data: dict[str, Any]) -> str:
     """Say what each choice costs."""
     measured = data["measured"]
-    errors, search, chunks, ranges = (measured[name] for name in ("errors", "search", "chunks", "ranges"))
+    search, chunks = measured["search"], measured["chunks"]
     at = min(range(len(TESTS)), key=search.__getitem__)
     best = {name: min(range(len(CHUNKS)), key=chunks[name]["error"].__getitem__) for name in STATISTICS}
     return PARAGRAPHS["accuracy_of_means"].format(
         measured=measured,
-        errors=errors,
-        bound=means.PROPOSED_BOUND,
-        refused=sum(row["refused"] for row in errors.values()),
+        errors=measured["errors"],
+        refused=sum(row["refused"] for row in measured["errors"].values()),
         tests=TESTS[at],
         found=means.UPPER / 2 ** (TESTS[at] - 1),
         searched=search[at],
         times=search[at] / measured["magic"],
-        mean_chunks=CHUNKS[best["mean"]],
-        mean_error=chunks["mean"]["error"][best["mean"]],
-        median_chunks=CHUNKS[best["median"]],
-        median_error=chunks["median"]["error"][best["median"]],
+        best={name: CHUNKS[place] for name, place in best.items()},
+        error={name: chunks[name]["error"][place] for name, place in best.items()},
         most_chunks=CHUNKS[-1],
         median_bias=chunks["median"]["bias"][-1],
-        chunks=means.CHUNKS,
-        widest=RANGES[-1],
-        average=ranges["average"][-1],
-        narrow_average=ranges["average"][0],
-        median=ranges["median"][-1],
-        found_range=ranges["found"],
-        bin=BIN,
-        least=LEAST_COUNT,
     )

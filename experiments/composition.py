@@ -5,20 +5,15 @@ number of steps. The index of m answers is the sum of m, so that its laws under 
 every event of m answers is at most as telling as one of the index. What is allowed: basic composition (mε, 0); advanced
 composition (Dwork and Roth 2014, Theorem 3.20), with the best δ′; and the optimum (Kairouz, Oh and Viswanath 2015,
 Theorem 3.3), which m randomized responses attain.
-
-The δ(ε) curve of one answer belongs to the mechanism that gives it: that of the discrete Gaussian is judged here by an
-exact law.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,18 +24,17 @@ from attacklab.auditing.attacks.local_sensitivity import estimated_scale
 from attacklab.auditing.attacks.samplers.laplace import NUMPY, reachable
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import assess, share_of_alpha
-from attacklab.laws import Law, Limits, enumerate_law, hockey_stick
+from attacklab.laws import Limits, enumerate_law
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Counts, Estimate
 from attacklab.model.floats import Doubles
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Panel, Role
 from experiments import targets
 from experiments.common import composition_bounds
-from experiments.common.curves import estimate_series, figure, line, marks, panel
+from experiments.common.curves import estimate_series, figure, lines, panel
 from experiments.common.paragraphs import PARAGRAPHS
-from mechanisms.gaussian.claims import discrete_gaussian_delta, gaussian_delta
-from mechanisms.published import discrete_gaussian, two_sided_geometric
+from mechanisms.published import two_sided_geometric
 
 QUESTION = "How do leaks add up over many answers, and what does composition allow?"
 
@@ -55,9 +49,6 @@ DELTA = 1e-6
 GROUP = 6
 """Records of the smaller database whose mean has noise scaled to its local sensitivity."""
 FEW = 2
-"""The place in MEASURED of the few answers that the paragraph speaks of."""
-SIGMA = 1
-CURVE = tuple(Fraction(step, 10) for step in range(31))
 
 
 def collect(settings: Settings) -> Collected:
@@ -74,7 +65,6 @@ def collect(settings: Settings) -> Collected:
             "exact_epsilon": [composition_bounds.epsilon_of(*composed[m], DELTA) for m in ANSWERS],
             "low_bits": [asdict(_low_bits(settings, trials, m, alpha)) for m in MEASURED],
             "local": [asdict(_local(settings, trials, m, alpha)) for m in MEASURED],
-            "curve": _gaussian_curve(settings),
         },
     )
 
@@ -92,8 +82,7 @@ def _index_laws(settings: Settings) -> tuple[Doubles, Doubles, float]:
 
 
 def _index(answer: int, noise: Any) -> int:
-    output = answer + int(noise)
-    return abs(output - STEPS) - abs(output)
+    return abs(answer + int(noise) - STEPS) - abs(answer + int(noise))
 
 
 def _low_bits(settings: Settings, trials: int, answers: int, alpha: float) -> Estimate:
@@ -146,80 +135,48 @@ def ideal_local_advantage(answers: int) -> float:
     return float(special.gammaincc(answers, beyond / larger) - special.gammaincc(answers, beyond / smaller))
 
 
-def _gaussian_curve(settings: Settings) -> list[list[float]]:
-    """δ at each ε: bounds from the exact law of the discrete Gaussian for answers 0 and 1, and both curves."""
-    limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 16)))
-    noise = enumerate_law(partial(discrete_gaussian, Fraction(SIGMA**2)), limits=limits)
-    moved = noise.map(_next)
-    return [_at(noise, moved, epsilon) for epsilon in CURVE]
-
-
-def _next(outcome: Any) -> int:
-    return int(outcome) + 1
-
-
-def _at(noise: Law, moved: Law, epsilon: Fraction) -> list[float]:
-    bounds = hockey_stick(moved, noise, epsilon)
-    curves = (discrete_gaussian_delta(epsilon, sigma=SIGMA), gaussian_delta(epsilon, sigma=SIGMA))
-    return [float(bounds.lower), float(bounds.upper), *curves]
-
-
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage and ε against the number of answers; δ(ε) of the discrete Gaussian."""
+    """Advantage and ε against the number of answers."""
     caption = "Answers to one query that claim ε = 0.1 each; bands are simultaneous confidence bounds."
-    return [figure("composition", caption, [_advantages(data), _epsilons(data), _curves(data)])]
+    return [figure("composition", caption, [_advantages(data), _epsilons(data)])]
 
 
 def _advantages(data: dict[str, Any]) -> Panel:
     measured = data["measured"]
+    rows = [
+        ("exact, two-sided geometric (exact law)", Role.EXACT, measured["exact"]),
+        ("local sensitivity in real arithmetic", Role.IDEAL, [ideal_local_advantage(m) for m in ANSWERS]),
+        ("optimal composition", Role.CEILING, [composition_bounds.optimal_advantage(EPSILON, m) for m in ANSWERS]),
+        ("basic composition", Role.CEILING, [PrivacyClaim(m * EPSILON).ceiling for m in ANSWERS]),
+    ]
     series = [
         estimate_series(measured["low_bits"], MEASURED, "naive, low bits of numpy's Laplace", Role.NAIVE),
         estimate_series(measured["local"], MEASURED, "naive, local sensitivity, 6 or 7 records", Role.NAIVE),
-        line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, measured["exact"]),
-        line("local sensitivity in real arithmetic", Role.IDEAL, ANSWERS, [ideal_local_advantage(m) for m in ANSWERS]),
-        _allowed("optimal composition", [composition_bounds.optimal_advantage(EPSILON, m) for m in ANSWERS]),
-        _allowed("basic composition", [PrivacyClaim(m * EPSILON).ceiling for m in ANSWERS]),
+        *lines(ANSWERS, rows),
     ]
     return panel("Advantage of m answers", "answers m", "distinguishing advantage", series, x_scale="log")
 
 
-def _allowed(label: str, y: Sequence[float]) -> Series:
-    return line(label, Role.CEILING, ANSWERS, y)
-
-
 def _epsilons(data: dict[str, Any]) -> Panel:
-    series = [
-        line("exact, two-sided geometric (exact law)", Role.EXACT, ANSWERS, data["measured"]["exact_epsilon"]),
-        line(
-            "advanced composition",
-            Role.OTHER,
-            ANSWERS,
-            [composition_bounds.advanced_epsilon(EPSILON, m, DELTA) for m in ANSWERS],
-        ),
-        _allowed("optimal composition", [composition_bounds.optimal_epsilon(EPSILON, m, DELTA) for m in ANSWERS]),
-        _allowed("basic composition", [m * EPSILON for m in ANSWERS]),
+    advanced, optimal = (
+        [bound(EPSILON, m, DELTA) for m in ANSWERS]
+        for bound in (composition_bounds.advanced_epsilon, composition_bounds.optimal_epsilon)
+    )
+    rows = [
+        ("exact, two-sided geometric (exact law)", Role.EXACT, data["measured"]["exact_epsilon"]),
+        ("advanced composition", Role.OTHER, advanced),
+        ("optimal composition", Role.CEILING, optimal),
+        ("basic composition", Role.CEILING, [m * EPSILON for m in ANSWERS]),
     ]
-    return panel(f"ε of m answers together, δ = {DELTA:g}", "answers m", "ε", series, x_scale="log", y_scale="log")
-
-
-def _curves(data: dict[str, Any]) -> Panel:
-    curve = data["measured"]["curve"]
-    epsilons = [float(epsilon) for epsilon in CURVE]
-    series = [
-        marks("exact law of the sampler", Role.EXACT, epsilons, [row[0] for row in curve]),
-        line("discrete Gaussian's curve", Role.CEILING, epsilons, [row[2] for row in curve]),
-        line("continuous Gaussian's curve", Role.IDEAL, epsilons, [row[3] for row in curve]),
-    ]
-    return panel("δ(ε) of the discrete Gaussian, σ = Δ = 1", "ε", "δ", series, y_scale="log")
+    title = f"ε of m answers together, δ = {DELTA:g}"
+    return panel(title, "answers m", "ε", lines(ANSWERS, rows), x_scale="log", y_scale="log")
 
 
 def explain(data: dict[str, Any]) -> str:
     """Say how leaks add up."""
     measured = data["measured"]
-    at_one = measured["curve"][CURVE.index(Fraction(1))]
     return PARAGRAPHS["composition"].format(
         found=measured,
-        at_one=at_one,
         epsilon=EPSILON,
         kept=-STEPS * math.log(RATIO),
         many=ANSWERS[-1],
@@ -240,16 +197,4 @@ def explain(data: dict[str, Any]) -> str:
         optimal_epsilon=composition_bounds.optimal_epsilon(EPSILON, ANSWERS[-1], DELTA),
         advanced_epsilon=composition_bounds.advanced_epsilon(EPSILON, ANSWERS[-1], DELTA),
         basic_epsilon=ANSWERS[-1] * EPSILON,
-        last=float(CURVE[-1]),
-        higher=_runs([row[0] > row[3] for row in measured["curve"]]),
     )
-
-
-def _runs(is_higher: Sequence[bool]) -> str:
-    """Where consecutive points of the curve are all higher."""
-    runs = []
-    for higher, points in itertools.groupby(zip(is_higher, CURVE, strict=True), key=itemgetter(0)):
-        epsilons = [float(epsilon) for _, epsilon in points]
-        if higher:
-            runs.append(f"from {epsilons[0]:g} to {epsilons[-1]:g}")
-    return " and ".join(filter(None, [", ".join(runs[:-1]), *runs[-1:]]))

@@ -20,7 +20,7 @@ from gmpy2 import mpq
 from attacklab.laws import Bounds, Law, exp_bounds, log_bounds, normalised
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role, Series
-from experiments.common.curves import figure, line, panel
+from experiments.common.curves import figure, lines, panel
 from experiments.common.paragraphs import PARAGRAPHS
 
 QUESTION = "What does a private price earn, and what does it cost in ε: noise on the best price, or the best utility?"
@@ -157,42 +157,20 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     """The revenue of prices, the laws of private prices, what they earn and what they cost."""
     measured = data["measured"]
     dollars = [price / 100 for price in PRICES]
+    bidders = [BIDDERS * crowd for crowd in measured["crowds"]]
 
     def series(values: str, x: Sequence[float]) -> list[Series]:
-        return [line(label, role, x, measured[values][name]) for name, (label, role, _) in MECHANISMS.items()]
+        return lines(x, [(label, role, measured[values][name]) for name, (label, role, _) in MECHANISMS.items()])
 
-    crowds = measured["crowds"]
-    bidders = [BIDDERS * crowd for crowd in crowds]
-    claimed = line("claimed", Role.CEILING, bidders, [EPSILON] * len(bidders))
+    earned = lines(dollars, [("revenue", Role.OTHER, [r / 100 for r in measured["revenue"]])])
+    needed_ = [*series("epsilon", bidders), *lines(bidders, [("claimed", Role.CEILING, [EPSILON] * len(bidders))])]
+    laws = f"Laws of the price for {BIDDERS * measured['shown']} bidders"
+    share_label, cost_label = "expected share of the best revenue", "ε that the laws of neighbours need"
     panels = [
-        panel(
-            "What a price earns from A, F, I and K",
-            "price",
-            "revenue",
-            [line("revenue", Role.OTHER, dollars, [r / 100 for r in measured["revenue"]])],
-        ),
-        panel(
-            f"Laws of the price for {BIDDERS * measured['shown']} bidders",
-            "price",
-            "probability",
-            series("law", dollars),
-            y_scale="log",
-        ),
-        panel(
-            "What the private price earns",
-            "bidders",
-            "expected share of the best revenue",
-            series("share", bidders),
-            x_scale="log",
-        ),
-        panel(
-            "What it costs",
-            "bidders",
-            "ε that the laws of neighbours need",
-            [*series("epsilon", bidders), claimed],
-            x_scale="log",
-            y_scale="symlog",
-        ),
+        panel("What a price earns from A, F, I and K", "price", "revenue", earned),
+        panel(laws, "price", "probability", series("law", dollars), y_scale="log"),
+        panel("What the private price earns", "bidders", share_label, series("share", bidders), x_scale="log"),
+        panel("What it costs", "bidders", cost_label, needed_, x_scale="log", y_scale="symlog"),
     ]
     caption = f"Posted prices of a pumpkin auction at ε = {EPSILON:g}, by exact laws."
     return [figure("pumpkin_auction", caption, panels)]
