@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.power import POWER
-from attacklab.model.findings import WORST_FIRST, Estimate, Finding, Verdict, environment, lower_text, upper_text
+from attacklab.model.findings import WORST_FIRST, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.reporting.rendering import render
 from attacklab.reporting.summary import UNDECIDED, detectable, summary
 from attacklab.reporting.wording import claim_text, judged_text, pair_text, repair_text, shown_by
@@ -25,32 +23,20 @@ SHOWN = (Verdict.VIOLATED, Verdict.ERROR)
 """The verdicts of findings that have a section of their own."""
 
 
-def audit_page(
-    findings: Sequence[Finding],
-    when: datetime,
-    made_with: Mapping[str, str] | None = None,
-    *,
-    place: str = "",
-    command: str = "",
-) -> str:
+def audit_page(findings: Sequence[Finding], when: datetime, *, place: str = "", command: str = "") -> str:
     """The page.
 
     Args:
         findings: of one target; at least one.
         when: the end of the audit.
-        made_with: versions and the machine, as `findings.environment` has them; those of this process by default.
         place: the file of the target, where it has one.
         command: the command line that made the findings, where there was one.
-
-    Returns:
-        HTML text.
     """
     strongest = best(findings)
     tested = sorted(
         (finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE),
         key=lambda finding: (finding is not strongest, not finding.refutes, WORST_FIRST.index(finding.verdict)),
     )
-    shown = [finding for finding in tested if finding.verdict in SHOWN]
     return render(
         "audit_page.html",
         FILTERS,
@@ -62,61 +48,50 @@ def audit_page(
         claims=list(dict.fromkeys(claim_text(finding) for finding in findings)),
         relation=next((finding.relation for finding in findings if finding.relation), None),
         headline=summary(findings),
-        meaning=meaning(findings),
+        meaning=_meaning(findings),
         tested=tested,
-        shown=shown,
-        not_tested=not_tested(findings),
+        shown=[finding for finding in tested if finding.verdict in SHOWN],
+        not_tested=_not_tested(findings),
         outputs=sum(finding.trials for finding in findings),
         seconds=sum(finding.seconds for finding in findings),
         seeds=sorted({finding.seed for finding in findings if finding.seed is not None}),
         when=when,
-        made_with=environment() if made_with is None else made_with,
+        made_with=environment(),
     )
 
 
-def meaning(findings: Sequence[Finding]) -> str:
+def _meaning(findings: Sequence[Finding]) -> str:
     """What that verdict rests on."""
     refuting = [finding for finding in findings if finding.refutes]
+    if any(finding.laws is not None for finding in refuting):
+        return "The refutation rests on exact laws of outputs, not on samples; chance has no part in it."
+    if any(finding.witness is not None for finding in refuting):
+        return "The refutation rests on runs on both inputs with the same noise; it takes no part of α."
     if refuting:
-        if any(finding.laws is not None for finding in refuting):
-            return "The refutation rests on exact laws of outputs, not on samples; chance has no part in it."
-        if any(finding.witness is not None for finding in refuting):
-            return (
-                "The refutation rests on runs on both inputs with the same noise, which show where the code around it "
-                "leaks; it takes no part of the probability of a false alarm."
-            )
+        alpha = float(f"{math.fsum(finding.alpha or 0 for finding in findings):.12g}")  # shares are rounded to doubles
         return (
             "The refutation rests on outputs that were drawn after the event had been chosen. Were the claim true, an "
-            f"audit like this would refute it with a probability of {_odds(_alpha(findings))}."
+            f"audit like this would refute it with a probability of {_odds(alpha)}."
         )
-    shown = detectable(findings)
-    if shown:
+    if detectable(findings):
         return (
             "Each attack that reached a verdict looked for a flaw of its own. What it would have detected with a "
-            f"probability of {POWER:.0%} is an advantage of {shown}, by its "
-            "event; smaller leaks, and flaws that none of the attacks looks for, may be there."
+            f"probability of {POWER:.0%} is an advantage of {detectable(findings)}, by its event; smaller leaks, and "
+            "flaws that none of the attacks looks for, may be there."
         )
-    undecided = [finding for finding in findings if finding.verdict in UNDECIDED]
-    if undecided and not any(finding.verdict is Verdict.ERROR for finding in findings):
-        return (
-            f"None of the attacks could decide. {undecided[0].attack} says: {undecided[0].reason}. What the others say "
-            "stands under what was not tested."
-        )
-    return "The findings below say what happened."
+    return "What follows says what happened."
 
 
-def not_tested(findings: Sequence[Finding]) -> list[str]:
+def _not_tested(findings: Sequence[Finding]) -> list[str]:
     """What this audit says nothing about."""
-    others = sorted({finding.attack for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE})
-    undecided: dict[str, list[str]] = {}
+    said: dict[str, list[str]] = {}
     for finding in findings:
-        if finding.verdict in UNDECIDED:
-            undecided.setdefault(finding.reason, []).append(finding.attack)
-    failed = sorted({finding.attack for finding in findings if finding.verdict is Verdict.ERROR})
+        if finding.verdict is Verdict.NOT_APPLICABLE:
+            said.setdefault("These attacks do not apply to this target", []).append(finding.attack)
+        elif finding.verdict in (*UNDECIDED, Verdict.ERROR):
+            said.setdefault(f"Not decided: {finding.reason}", []).append(finding.attack)
     return [
-        *_named("What these attacks look for, because they do not apply to this target", others),
-        *(f"Not decided by {', '.join(dict.fromkeys(attacks))}: {reason}." for reason, attacks in undecided.items()),
-        *_named("What these attacks look for, because they ended in an error", failed),
+        *(f"{why} ({', '.join(dict.fromkeys(attacks))})." for why, attacks in said.items()),
         "Pairs of inputs other than those that were tried, and events other than those that were chosen.",
         "Whether sensitivity, domain and neighbouring relation are declared as they are used in production.",
         "Time, memory, logs, and what several releases tell together, except where a finding speaks of them.",
@@ -124,24 +99,8 @@ def not_tested(findings: Sequence[Finding]) -> list[str]:
     ]
 
 
-def _named(text: str, attacks: Sequence[str]) -> list[str]:
-    return [f"{text}: {', '.join(attacks)}."] if attacks else []
-
-
 def _pair(finding: Finding) -> str:
     return pair_text(finding).removeprefix("pair").removeprefix(":").strip()
-
-
-def _size(difference: Estimate) -> Estimate:
-    """How far apart two rates are, whichever is the larger one."""
-    if difference.estimate < 0:
-        difference = Estimate(-difference.estimate, -difference.upper, -difference.lower)
-    return replace(difference, lower=max(0.0, difference.lower))
-
-
-def _alpha(findings: Sequence[Finding]) -> float:
-    """The α of the whole audit, without what its shares' own rounding to doubles adds."""
-    return float(f"{math.fsum(finding.alpha for finding in findings if finding.alpha is not None):.12g}")
 
 
 def _odds(probability: float) -> str:
@@ -149,20 +108,29 @@ def _odds(probability: float) -> str:
     return f"at most one in {float(lower_text(1 / probability, 2)):,.0f} ({upper_text(probability, 2)})"
 
 
-def _read(finding: Finding) -> list[Any]:
-    flaw = flaw_of(finding) if finding.refutes else None
-    return [] if flaw is None else list(flaw.read)
+def _cells(finding: Finding) -> list[str]:
+    """The row of an attack: verdict, advantage, what is allowed and what would have been detected, event and inputs."""
+    note = " (beyond the claim: a note)" if finding.verdict is Verdict.VIOLATED and not finding.refutes else ""
+    numbers = [f"{finding.advantage.estimate:.3g}", f"{finding.ceiling:.3g}"] if finding.advantage else ["", ""]
+    return [
+        shown_by(finding),
+        f"{finding.verdict_in_scope}{note}",
+        *numbers,
+        "" if finding.smallest_detectable is None else upper_text(finding.smallest_detectable),
+        "; ".join(filter(None, (finding.event, finding.pair and f"inputs {_pair(finding)}"))),
+    ]
 
 
-FILTERS: Mapping[str, Callable[..., Any]] = {
-    "pair": _pair,
-    "size": _size,
-    "judged": judged_text,
-    "odds": _odds,
-    "shown_by": shown_by,
-    "up2": partial(upper_text, digits=2),
-    "upper": upper_text,
-    "repair": repair_text,
-    "read": _read,
-}
+def _parts(finding: Finding) -> list[tuple[str, str]]:
+    """What else is told of a finding; parts without a text are left out."""
+    return [
+        ("Inputs", _pair(finding)),
+        ("Event", finding.event),
+        ("Claim", judged_text(finding)),
+        ("Chance of a false alarm, were the claim true", _odds(finding.alpha) if finding.alpha else ""),
+        ("Usual repair", repair_text(finding)),
+    ]
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {"cells": _cells, "flaw": flaw_of, "parts": _parts, "shown_by": shown_by}
 """What the template calls."""
