@@ -22,6 +22,7 @@ from attacklab.laws.outcomes import tag
 from attacklab.laws.tape import Drawn, Leaf, Span
 from attacklab.model.errors import passes_through
 from attacklab.model.random_bits import RandomBits
+from attacklab.model.releases import in_one_process
 
 #: How many points inside the decided intervals of a leaf are played, besides their ends.
 _INNER = 64
@@ -157,7 +158,8 @@ class Replays:
     def _outcome(self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], script: Script) -> Hashable:
         self._source.load(script)
         try:
-            value = sampler(*arguments, self._source)
+            with in_one_process():
+                value = sampler(*arguments, self._source)
         except BaseException as error:
             if passes_through(error):
                 raise

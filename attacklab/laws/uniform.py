@@ -13,7 +13,6 @@ from gmpy2 import mpq, mpz
 from numpy.typing import DTypeLike, NDArray
 
 from attacklab.model.bisection import least
-from attacklab.model.random_bits import REJECTED, RandomBits
 
 Comparison = Callable[[Any, Any], Any]
 
@@ -194,9 +193,3 @@ def settled(value: Any) -> Any:
     if type(value) is tuple:
         return tuple(map(settled, value))
     return value
-
-
-def below_or_rejected(n: int, bits: RandomBits) -> int | None:
-    """One round of drawing an integer below n: an integer in [0, n), or `REJECTED`."""
-    drawn = bits.take((n - 1).bit_length())
-    return drawn if drawn < n else REJECTED
