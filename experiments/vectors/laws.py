@@ -15,11 +15,8 @@ from experiments.vectors.notes import PARAMETERS, SOURCES, UTILITIES, file_of, f
 TINY = Fraction(1, 1 << 53)
 """Below this, a probability is lost beside 1 in binary64."""
 
-LARGE = 10**6
-"""e^u of such a utility overflows in every format."""
-
-BIASED = (3, 9, 20)
-"""Scales at which a published sampler was biased."""
+LARGE, BIASED = 10**6, (3, 9, 20)
+"""A utility u whose e^u overflows in every format, and scales at which a published sampler was biased."""
 
 
 def laws() -> VectorFile:

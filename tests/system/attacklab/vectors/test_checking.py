@@ -11,20 +11,10 @@ from attacklab.model.errors import TargetError
 from attacklab.model.findings import Verdict
 from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, Failed, Skipped, check
 
-LAW = {
-    "parameters": {"p": "1/4"},
-    "input": None,
-    "law": [[True, "1/4"], [False, {"lower": "37/50", "upper": "4/5"}]],
-    "rest": "1/100",
-    "tails": [],
-}
-PAIR = {
-    "parameters": {"epsilon": "0"},
-    "first": "1",
-    "second": "0",
-    "claim": {"epsilon": "0", "delta": "1/8"},
-    "event": {"outcomes": ["1"]},
-}
+LAW: dict[str, Any] = {"parameters": {"p": "1/4"}, "input": None, "rest": "1/100", "tails": []}
+LAW["law"] = [[True, "1/4"], [False, {"lower": "37/50", "upper": "4/5"}]]
+PAIR: dict[str, Any] = {"parameters": {"epsilon": "0"}, "first": "1", "second": "0", "event": {"outcomes": ["1"]}}
+PAIR["claim"] = {"epsilon": "0", "delta": "1/8"}
 TAPE = {"parameters": {}, "input": "3", "bits": "0110", "output": "-2", "bits_used": "3"}
 LEAST = {"parameters": {"epsilon": "0x1p+0"}, "limit": "0x1p+0", "unsafe": "too small"}
 MOST = {**LEAST, "unsafe": "too large"}
@@ -73,7 +63,6 @@ ROWS: Sequence[tuple[str, Sequence[Any], Verdict, str]] = (
     ("pair", [{"probability": "5/8"}, {"probability": "1/2"}], RIGHT, ""),
     ("tape", [{"output": "-2", "bits_used": "3"}], RIGHT, ""),
     ("calibration", values("0x1p+0"), RIGHT, ""),
-    ("calibration", values("2"), RIGHT, ""),
     ("limit", values("0x1p+0"), RIGHT, ""),
     ("sum", values("1", "0x1p+1"), RIGHT, ""),
     ("law", [law((True, "1/3"), (False, "2/3"))], WRONG, "P[True] is 0.333333, not 0.25"),
@@ -84,7 +73,6 @@ ROWS: Sequence[tuple[str, Sequence[Any], Verdict, str]] = (
     ("pair", [{"probability": "2/3"}, {"probability": "1/2"}], WRONG, "0.666667 at least, and 0.625 is allowed"),
     ("tape", [{"output": "2", "bits_used": "3"}], WRONG, "its output is '2', not '-2'"),
     ("tape", [{"output": "-2", "bits_used": "4"}], WRONG, "its bits used is '4', not '3'"),
-    ("tape", [{"output": "-0x1p+1", "bits_used": "3"}], WRONG, "its output is '-0x1p+1', not '-2'"),
     ("calibration", values("0x1.fffffffffffffp-1"), WRONG, "0.9999999999999999 is too small: the limit is 1.0"),
     ("calibration", values("nan"), WRONG, "its value is NaN"),
     ("limit", values("2"), WRONG, "2.0 is too large"),
@@ -92,18 +80,12 @@ ROWS: Sequence[tuple[str, Sequence[Any], Verdict, str]] = (
     ("sum", values("inf", "1"), WRONG, "its sums are inf and 1"),
     ("sum", values("9" * 400, "1"), WRONG, "a huge number times the sensitivity"),
     ("law", [{"outputs": [True]}], ERROR, "outputs must be a list of 4 values"),
-    ("law", [{"outputs": ["x"] * 4}], ERROR, "not written as a value"),
-    ("law", [{"law": [[True]]}], ERROR, "law must be a list of pairs"),
     ("law", [law((True, "1/4"), (True, "1/4"))], ERROR, "law names an outcome twice"),
     ("law", [law((True, "5/4"))], ERROR, "'5/4' is not a probability"),
-    ("law", [law((True, "0x1p-2"))], ERROR, "'0x1p-2' is not a probability"),
-    ("pair", [{"probability": None}], ERROR, "'None' is not a probability"),
     ("pair", [Failed("refused")], ERROR, "it failed: refused"),
     ("tape", [{"output": "minus two", "bits_used": "3"}], ERROR, "not written as a value"),
     ("calibration", values("1/3"), ERROR, "must be a double or an integer of at most 53 bits"),
-    ("calibration", values("9" * 400), ERROR, "not a huge number"),
     ("calibration", values(True), ERROR, "'True' is not a number"),
-    ("sum", values(["1"]), ERROR, "is not a number"),
     ("sum", [TargetError("it died")], ERROR, "it died"),
     ("tape", [Skipped()], SKIPPED, "no such mechanism"),
     ("calibration", [Failed("epsilon is too large")], SKIPPED, "epsilon is too large"),

@@ -39,8 +39,7 @@ def test_a_value_is_read_back_with_its_type_and_every_bit(value: Any) -> None:
 def test_values_of_numpy_and_gmpy2_are_written_and_other_objects_are_not() -> None:
     values = (gmpy2.mpq(6, 4), np.int64(-3), np.float32(0.1), math.nan, np.bool_(True), np.array([1, 2]))
     assert [*map(written, values)] == ["3/2", "-3", "0x1.99999a0000000p-4", "nan", True, ["1", "2"]]
-    bounds = Bounds(gmpy2.mpq(1, 3), gmpy2.mpq(1, 2))
-    assert written(bounds) == {"lower": "1/3", "upper": "1/2"}
+    assert written(Bounds(gmpy2.mpq(1, 3), gmpy2.mpq(1, 2))) == {"lower": "1/3", "upper": "1/2"}
     for value in ("1", b"1", object(), 1j):
         with pytest.raises(UsageError, match="vectors hold no"):
             written(value)
@@ -82,21 +81,15 @@ IDLE = {"bug_type": "BASIC", "description": "d", "effect": "e", "links": []}
         (_with("file", version=2), "version 2; this program reads version 1"),
         (_with("file", type="unheard"), "no schema"),
         (_with("file", type="common"), "no schema"),
-        (_with("file", type="../../tape"), "no schema"),
-        (_with("file", type=7), "it has no type"),
         (_with("file", cases=1), "cases are not numbered from 1 to 1"),
         (_with("case", id=2), "cases are not numbered"),
         (_with("case", flags=["Unknown"]), "the flag Unknown has no note"),
         (_with("case", flags=[]), "groups/0/cases/0/flags"),
         (_with("notes", Idle=IDLE), "no case has the flag Idle"),
         (_with("case", bits="0120"), "groups/0/cases/0/bits"),
-        (_with("case", bits_used=3), "groups/0/cases/0/bits_used"),
         (_with("case", output=None), "'output' is a required property"),
-        (_with("case", more="1"), "more"),
-        (_with("file", groups=[]), "groups"),
         (_with("note", bug_type="UNHEARD"), "notes/LongRun/bug_type"),
         (_with("note", links=["ftp://example.org"]), "notes/LongRun/links/0"),
-        (_with("note", cves=["CVE-19"]), "notes/LongRun/cves/0"),
     ],
 )
 def test_each_rule_of_a_file_is_checked(tmp_path: Path, broken: Callable[[Any], None], message: str) -> None:
