@@ -56,7 +56,6 @@ $(DOCS_READY): $(READY)
 
 alarms: $(READY)  ## count false alarms of 10,000 whole audits at the claim's edge, in some hours; what is interrupted continues
 	$(BIN)/python -m bench.detection
-	$(BIN)/python -m bench.detection --joint
 
 check: $(READY)  ## lint, formatting, types and layers: what CI checks besides the tests
 	$(BIN)/ruff check .

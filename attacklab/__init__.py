@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from attacklab.auditing.attacks import ATTACKS
     from attacklab.auditing.referee import audit
     from attacklab.laws.proof import prove
-    from attacklab.model.claims import GaussianDP, OutputAndWork, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+    from attacklab.model.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
     from attacklab.model.domains import Domain
     from attacklab.model.findings import Finding, Verdict
     from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -29,7 +29,6 @@ __all__ = [
     "GaussianDP",
     "Kind",
     "NeighbouringPair",
-    "OutputAndWork",
     "PrivacyClaim",
     "Profile",
     "RandomBits",
@@ -55,7 +54,6 @@ _HOMES = {
     "GaussianDP": "model.claims",
     "Kind": "model.targets",
     "NeighbouringPair": "model.neighbours",
-    "OutputAndWork": "model.claims",
     "PrivacyClaim": "model.claims",
     "Profile": "model.claims",
     "RandomBits": "model.random_bits",

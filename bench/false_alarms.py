@@ -7,21 +7,18 @@ from typing import Any
 from attacklab.reporting.experiment import Collected, Data, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
 from bench.common import PARAGRAPHS
-from bench.detection.edge import ALPHA, EDGE, JOINT, JOINT_ALPHA, TRIALS, Edge, Journal, Rate, audited
+from bench.detection.edge import ALPHA, EDGE, TRIALS, Edge, Journal, Rate, audited
 from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = "How often does a default audit accuse a sound target that spends all of what it claims?"
 
 QUICK_TARGETS = QUICK_AUDITS = 2
 
-EDGES = {"edge": EDGE, "joint": JOINT}
-
 
 def collect(settings: Settings) -> Collected:
     """Take over the audits that the journal has of this code, or do a few."""
-    known = {name: [] if settings.share < 1 else Journal(edge=edge).rates() for name, edge in EDGES.items()}
-    rates = {name: known[name] or _few(edge) for name, edge in EDGES.items()}
-    return Collected([], {name: [rate.to_json() for rate in of_edge] for name, of_edge in rates.items()})
+    rates = ([] if settings.share < 1 else Journal(edge=EDGE).rates()) or _few(EDGE)
+    return Collected([], {"edge": [rate.to_json() for rate in rates]})
 
 
 def _few(edge: Edge) -> list[Rate]:
@@ -32,8 +29,6 @@ def _few(edge: Edge) -> list[Rate]:
 def figures(data: Data) -> list[Figure]:
     """The rate of each target between its bounds, and α."""
     panels = [_panel("sound targets that spend all of their claim", data["measured"]["edge"], ALPHA)]
-    if data["measured"].get("joint"):  # not in a record from before there were any
-        panels.append(_panel("the same, where the claim covers work", data["measured"]["joint"], JOINT_ALPHA))
     return [figure("false_alarms", CAPTION, panels)]
 
 
@@ -53,10 +48,7 @@ CAPTION = "The share of whole default audits that accuse a sound target at the e
 
 def explain(data: Data) -> str:
     """Say how many audits there were and how many accused their target."""
-    words = _words("false_alarms", data["measured"]["edge"], ALPHA)
-    if data["measured"].get("joint"):
-        words += " " + _words("joint_alarms", data["measured"]["joint"], JOINT_ALPHA)
-    return words
+    return _words("false_alarms", data["measured"]["edge"], ALPHA)
 
 
 def _words(name: str, edge: list[dict[str, Any]], alpha: float) -> str:

@@ -60,17 +60,14 @@ def check(certificate: Any, tables: Path = TABLES) -> Conclusion:
     fields.one_of("schema", SCHEMA)
     fields.take("name", str)
     term = rules.release(fields.take("term"))
-    relation, promised = fields.take("relation", str), claims.certified(fields.take("claim"))
+    relation, promised = fields.take("relation", str), claims.claim(fields.take("claim"))
     checked = [_checked(_text_of(table, tables)) for table in fields.take("tables", list)]
     fields.done()
     if term.neighbours is None or term.neighbours.relation != relation:
         raise Refused(
             f"the term's neighbours are {term.neighbours.relation if term.neighbours else 'any'}, not {relation}"
         )
-    covers_work = isinstance(promised, claims.OutputAndWork)
-    if covers_work and not term.covers_work:
-        raise Refused("the claim covers work, and the term does not: it must be WithWork or Delayed")
-    if not claims.keep(term.losses, promised.claim if isinstance(promised, claims.OutputAndWork) else promised):
+    if not claims.keep(term.losses, promised):
         raise Refused(f"the term is not seen to keep {promised}")
     _require_tables(term.tabled, [law for law, _ in checked])
     cells = sum(cells for _, cells in checked)

@@ -79,16 +79,6 @@ Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
 
 
 @dataclass(frozen=True)
-class OutputAndWork:
-    """A claim that an output and the number of random bits that it took keep together."""
-
-    claim: Claim
-
-    def __str__(self) -> str:
-        return f"{self.claim} of output and work together"
-
-
-@dataclass(frozen=True)
 class BoundedRange:
     """The loss of a selection: all privacy losses of a pair lie in an interval of length ε, which 0 is in."""
 
@@ -133,21 +123,6 @@ def claim(value: Any) -> Claim:
     return found
 
 
-def certified(value: Any) -> Claim | OutputAndWork:
-    """Read what a certificate promises: a claim, which may cover work.
-
-    Raises:
-        Refused: it is neither.
-    """
-    if type(value) is not dict or value.get("is") != "OutputAndWork":
-        return claim(value)
-    fields = Fields(value, "a claim")
-    fields.take("is", str)
-    inner = claim(fields.take("claim"))
-    fields.done()
-    return OutputAndWork(inner)
-
-
 def _point(value: Any) -> ApproximateDP:
     found = claim(value)
     if not isinstance(found, ApproximateDP):
@@ -185,24 +160,6 @@ def approximate(losses: Losses) -> tuple[Fraction, Fraction] | None:
         return None
     known = [part for part in parts if part]
     return sum((part[0] for part in known), Fraction(0)), sum((part[1] for part in known), Fraction(0))
-
-
-def but_for(losses: Losses, probability: Fraction) -> Losses:
-    """Return what is lost where losses are as they are but with a probability, on every input.
-
-    P[E] ≤ P[E′] + p ≤ e^ε·Q[E′] + δ + p ≤ e^ε·(Q[E] + p) + δ + p, E′ the event without what happens so rarely.
-
-    Raises:
-        Refused: the probability is above 0, and the losses are not of approximate DP.
-    """
-    if not probability:
-        return losses
-    known = approximate(losses)
-    if known is not None:
-        return (_raised(ApproximateDP(*known), probability),)
-    if len(losses) == 1 and isinstance(losses[0], ProfileDP):
-        return (ProfileDP(tuple(_raised(point, probability) for point in losses[0].points)),)
-    raise Refused("what happens rarely needs a δ; restate the claim as ApproximateDP")
 
 
 def _raised(point: ApproximateDP, probability: Fraction) -> ApproximateDP:

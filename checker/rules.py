@@ -11,7 +11,7 @@ steps, ⌊x/step + ½⌋, which is monotone and commutes with whole steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -34,12 +34,6 @@ MOST_SPREAD = 1 << 46
 
 MOST_STEPS = 1 << 12
 """Of levels, or bits of tickets."""
-
-LEAST_TAIL = Fraction(1, 1 << 65)
-"""Tails that are no more leave the first word open alone."""
-
-MOST_BITS = 1 << 20
-"""Of a padded release, or of a delay on average."""
 
 MOST_PEOPLE = 64
 """Answers of which the law of a shuffle is found."""
@@ -69,12 +63,10 @@ class Query:
     Args:
         neighbours: which inputs are.
         moves: by how many steps the coordinates that differ between neighbours differ at most.
-        entries: how many coordinates there are; None if the data say.
     """
 
     neighbours: Neighbours
     moves: tuple[int, ...]
-    entries: int | None = 1
 
 
 @dataclass(frozen=True)
@@ -87,7 +79,6 @@ class Scores:
         lower: the least utility.
         upper: the greatest.
         monotone: whether all of them move in the same direction.
-        entries: how many outcomes there are; None if the data say.
     """
 
     neighbours: Neighbours
@@ -95,33 +86,6 @@ class Scores:
     lower: Fraction
     upper: Fraction
     monotone: bool
-    entries: int | None = None
-
-
-@dataclass(frozen=True)
-class Work:
-    """How many random bits a release takes: a public function of what the losses are of, but with a probability.
-
-    The function may have randomness of its own, and depend on what neighbours share.
-
-    Args:
-        otherwise: the probability, at most and for all data; None where nothing is known.
-        bits: the number, where it is a constant that the term knows.
-        moves: how much more neighbours' numbers may differ.
-        beyond: bounds the probability that a release takes more than so many bits, where `otherwise` does not.
-    """
-
-    otherwise: Fraction | None = Fraction(0)
-    bits: int | None = None
-    moves: int = 0
-    beyond: Callable[[int], Fraction] | None = None
-
-    def more_than(self, bits: int) -> Fraction:
-        """Bound the probability that a release takes more than so many bits."""
-        if self.beyond is not None:
-            return self.beyond(bits)
-        is_known = self.otherwise is not None and self.bits is not None and self.bits <= bits
-        return self.otherwise if self.otherwise is not None and is_known else Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -132,15 +96,11 @@ class Release:
         neighbours: which inputs are; None where it makes no difference.
         losses: what is lost for them.
         tabled: the laws that it draws from by a table.
-        work: how many random bits it takes.
-        covers_work: whether the losses are of the output and these bits together.
     """
 
     neighbours: Neighbours | None
     losses: Losses
     tabled: frozenset[laws.Law] = field(default=frozenset())
-    work: Work = Work(None)
-    covers_work: bool = False
 
 
 def query(value: Any) -> Query:
@@ -205,13 +165,13 @@ def answer(fields: Fields) -> Query:
 def counts(fields: Fields) -> Query:
     """One record moves one count by 1; whole numbers are rounded to themselves."""
     del fields
-    return Query(Neighbours("answers", "lists of counts, one of which differs by 1"), (1,), None)
+    return Query(Neighbours("answers", "lists of counts, one of which differs by 1"), (1,))
 
 
 def sized_counts(fields: Fields) -> Query:
     """Counts of a public number of cells, which neighbours share; others are refused."""
     cells = fields.at_least("cells", 1)
-    return Query(Neighbours("answers", f"lists of {cells} counts, one of which differs by 1"), (1,), cells)
+    return Query(Neighbours("answers", f"lists of {cells} counts, one of which differs by 1"), (1,))
 
 
 def total(fields: Fields) -> Query:
@@ -265,7 +225,7 @@ def histogram(fields: Fields) -> Query:
     cells, neighbours = fields.take("cells", list), _records(fields)
     if {type(cell) for cell in cells} not in ({str}, {int}) or len(set(map(repr, cells))) < len(cells):
         raise Refused("the cells of a histogram must be different strings, or different integers")
-    return Query(neighbours, (1,) if neighbours.relation == "add-remove" else (1, 1), len(cells))
+    return Query(neighbours, (1,) if neighbours.relation == "add-remove" else (1, 1))
 
 
 def utilities(fields: Fields) -> Scores:
@@ -285,7 +245,7 @@ def sized_utilities(fields: Fields) -> Scores:
     """Utilities of a public number of outcomes, which neighbours share; others are refused."""
     outcomes, asked = fields.at_least("outcomes", 1), utilities(fields)
     words = f"{outcomes} {asked.neighbours.words}"
-    return replace(asked, neighbours=replace(asked.neighbours, words=words), entries=outcomes)
+    return replace(asked, neighbours=replace(asked.neighbours, words=words))
 
 
 def rank_scores(fields: Fields) -> Scores:
@@ -302,8 +262,7 @@ def rank_scores(fields: Fields) -> Scores:
         raise Refused("candidates must be from 2 to 2^24 points of the grid")
     p, q = quantile.numerator, quantile.denominator
     neighbours = Neighbours("add-remove", RECORDS["add-remove"])
-    lowest, points = Fraction(-(2**1022)), int(last - first) + 1
-    return Scores(neighbours, Fraction(max(p, q - p)), lowest, Fraction(0), monotone=False, entries=points)
+    return Scores(neighbours, Fraction(max(p, q - p)), Fraction(-(2**1022)), Fraction(0), monotone=False)
 
 
 def distances(fields: Fields) -> Scores:
@@ -317,7 +276,7 @@ def distances(fields: Fields) -> Scores:
     points = int((last - first) / step) + 1
     if not on_grid or not 1 < points <= 1 << 20:
         raise Refused("points must be from 2 to 2^20 of the grid")
-    return Scores(_answers(sensitivity), sensitivity, first - last, Fraction(0), monotone=False, entries=points)
+    return Scores(_answers(sensitivity), sensitivity, first - last, Fraction(0), monotone=False)
 
 
 def chunk_total(fields: Fields) -> Query:
@@ -388,22 +347,6 @@ def _cost(law: laws.LaplaceLaw | laws.GaussianLaw, moves: tuple[int, ...]) -> Lo
     return tuple(Shift(law, steps) for steps in moves)
 
 
-def _inverted(law: laws.LaplaceLaw | laws.GaussianLaw, draws: int = 1) -> Work:
-    """Bound the probability that a draw by inversion takes more than a word, for each of several draws.
-
-    A first word leaves the outcome open if it is the first or the last one, or if the enclosure of some tail P[N ≥ k]
-    reaches into it, which is two words at most. With P[N ≥ K] ≤ 2^−65, tails from K on are in the first word alone,
-    those up to 1 − K, by symmetry, in the last one, and 2K − 2 tails are between.
-    """
-    low, high = 0, 1
-    while law.tail(high).upper > LEAST_TAIL:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if law.tail(middle).upper <= LEAST_TAIL else (middle, high)
-    return Work(Fraction(draws * (4 * high - 2), 1 << 64), 64 * draws)
-
-
 def noisy(fields: Fields) -> Release:
     """Integer noise on integers: what is released is the law, shifted by the value, and then a public map.
 
@@ -411,8 +354,7 @@ def noisy(fields: Fields) -> Release:
     Sources: Dwork and Roth 2014, theorem 3.6; Canonne, Kamath and Steinke 2020, theorems 4 and 7.
     """
     asked, law = query(fields.take("query")), _noise(fields.take("law"))
-    work = Work(None) if asked.entries is None else _inverted(law, asked.entries)
-    return Release(asked.neighbours, _cost(law, asked.moves), frozenset({law}), work)
+    return Release(asked.neighbours, _cost(law, asked.moves), frozenset({law}))
 
 
 def both(fields: Fields) -> Release:
@@ -425,21 +367,6 @@ def both(fields: Fields) -> Release:
         next(iter(neighbours), None),
         tuple(loss for part in parts for loss in part.losses),
         frozenset().union(*(part.tabled for part in parts)),
-        _added(part.work for part in parts),
-    )
-
-
-def _added(works: Iterable[Work]) -> Work:
-    """Add up the bits of several releases, each of which does as its rule says but with its probability."""
-    parts = tuple(works)
-    probabilities = [part.otherwise for part in parts if part.otherwise is not None]
-    bits = [part.bits for part in parts if part.bits is not None]
-    if len(probabilities) < len(parts):
-        return Work(None)
-    return Work(
-        sum(probabilities, Fraction(0)),
-        sum(bits) if len(bits) == len(parts) else None,
-        sum(part.moves for part in parts),
     )
 
 
@@ -452,7 +379,7 @@ def mapped(fields: Fields) -> Release:
 def size(fields: Fields) -> Release:
     """Neighbours of which one replaces a record are equally many."""
     del fields
-    return Release(Neighbours("substitute", RECORDS["substitute"]), (), work=Work(bits=0))
+    return Release(Neighbours("substitute", RECORDS["substitute"]), ())
 
 
 def restated(fields: Fields) -> Release:
@@ -460,7 +387,7 @@ def restated(fields: Fields) -> Release:
     inner, promised = release(fields.take("mechanism")), claims.claim(fields.take("promised"))
     if not claims.keep(inner.losses, promised):
         raise Refused(f"what is released is not seen to keep {promised}")
-    return Release(inner.neighbours, (promised,), inner.tabled, inner.work)
+    return Release(inner.neighbours, (promised,), inner.tabled)
 
 
 def session(fields: Fields) -> Release:
@@ -515,10 +442,7 @@ def _sparse(fields: Fields, queries: int | None) -> Release:
         used.append(law)
     many = "" if queries is None else f"{queries} "
     neighbours = Neighbours("answers", f"lists of {many}{each.words} each", each.distance)
-    if queries is None:
-        return Release(neighbours, losses, frozenset(used))
-    words = (_inverted(law, draws) for law, draws in zip(used, (1, queries, positives), strict=False))
-    return Release(neighbours, losses, frozenset(used), replace(_added(words), bits=None))
+    return Release(neighbours, losses, frozenset(used))
 
 
 def keys_above(fields: Fields) -> Release:
@@ -544,24 +468,7 @@ def select(fields: Fields) -> Release:
     rate = epsilon / asked.sensitivity / (1 if asked.monotone else 2)
     if not Fraction(1, 2**900) <= rate <= 2**900:
         raise Refused("epsilon/sensitivity must lie between 2^-899 and 2^900")
-    return Release(asked.neighbours, (BoundedRange(epsilon),), work=_searched(asked.entries))
-
-
-def _searched(entries: int | None) -> Work:
-    """A word, but with probability r = 2^−17 + n·2^−27 for n outcomes; then bits of a point, or another round.
-
-    Bounds below the weights add up to S ≥ 2^30, what they leave to E ≤ S/2^17 + 4n; of 2^64 words m·S decide, and (m +
-    1)·(S + E) ≥ 2^64. R rounds of 128 bits do not suffice with probability r^R, or R·2^−63 for points.
-    """
-    if entries is None:
-        return Work(None)
-    more = Fraction(1, 1 << 17) + Fraction(entries, 1 << 27)
-
-    def beyond(bits: int) -> Fraction:
-        rounds = bits // 128
-        return min(more**rounds + Fraction(rounds, 1 << 63), more if bits >= 64 else Fraction(1))
-
-    return Work(more, 64, beyond=beyond)
+    return Release(asked.neighbours, (BoundedRange(epsilon),))
 
 
 def permute_and_flip(fields: Fields) -> Release:
@@ -603,14 +510,11 @@ def select_fixed_work(fields: Fields) -> Release:
     """
     asked, ratio = scores(fields.take("query")), _dyadic(fields)
     steps, spare = fields.at_least("steps", 1), fields.at_least("spare", 2)
-    precision = fields.at_least("precision", 1)
+    fields.at_least("precision", 1)
     if steps > MOST_STEPS or spare > MOST_STEPS:
         raise Refused(f"steps and spare may be {MOST_STEPS} at most")
     share, change = 1 << spare, 1 / ratio ** (steps if asked.monotone else 2 * steps)
-    bits = None if asked.entries is None else precision + (asked.entries - 1).bit_length() + spare
-    return Release(
-        asked.neighbours, (ApproximateDP(_ln_above((change * share + 2) / (share - 2))),), work=Work(bits=bits)
-    )
+    return Release(asked.neighbours, (ApproximateDP(_ln_above((change * share + 2) / (share - 2))),))
 
 
 def _dyadic(fields: Fields) -> Fraction:
@@ -645,16 +549,15 @@ def kernel(fields: Fields) -> Release:
         or not -LIMIT <= lower <= LIMIT + 1 - max(len(rows), outcomes)
     ):
         raise Refused("a kernel's rows must add up to a power of two, 2 to 2^62, and lie on the grid")
-    work = Work(bits=total.bit_length() - 1)
     pairs = [(p, q) for at, p in enumerate(rows) for q in rows[max(0, at - asked.moves[0]) : at + asked.moves[0] + 1]]
     if epsilon is not None:
         factor = exp(of(epsilon)).low
         excess = max(sum(max((a << BITS) - factor * b, 0) for a, b in zip(p, q, strict=True)) for p, q in pairs)
-        return Release(asked.neighbours, (ApproximateDP(epsilon, Fraction(excess, total << BITS)),), work=work)
+        return Release(asked.neighbours, (ApproximateDP(epsilon, Fraction(excess, total << BITS)),))
     if any(a and not b for p, q in pairs for a, b in zip(p, q, strict=True)):
         raise Refused("an outcome of a kernel is possible for one of two neighbours alone")
     greatest = max(Fraction(a, b) for p, q in pairs for a, b in zip(p, q, strict=True) if b)
-    return Release(asked.neighbours, (ApproximateDP(_ln_above(greatest) if greatest > 1 else Fraction(0)),), work=work)
+    return Release(asked.neighbours, (ApproximateDP(_ln_above(greatest) if greatest > 1 else Fraction(0)),))
 
 
 def _row(value: Any) -> list[int]:
@@ -671,25 +574,18 @@ def snapped(fields: Fields) -> Release:
     """
     sensitivity, epsilon = fields.positive("sensitivity"), fields.positive("epsilon")
     fields.positive("bound")
-    work = Work(Fraction(3, 1 << 58), 64)  # as in `_inverted`: 91 tails are within 45.1 scales of the answer
-    return Release(_answers(sensitivity), (ApproximateDP(epsilon),), work=work)
+    return Release(_answers(sensitivity), (ApproximateDP(epsilon),))
 
 
 def response(fields: Fields) -> Release:
     """A bit told truly with probability e^ε/(1 + e^ε) (Warner 1965)."""
-    work = Work(None, beyond=lambda bits: Fraction(2, 1 << bits))  # a bit decides unless the threshold is near
-    return Release(BIT, (ApproximateDP(fields.positive("epsilon")),), work=work)
+    return Release(BIT, (ApproximateDP(fields.positive("epsilon")),))
 
 
 def rational_response(fields: Fields) -> Release:
     """A bit turned round with probability p: the ratio of the two is (1 − p)/p."""
     flip = _flip(fields)
-    whole, drawn = flip.denominator, (flip.denominator - 1).bit_length()  # of 2^drawn numbers, others are drawn again
-    work = Work(
-        bits=drawn if whole == 1 << drawn else None,
-        beyond=lambda bits: (1 - Fraction(whole, 1 << drawn)) ** (bits // drawn),
-    )
-    return Release(BIT, (ApproximateDP(_ln_above((1 - flip) / flip)),), work=work)
+    return Release(BIT, (ApproximateDP(_ln_above((1 - flip) / flip)),))
 
 
 def shuffled_response(fields: Fields) -> Release:
@@ -709,7 +605,7 @@ def shuffled_response(fields: Fields) -> Release:
             delta = max(
                 delta, sum((max(p - factor * q, Fraction(0)) for p, q in zip(one, two, strict=True)), Fraction(0))
             )
-    return Release(Neighbours("substitute", RECORDS["substitute"]), (ApproximateDP(epsilon, delta),), work=Work())
+    return Release(Neighbours("substitute", RECORDS["substitute"]), (ApproximateDP(epsilon, delta),))
 
 
 def _count_law(rates: list[Fraction]) -> list[Fraction]:
@@ -732,22 +628,15 @@ def poisson_sample(fields: Fields) -> Release:
     rate = fields.positive("rate")
     if rate > 1:
         raise Refused("rate of a sample must be at most 1")
-    sampled = _amplified(fields, "add-remove", rate)
-    if rate.denominator.bit_count() > 1 or sampled.work.moves:
-        return replace(sampled, work=Work(None))
-    return replace(sampled, work=Work(sampled.work.otherwise, moves=rate.denominator.bit_length() - 1))
+    return _amplified(fields, "add-remove", rate)
 
 
 def fixed_sample(fields: Fields) -> Release:
-    """A sample of m of n records without replacement: the same with q = m/n (Balle et al. 2018, theorem 9).
-
-    Whatever the sample, it takes an integer below each of n, …, 1, by rounds of public chances of rejection.
-    """
+    """A sample of m of n records without replacement: the same with q = m/n (Balle et al. 2018, theorem 9)."""
     size, records = fields.at_least("size", 1), fields.at_least("records", 1)
     if size > records:
         raise Refused("size of a sample must be at most the number of records")
-    sampled = _amplified(fields, "substitute", Fraction(size, records))
-    return replace(sampled, work=Work(None if sampled.work.moves else sampled.work.otherwise))
+    return _amplified(fields, "substitute", Fraction(size, records))
 
 
 def _amplified(fields: Fields, relation: str, share: Fraction) -> Release:
@@ -756,7 +645,7 @@ def _amplified(fields: Fields, relation: str, share: Fraction) -> Release:
     if inner.neighbours is None or inner.neighbours.relation != relation or epsilon is None:
         raise Refused(f"what sees a sample must be of pure DP for {relation} neighbours")
     amplified = _ln_above(1 + share * (exp(of(epsilon)).upper - 1))
-    return Release(inner.neighbours, (ApproximateDP(amplified),), inner.tabled, inner.work)
+    return Release(inner.neighbours, (ApproximateDP(amplified),), inner.tabled)
 
 
 def smooth(fields: Fields) -> Release:
@@ -772,7 +661,7 @@ def smooth(fields: Fields) -> Release:
     if smoothing * epsilon < 2 or widest.spread > MOST_SPREAD:
         raise Refused("smoothing must be at least 2/epsilon, and noise may spread 2^46 steps at most")
     delta = exp(of(-smoothing * epsilon / 2)).upper * 2
-    return Release(asked.neighbours, (ApproximateDP(epsilon, delta),), work=_inverted(widest))
+    return Release(asked.neighbours, (ApproximateDP(epsilon, delta),))
 
 
 def tested(fields: Fields) -> Release:
@@ -786,46 +675,7 @@ def tested(fields: Fields) -> Release:
         raise Refused("the proposed bound must be less than the query's stability")
     law, test = _noise(fields.take("law")), _noise(fields.take("test"))
     passed = ApproximateDP(Fraction(0), test.tail(threshold).upper)
-    work = replace(_added((_inverted(test), _inverted(law))), bits=None)  # the value is drawn if it is released
-    return Release(asked.neighbours, (*_cost(test, (1,)), *_cost(law, (bound,)), passed), frozenset({law, test}), work)
-
-
-def with_work(fields: Fields) -> Release:
-    """Output and bits are a function of what the losses are of, but with probability τ: δ grows by (1 + e^ε)·τ.
-
-    Sources: Dwork and Roth 2014, proposition 2.1; Ratliff and Vadhan 2024, for the notion; `claims.but_for`.
-    """
-    inner = release(fields.take("mechanism"))
-    if inner.work.otherwise is None or inner.work.moves:
-        raise Refused("the bits of what is released may tell more than the output: nothing is known of them")
-    return replace(inner, losses=claims.but_for(inner.losses, inner.work.otherwise), covers_work=True)
-
-
-def padded(fields: Fields) -> Release:
-    """So many bits are always taken; where they do not suffice, with probability p, a public value is released.
-
-    Source: Haeberlen, Pierce and Narayan 2011, 'Differential Privacy Under Fire', for time; `claims.but_for`.
-    """
-    inner, bits = release(fields.take("mechanism")), fields.at_least("bits", 1)
-    fields.take("fallback")
-    failing = inner.work.more_than(bits) if bits <= MOST_BITS else Fraction(1)
-    if inner.covers_work or failing >= 1:
-        raise Refused("nothing is known of how often what is padded takes more bits, or its claim covers work already")
-    return Release(inner.neighbours, claims.but_for(inner.losses, failing), inner.tabled, Work(bits=bits))
-
-
-def delayed(fields: Fields) -> Release:
-    """Bits that move by d, then noise of bits: a shift of d is lost as well, but where noise is clamped or takes more.
-
-    Source: Ratliff and Vadhan 2024, 'A Framework for Differential Privacy Against Timing Attacks', for time.
-    """
-    inner, law, most = release(fields.take("mechanism")), _noise(fields.take("law")), fields.at_least("most", 1)
-    work = _added((inner.work, _inverted(law)))
-    if work.otherwise is None or not work.moves or inner.covers_work or most > MOST_BITS:
-        raise Refused("the bits of what is delayed do not move by a known number, or the delay is too long")
-    rarely = work.otherwise + law.tail(most + 1).upper * 2
-    losses = claims.but_for((*inner.losses, *_cost(law, (work.moves,))), rarely)
-    return Release(inner.neighbours, losses, inner.tabled, covers_work=True)
+    return Release(asked.neighbours, (*_cost(test, (1,)), *_cost(law, (bound,)), passed), frozenset({law, test}))
 
 
 def _local(fields: Fields) -> Query:
@@ -899,7 +749,4 @@ MECHANISMS: dict[str, Callable[[Fields], Release]] = {
     "FixedSample": fixed_sample,
     "Smooth": smooth,
     "Tested": tested,
-    "WithWork": with_work,
-    "Padded": padded,
-    "Delayed": delayed,
 }

@@ -48,8 +48,7 @@ SMALLER: Mapping[str, attacks.Attack] = {
     "missing_clip": attacks.MissingClip(size=FEW_RECORDS),
     "sum_sensitivity": attacks.SumSensitivity(most_records=FEW_RECORDS),
 }
-ATTACKS = tuple(attack for attack in attacks.ALL_ATTACKS if attack.name != "work")
-SMALLER_ATTACKS = tuple(SMALLER.get(attack.name, attack) for attack in ATTACKS)
+SMALLER_ATTACKS = tuple(SMALLER.get(attack.name, attack) for attack in attacks.ALL_ATTACKS)
 
 
 def collect(settings: Settings) -> Collected:
@@ -72,7 +71,7 @@ def collect(settings: Settings) -> Collected:
     measured = {
         "epsilon": EPSILON,
         "targets": NAMES,
-        "attacks": [attack.name for attack in ATTACKS],
+        "attacks": [attack.name for attack in attacks.ALL_ATTACKS],
         "trials": trials,
         "few_trials": few,
         "spared": [name for name in spared if name in NAMES],
@@ -89,7 +88,7 @@ def findings_of(name: str, trials: int, alpha: float, seed: int) -> list[Finding
     """What attacks say of one target."""
     costly = name in COSTLY
     spec = None if costly else f"experiments.targets:{name} --epsilon {EPSILON}"
-    target, chosen = getattr(targets, name)(EPSILON), SMALLER_ATTACKS if costly else ATTACKS
+    target, chosen = getattr(targets, name)(EPSILON), SMALLER_ATTACKS if costly else attacks.ALL_ATTACKS
     return audit(target, chosen, trials=trials, alpha=alpha, seed=seed, spec=spec)
 
 

@@ -38,7 +38,6 @@ def without_variety(target: Target, seed: int) -> Finding | None:
     """
     from attacklab.replay.pairs import pairs_of  # here, because it imports SciPy, which workers do not need
 
-    target = target.without_work()
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(NAME),)))
     started, looked = time.monotonic(), list(itertools.islice(pairs_of(target), PAIRS))
     kinds: set[tuple[int, bool]] = set()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from attacklab.auditing.attacks.base import Attack, looks_at_work
+from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.meter import Meter
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.choosing import choosing_trials, expected_evidence, promised_evidence
@@ -58,11 +58,6 @@ WRONGLY_SETTLED = 1e-9
 
 ONLY_ROBUSTNESS = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
 
-NOT_COVERED = (
-    "the claim says nothing of the work of an output (bits, rounds, operations), so none was looked at; "
-    "to audit output and work together, add --covers work, or use Target.covering_work()"
-)
-
 NOT_REPLAYABLE = (
     "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
     "the generator that it is given; --isolate seeds the global generators of random and numpy.random"
@@ -70,9 +65,6 @@ NOT_REPLAYABLE = (
 
 EARLY = 4
 """The evidence is not looked at before so many times fewer trials than are needed at the rates seen."""
-
-NEARLY = 0.9
-"""A bet on the output alone is chosen before one on output and work that promises hardly more evidence."""
 
 SUSPICIOUS = 20.0
 """Odds against the claim that fresh trials reach in one of so many cases at most where it is true; see `betting`."""
@@ -147,8 +139,6 @@ class Judge:
         try:
             if not applies(self.attack, self.target):
                 reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
-                if getattr(self.attack, "sees_work", False) and not self.target.covers_work:
-                    reason = NOT_COVERED
                 return self.finding(Verdict.NOT_APPLICABLE, reason)
             with meter.looking() if meter else contextlib.nullcontext():
                 outlines = self.runner.outlines(self.place, meter)
@@ -181,8 +171,6 @@ class Judge:
             most = trials if planned.outline.trials is None else min(trials, planned.outline.trials)
             started = time.perf_counter()
             finding = planned.judged(most, share)
-            if finding.verdict is not Verdict.ERROR:  # an error may say that no work was reported
-                finding = replace(finding, work=planned.outline.work)
             if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, planned.number):
                 used = (
                     most if self.enough is None or finding.refutes or finding.counts is None else finding.counts.trials
@@ -228,10 +216,7 @@ class Judge:
 
 
 class _Decision(NamedTuple):
-    """The event that was chosen, what was seen while choosing, and what judging it gave.
-
-    If the event looks at work, `alone` is the best bet on the output alone, and its counts in the same trials.
-    """
+    """The event that was chosen, what was seen while choosing, and what judging it gave."""
 
     event: int
     judged_at: PrivacyClaim
@@ -239,7 +224,6 @@ class _Decision(NamedTuple):
     needed: int | None
     counts: Counts
     assessment: Assessment
-    alone: tuple[int, Counts] | None
 
 
 @dataclass(frozen=True)
@@ -332,34 +316,27 @@ class PlannedScenario:
         """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
         drawn_as = {"output_bytes": self.outline.output_bytes, "one_by_one": one_by_one}
         choosing = self.sample(Role.CHOOSE, self.events, choosing_trials(claim, trials), **drawn_as)
-        event, judged_at, seen, alone = self._chosen(choosing, claim, trials, alpha)
+        event, judged_at, seen = self._chosen(choosing, claim, trials, alpha)
         needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
         enough = min(trials, self.judge.enough or trials)
         if is_settled(judged_at, seen, alpha):
             enough = min(enough, max(seen.trials, choosing_trials(claim, enough)))
-        events = (event,) if alone is None else (event, alone)
-        judging = self.sample(Role.JUDGE, events, trials, first_look=first_look(seen, needed), **drawn_as)
+        judging = self.sample(Role.JUDGE, (event,), trials, first_look=first_look(seen, needed), **drawn_as)
         with contextlib.closing(self.looks(judging, needed)) as looks:
-            for drawn in looks:
-                counts = drawn[0]
+            for (counts,) in looks:
                 if evidence(judged_at, counts) >= math.log(2 / alpha):
                     break
                 if counts.trials >= enough and not (
                     self.judge.enough and may_refute([judged_at], [counts], trials, alpha)
                 ):
                     break
-        by_output = None if alone is None else (alone, drawn[1])
-        return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha), by_output)
+        return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha))
 
-    def _chosen(
-        self, sample: Sample, claim: Claim, trials: int, alpha: float
-    ) -> tuple[int, PrivacyClaim, Counts, int | None]:
+    def _chosen(self, sample: Sample, claim: Claim, trials: int, alpha: float) -> tuple[int, PrivacyClaim, Counts]:
         """The candidate that promises most, the point at which it does, and what was seen of it.
 
         No more is drawn once one surely breaks the claim; nor, of a sample that is larger than for `DEFAULT_TRIALS`,
         once none may refute it in so many trials.
-
-        If it looks at work, last comes the candidate that promises most of those that look at the output alone.
         """
         points, enough = points_of(claim), choosing_trials(claim, DEFAULT_TRIALS)
         with contextlib.closing(self.looks(sample)) as looks:
@@ -372,13 +349,7 @@ class PlannedScenario:
         first, second = [event.first for event in counts], [event.second for event in counts]
         promised = promised_evidence(points, first, second, counts[0].trials)
         best, place = map(int, np.unravel_index(int(promised.argmax()), promised.shape))
-        from_alone = len(self.outline.events) - self.outline.alone
-        alone = None
-        if self.outline.alone and best < from_alone:
-            alone = from_alone + int(promised[from_alone:, place].argmax())
-            if promised[alone, place] >= NEARLY * promised[best, place]:
-                best, alone = alone, None
-        return best, claim.at(points[place].epsilon), counts[best], alone
+        return best, claim.at(points[place].epsilon), counts[best]
 
     def _finding(self, claim: Claim, decision: _Decision, trials: int, alpha: float) -> Finding:
         assessment, counts = decision.assessment, decision.counts
@@ -391,8 +362,6 @@ class PlannedScenario:
         verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=fails, advice=advice)
         if verdict is Verdict.VIOLATED and self.outline.severity is Severity.ROBUSTNESS:
             reason += ONLY_ROBUSTNESS
-        if verdict is Verdict.VIOLATED and self._tells_of_output_alone:
-            reason += self._by_output_alone(decision, alpha)
         return self.judge.finding(
             verdict,
             reason,
@@ -405,22 +374,6 @@ class PlannedScenario:
             alpha=alpha,
             trials=2 * (decision.seen.trials + counts.trials) * self.outline.answers,
         )
-
-    @property
-    def _tells_of_output_alone(self) -> bool:
-        """Whether the claim covers work, and what was tried says whether the output alone refutes it."""
-        target, attack = self.judge.target, self.judge.attack
-        return target.covers_work and (self.outline.alone > 0 or not looks_at_work(attack, target))
-
-    def _by_output_alone(self, decision: _Decision, alpha: float) -> str:
-        """Whether the output alone shows it, or only output and work together."""
-        if decision.alone is None:
-            return "; the output alone shows it"
-        event, counts = decision.alone
-        words = f"{(*self.outline.events, REFUSES.description)[event]!r} held {counts.first} and {counts.second} times"
-        shows = judge(decision.judged_at, counts, alpha).violated
-        told = "the output alone shows it too" if shows else "the output alone did not refute it in these trials"
-        return f"; {told}: {words}"
 
     def shown(self, event: int, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment) -> dict[str, Any]:
         """What a finding says of an event that was judged, by the names of its fields.
@@ -437,7 +390,7 @@ class PlannedScenario:
             "answers": self.outline.answers,
             "flaw": (*self.outline.flaws, REFUSES.flaw)[event] or self.judge.attack.flaw,
             "claim": self.claim,
-            "judged_at": None if self.claim is not None and judged_at == self.claim.inner else judged_at,
+            "judged_at": None if self.claim is not None and judged_at == self.claim else judged_at,
             "event": (*self.outline.events, REFUSES.description)[event],
             "line": (*self.outline.lines, REFUSES.line)[event],
             "counts": counts,

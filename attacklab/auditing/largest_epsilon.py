@@ -36,7 +36,7 @@ from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
 from attacklab.auditing.statistics.ratio import READINGS, Reading
 from attacklab.auditing.statistics.reasons import above_text, confidence_text, counted
-from attacklab.model.claims import OutputAndWork, PrivacyClaim
+from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
@@ -176,7 +176,7 @@ class _Search:
                 break
             nominal, shown = self.target.claim.nominal, best
             stronger = PrivacyClaim(max(best, nominal.epsilon), nominal.delta)
-            claimed = replace(self.target, claim=OutputAndWork(stronger) if self.target.covers_work else stronger)
+            claimed = replace(self.target, claim=stronger)
         return bets, findings
 
     def _round(self, claimed: Target, known: set[tuple[int, str]], *, first: bool) -> Iterator[_Bet | Finding]:

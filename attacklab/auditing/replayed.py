@@ -39,7 +39,6 @@ def with_replay(target: Target, sampled: Sequence[Finding], *, seed: int, again:
     Returns:
         Those of the replay first.
     """
-    target = target.without_work()  # a replay compares outputs
     from attacklab.replay import replay  # here, because it imports SciPy, which workers do not need
 
     if isinstance(target.release, ProcessRelease) or target.sampler is not None:

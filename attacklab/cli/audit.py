@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import typer
@@ -40,7 +39,6 @@ def command(
     rho: options.Rho = None,
     mu: options.Mu = None,
     rdp: options.Rdp = None,
-    covers: options.Covers = None,
     sensitivity: options.Sensitivity = None,
     lower: options.Lower = None,
     upper: options.Upper = None,
@@ -80,7 +78,7 @@ def command(
         constant = without_variety(loaded, seed)
         findings = [constant] if constant else audit(loaded, chosen, trials=trials, **settings)
         if chosen is None and not maximise_epsilon and not constant:
-            again = f"attacklab replay {replace(asked, covers=None).spec()} --seed {seed}"  # it compares outputs
+            again = f"attacklab replay {asked.spec()} --seed {seed}"
             findings = with_replay(loaded, findings, seed=seed, again=again)
     files.write(findings, asked.place)
     _say_if_undecided(findings, loaded.kind)

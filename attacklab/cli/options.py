@@ -129,20 +129,6 @@ Rdp: TypeAlias = Annotated[
 ]
 
 
-class Covered(enum.StrEnum):
-    """What a claim covers beside outputs."""
-
-    WORK = "work"
-
-
-Covers: TypeAlias = Annotated[
-    list[Covered] | None,  # so that a second one is seen, and refused
-    Option(
-        "--covers",
-        metavar="<work>",
-        help="work: the claim holds for an output and its work together [default: what TARGET claims]",
-    ),
-]
 Sensitivity: TypeAlias = Annotated[
     float | None, Option(help="Sensitivity of the answer or of the utilities [default: 1]")
 ]

@@ -36,7 +36,6 @@ from attacklab.reporting.wording import (
     scope_text,
     shown_by,
     told_once,
-    work_text,
 )
 
 COLOURS = {
@@ -252,7 +251,6 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
             print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
         if finding.judged_at is not None:
             print_wrapped(out, judged_text(finding), INDENT)
-        print_wrapped(out, work_text(finding), INDENT)
         for line in (*flaw_lines(finding), finding.reason, *besides):
             if line not in printed:
                 print_wrapped(out, line, INDENT)

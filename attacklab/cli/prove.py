@@ -32,7 +32,6 @@ def command(
     rho: options.Rho = None,
     mu: options.Mu = None,
     rdp: options.Rdp = None,
-    covers: options.Covers = None,
     sensitivity: options.Sensitivity = None,
     lower: options.Lower = None,
     upper: options.Upper = None,

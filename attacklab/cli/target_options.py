@@ -13,7 +13,6 @@ from typing import Any
 import typer
 
 from attacklab.cli.messages import words_of
-from attacklab.cli.options import Covered
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
 from attacklab.model.domains import domain_from_text, read_pairs
@@ -60,7 +59,6 @@ class TargetOptions:
     rho: float | None = None
     mu: float | None = None
     rdp: tuple[str, ...] = ()
-    covers: Covered | None = None
     sensitivity: float | None = None
     lower: float | None = None
     upper: float | None = None
@@ -72,16 +70,9 @@ class TargetOptions:
 
     @classmethod
     def of_parameters(cls, values: Mapping[str, Any]) -> TargetOptions:
-        """The options among the parameters of a command; those of other names are left out.
-
-        Raises:
-            UsageError: a claim is said to cover two things.
-        """
+        """The options among the parameters of a command; those of other names are left out."""
         options = {field.name: values[field.name] for field in fields(cls) if field.name in values}
-        covers = options.pop("covers", None) or [None]
-        if len(covers) > 1:
-            raise UsageError(f"--covers takes one of {' and '.join(covers)}; run the command once for each")
-        return cls(**{**options, "rdp": tuple(options["rdp"] or ()), "covers": covers[0]})
+        return cls(**{**options, "rdp": tuple(options["rdp"] or ())})
 
     @property
     def library(self) -> Library | None:
@@ -104,8 +95,7 @@ class TargetOptions:
         if self.folder is not None and self.folder.is_dir():  # on another machine there may be none of that name
             os.chdir(self.folder)
         declared = self._declared()
-        loaded = replace(self._loaded(), **declared) if declared else self._loaded()
-        return loaded.covering_work() if self.covers is Covered.WORK else loaded
+        return replace(self._loaded(), **declared) if declared else self._loaded()
 
     def _loaded(self) -> Target:
         if (self.target is None) == (self.program is None):
@@ -229,7 +219,6 @@ _NAMES = {_option(field.name): field.name for field in fields(TargetOptions)[1:-
 _READERS: Mapping[str, Callable[[str], Any]] = {
     **dict.fromkeys(("program", "in_env", "domain"), str),
     "kind": Kind,
-    "covers": Covered,
     "relation": Relation,
     "pairs": Path,
 }

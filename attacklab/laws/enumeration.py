@@ -12,13 +12,11 @@ from typing import Any
 
 from gmpy2 import mpq
 
-from attacklab.laws.counted_work import Counted, Work
 from attacklab.laws.errors import LawError, NeverEnds, OpaqueOutcome, OpaqueState, SamplerFailed, StateChanged
 from attacklab.laws.law import Law, total
 from attacklab.laws.names import Names, arithmetic
 from attacklab.laws.outcomes import tag
 from attacklab.laws.replay import Replays
-from attacklab.laws.series import SeriesArithmetic
 from attacklab.laws.snapshot import CannotCompare, call_parts, is_fixed, pickled
 from attacklab.laws.tape import Find, Found, Frontier, Path, PutAside, Span, Stop, Tape
 from attacklab.laws.uniform import is_undecided, settled
@@ -102,7 +100,6 @@ def enumerate_law(
     sampler: Callable[..., Any],
     *arguments: Any,
     limits: Limits | None = None,
-    counted: Counted | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Law:
     """Find the law of `sampler(*arguments, bits)`.
@@ -124,9 +121,6 @@ def enumerate_law(
         sampler: a function of its arguments and of a source of random bits, which comes last.
         arguments: what it is called with.
         limits: when to end; `Limits()` if not given.
-        counted: if given, find the joint law of the output and the counted work, as pairs (output, work): the "bits"
-            drawn or the "calls" made, including those in rejected rounds and in called samplers. All masses are then
-            rounded down (to multiples of 2^−192 if `limits.unresolved` is 0).
         progress: called after every 256 runs and at the end.
 
     Returns:
@@ -142,20 +136,16 @@ def enumerate_law(
         NeverEnds: no run within the limits gave an outcome. (A loop that draws nothing cannot be interrupted here.)
         OpaqueOutcome: an outcome is not made of numbers, strings, bytes, None and tuples.
         SamplerFailed: the sampler raised an exception. If a failure is one of its outcomes, let the sampler return it.
-        ValueError: `counted` is neither "bits" nor "calls".
     """
     if not callable(sampler):
         raise UsageTypeError(f"sampler must be callable, not a {type(sampler).__name__}")
-    if counted not in (None, "bits", "calls"):
-        raise UsageError(f"counted must be 'bits', 'calls' or None, not {counted!r}")
-    return _Explorer(limits or Limits(), counted, progress).law(sampler, arguments)
+    return _Explorer(limits or Limits(), progress).law(sampler, arguments)
 
 
 def closed_law(
     sampler: Callable[..., Any],
     *arguments: Any,
     limits: Limits,
-    counted: Counted | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Law | None:
     """The law of `sampler(*arguments, bits)` if the limits let it close; None as soon as it is plain that they do not.
@@ -166,12 +156,11 @@ def closed_law(
         sampler: as for `enumerate_law`, which says what is raised, too.
         arguments: what it is called with.
         limits: when to give up; `unresolved` is taken for 0.
-        counted: as for `enumerate_law`; a joint law closes only if all its masses are multiples of 2^−192.
         progress: as for `enumerate_law`.
     """
     closing = replace(limits, unresolved=Fraction(0))
     with contextlib.suppress(NeverEnds, _StaysOpen):
-        law = _Explorer(closing, counted, progress, only_closed=True).law(sampler, arguments)
+        law = _Explorer(closing, progress, only_closed=True).law(sampler, arguments)
         return law if law.closed else None
     return None
 
@@ -186,16 +175,12 @@ class _Explorer:
     def __init__(
         self,
         limits: Limits,
-        counted: Counted | None,
         progress: Callable[[Progress], None] | None,
         *,
         only_closed: bool = False,
     ) -> None:
         self._limits = limits
         self._only_closed = only_closed
-        self._counted = counted
-        finest = int(1 / mpq(limits.unresolved)).bit_length() + 64 if limits.unresolved else 192
-        self._arithmetic = SeriesArithmetic(finest, limits.draws)
         self._progress = progress
         self._known: dict[Any, dict[Hashable, Found | None]] = {}
         self._sought: set[Hashable] = set()
@@ -218,13 +203,9 @@ class _Explorer:
         return Law(self._masses(law), obstacle=self._obstacle[1])
 
     def _masses(self, law: Found) -> Iterator[tuple[Any, Any]]:
-        for i, (value, share) in enumerate(zip(law.values, law.shares, strict=True)):
+        for value, share in zip(law.values, law.shares, strict=True):
             for outcome, part in _spelled_out(value, self._limits.tapes):
-                if not self._counted:
-                    yield outcome, share * part
-                    continue
-                for work, mass in self._arithmetic.masses(law.work[i]):
-                    yield (outcome, work), mass * part
+                yield outcome, share * part
 
     def _explore(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any, runs: int) -> Found:
         """Find one law by at most `runs` runs, with at most `target` unresolved if the limits allow."""
@@ -234,14 +215,14 @@ class _Explorer:
         except CannotCompare as error:
             raise OpaqueState(f"{error}, whose state cannot be compared; let {name} read no such thing") from error
         find = self._finder(target * CALLED)
-        masses = _Masses(Work(self._counted, self._arithmetic) if self._counted else None)
+        masses = _Masses()
         frontier: Frontier[Path] = Frontier(self._limits.tapes)
         pace = _Pace(runs)
         path: Path = None
         for run in range(1, runs + 1):
             self._runs += 1
             self._called_runs -= bool(self._sought)
-            played = Tape(path, frontier, find, self._limits.draws, counts=self._counted is not None)
+            played = Tape(path, frontier, find, self._limits.draws)
             outcome, value, returned = run_once(sampler, arguments, played)
             is_compared = run <= _COMPARED or run % 16 == 0
             if place := is_compared and self._changed(state, sampler, arguments, name):
@@ -329,15 +310,10 @@ class _Explorer:
         kept = [i for i in range(len(law.values)) if i != at]
         series = 1 / (1 - law.shares[at]) if kept else 0
         shares = tuple(law.shares[i] * series for i in kept)
-        work: tuple[Any, ...] = ()
-        if law.work:
-            rounds = self._arithmetic.geometric(law.work[at])
-            work = tuple(self._arithmetic.product(rounds, law.work[i]) for i in kept)
         return Found(
             tuple(law.values[i] for i in kept),
             shares,
             tuple(map(float, shares)),
-            work,
         )
 
     def _report(self, frontier: Frontier[Path], masses: _Masses, name: str) -> None:
@@ -364,8 +340,7 @@ class _Pace:
 class _Masses:
     """What the runs for one law have found."""
 
-    def __init__(self, work: Work | None) -> None:
-        self._work = work
+    def __init__(self) -> None:
         self._resolved: dict[Hashable, tuple[Any, Any]] = {}
         self.unresolved = mpq(1)
 
@@ -373,8 +348,6 @@ class _Masses:
         """Add a run."""
         mass = tape.mass
         self.unresolved -= mass
-        if self._work is not None:
-            self._work.add(outcome, tape)
         self._resolved[outcome] = value, self._resolved.get(outcome, (value, 0))[1] + mass
 
     def law(self, grain: Any) -> Found:
@@ -384,8 +357,7 @@ class _Masses:
         shares = tuple(self._resolved[outcome][1] for outcome in outcomes)
         if grain and self.unresolved:
             shares = tuple(share // grain * grain for share in shares)
-        work = self._work.series(outcomes) if self._work is not None else ()
-        return Found(values, shares, tuple(map(float, shares)), work)
+        return Found(values, shares, tuple(map(float, shares)))
 
 
 def run_once(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Any, Any, Any]:

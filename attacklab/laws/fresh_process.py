@@ -31,7 +31,6 @@ def require_agreement(
     runs: int | None = None,
     seconds: float | None = None,
     seed: int = 0,
-    with_bits: bool = False,
 ) -> int:
     """Run a sampler in another process, compare its outcomes with its law, and find that anew.
 
@@ -44,7 +43,6 @@ def require_agreement(
         runs: how many plain runs are made; `sampling_check.RUNS` if not given.
         seconds: after so long no further one is begun; `sampling_check.SECONDS` if not given.
         seed: the seed of the source of bits.
-        with_bits: whether the law is that of pairs of an outcome and the bits taken for it.
 
     Returns:
         How many plain runs were made.
@@ -62,7 +60,7 @@ def require_agreement(
     longest = seconds + _LONGEST_RUN + _SLOWER * found_in
     try:
         observed, digest = run_in_fresh_process(
-            _observed, sampler, arguments, find, runs, seconds, seed, with_bits, seconds=longest
+            _observed, sampler, arguments, find, runs, seconds, seed, seconds=longest
         )
     except TookTooLong as error:
         message = f"a plain run of the sampler did not end within {_LONGEST_RUN:g} s; make every run end"
@@ -85,7 +83,6 @@ def _observed(
     runs: int,
     seconds: float,
     seed: int,
-    with_bits: bool,
 ) -> tuple[Runs, str]:
-    observed = plain_runs(sampler, arguments, runs, seconds, seed, with_bits=with_bits)
+    observed = plain_runs(sampler, arguments, runs, seconds, seed)
     return observed, find(partial(sampler, *arguments)).digest() if find else ""

@@ -34,7 +34,7 @@ from attacklab.laws.errors import Contradicted, LawError, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
 from attacklab.model.errors import passes_through
-from attacklab.model.work import CountedBits
+from attacklab.model.random_bits import SeededBits
 
 RUNS = 20_000
 SECONDS = 30.0
@@ -73,8 +73,6 @@ def plain_runs(
     runs: int,
     seconds: float,
     seed: int,
-    *,
-    with_bits: bool = False,
 ) -> Runs:
     """Run a sampler in this process, on one source of bits; see `require_agreement`.
 
@@ -84,23 +82,18 @@ def plain_runs(
         runs: how many runs are made.
         seconds: after so long no further one is begun.
         seed: of the source of bits.
-        with_bits: whether an outcome is the pair of what a run returned and how many bits it took.
 
     Raises:
         SamplerFailed: a run raised.
         OpaqueOutcome: an outcome cannot be hashed.
     """
-    bits, numbers = CountedBits(np.random.default_rng(seed)), array("I")
-    bits.counts = with_bits
+    bits, numbers = SeededBits(seed), array("I")
     known: dict[Hashable, int] = {}
     shown: list[str] = []
     end = time.monotonic() + seconds
     for run in range(1, runs + 1):
         try:
-            bits.taken = 0
             outcome = sampler(*arguments, bits)
-            if with_bits:
-                outcome = outcome, bits.taken
             number = known.setdefault(tag(outcome), len(known))
             if number == len(shown):
                 shown.append(_told(outcome))

@@ -22,7 +22,6 @@ from gmpy2 import mpq
 from numpy.typing import NDArray
 
 from attacklab.laws.errors import LawError, NotDeterministic
-from attacklab.laws.series import Series
 from attacklab.laws.uniform import UniformInteger, is_undecided
 
 #: A path is put aside if it is this much lighter than the heaviest one waiting. So loops end at some point, while a
@@ -90,13 +89,11 @@ class Found:
         values: what the sampler returns.
         shares: the values' masses (`gmpy2.mpq`).
         weights: the same masses as floats.
-        work: the values' masses by counted work, if work is counted.
     """
 
     values: tuple[Any, ...]
     shares: tuple[Any, ...]
     weights: tuple[float, ...]
-    work: tuple[Series, ...] = ()
 
 
 class Stop(BaseException):
@@ -158,7 +155,7 @@ Find = Callable[[Callable[..., Any], tuple[Any, ...], bool], Found | None]
 class Tape:
     """The randomness of one run.
 
-    It counts the `bits` drawn and the `calls` made, and lists the laws that were `called` (rejection loops too) and the
+    It lists the laws that were `called` (rejection loops too) and the
     branches taken there.
 
     Args:
@@ -166,19 +163,15 @@ class Tape:
         frontier: where the branches not taken go.
         find: gives the law of a called sampler, or of a rejection loop, with given arguments; None to play it inline.
         limit: the most draws in one run.
-        counts: whether it is asked for its `bits`; see `RandomBits`.
     """
 
     __slots__ = (
         "_at", "_decided", "_drawn", "_events", "_find", "_fork", "_frontier", "_halvings", "_limit", "_share",
-        "_weight", "bits", "called", "calls", "counts", "path", "stopped",
+        "_weight", "called", "path", "stopped",
     )  # fmt: skip
 
-    def __init__(self, path: Path, frontier: Frontier[Path], find: Find, limit: int, *, counts: bool) -> None:
+    def __init__(self, path: Path, frontier: Frontier[Path], find: Find, limit: int) -> None:
         self.path = path
-        self.counts = counts
-        self.bits = 0
-        self.calls = 0
         self.called: list[tuple[Found, int]] = []
         self.stopped: BaseException | None = None
         self._decided = _decisions(path)
@@ -230,7 +223,6 @@ class Tape:
         if count < 0:
             raise ValueError(f"count must be at least 0, not {count}")
         self._note_draw()
-        self.bits += count
         drawn: Any = 0
         if count == 1:
             self._halvings += 1
@@ -249,7 +241,6 @@ class Tape:
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
         """Draw from the law of `sampler`, or play it inline."""
         law = self._law_of(sampler, arguments, False)
-        self.calls += 1
         return sampler(*arguments, self) if law is None else self._draw_from(law)
 
     def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:

@@ -283,8 +283,6 @@ class Finding:
         seconds: how long it took.
         replay: the line that replays it.
         witness: what two runs with the same noise showed, in the finding of a replay; None of others.
-        work: where the work came from that the claim covers: reported by the target, or random bits counted by the lab;
-            empty where it covers none, where nothing was drawn, in errors, and in older records.
     """
 
     target: str
@@ -322,7 +320,6 @@ class Finding:
     line: str = ""
     spec: str = ""
     witness: Witness | None = None
-    work: str = ""
 
     @property
     def refutes(self) -> bool:

@@ -31,13 +31,7 @@ REJECTED: Final = None
 
 
 class RandomBits(ABC):
-    """A stream of independent fair bits.
-
-    Attributes:
-        counts: whether it is asked how many bits were taken, so that these must be those that the code would take.
-    """
-
-    counts: bool = False
+    """A stream of independent fair bits."""
 
     @abstractmethod
     def take(self, count: int) -> int:
@@ -130,8 +124,6 @@ class CountedBits(RandomBits):
     Attributes:
         taken: how many bits were taken.
     """
-
-    counts = True
 
     def __init__(self, bits: RandomBits) -> None:
         self._bits, self.taken = bits, 0

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.model.claims import Claim, OutputAndWork, PrivacyClaim
+from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.domains import Domain, Rows, broken_condition
 from attacklab.model.errors import (
     LabFault,
@@ -33,19 +33,9 @@ from attacklab.model.errors import (
 from attacklab.model.errors import in_one_line as in_one_line  # for whoever tells what a target raised
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 from attacklab.model.releases import gathered, in_one_process, misfit, require_no_class
-from attacklab.model.work import (
-    COUNTED,
-    REPORTED,
-    Counted,
-    OutputsAlone,
-    as_records,
-    outputs_alone,
-    reports_work,
-)
 
 Outputs: TypeAlias = NDArray[Any]
-"""One output a trial along the first axis; dtype object where outputs may be failures (None); records where they come
-with their work (see `work`)."""
+"""One output a trial along the first axis; dtype object where outputs may be failures (None)."""
 
 Release: TypeAlias = Callable[[Any, int, np.random.Generator], Any]
 """Gives one output a trial: in an array, a list or a tuple, or one after another."""
@@ -132,7 +122,6 @@ class Target:
         domain: the inputs that it takes; None where it takes whatever its kind says.
         pairs: neighbouring pairs to try besides those that the attacks find.
         certificate: makes the certificate for every pair of neighbours, as JSON; None where there is none.
-        certificate_of_work: the same where the claim covers work; None where there is none, or `certificate` does.
     """
 
     name: str
@@ -149,7 +138,6 @@ class Target:
     domain: Domain | None = None
     pairs: tuple[NeighbouringPair, ...] = field(default=(), repr=False)
     certificate: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
-    certificate_of_work: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.release):
@@ -158,7 +146,7 @@ class Target:
             require_no_class(self.release)
         except TypeError as error:
             raise UsageTypeError(str(error)) from None
-        claim = self.claim.inner
+        claim = self.claim
         if isinstance(claim, PrivacyClaim) and claim.epsilon <= 0:
             raise UsageError(f"epsilon must be greater than 0, not {claim.epsilon}")
         for name, value in (("sensitivity", self.sensitivity), ("noise_scale", self.noise_scale)):
@@ -328,55 +316,19 @@ class Target:
             raise UsageTypeError(f"sampler must be callable as sampler(input, bits), not {sampler!r}")
         return replace(self, sampler=sampler, numpy_as_python=numpy_as_python)
 
-    def certified(
-        self, certificate: Callable[[], Mapping[str, Any]], of_work: Callable[[], Mapping[str, Any]] | None = None
-    ) -> Target:
+    def certified(self, certificate: Callable[[], Mapping[str, Any]]) -> Target:
         """The same target with a certificate, so that it can be proved for every pair of neighbours.
 
         Args:
             certificate: makes the JSON when it is called, since its tables can take long to compute; it has at least
                 the fields `claim` and `relation`, as `mechanisms.core.certificate` writes them.
-            of_work: makes the one that is asked for if the claim covers work (`OutputAndWork`); None if `certificate`
-                is of output and work as it is, or there is none.
 
         Raises:
             TypeError: `certificate` is not callable.
         """
-        for made in (certificate, certificate if of_work is None else of_work):
-            if not callable(made):
-                raise UsageTypeError(f"certificate must be callable as certificate() and return JSON, not {made!r}")
-        return replace(self, certificate=certificate, certificate_of_work=of_work)
-
-    @property
-    def covers_work(self) -> bool:
-        """Whether the claim covers the work of an output too, so that each output comes with its work."""
-        return isinstance(self.claim, OutputAndWork)
-
-    def covering_work(self) -> Target:
-        """The same target with a claim that covers work; everything else stays, such as its kind and domain.
-
-        Where an output comes with its work by name, as a record or a dict of the fields output and work, that is its
-        work. Otherwise it is counted: the bits that the sampler takes, or that the release draws. To say of a release
-        that its (output, work) pairs are these, claim `OutputAndWork` instead.
-        """
-        if self.covers_work:
-            return self
-        release = Counted(self.release, self.sampler, gives_numbers=self.kind is not Kind.DATASET)
-        return replace(self, claim=OutputAndWork(self.claim), release=release)
-
-    def source_of_work(self, input_: Any) -> str:
-        """Whether an output's work is reported or counted, in words; nothing where the claim does not cover work."""
-        if not self.covers_work:
-            return ""
-        is_counted = isinstance(self.release, Counted) and not self.release.reports(input_)
-        return COUNTED if is_counted else REPORTED
-
-    def without_work(self) -> Target:
-        """The same target with what its claim promises of the output alone, and outputs without their work."""
-        if not self.covers_work:
-            return self
-        release = self.release.release if isinstance(self.release, Counted) else OutputsAlone(self.release)
-        return replace(self, claim=self.claim.inner, release=release)
+        if not callable(certificate):
+            raise UsageTypeError(f"certificate must be callable as certificate() and return JSON, not {certificate!r}")
+        return replace(self, certificate=certificate)
 
     def covers(self, pair: NeighbouringPair) -> bool:
         """Whether the claim promises anything of a pair: of what a mechanism sees of its datasets it always does.
@@ -487,15 +439,10 @@ class Target:
     def _checked(self, outputs: Outputs, input_: Any, trials: int) -> Outputs:
         if len(outputs) != trials:
             raise TargetError(f"{self.name} returned {len(outputs)} outputs for {trials} trials")
-        if self.covers_work or reports_work(outputs):
-            try:
-                outputs = as_records(outputs)
-            except TargetError as error:
-                raise TargetError(f"{self.name}: {error}") from None
         if self.kind is Kind.SELECTION:
-            self._check_indices(outputs_alone(outputs), len(input_))
+            self._check_indices(outputs, len(input_))
         elif self.kind is not Kind.DATASET:
-            self._check_answers(outputs_alone(outputs))
+            self._check_answers(outputs)
         return outputs
 
     def _check_answers(self, outputs: Outputs) -> None:

@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import FEW, Attack, Event, Scenario, looks_at_work
+from attacklab.auditing.attacks.base import FEW, Attack, Event, Scenario
 from attacklab.auditing.attacks.common.failures import FAILS, answered, is_failure
 from attacklab.auditing.attacks.features import hashes
 from attacklab.auditing.meter import Meter
 from attacklab.model.errors import AttackError, LabFault, OutsideDomain, TargetError
 from attacklab.model.findings import SO_DID_EVERY_CALL, Counts, Severity, described_pair
+from attacklab.model.random_bits import words_between
 from attacklab.model.releases import misfit
 from attacklab.model.targets import Failure, Kind, Outputs, Target, are_numbers, described, in_one_line
-from attacklab.model.work import as_records, outputs_alone, words_between
 
 BATCH_OUTPUTS = 1 << 16
 """Outputs drawn at a time: large enough to hide the cost of a call, small enough that memory stays constant."""
@@ -87,8 +87,6 @@ class Outline:
         severity: what it means if the claim does not hold on the pair.
         trials: the most that judge it; None for as many as the audit has.
         output_bytes: about how large an output is, by what the attack has probed.
-        alone: how many of the events, the last ones, look at the output alone, where the others look at its work too.
-        work: where the work comes from that the claim covers, in words.
     """
 
     pair: dict[str, Any]
@@ -99,8 +97,6 @@ class Outline:
     severity: Severity = Severity.CLAIM
     trials: int | None = None
     output_bytes: int = NUMBER_BYTES
-    alone: int = 0
-    work: str = ""
 
     @classmethod
     def of(cls, scenario: Scenario, target: Target, output_bytes: int) -> Outline:
@@ -108,7 +104,7 @@ class Outline:
         events = ((event.description, event.line, event.flaw) for event in scenario.events)
         descriptions, lines, flaws = zip(*events, strict=True)
         severity = Severity.ROBUSTNESS if target.exceeds_sensitivity(scenario.pair) else Severity.CLAIM
-        pair, work = described_pair(scenario.pair), target.source_of_work(scenario.pair.first)
+        pair = described_pair(scenario.pair)
         return cls(
             pair,
             descriptions,
@@ -118,14 +114,11 @@ class Outline:
             severity,
             scenario.trials,
             output_bytes,
-            scenario.alone,
-            work,
         )
 
     def digest(self) -> str:
         """A text that tells this scenario from any other; the size of outputs may vary from call to call."""
         known = asdict(replace(self, output_bytes=NUMBER_BYTES))
-        del known["work"]
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -247,7 +240,6 @@ class Bench:
     def __init__(self, target: Target, attacks: Sequence[Attack], seed: int) -> None:
         np.empty(KEPT_BYTES, dtype=np.uint8)  # freed at once, for the reason given there
         self.target, self.attacks, self.seed = target, tuple(attacks), seed
-        self._alone = target.without_work()  # what an attack knows that does not look at work
         self._scenarios: dict[int, tuple[Scenario, ...]] = {}
         self._digests: dict[int, tuple[str, ...]] = {}
         self._gives_numbers: bool | None = None
@@ -265,8 +257,7 @@ class Bench:
             OutOfTime: the meter leaves no time for what it would look at.
         """
         name = self.attacks[attack].name
-        shows_work = looks_at_work(self.attacks[attack], self.target)
-        probe = Prober(self.target, self.seed, name, meter, shows_work=shows_work)
+        probe = Prober(self.target, self.seed, name, meter)
         with _naming(self.attacks[attack]):
             offered = self._scenarios_of(self.attacks[attack], probe)
             cast = (replace(scenario, pair=self.target.cast_pair(scenario.pair)) for scenario in offered)
@@ -293,9 +284,8 @@ class Bench:
 
     def _scenarios_of(self, attack: Attack, probe: Prober) -> list[Scenario]:
         """What an attack finds; nothing if it looks at numbers, and the target gives something else for an answer."""
-        sees_work = looks_at_work(attack, self.target)
-        target = self.target if sees_work else self._alone
-        if sees_work or target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
+        target = self.target
+        if target.kind is Kind.DATASET or getattr(attack, "whole_outputs", False):
             return _until_outside(partial(attack.scenarios, target, probe))
         probe.needs_numbers = True
         try:
@@ -370,8 +360,6 @@ class Bench:
         rng = _rng(self.seed, *key, one_by_one=sample.one_by_one)
         alone = sample.one_by_one or scenario.sees_failures
         outputs = self.target.outputs(input_, count, rng, sees_failures=alone)
-        if not looks_at_work(self.attacks[sample.attack], self.target):
-            outputs = outputs_alone(outputs)
         failed = _any_of_row(_failed(outputs), batch.rows)
         raised = np.zeros(batch.rows, dtype=bool)
         refused = None
@@ -417,7 +405,6 @@ class Prober:
         seed: what all randomness is derived from.
         name: of the attack, or whatever else looks; probes of other names are independent.
         meter: draws them, if they have to keep to a time.
-        shows_work: whether outputs that come with their work keep it.
 
     Attributes:
         name: as given.
@@ -426,10 +413,8 @@ class Prober:
         needs_numbers: whether outputs that are not numbers are of no use to whoever looks.
     """
 
-    def __init__(
-        self, target: Target, seed: int, name: str, meter: Meter | None = None, *, shows_work: bool = False
-    ) -> None:
-        self._target, self._seed, self.name, self._meter, self._shows_work = target, seed, name, meter, shows_work
+    def __init__(self, target: Target, seed: int, name: str, meter: Meter | None = None) -> None:
+        self._target, self._seed, self.name, self._meter = target, seed, name, meter
         self._calls = 0
         self.needs_numbers = False
         self.words = self.output_bytes = 0
@@ -450,8 +435,7 @@ class Prober:
         rng = _rng(self._seed, self.name, self._calls, Role.PROBE, 0, 0)
         start = dict(rng.bit_generator.state)
         draw = partial(self._meter.draw, self._target.outputs) if self._meter else self._target.outputs
-        drawn = draw(cast, trials, rng)
-        outputs = drawn if self._shows_work else outputs_alone(drawn)
+        outputs = draw(cast, trials, rng)
         self.words += words_between(start, dict(rng.bit_generator.state))
         if trials:
             few = outputs[:FEW]
@@ -462,7 +446,7 @@ class Prober:
 
     def apart(self, name: str) -> Prober:
         """One of another name, which keeps to the same time."""
-        return Prober(self._target, self._seed, name, self._meter, shows_work=self._shows_work)
+        return Prober(self._target, self._seed, name, self._meter)
 
 
 def _rng(
@@ -483,7 +467,6 @@ def _any_of_row(flags: NDArray[np.bool_], rows: int) -> NDArray[np.bool_]:
 
 def _failed(outputs: Outputs) -> NDArray[np.bool_]:
     """Which outputs stand for a call that raised, or are NaN; a missing one may be an answer."""
-    outputs = outputs_alone(outputs)
     if outputs.dtype == object:
         return np.fromiter((output is not None and is_failure(output) for output in outputs), bool, len(outputs))
     return np.isnan(outputs) if outputs.ndim == 1 and outputs.dtype.kind == "f" else np.zeros(len(outputs), dtype=bool)
@@ -496,8 +479,7 @@ def _as_released(outputs: Outputs) -> Outputs:
     }
     if len(forms) == 1 and None not in forms:
         return np.stack(list(outputs))
-    are_records = all(dtype.names is not None for dtype, _ in filter(None, forms)) and None not in forms
-    return as_records(outputs) if are_records and len(outputs) else outputs
+    return outputs
 
 
 def _inside_of(attack: str, event: Event, drawn: _Drawn) -> NDArray[np.bool_]:

@@ -252,9 +252,6 @@ def _input(request: dict[str, Any]) -> Any:
 
 
 def _answer(outputs: Any) -> tuple[dict[str, Any], bytes]:
-    if set(outputs.dtype.names or ()) == {"output", "work"}:
-        head, frame = _answer(outputs["output"])
-        return {**head, "work": [codec.encoded(amount) for amount in outputs["work"]]}, frame
     code = codec.binary_code(outputs)
     if code is not None:
         return {"binary": code, "count": len(outputs), "shape": outputs.shape[1:]}, codec.framed(outputs)

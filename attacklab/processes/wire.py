@@ -1,11 +1,10 @@
 """The protocol between the lab and a target in another process: the lab's side, which does not trust the answers.
 
 A request is one line of JSON, `{"kind": ..., "input": ..., "trials": n, "seed": s}`, with each float as its hex string;
-if the input is a numpy array, it has a field `dtype`. An answer is one line,
-`{"outputs": [...]}` with one output a trial (a hex string, an integer, null for a failure), or `{"values": [...]}` with
-outputs of any form, or `{"binary": "f8", "count": n}` followed by n little-endian numbers (n rows, where there is a
-`shape` of one too), or `{"error": "...", "failure": "..."}`; all but the last may have the work of each output, `work`.
-docs/reference/protocol.md describes it for authors of programs.
+if the input is a numpy array, it has a field `dtype`. An answer is one line, `{"outputs": [...]}` with one output a
+trial (a hex string, an integer, null for a failure), or `{"values": [...]}` with outputs of any form, or
+`{"binary": "f8", "count": n}` followed by n little-endian numbers (n rows, where there is a `shape` of one too), or
+`{"error": "...", "failure": "..."}`. docs/reference/protocol.md describes it for authors of programs.
 
 Decimal text would round, so there is none: a number with a decimal point is refused, and so is a hex string that is
 not a binary64 number.
@@ -19,14 +18,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.model.errors import TargetError
 from attacklab.model.releases import as_outputs
-from attacklab.model.work import records
 from attacklab.processes.codec import BINARY_CODES, Reader, binary_code, encoded, frame_size, framed, unframed, written
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 
@@ -39,9 +37,6 @@ _WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | re.ASCII)
 
 
-_Outputs = TypeVar("_Outputs", "NDArray[Any]", "NDArray[Any] | list[Any]")
-
-
 @dataclass(frozen=True, slots=True)
 class Frame:
     """A binary frame that the line of an answer announces: little-endian numbers.
@@ -50,13 +45,11 @@ class Frame:
         code: numpy's type of the numbers.
         count: how many outputs.
         shape: that of one output; a number has ().
-        work: that of each output, where it is reported.
     """
 
     code: str
     count: int
     shape: tuple[int, ...] = ()
-    work: list[Any] | None = None
 
     @property
     def size(self) -> int:
@@ -66,7 +59,7 @@ class Frame:
     def outputs(self, content: bytearray) -> NDArray[Any]:
         """The numbers at the start of `content`, with every bit; they share its memory."""
         numbers: NDArray[Any] = unframed(content, self.code, self.count * math.prod(self.shape))
-        return _with_work(numbers.reshape((self.count, *self.shape)), self.work)
+        return numbers.reshape((self.count, *self.shape))
 
 
 def request_line(kind: str, input_: Any, trials: int, seed: int, *, to_child: bool = False) -> bytes:
@@ -129,12 +122,6 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
     answer = read_object(line)
     if "error" in answer and set(answer) <= {"error", "failure"} and isinstance(answer["error"], str):
         raise announced_failure(answer)
-    work = answer.pop("work", None)
-    if work is not None:
-        if not isinstance(work, list):
-            raise _garbage("work must be a list, with the work of each output")
-        _require_count(len(work), trials, "amounts of work")
-        work = [_number(item, trial) for trial, item in enumerate(work)]
     if {"binary", "count"} <= set(answer) <= {"binary", "count", "shape"}:
         if answer["binary"] not in BINARY_CODES:
             raise _garbage(f"binary must be one of {', '.join(BINARY_CODES)}")
@@ -144,14 +131,14 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
         shape = answer.get("shape", [])
         if not isinstance(shape, list) or not all(type(length) is int and 0 <= length < 1 << 31 for length in shape):
             raise _garbage("shape must be a list of integers, none of them negative")
-        return Frame(answer["binary"], trials, tuple(shape), work)
+        return Frame(answer["binary"], trials, tuple(shape))
     if set(answer) == {"values"} and isinstance(answer["values"], list):
         _require_count(len(answer["values"]), trials)
-        return _with_work(_values(answer["values"]), work)
+        return _values(answer["values"])
     if set(answer) != {"outputs"} or not isinstance(answer["outputs"], list):
         raise _garbage(f"an answer must hold outputs, or binary and count, not {_short(line)}")
     _require_count(len(answer["outputs"]), trials)
-    return _with_work(_as_array([_number(item, trial) for trial, item in enumerate(answer["outputs"])]), work)
+    return _as_array([_number(item, trial) for trial, item in enumerate(answer["outputs"])])
 
 
 def read_object(line: bytes) -> dict[str, Any]:
@@ -185,13 +172,9 @@ def _refused(text: str) -> float:
     raise _garbage(f"{text} is not exact: write floats as hex strings, such as '0x1.8p+1'")
 
 
-def _require_count(count: int, trials: int, of: str = "outputs") -> None:
+def _require_count(count: int, trials: int) -> None:
     if count != trials:
-        raise ChildError(ChildFailure.COUNT, f"{count} {of} for {trials} trials")
-
-
-def _with_work(outputs: _Outputs, work: list[Any] | None) -> _Outputs | NDArray[Any]:
-    return outputs if work is None else records(outputs, work)
+        raise ChildError(ChildFailure.COUNT, f"{count} outputs for {trials} trials")
 
 
 def _values(items: list[Any]) -> NDArray[Any]:

@@ -39,14 +39,11 @@ SECONDS = 60.0
 CLAIM = "dp_claim"
 CLAIM_ARGUMENTS = (
     *("epsilon", "delta", "rho", "mu", "rdp", "claim"),
-    *("covers", "sensitivity", "bounds", "kind", "relation", "domain", "pairs"),
+    *("sensitivity", "bounds", "kind", "relation", "domain", "pairs"),
 )
 KINDS_OF_CLAIM = ("epsilon", "rho", "mu", "rdp", "claim")
-WORK = "work"
-"""What a claim may cover besides the output."""
-
 DECLARATIONS = ("domain", "pairs")
-"""What the marker may add to a Target, besides a relation and what the claim covers."""
+"""What the marker may add to a Target, besides a relation."""
 
 Judge: TypeAlias = "Callable[..., list[Finding]]"
 """What a fixture gives a test."""
@@ -145,7 +142,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{CLAIM}({', '.join(f'{name}=' for name in CLAIM_ARGUMENTS)}): the claim of the function that {FIXTURE}, "
-        f"{REPLAY} or {PROOF} is called with; for a Target, only covers, relation, domain and pairs may be given.",
+        f"{REPLAY} or {PROOF} is called with; for a Target, only relation, domain and pairs may be given.",
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
     if not hasattr(config, "workerinput"):
@@ -375,18 +372,9 @@ def _test_of(item: pytest.Item, findings: Sequence[Finding], **settings: Any) ->
 
 
 def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str) -> Target:
-    """The target with its claim."""
+    """The target with what its marker says."""
     marker = item.get_closest_marker(CLAIM)
     mark = dict(marker.kwargs) if marker else {}
-    covers = mark.pop("covers", None)
-    claimed = _claimed_of_output(target, mark, fixture)
-    if covers not in (None, WORK):
-        raise UsageError(f"{CLAIM} takes covers={WORK!r}, not covers={covers!r}")
-    return claimed if covers is None else claimed.covering_work()
-
-
-def _claimed_of_output(target: Target | Release | Sampler, mark: dict[str, Any], fixture: str) -> Target:
-    """The target with what its marker says, whatever else the claim covers."""
     from attacklab.model.domains import domain_from_text
     from attacklab.model.loading import CLAIM_PARAMETERS, claim_of, made_target
     from attacklab.model.targets import Kind, Target

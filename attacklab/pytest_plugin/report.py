@@ -18,7 +18,6 @@ from attacklab.reporting.wording import (
     pair_text,
     shown_by,
     told_once,
-    work_text,
 )
 
 PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
@@ -199,8 +198,6 @@ def _details(finding: Finding) -> list[str]:
     lines += [f"  {line}" for line in flaw_lines(finding)]
     if finding.judged_at is not None:
         lines.append(f"  {judged_text(finding)}")
-    if finding.work:
-        lines.append(f"  {work_text(finding)}")
     if finding.advantage is not None:
         within = f"[{lower_text(finding.advantage.lower)}, {upper_text(finding.advantage.upper)}]"
         lines.append(

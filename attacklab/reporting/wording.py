@@ -39,11 +39,6 @@ def scope_text(finding: Finding) -> str:
     return f"scope: {finding.scope}" if finding.verdict_in_scope != finding.verdict else ""
 
 
-def work_text(finding: Finding) -> str:
-    """Where the work came from that a claim covers; nothing where it covers none."""
-    return f"work: {finding.work}" if finding.work else ""
-
-
 def pair_text(finding: Finding) -> str:
     """The two inputs of a finding, and what makes them neighbours; nothing where there are none."""
     if finding.pair is None:
@@ -118,8 +113,6 @@ def _besides(same: Sequence[Finding]) -> list[str]:
 def explanation(flaw: Flaw) -> list[tuple[str, str]]:
     """What is to be said of a flaw: titles and paragraphs, with the example under a title of its own."""
     shown = "attacklab poc FINDINGS.json writes it as one script."
-    if flaw.name == "work":
-        shown = "Send its replay line: attacklab poc writes no script for a claim that covers work."
     return [
         ("What it is", flaw.what),
         (EXAMPLE, flaw.example),

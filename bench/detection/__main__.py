@@ -2,12 +2,11 @@
 
 import argparse
 
-from bench.detection.edge import AUDITS, EDGE, JOINT, MANY, Journal
+from bench.detection.edge import AUDITS, EDGE, MANY, Journal
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.detection", description=__doc__)
     parser.add_argument("--audits", type=int, default=AUDITS, help=f"how many audits in all [default: {AUDITS}]")
-    parser.add_argument("--joint", action="store_true", help="of targets whose claim covers work")
     parser.add_argument("--many", action="store_true", help="with all the trials that a default audit draws")
     given = parser.parse_args()
-    Journal(edge=JOINT if given.joint else MANY if given.many else EDGE).extend(given.audits, print)
+    Journal(edge=MANY if given.many else EDGE).extend(given.audits, print)

@@ -19,13 +19,11 @@ from attacklab.model.findings import Finding
 from attacklab.model.targets import Target
 from attacklab.reporting.sources import digests
 from bench.detection import SPECIMENS, Specimen
-from bench.detection.joint import SPECIMENS as JOINT_SPECIMENS
 
 ROOT = Path(__file__).parent.parent.parent
 DATA = ROOT / "bench" / "data"
 
 ALPHA = 0.05
-JOINT_ALPHA = 0.01
 TRIALS = 500
 AUDITS = 10_000
 CHUNK = 20
@@ -80,9 +78,6 @@ EDGE = Edge(
 
 MANY = Edge(EDGE.specimens, ALPHA, DATA / "many_trials_alarms.jsonl", trials=None)
 """The same targets, with all the trials that evidence warrants."""
-
-JOINT = Edge(JOINT_SPECIMENS, JOINT_ALPHA, DATA / "joint_alarms.jsonl")
-"""Claims that cover work."""
 
 Alarms: TypeAlias = Mapping[str, list[str]]
 """The attacks that accused a target, by the seed of the audit, for those audits in which some did."""

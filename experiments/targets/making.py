@@ -10,14 +10,12 @@ from typing import Any, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.model.errors import UsageError
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import RandomBits, SeededBits
 from attacklab.model.targets import Target
 from mechanisms.core.certificate import certificate
 from mechanisms.core.grid import Grid
 from mechanisms.core.term import Mechanism
-from mechanisms.core.with_work import WithWork
 
 GRID = Grid(-2)
 """The public grid of exact additive mechanisms: a quarter."""
@@ -37,22 +35,9 @@ def named(make: Callable[Parameters, Target]) -> Callable[Parameters, Target]:
         term = getattr(target.release, "term", None)
         if term is None:
             return target
-        return target.certified(partial(certificate, target.name, term), partial(_of_work, target.name, term))
+        return target.certified(partial(certificate, target.name, term))
 
     return make_named
-
-
-def _of_work(name: str, term: Mechanism) -> dict[str, Any]:
-    """Return the certificate of a term for output and work together.
-
-    Raises:
-        UsageError: nothing says that its work tells no more than its output.
-    """
-    try:
-        covering = WithWork(term)
-    except ValueError as error:
-        raise UsageError(f"{name} has no certificate that covers work: {error}") from error
-    return certificate(name, covering)
 
 
 def selection(mechanism: Callable[..., Any], epsilon: float) -> Target:

@@ -16,6 +16,7 @@ from ml_dtypes import bfloat16
 
 from attacklab.laws import Law, Limits, enumerate_law, one_uniform, step_law
 from attacklab.model.claims import PrivacyClaim
+from attacklab.model.random_bits import with_bits
 from mechanisms.exponential.naive import naive_exponential_low_precision, naive_exponential_stabilised
 from mechanisms.published import two_sided_geometric
 
@@ -73,9 +74,7 @@ def counted_bits() -> Draws:
     """A count of 3 or 4 with two-sided geometric noise, and the number of random bits that it took."""
     ratio, limits = Fraction(95, 256), Limits(unresolved=Fraction(1, 2**16))
     laws = (
-        enumerate_law(
-            lambda bits, count=count: count + bits.call(two_sided_geometric, ratio), limits=limits, counted="bits"
-        )
+        enumerate_law(with_bits, lambda bits, count=count: count + bits.call(two_sided_geometric, ratio), limits=limits)
         for count in (3, 4)
     )
     return _from_laws(laws, lambda seen: f"{seen[0]} · {seen[1]}".replace("-", "−"))

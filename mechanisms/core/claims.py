@@ -118,22 +118,7 @@ class ProfileDP:
         return all(any(point.within(each) for point in self.points) for each in wanted)
 
 
-@dataclass(frozen=True)
-class OutputAndWork:
-    """A claim that the output and the number of random bits that it took keep together."""
-
-    claim: Claim
-
-    def with_(self, other: Claim) -> Claim:
-        """Refuse: parts are put together first, and their work is covered as a whole."""
-        raise _incomparable(self, other)
-
-    def within(self, promised: Claim) -> bool:
-        """Whether keeping this keeps another claim; the output alone keeps it as well."""
-        return self.claim.within(promised.claim if isinstance(promised, OutputAndWork) else promised)
-
-
-Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP | OutputAndWork
+Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
 
 NOTHING = ApproximateDP(Fraction(0))
 """The claim of what does not look at private data."""

@@ -20,7 +20,6 @@ from mechanisms.core.records import Answer
 from mechanisms.core.scores import Utilities
 from mechanisms.core.snapped import Snapped
 from mechanisms.core.term import Mechanism, OneByOne, Prepared, Relation
-from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 
@@ -57,19 +56,6 @@ class Both(Mechanism):
     def claim(self) -> Claim:
         """The parts' claims together."""
         return together(*(part.claim for part in self.parts))
-
-    @property
-    def work(self) -> Work | None:
-        """The parts' added up; None if one of them is."""
-        known = [part.work for part in self.parts if part.work is not None]
-        if len(known) < len(self.parts):
-            return None
-        bits = [work.bits for work in known if work.bits is not None]
-        return Work(
-            sum(bits) if len(bits) == len(known) else None,
-            sum((work.otherwise for work in known), Fraction(0)),
-            sum(work.moves for work in known),
-        )
 
     def prepared(self, data: Any) -> InTurn:
         """Look at the data; see `Mechanism.prepared`."""
@@ -116,15 +102,6 @@ class Mapped(Mechanism):
         """The mechanism's."""
         return self.mechanism.claim
 
-    @property
-    def work(self) -> Work | None:
-        """The mechanism's: the map draws nothing."""
-        return self.mechanism.work
-
-    def beyond(self, bits: int) -> Fraction:
-        """Return the mechanism's."""
-        return self.mechanism.beyond(bits)
-
     def prepared(self, data: Any) -> PreparedMap:
         """Look at the data; see `Mechanism.prepared`."""
         return PreparedMap(self.mechanism.prepared(data), self.function)
@@ -167,11 +144,6 @@ class Size(Mechanism):
     def claim(self) -> Claim:
         """Nothing is lost."""
         return NOTHING
-
-    @property
-    def work(self) -> Work:
-        """No bits."""
-        return Work(0)
 
     def prepared(self, data: Any) -> Public:
         """Look at the data; see `Mechanism.prepared`."""

@@ -17,7 +17,6 @@ from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.numbers import convert, count, exact, positive, rational, vector
 from mechanisms.core.rounding import exp_above, log_above, rounding
 from mechanisms.core.term import Mechanism, OneByOne, Relation
-from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 _STEP = 64  # bits by which an enclosure is narrowed; also how much finer it is than the bits it is compared with
@@ -50,13 +49,6 @@ class Response(Mechanism):
         """ε-DP."""
         return ApproximateDP(self.epsilon)
 
-    def beyond(self, bits: int) -> Fraction:
-        """Bound the probability of more bits: after so many, two numbers at most are not compared.
-
-        Of the work nothing is said, as it tells the coin: bit by bit, either a 0 or a 1 decides.
-        """
-        return Fraction(2, 1 << bits)
-
     def prepared(self, data: Any) -> OneByOne:
         """Look at the bit, a number that is 0 or not; see `Mechanism.prepared`."""
         truth = exact("the bit", data) != 0
@@ -86,19 +78,6 @@ class RationalResponse(Mechanism):
     def claim(self) -> Claim:
         """ε-DP with ε = ln((1 − p)/p), rounded up."""
         return ApproximateDP(log_above((1 - self.flip) / self.flip))
-
-    @property
-    def work(self) -> Work:
-        """The bits of a round, for a dyadic p, and else of a number of rounds that has nothing to do with the coin."""
-        return Work(self._round if self.flip.denominator.bit_count() == 1 else None)
-
-    def beyond(self, bits: int) -> Fraction:
-        """Return the probability that all rounds for which there are bits are rejected."""
-        return (1 - Fraction(self.flip.denominator, 1 << self._round)) ** (bits // self._round)
-
-    @property
-    def _round(self) -> int:
-        return (self.flip.denominator - 1).bit_length()
 
     def prepared(self, data: Any) -> OneByOne:
         """Look at the bit, a number that is 0 or not; see `Mechanism.prepared`."""
@@ -139,11 +118,6 @@ class ShuffledResponse(Mechanism):
     def claim(self) -> Claim:
         """(ε, δ)-DP."""
         return ApproximateDP(self.epsilon, delta_of_shuffled(self.epsilon, self.flip, self.people))
-
-    @property
-    def work(self) -> Work:
-        """Rounds of public chances of rejection, whose number has nothing to do with what they end in."""
-        return Work(None)
 
     def prepared(self, data: Any) -> OneByOne:
         """Read the answers, at least 1 for yes; see `Mechanism.prepared`.

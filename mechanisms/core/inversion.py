@@ -17,16 +17,13 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import Protocol
 
-from gmpy2 import mpq
-
 from mechanisms.core.gaussian_tails import Enclosure
-from mechanisms.core.laws import HEIGHT_BITS, Law, last_that
+from mechanisms.core.laws import HEIGHT_BITS, last_that
 from mechanisms.core.rounding import ceiling, floor
 from mechanisms.randomness import RandomBits
 
 WORD = 64
 _GUARD_BITS = 32
-_LEAST_TAIL = mpq(1, 1 << WORD + 1)
 
 
 class Tails(Protocol):
@@ -86,16 +83,3 @@ def _narrowed(law: Tails, word: int, before: int, width: int, guess: int) -> tup
     tail = cache(partial(law.tail, precision=width + _GUARD_BITS))  # for this draw alone: it tells what was drawn
     outcome = last_that(lambda k: word < floor(tail(k).lower, width) - before, guess)
     return outcome, word >= ceiling(tail(outcome + 1).upper, width) - before
-
-
-@cache
-def undecided(law: Law) -> Fraction:
-    """Bound the probability that a draw takes more than one word.
-
-    A first word leaves the outcome open if it is the first or the last one, or if it is neither below nor above what
-    encloses some tail. An enclosure of 96 bits is narrower than a word, and so leaves two words open at most. With
-    T(K) ≤ 2^−65, tails from K on leave the first word open alone, and those up to 1 − K, by symmetry, the last one;
-    2K − 2 tails are between.
-    """
-    last = last_that(lambda k: law.tail(k, WORD + _GUARD_BITS).upper > _LEAST_TAIL, 0, max(int(law.spread), 1))
-    return Fraction(4 * last + 2, 1 << WORD)

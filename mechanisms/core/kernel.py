@@ -23,7 +23,6 @@ from mechanisms.core.numbers import convert, count, positive
 from mechanisms.core.records import Answer
 from mechanisms.core.rounding import exp_above, log_above
 from mechanisms.core.term import Mechanism, Relation
-from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 MOST_BITS = 62
@@ -81,11 +80,6 @@ class Kernel(Mechanism):
     def bits(self) -> int:
         """W, how many bits a release takes."""
         return sum(self.rows[0]).bit_length() - 1
-
-    @property
-    def work(self) -> Work:
-        """W bits."""
-        return Work(self.bits)
 
     @property
     def relation(self) -> Relation:

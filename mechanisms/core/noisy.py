@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from mechanisms.core.claims import Claim
 from mechanisms.core.grid import LIMIT, Grid
-from mechanisms.core.inversion import WORD, undecided
 from mechanisms.core.laws import Law
 from mechanisms.core.noise import Noise
 from mechanisms.core.numbers import Number, count, positive
 from mechanisms.core.records import Answer
 from mechanisms.core.term import OfQuery, Query
-from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 
@@ -66,12 +64,6 @@ class Noisy(OfQuery):
     def claim(self) -> Claim:
         """What the law loses by a shift of the query's stability."""
         return self.law.loss(self.query.stability)
-
-    @property
-    def work(self) -> Work | None:
-        """A word for each number, but for what first words leave open; None if the data say how many numbers."""
-        entries = self.query.entries
-        return None if entries is None else Work(WORD * entries, entries * undecided(self.law))
 
     def prepared(self, data: Any) -> Shifted:
         """Look at the data; see `Mechanism.prepared`."""

@@ -16,7 +16,6 @@ from mechanisms.core.laws import DiscreteGaussian, RoundedGaussian
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.records import Histogram
 from mechanisms.core.term import Mechanism, Prepared, Relation
-from mechanisms.core.work import Work
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,6 @@ class Restated(Mechanism):
     def claim(self) -> Claim:
         """What is promised."""
         return self.promised
-
-    @property
-    def work(self) -> Work | None:
-        """The mechanism's."""
-        return self.mechanism.work
-
-    def beyond(self, bits: int) -> Fraction:
-        """Return the mechanism's."""
-        return self.mechanism.beyond(bits)
 
     def prepared(self, data: Any) -> Prepared:
         """Look at the data; see `Mechanism.prepared`."""

@@ -15,7 +15,6 @@ from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.numbers import convert, count, positive, rational
 from mechanisms.core.rounding import exp_above, log_above
 from mechanisms.core.term import Mechanism, OneByOne, Relation
-from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 
@@ -50,14 +49,6 @@ class PoissonSample(Mechanism):
     def claim(self) -> Claim:
         """ln(1 + q·(e^ε − 1)), rounded up."""
         return _amplified(self.mechanism, self.rate)
-
-    @property
-    def work(self) -> Work | None:
-        """Where q is in multiples of 2^−b: b bits for each record, and those of the mechanism, which must not move."""
-        inner, parts = self.mechanism.work, self.rate.denominator
-        if inner is None or inner.moves or parts.bit_count() > 1:
-            return None
-        return Work(None, inner.otherwise, moves=parts.bit_length() - 1)
 
     def prepared(self, data: Any) -> OneByOne:
         """Hold the records, all of which the mechanism has to accept; see `Mechanism.prepared`."""
@@ -102,15 +93,6 @@ class FixedSample(Mechanism):
     def claim(self) -> Claim:
         """ln(1 + size/records·(e^ε − 1)), rounded up."""
         return _amplified(self.mechanism, Fraction(self.size, self.records))
-
-    @property
-    def work(self) -> Work | None:
-        """Rounds of public chances of rejection, whose number has nothing to do with the sample, then the mechanism's.
-
-        For each record an integer below a public number is drawn, whatever was drawn before.
-        """
-        inner = self.mechanism.work
-        return None if inner is None or inner.moves else Work(None, inner.otherwise)
 
     def prepared(self, data: Any) -> OneByOne:
         """Hold the records, all of which the mechanism has to accept; see `Mechanism.prepared`.

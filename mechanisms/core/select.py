@@ -33,7 +33,6 @@ from mechanisms.core.numbers import convert, count, positive
 from mechanisms.core.rounding import rounding
 from mechanisms.core.scores import Scores, Utilities
 from mechanisms.core.term import OfQuery
-from mechanisms.core.work import Work
 from mechanisms.randomness import REJECTED, RandomBits
 
 Rows = NDArray[np.float64] | list[list[Fraction]]
@@ -82,27 +81,6 @@ class Select(OfQuery):
     def claim(self) -> Claim:
         """ε-DP, or ε²/8-zCDP."""
         return ZeroConcentratedDP(self.epsilon**2 / 8) if self.concentrated else ApproximateDP(self.epsilon)
-
-    @property
-    def work(self) -> Work | None:
-        """A word, but for those that lie behind all outcomes' ends; None if the data say how many outcomes there are.
-
-        Of n outcomes with the sums S ≥ 2^30 and E (`Selection`), words below m·S decide, and (m + 1)·(S + E) ≥ 2^64.
-        So others have a share of at most E/(S + E) + (S + 1)/2^64, S ≤ 2^31·n and E ≤ S/2^17 + 4n.
-        """
-        entries = self.query.entries
-        return None if entries is None else Work(64, Fraction(1, 1 << 17) + Fraction(entries, 1 << 27))
-
-    def beyond(self, bits: int) -> Fraction:
-        """Bound the probability of more bits: in each 128 there is room for a round, but with probability 2^−63.
-
-        A round whose word decides nothing compares a point, bit by bit, with a real number: after so many bits, two
-        points at most are not compared.
-        """
-        work, rounds = self.work, bits // 128
-        if work is None or not rounds:
-            return super().beyond(bits)
-        return min(work.otherwise**rounds + Fraction(rounds, 1 << 63), work.otherwise)
 
     @cached_property
     def rate(self) -> mpq:

@@ -25,7 +25,6 @@ from mechanisms.core.numbers import convert, count, rational
 from mechanisms.core.rounding import log_above
 from mechanisms.core.scores import Scored, Scores
 from mechanisms.core.term import OfQuery, OneByOne
-from mechanisms.core.work import Work
 from mechanisms.randomness import REJECTED, RandomBits
 
 MOST_BITS = 1 << 30
@@ -204,12 +203,6 @@ class SelectFixedWork(OfQuery):
         """ε-DP with ε = ln((R·M + 2)/(M − 2)), rounded up."""
         by_weights = 1 / self.ratio ** (self.steps if self.query.monotone else 2 * self.steps)
         return ApproximateDP(log_above((by_weights * (1 << self.spare) + 2) / ((1 << self.spare) - 2)))
-
-    @property
-    def work(self) -> Work:
-        """The bits of a ticket, which depend on the number of outcomes alone: neighbours have equally many."""
-        entries = self.query.entries
-        return Work(None if entries is None else Tickets(entries, self.precision, self.spare).bits)
 
     def prepared(self, data: Any) -> OneByOne:
         """Look at the data; see `Mechanism.prepared`."""

@@ -18,7 +18,6 @@ from mechanisms.core.noisy import Noisy
 from mechanisms.core.numbers import Number, convert, count, failure_probability, positive
 from mechanisms.core.rounding import exp_above, log_above
 from mechanisms.core.term import OfQuery, OneByOne
-from mechanisms.core.work import Work
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,6 @@ class Smooth(OfQuery):
     def claim(self) -> ApproximateDP:
         """(ε, 2·e^(−Jε/2)), rounded up."""
         return ApproximateDP(self.epsilon, 2 * exp_above(-self.smoothing * self.epsilon / 2))
-
-    @property
-    def work(self) -> Work | None:
-        """That of the most noise that there can be: the more there is, the more a first word leaves open."""
-        return self._noisy(Fraction(self.query.stability)).work
 
     def bound(self, data: Any) -> Fraction:
         """Return S in steps, which is private."""

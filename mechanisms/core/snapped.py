@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.gaussian_tails import Enclosure, complement, exponential
 from mechanisms.core.grid import LIMIT, Grid
-from mechanisms.core.inversion import WORD, invert
+from mechanisms.core.inversion import invert
 from mechanisms.core.laws import HEIGHT_BITS
 from mechanisms.core.numbers import clamped, convert, count, exact, positive
 from mechanisms.core.rounding import rounding
 from mechanisms.core.term import Mechanism, Relation
-from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 
@@ -71,15 +70,6 @@ class Snapped(Mechanism):
     def claim(self) -> ApproximateDP:
         """ε-DP."""
         return ApproximateDP(self.epsilon)
-
-    @property
-    def work(self) -> Work:
-        """A word, but for 192 words at most.
-
-        As for `undecided`: tails from 2^−65 to 1 − 2^−65 have |z| ≤ 65·ln 2 < 45.1 (`Snap.tail`), and z grows by 1 or
-        more with each outcome, so that there are 91 at most; each leaves two words open, and others the first and last.
-        """
-        return Work(WORD, Fraction(3, 1 << 58))
 
     def prepared(self, data: Any) -> Snap:
         """Look at the data; see `Mechanism.prepared`."""

@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from mechanisms.core.claims import Claim
-from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 Relation = Literal["answers", "utilities", "bit", "add-remove", "substitute", "add-remove or substitute", "people"]
@@ -70,17 +69,6 @@ class Mechanism(ABC):
     @abstractmethod
     def claim(self) -> Claim:
         """What one release promises."""
-
-    @property
-    def work(self) -> Work | None:
-        """How many random bits `release` takes; None if that may tell more of the data than the output does."""
-        return None
-
-    def beyond(self, bits: int) -> Fraction:
-        """Bound the probability, for all data, that `release` takes more bits than these; 1 where nothing is known."""
-        work = self.work
-        is_known = work is not None and work.bits is not None and work.bits <= bits
-        return work.otherwise if work is not None and is_known else Fraction(1)
 
     @abstractmethod
     def prepared(self, data: Any) -> Prepared:

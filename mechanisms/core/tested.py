@@ -13,7 +13,6 @@ from itertools import takewhile
 from typing import Any
 
 from mechanisms.core.claims import ApproximateDP, Claim, together
-from mechanisms.core.inversion import undecided
 from mechanisms.core.laws import DiscreteLaplace, Law
 from mechanisms.core.local import LocalQuery, require_local
 from mechanisms.core.noise import Noise
@@ -22,7 +21,6 @@ from mechanisms.core.numbers import Number, convert, count, positive
 from mechanisms.core.rounding import fraction
 from mechanisms.core.term import OfQuery
 from mechanisms.core.threshold import least_threshold
-from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 _CLAIM_BITS = 128
@@ -70,11 +68,6 @@ class Tested(OfQuery):
         """Both losses, and the probability that the test's noise reaches T, rounded up."""
         delta = fraction(self.test.tail(self.threshold, _CLAIM_BITS).upper)
         return together(self.test.loss(1), self.law.loss(self.bound), ApproximateDP(Fraction(0), delta))
-
-    @property
-    def work(self) -> Work:
-        """A word, and a second one if a value is released, but for what first words leave open."""
-        return Work(None, undecided(self.test) + undecided(self.law))
 
     @cached_property
     def _answer(self) -> Noisy:

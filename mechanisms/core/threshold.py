@@ -20,14 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.claims import ApproximateDP, Claim, together
-from mechanisms.core.inversion import undecided
 from mechanisms.core.laws import Law
 from mechanisms.core.noise import Noise
 from mechanisms.core.numbers import Number, convert, count, positive, rational
 from mechanisms.core.records import Answer
 from mechanisms.core.rounding import fraction
 from mechanisms.core.term import Mechanism, Relation
-from mechanisms.core.work import Work
 from mechanisms.randomness import RandomBits
 
 NOT_REPORTED = -math.inf
@@ -116,12 +114,6 @@ class SizedAboveThreshold(AboveThreshold):
     def __post_init__(self) -> None:
         super().__post_init__()
         convert(self, count, "queries")
-
-    @property
-    def work(self) -> Work:
-        """As many words as the output says, but for what they leave open."""
-        of_values = self.positives * undecided(self.value_law) if self.value_law else Fraction(0)
-        return Work(None, undecided(self.threshold_law) + self.queries * undecided(self.answer_law) + of_values)
 
     def prepared(self, data: Any) -> Stream:
         """Look at the data; see `Mechanism.prepared`.

@@ -63,14 +63,10 @@ def data_of(name: str) -> Any:
         return 0.1
     if name == "shuffled":
         return [1, 0, 1, 1]
-    if name == "with_work_select":
-        return [0.5, 1.25, -3.0, 0.0, 2.0]
     if TERMS[name].relation == "utilities":
         return [0.5, 1.25, -3.0]
-    if name in ("threshold", "values", "geometric", "with_work_counts"):
+    if name in ("threshold", "values", "geometric"):
         return [0, 7, 2]
-    if name == "with_work_threshold":
-        return [0, 7, 2, 5]
     if name == "histogram":
         return ["a", "b", "a"]
     if name == "chunks":

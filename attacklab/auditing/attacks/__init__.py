@@ -19,7 +19,6 @@ from attacklab.auditing.attacks.score_overflow import ScoreOverflow
 from attacklab.auditing.attacks.special_values import SpecialValues
 from attacklab.auditing.attacks.sum_sensitivity import SumSensitivity
 from attacklab.auditing.attacks.truncated_addition import TruncatedAddition
-from attacklab.auditing.attacks.work import Work
 from attacklab.auditing.attacks.zero_rounding import ZeroRounding
 
 __all__ = [
@@ -45,7 +44,6 @@ __all__ = [
     "SpecialValues",
     "SumSensitivity",
     "TruncatedAddition",
-    "Work",
     "ZeroRounding",
     "sized",
 ]
@@ -69,7 +67,6 @@ ATTACKS: tuple[Attack, ...] = (
     FailingSize(),
     SpecialValues(),
     RepeatedNoise(),
-    Work(),
     BlackBox(),
 )
 """All of them run where none is named."""

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -21,7 +20,6 @@ from attacklab.model.errors import OutsideDomain, TargetError
 from attacklab.model.floats import Floats
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind, Outputs, Target
-from attacklab.model.work import outputs_alone
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
@@ -87,7 +85,6 @@ class Scenario:
             raised. If not, all that they see of a trial in which a release raised is that they do not hold it.
         trials: the most that judge it, where the event holds always or never, so that more would show no more; None for
             as many as the audit has.
-        alone: how many of its events, the last ones, look at the output alone, where the others look at its work too.
 
     Raises:
         ValueError: there are no events, or `answers` or `trials` is less than 1.
@@ -98,7 +95,6 @@ class Scenario:
     answers: int = 1
     sees_failures: bool = False
     trials: int | None = None
-    alone: int = 0
 
     def __post_init__(self) -> None:
         if not self.events:
@@ -114,9 +110,6 @@ class Attack(Protocol):
 
     An attack that looks at outputs of any form, and not only at numbers, says so by a `whole_outputs` that is true.
     Others meet no target of kind NOISE, SUM or MEAN whose outputs are not numbers.
-
-    An attack that looks at the work of an output as well says so by a `sees_work` that is true. If the target's claim
-    covers work, it sees records with the fields `output` and `work`. All others see outputs alone.
     """
 
     @property
@@ -140,25 +133,6 @@ class Attack(Protocol):
             TargetError: the target failed while it was probed.
         """
         ...
-
-
-def looks_at_work(attack: Attack, target: Target) -> bool:
-    """Whether an attack sees the work of a target's outputs: only if the claim covers it."""
-    return target.covers_work and getattr(attack, "sees_work", False)
-
-
-def by_output(target: Target, probe: Probe) -> Probe:
-    """The probe, without the work of the outputs of a target whose claim covers it."""
-    return (lambda input_, trials: outputs_alone(probe(input_, trials))) if target.covers_work else probe
-
-
-def on_output(event: Event) -> Event:
-    """A bet on outputs as a bet on records of an output and its work."""
-    return Event(f"of the output alone: {event.description}", partial(_contains, event=event))
-
-
-def _contains(records: Outputs, *, event: Event) -> NDArray[np.bool_]:
-    return event.contains(outputs_alone(records))
 
 
 class OfKinds:

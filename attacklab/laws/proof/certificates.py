@@ -24,12 +24,11 @@ from typing import Any
 from attacklab.laws import Deadline, OutOfTime
 from attacklab.laws.enclosures import float_above
 from attacklab.laws.proof.pairs import SECONDS
-from attacklab.model.claims import Claim, GaussianDP, OutputAndWork, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError, passes_through
 from attacklab.model.files import Made, require_writable, write_whole
 from attacklab.model.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict, upper_text
 from attacklab.model.targets import Kind, Target, described, in_one_line
-from attacklab.model.work import COUNTED
 
 CHECKER = Path("checker", "check.py")
 ACCEPTED = re.compile(r"ACCEPTED +\S+: (?P<statement>.+)\n +checked (?P<checked>.+); readings (?P<readings>.+)\n?")
@@ -105,7 +104,7 @@ def prove_every_pair(
         UsageError: the target has no certificate, or its certificate states something else than the target claims; or
             writing it would overwrite a file that is not one.
     """
-    make = (target.certificate_of_work if target.covers_work else None) or target.certificate
+    make = target.certificate
     if make is None:
         raise UsageError(
             f"{target.name} brings no certificate for every pair of neighbours; add one by "
@@ -226,7 +225,6 @@ def finding_of(
         ceiling=target.claim.ceiling,
         scope=Scope(Reach.NEIGHBOURS, neighbours=relation),
         certificate=written,
-        work=COUNTED if target.covers_work else "",
         seconds=seconds,
         replay=f"attacklab prove {spec}" if spec else f"prove_every_pair({target.name})",
     )
@@ -264,7 +262,7 @@ def implies(stated: Any, claim: Claim) -> bool:
     """Whether the claim of a certificate, as JSON, is this claim or a stronger one.
 
     As in Bun and Steinke 2016, proposition 1.4, ε-DP is ε²/2-zCDP, and ρ-zCDP is (α, αρ)-RDP for every α; Rényi DP at
-    one order holds at every smaller one. What output and work keep together the output keeps alone, by post-processing.
+    one order holds at every smaller one.
     """
     try:
         return _implies(stated, claim)
@@ -273,8 +271,6 @@ def implies(stated: Any, claim: Claim) -> bool:
 
 
 def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
-    if stated["is"] == "OutputAndWork":
-        return _implies(stated["claim"], claim.claim if isinstance(claim, OutputAndWork) else claim)
     if isinstance(claim, PrivacyClaim | Profile):
         wanted = claim.pairs if isinstance(claim, Profile) else ((claim.epsilon, claim.delta),)
         points = [
@@ -302,8 +298,6 @@ def stated_text(stated: Any) -> str:
 
 
 def _stated_text(stated: Mapping[str, Any]) -> str:
-    if stated["is"] == "OutputAndWork":
-        return f"{_stated_text(stated['claim'])} for output and work together"
     if stated["is"] == "ProfileDP":
         points = [_stated_text(point) for point in stated["points"]]
         return f"a profile of {len(points)} points, {points[0]} to {points[-1]},"

@@ -4,9 +4,6 @@ Both laws come from running the target's sampler on every sequence of random bit
 exact. Where they do not (an output that can be any integer, say), at most 2^−62 of the mass is left open: what is
 refuted is the claim itself, and what is proved may be the claim with `SLACK` added to δ only: that verdict is
 PROVED_WITH_SLACK. For a claim of another kind than (ε, δ) it means `SLACK` added to each δ of its privacy profile.
-
-A claim that covers work (`OutputAndWork`) is decided in the same way by the joint laws of the output and the random
-bits taken for it, rejected rounds included.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ SECONDS = 60.0
 
 
 def laws_of(target: Target, pair: NeighbouringPair, *, limits: Limits = LIMITS) -> tuple[Law, Law]:
-    """The exact output laws of a target on a pair, or where its claim covers work the joint laws of output and bits.
+    """The exact output laws of a target on a pair.
 
     Raises:
         ValueError: the target has no sampler.

@@ -26,7 +26,6 @@ from attacklab.laws import (
     judge,
     sampling_check,
 )
-from attacklab.laws.counted_work import Counted
 from attacklab.laws.decide import MOST_EPSILON
 from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.fresh_process import require_agreement
@@ -38,7 +37,6 @@ from attacklab.model.findings import Finding, Scope, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.random_bits import TapedBits
 from attacklab.model.targets import Sampler, Target
-from attacklab.model.work import REPORTED
 
 SLACK = Fraction(1, 1 << 58)
 """Added to δ where a law does not close: 3.5e-18."""
@@ -79,30 +77,20 @@ def sampler_of(target: Target) -> Sampler:
 def law_of(
     target: Target, input_: Any, limits: Limits = LIMITS, progress: Callable[[Progress], None] | None = None
 ) -> Law:
-    """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure.
-
-    Where the claim covers work, it is the joint law of the output and the bits taken for it.
-    """
-    if target.source_of_work(input_) == REPORTED:
-        raise UsageError(
-            f"{target.name} reports its work, and a proof counts the random bits that its sampler takes; audit it, or "
-            "leave the report out and call covering_work()"
-        )
-    counted: Counted | None = "bits" if target.covers_work else None
-    return closed_or_open_law(partial(sampler_of(target), input_), limits, counted, progress)
+    """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
+    return closed_or_open_law(partial(sampler_of(target), input_), limits, progress)
 
 
 def closed_or_open_law(
     sampler: Callable[..., Any],
     limits: Limits,
-    counted: Counted | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Law:
     """The closed law if a few runs close it, else the enclosure."""
     few = replace(limits, runs=min(limits.runs, CLOSING_RUNS))
-    law = closed_law(sampler, limits=few, counted=counted, progress=progress)
+    law = closed_law(sampler, limits=few, progress=progress)
     if law is None:
-        law = enumerate_law(sampler, limits=limits, counted=counted, progress=progress)
+        law = enumerate_law(sampler, limits=limits, progress=progress)
     return law
 
 
@@ -112,7 +100,7 @@ def require_small_epsilons(claim: Claim) -> None:
     Raises:
         UsageError: it is.
     """
-    epsilons = claim.points if isinstance(claim.inner, (PrivacyClaim, Profile)) else ()
+    epsilons = claim.points if isinstance(claim, (PrivacyClaim, Profile)) else ()
     if max(epsilons, default=0.0) > MOST_EPSILON:
         raise UsageError(
             f"a claim must have an epsilon of at most 2^20 to be proved, not {max(epsilons)}; claim a smaller one"
@@ -208,7 +196,7 @@ class Search:
             first, second = laws[places[0]], laws[places[1]]
             if number % 64 == 0:
                 self._begin(f"judging laws of {len(first)} and {len(second)} outcomes")
-            judged.append(_Judged(places, judge(self.target.claim.inner, first, second, slack=SLACK)))
+            judged.append(_Judged(places, judge(self.target.claim, first, second, slack=SLACK)))
         return max(judged, key=lambda pair: pair.weight), Counter(verdict_of(pair.ruling) for pair in judged)
 
     def _reason(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:
@@ -219,8 +207,7 @@ class Search:
                 "open, so the second law was not sought"
             )
         of_all = f"the worst of {counts.total():,} pairs: " if counts.total() > 1 else ""
-        of_pairs = "output and bits taken together, " if self.target.covers_work else ""
-        return f"{of_all}{of_pairs}{reason_of(worst.ruling, first, second)}"
+        return f"{of_all}{reason_of(worst.ruling, first, second)}"
 
     def _conclusion(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:
         verdict = verdict_of(worst.ruling)
@@ -238,7 +225,6 @@ class Search:
     def _confirmed(self, laws: Sequence[Law]) -> str:
         """Compare each law with plain runs in another process; say how many runs there were."""
         runs, counts = sampling_check.RUNS, []
-        counted: Counted | None = "bits" if self.target.covers_work else None
         if not self.is_one_pair:
             runs = max(runs // len(laws), min(runs, FEWEST_RUNS))
         for number, (input_, law) in enumerate(zip(self.inputs, laws, strict=True)):
@@ -249,11 +235,10 @@ class Search:
                     law,
                     sampler_of(self.target),
                     input_,
-                    find=partial(closed_or_open_law, limits=self.limits, counted=counted),
+                    find=partial(closed_or_open_law, limits=self.limits),
                     found_in=self.found_in[number],
                     runs=runs,
                     seconds=seconds,
-                    with_bits=self.target.covers_work,
                 )
             )
         return " and ".join(f"{count:,}" for count in (counts if self.is_one_pair else [sum(counts)]))

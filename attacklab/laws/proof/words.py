@@ -9,10 +9,8 @@ from attacklab.laws import Certificate, Decision, Law, Need, Ruling, advantage
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.law import total
 from attacklab.laws.outcomes import with_python_numbers
-from attacklab.model.claims import OutputAndWork
 from attacklab.model.findings import EXACT_LAW, Estimate, Finding, Verdict, lower_text, upper_text
 from attacklab.model.targets import Kind, Target
-from attacklab.model.work import COUNTED
 
 OTHER_PROOFS = {
     Kind.NOISE: "for all shifts of its noise",
@@ -40,7 +38,6 @@ def finding_of(target: Target, proved: str, spec: str | None, **rest: Any) -> Fi
         claim=target.claim,
         relation=target.relation,
         ceiling=target.claim.ceiling,
-        work=COUNTED if target.covers_work else "",
         replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, {proved})",
         spec=spec or "",
         **rest,
@@ -102,9 +99,9 @@ def figures_of(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[
     distance, certificate = advantage(first, second), ruling.certificate
     is_refuted = ruling.decision is Decision.REFUTED
     return {
-        **(_shown_event(target, ruling, first, second) if is_refuted and ruling.event else {}),
-        "judged_at": None if ruling.point == target.claim.inner else ruling.point,
-        "event": _described_event(target, ruling, first, second) if is_refuted else "",
+        **(_shown_event(ruling, first, second) if is_refuted and ruling.event else {}),
+        "judged_at": None if ruling.point == target.claim else ruling.point,
+        "event": _described_event(ruling, first, second) if is_refuted else "",
         "advantage": Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
         "epsilon_lower": certificate.epsilon_bounds[0] if certificate else None,
         "delta_lower": float_below(certificate.delta_bounds.lower) if certificate else None,
@@ -116,22 +113,21 @@ MOST_WRITTEN = 16
 """An event of more outcomes is not written as a line of Python."""
 
 
-def _shown_event(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
-    """The probabilities of the event, and the line that decides it where it has few outcomes without work."""
+def _shown_event(ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
+    """The probabilities of the event, and the line that decides it where it has few outcomes."""
     rates = [
         (float_below(total(law.mass(outcome) for outcome in ruling.event)), law.unresolved) for law in (first, second)
     ]
     known = [Estimate(rate, rate, min(1.0, float_above(rate + open_))) for rate, open_ in rates]
     fields: dict[str, Any] = {"first": known[0], "second": known[1]}
-    is_joint = isinstance(target.claim, OutputAndWork)
-    if is_joint or len(ruling.event) > MOST_WRITTEN:
+    if len(ruling.event) > MOST_WRITTEN:
         return fields
     texts = sorted({repr(with_python_numbers(outcome)) for outcome in ruling.event})
     return fields | {"line": f"repr(output.item() if isinstance(output, np.generic) else output) in {texts!r}"}
 
 
-def _described_event(target: Target, ruling: Ruling, first: Law, second: Law) -> str:
-    """The outcomes of the event, or pairs of an outcome and its bits, the likeliest first."""
+def _described_event(ruling: Ruling, first: Law, second: Law) -> str:
+    """The outcomes of the event, the likeliest first."""
     likelier = second if ruling.reverse else first
     outcomes = sorted(ruling.event, key=lambda outcome: (-likelier.mass(outcome), str(outcome)))
     if not outcomes:
@@ -139,5 +135,4 @@ def _described_event(target: Target, ruling: Ruling, first: Law, second: Law) ->
     shown = ", ".join(str(with_python_numbers(outcome)) for outcome in outcomes[:8]) + (
         ", …" if len(outcomes) > 8 else ""
     )
-    pairs = " as (output, bits taken)" if isinstance(target.claim, OutputAndWork) else ""
-    return f"{'second' if ruling.reverse else 'first'} input likelier than allowed{pairs}: {shown}"
+    return f"{'second' if ruling.reverse else 'first'} input likelier than allowed: {shown}"

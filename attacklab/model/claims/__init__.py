@@ -2,7 +2,6 @@
 
 from attacklab.model.claims.base import Claim, PrivacyClaim, directions
 from attacklab.model.claims.gaussian import GaussianDP
-from attacklab.model.claims.output_and_work import OutputAndWork
 from attacklab.model.claims.profile import Profile, from_accountant
 from attacklab.model.claims.reading import claim_from_json
 from attacklab.model.claims.renyi import Renyi, ZeroConcentrated
@@ -10,7 +9,6 @@ from attacklab.model.claims.renyi import Renyi, ZeroConcentrated
 __all__ = [
     "Claim",
     "GaussianDP",
-    "OutputAndWork",
     "PrivacyClaim",
     "Profile",
     "Renyi",

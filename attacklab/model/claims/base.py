@@ -71,11 +71,6 @@ class Claim(ABC):
         """The claim as plain JSON values, which `claim_from_json` reads."""
 
     @property
-    def inner(self) -> Claim:
-        """What is promised of whatever the claim covers: itself, unless it covers work besides the output."""
-        return self
-
-    @property
     def ceiling(self) -> float:
         """The largest distinguishing advantage P[E] − Q[E] that the claim allows: δ(0)."""
         return self.delta_at(0.0)

@@ -7,7 +7,6 @@ from typing import Any
 
 from attacklab.model.claims.base import Claim, PrivacyClaim
 from attacklab.model.claims.gaussian import GaussianDP
-from attacklab.model.claims.output_and_work import OutputAndWork
 from attacklab.model.claims.profile import Profile
 from attacklab.model.claims.renyi import Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError
@@ -34,10 +33,8 @@ def claim_from_json(data: Mapping[str, Any]) -> Claim:
                 return GaussianDP(**rest)
             case "profile":
                 return Profile(**rest)
-            case "output_and_work":
-                return OutputAndWork(claim_from_json(rest.pop("claim")), **rest)
             case kind:
-                raise UsageError(f"kind of a claim must be zcdp, rdp, gdp, profile or output_and_work, not {kind!r}")
+                raise UsageError(f"kind of a claim must be zcdp, rdp, gdp or profile, not {kind!r}")
     except (TypeError, KeyError) as error:
         if isinstance(error, UsageError):
             raise

@@ -16,7 +16,6 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
 from bench.detection import SPECIMENS, Specimen
 from bench.detection.held_out import HELD_OUT
-from bench.detection.joint import SPECIMENS as JOINT
 from bench.detection.specimen import Witness
 
 ALPHA = 1e-9
@@ -25,7 +24,7 @@ ALPHA = 1e-9
 ALL = (*SPECIMENS, *HELD_OUT)
 BROKEN = [specimen for specimen in ALL if specimen.broken]
 SOUND = [specimen for specimen in ALL if not specimen.broken]
-COMPUTED = [specimen for specimen in (*SOUND, *JOINT) if specimen.computed is not None]
+COMPUTED = [specimen for specimen in SOUND if specimen.computed is not None]
 
 
 def _named(specimens: Sequence[Specimen]) -> pytest.MarkDecorator:

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from attacklab.laws.proof import prove_every_pair
 from attacklab.laws.proof.certificates import TABLES, require_same_claim, write_certificate
-from attacklab.model.claims import OutputAndWork, PrivacyClaim
+from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, read_record
 from attacklab.model.targets import Target
@@ -154,30 +153,3 @@ def test_the_matrix_takes_over_certificates_and_keeps_all_else(tmp_path: Path, m
 
 def of(reports: Path) -> Mapping[str, Any]:
     return shown_data(reports / "data" / "matrix.json")
-
-
-@pytest.mark.parametrize(
-    "name", ["exact_two_sided_geometric", "exact_exponential_fixed_work", "exact_fixed_work_gaussian"]
-)
-def test_targets_of_fixed_work_keep_their_claim_for_output_and_work_together(name: str, tmp_path: Path) -> None:
-    covering = replace(target(name), claim=OutputAndWork(target(name).claim))
-    finding = prove_every_pair(covering, checker=ROOT / "checker" / "check.py", folder=tmp_path)
-    assert finding.verdict is Verdict.PROVED, finding.reason
-    assert "of output and work together for every pair" in finding.reason
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("exact_discrete_laplace", "certify what the target claims"),
-        ("exact_randomized_response", "has no certificate that covers work: nothing says that the bits of Response"),
-        ("exact_discrete_gaussian_zcdp", "has no certificate that covers work: ZeroConcentratedDP has no δ"),
-    ],
-)
-def test_targets_that_do_not_keep_it_are_told_why(name: str, said: str, tmp_path: Path) -> None:
-    """Noise by inversion keeps it with a δ alone, and the bits of randomized response tell the truth."""
-    covering = replace(target(name), claim=OutputAndWork(target(name).claim))
-    with pytest.raises(UsageError, match=said):
-        prove_every_pair(covering, checker=ROOT / "checker" / "check.py", folder=tmp_path)
-    with_room = replace(target("exact_discrete_laplace"), claim=OutputAndWork(PrivacyClaim(1.0, 1e-15)))
-    assert prove_every_pair(with_room, checker=ROOT / "checker" / "check.py", folder=tmp_path).verdict is Verdict.PROVED

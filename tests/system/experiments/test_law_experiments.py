@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from attacklab.laws import exp_bounds
 from experiments import definition, noisy_max_laws, printed_samplers
 from tests.system.experiments.records import Data, committed_record
 
@@ -19,9 +18,7 @@ from tests.system.experiments.records import Data, committed_record
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Data]:
     """What a full run of each experiment wrote."""
-    return {
-        name: committed_record(name) for name in ("definition", "noisy_max_laws", "printed_samplers", "output_and_work")
-    }
+    return {name: committed_record(name) for name in ("definition", "noisy_max_laws", "printed_samplers")}
 
 
 # Report noisy max
@@ -148,50 +145,3 @@ def test_delta_of_epsilon_is_what_summing_over_the_noise_gives(recorded: dict[st
 
 
 # Work
-
-
-@pytest.mark.parametrize(
-    ("name", "alone"), [("fixed_work", Fraction(2, 5)), ("fixed_work_selection", Fraction(9, 100))]
-)
-def test_mechanisms_of_fixed_work_tell_no_more_with_their_work_than_without(
-    recorded: dict[str, Data], name: str, alone: Fraction
-) -> None:
-    fixed = recorded["output_and_work"]["measured"]["mechanisms"][name]
-    assert fixed["output_exact"] == fixed["bits"]["exact"] == fixed["calls"]["exact"]
-    least = exp_bounds(Fraction(1)).lower
-    assert alone < Fraction(fixed["output_exact"]) <= (least - 1) / (least + 1), "tanh(1/2) from below"
-    for counted in ("bits", "calls"):
-        assert fixed[counted]["least_work"] == fixed[counted]["greatest_work"]
-        assert fixed[counted]["unresolved"] == 0
-        assert fixed[counted]["epsilon_lower"] <= 1
-    assert fixed["bits"]["least_work"] > 0
-
-
-def test_padding_and_delays_hide_what_bits_tell(recorded: dict[str, Data]) -> None:
-    found = recorded["output_and_work"]["measured"]["mechanisms"]
-    ceiling = math.tanh(0.5)
-    for name in ("response", "sample"):
-        assert found[name]["output"][0] <= ceiling
-        assert found[name]["bits"]["advantage"][0] > 0.99
-    padded = found["padded"]
-    assert padded["bits"]["least_work"] == padded["bits"]["greatest_work"] == 64
-    assert padded["bits"]["advantage"][1] - padded["output"][0] < 1e-11
-    assert found["delayed"]["bits"]["advantage"][1] < ceiling
-
-
-def test_loops_as_long_as_the_noise_exceed_the_ceiling_and_outputs_alone_do_not(recorded: dict[str, Data]) -> None:
-    found = recorded["output_and_work"]["measured"]["mechanisms"]
-    ceiling = math.tanh(0.5)
-    for name in ("algorithm_2", "geometric", "rejection", "bisection", "rounds"):
-        assert found[name]["output"][0] <= ceiling
-        assert found[name]["bits"]["advantage"][0] > ceiling
-        assert found[name]["bits"]["epsilon_lower"] > 5
-    assert found["inversion"]["bits"]["advantage"] == found["inversion"]["output"]  # a word of 64 bits in every run
-    assert found["inversion"]["bits"]["least_work"] == found["inversion"]["bits"]["greatest_work"] == 64
-    q = Fraction(95, 256)
-    for name, expected in (("algorithm_2", ceiling), ("inversion", ceiling), ("geometric", (1 - q) / (1 + q))):
-        lower, upper = found[name]["output"]
-        assert lower - 1e-15 <= expected <= upper + 1e-15
-    for step in range(4):
-        less, more = found["geometric"]["mean_bits"][step : step + 2]
-        assert more - less == pytest.approx(8, abs=0.05)

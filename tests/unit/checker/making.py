@@ -28,18 +28,17 @@ from mechanisms.core.noise import Noise
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.noisy_max import NoisyMax, PermuteAndFlip
 from mechanisms.core.ranks import RankScores
-from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram, SizedCounts, Total
+from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram, Total
 from mechanisms.core.restated import Restated
 from mechanisms.core.sample import FixedSample, PoissonSample
-from mechanisms.core.scores import SizedUtilities, Utilities
+from mechanisms.core.scores import Utilities
 from mechanisms.core.select import Select
 from mechanisms.core.select_dyadic import SelectBase2, SelectFixedWork
 from mechanisms.core.smooth import Smooth
 from mechanisms.core.snapped import Snapped
 from mechanisms.core.term import Mechanism
 from mechanisms.core.tested import Tested
-from mechanisms.core.threshold import AboveThreshold, KeysAbove, SizedAboveThreshold
-from mechanisms.core.with_work import Delayed, Padded, WithWork
+from mechanisms.core.threshold import AboveThreshold, KeysAbove
 
 Json = Any
 Place = tuple[str | int, ...]
@@ -111,18 +110,6 @@ TERMS: dict[str, Mechanism] = {
     "restated_rounded": Restated(Noisy(ANSWER, ROUNDED), gaussian_dp(ROUNDED, 2)),
     "restated_profile": Restated(Noisy(ANSWER, ROUNDED), ProfileDP(POINTS)),
     "tested": Tested(MEAN, 2, DiscreteLaplace(Fraction(3)), LAPLACE, 9),
-    "padded": Padded(Response(Fraction(1, 3)), 40, False),
-    "with_work": WithWork(Noisy(ANSWER, LAPLACE)),
-    "with_work_kernel": WithWork(Kernel(ANSWER, -1, ((5, 2, 1), (3, 3, 2), (2, 3, 3), (1, 3, 4)))),
-    "with_work_profile": WithWork(Mapped(Restated(Noisy(ANSWER, ROUNDED), ProfileDP(POINTS)), Within(0.0, 2.0))),
-    "with_work_quantile": WithWork(Padded(Select(QUANTILE, Fraction(1, 3)), 256, 0)),
-    "with_work_threshold": WithWork(
-        SizedAboveThreshold(ANSWER, Fraction(3), 2, DiscreteLaplace(Fraction(2)), LAPLACE, LAPLACE, queries=4)
-    ),
-    "with_work_counts": WithWork(Noisy(SizedCounts(3), LAPLACE)),
-    "with_work_select": WithWork(Padded(Select(SizedUtilities(outcomes=5), Fraction(1, 3)), 256, 0)),
-    "with_work_sample": WithWork(FixedSample(REPLACED, 2, 5)),
-    "delayed": Delayed(PoissonSample(COUNTED, Fraction(1, 4)), DiscreteLaplace(Fraction(5)), 200),
 }
 """A term of each constructor, all with small tables."""
 

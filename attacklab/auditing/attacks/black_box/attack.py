@@ -6,8 +6,7 @@ both inputs of many candidate pairs (see `candidate_pairs`) and keeps those that
 number is bounded. The referee chooses among the events and judges the chosen one on outputs of its own, so the search
 costs no α beyond that of the pairs that are kept.
 
-If the probes fail, failures and NaN are outputs like any other. If the claim covers the work of an output too, pairs
-are made by the outputs alone, and work is one more number to learn from.
+If the probes fail, failures and NaN are outputs like any other.
 
 A negative result does not rule out pairs of another shape, events that are not an interval of one of the scores, or
 events so rare that the probes do not contain them. An attack that knows the sampler, such as `low_bit_laplace`, sees
@@ -24,18 +23,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario, by_output, is_dear, on_output
-from attacklab.auditing.attacks.black_box.candidate_events import Candidate, candidate_events
+from attacklab.auditing.attacks.base import OfKinds, Probe, Scenario, is_dear
+from attacklab.auditing.attacks.black_box.candidate_events import candidate_events
 from attacklab.auditing.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.auditing.attacks.black_box.screening import FEWEST, Draw, Sampler, screened
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Failure, Kind, Target, are_numbers
-from attacklab.model.work import outputs_alone
 
 EVENTS = 8  # how many events of a pair the choosing sample picks from
-
-ALONE = 4  # how many of those on the output alone there are besides, where the others look at its work too
 
 LEAST_LEARNING = 64
 
@@ -85,7 +81,6 @@ class BlackBox(OfKinds, kinds=set(Kind)):
     name: str = "black_box"
     flaw: str = "outputs differ between neighbours in a way that can be learned"
     whole_outputs: ClassVar[bool] = True
-    sees_work: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.learning < LEAST_LEARNING:
@@ -139,7 +134,7 @@ class BlackBox(OfKinds, kinds=set(Kind)):
             raise TargetError(f"{target.name} does not say which datasets it takes; {WHAT_TO_DECLARE}")
         declared = [] if self.pairs else list(target.pairs)
         most = max(self.kept, min(MOST_PAIRS, self.learning // OUTPUTS_A_PAIR))
-        candidates = self.pairs or tuple(candidate_pairs(target, by_output(target, probe), self.outcomes, most))
+        candidates = self.pairs or tuple(candidate_pairs(target, probe, self.outcomes, most))
         covered = [pair for pair in candidates if target.covers(pair)]
         outputs = self.learning // (SCREENING_TO_PROVE if self.proving else SCREENING)
         best = screened(covered, draw, target.claim.nominal, kept=self.kept, outputs=outputs, proving=self.proving)
@@ -148,13 +143,13 @@ class BlackBox(OfKinds, kinds=set(Kind)):
     def _kept(self, pairs: Sequence[NeighbouringPair], draw: Draw) -> int:
         """How many of the pairs are judged, besides the declared ones."""
         sides = draw(pairs[0], FEWEST) if pairs else ()
-        objects = any(side.dtype == object and not are_numbers(side) for side in map(outputs_alone, sides))
+        objects = any(side.dtype == object and not are_numbers(side) for side in sides)
         return max(1, self.kept // OBJECTS) if objects else self.kept
 
     def _outputs(self, draw: Draw, pair: NeighbouringPair, pairs: int) -> int:
         """How many outputs the events of each of so many pairs are learned from."""
         outputs = min(self.learning, self.learning * self.kept // pairs)
-        if any(side.dtype == object for side in map(outputs_alone, draw(pair, LEAST_LEARNING))):
+        if any(side.dtype == object for side in draw(pair, LEAST_LEARNING)):
             outputs //= OBJECTS
         return max(LEAST_LEARNING, outputs)
 
@@ -180,10 +175,6 @@ def _learned(target: Target, draw: Draw, pair: NeighbouringPair, outputs: int, *
     points = [target.claim.near(epsilon) for epsilon in (() if proving else target.claim.points)]
     claims = points or [target.claim.nominal]
     candidates = candidate_events(first, second, claims, EVENTS, proving=proving)
-    alone: list[Candidate] = []
-    if target.covers_work:
-        alone = candidate_events(outputs_alone(first), outputs_alone(second), claims, ALONE, proving=proving)
     failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)
     # Only if needed: to see failures, outputs are drawn one at a time, which is slow and loses their format.
-    events = (*(candidate.event for candidate in candidates), *(on_output(candidate.event) for candidate in alone))
-    return Scenario(pair, events, sees_failures=failed, alone=len(alone))
+    return Scenario(pair, tuple(candidate.event for candidate in candidates), sees_failures=failed)

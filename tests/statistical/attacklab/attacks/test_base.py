@@ -36,7 +36,6 @@ APPLIES: dict[str, set[Kind]] = {
     **{key: {MEAN} for key in ("position_chunks", "double_budget")},
     "local_sensitivity": {SUM, MEAN, DATASET},
     "generator_state": {DATASET},
-    "work": set(),  # only where the claim covers work
     "special_values": set(Kind) - {DATASET},
     "repeated_noise": set(Kind) - {DATASET},  # those of datasets say which pairs to try
     "black_box": set(Kind),
@@ -52,10 +51,8 @@ def of_kind(kind: Kind, **rest: Any) -> Target:
 def test_an_attack_applies_to_the_kinds_of_targets_that_can_have_its_flaw() -> None:
     for attack in ALL_ATTACKS:
         kinds = {kind for kind in Kind if attack.applies_to(of_kind(kind))}
-        covering = {kind for kind in Kind if attack.applies_to(of_kind(kind).covering_work())}
-        assert covering, attack.name
+        assert kinds, attack.name
         assert kinds == APPLIES.get(attack.name, kinds), attack.name
-        assert covering == (set(Kind) if attack.name == "work" else kinds), attack.name
 
 
 def test_attacks_are_frozen_so_that_a_registered_one_cannot_change() -> None:

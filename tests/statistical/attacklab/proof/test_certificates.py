@@ -6,7 +6,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,14 +15,13 @@ import pytest
 
 from attacklab.laws.proof import find_checker, prove_every_pair
 from attacklab.laws.proof.certificates import implies, require_same_claim, run_checker, stated_text
-from attacklab.model.claims import Claim, GaussianDP, OutputAndWork, PrivacyClaim, Profile, Renyi, ZeroConcentrated
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.domains import Domain, Pattern, Queries, Records, Streams
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import CERTIFICATE, Finding, Reach, Scope, Verdict
 from attacklab.model.neighbours import Relation
 from attacklab.model.targets import Target
 from mechanisms.core.certificate import certificate
-from mechanisms.core.with_work import WithWork
 from tests.unit.checker.making import ANSWER, MONOTONE, TERMS, UTILITIES
 
 ROOT = Path(__file__).parents[4]
@@ -68,37 +66,6 @@ def test_what_the_checker_accepts_is_proved_for_every_pair(proved: Any, tmp_path
     assert Finding.from_json(json.loads(json.dumps(finding.to_json()))) == finding
 
 
-def covering(name: str, claim: Claim, *makers: Callable[[], Any]) -> Target:
-    """A target whose claim covers work."""
-    return replace(Target.noise(lambda *_: [], epsilon=1.0, sensitivity=1.25), name=name, claim=claim).certified(
-        *makers
-    )
-
-
-def test_a_claim_on_output_and_work_is_proved_by_a_certificate_of_both_and_by_no_other(tmp_path: Path) -> None:
-    """The kernel takes 3 bits always; noise 64, but with a probability that its claim must have room for."""
-    kernel, noise = TERMS["kernel"], TERMS["discrete_laplace"]
-    claim = OutputAndWork(PrivacyClaim(1.0986122886681100))
-    plain, joint = partial(certificate, "kernel", kernel), partial(certificate, "kernel", WithWork(kernel))
-    settings: dict[str, Any] = {"checker": find_checker(ROOT), "folder": tmp_path}
-    for target in (covering("kernel", claim, joint), covering("kernel", claim, plain, joint)):
-        finding = prove_every_pair(target, **settings)
-        assert finding.verdict is Verdict.PROVED, finding.reason
-        assert "-DP of output and work together for every pair of answers" in finding.reason
-    for alone in (covering("kernel", claim, plain), covering("kernel", claim, joint, plain)):
-        with pytest.raises(UsageError, match="for output and work together; claim what is proved, or certify what"):
-            prove_every_pair(alone, **settings)
-    for delta, is_proved in ((0.0, False), (1e-20, False), (1e-16, True)):
-        joint = partial(certificate, "noise", WithWork(noise))
-        target = covering("noise", OutputAndWork(PrivacyClaim(4 / 3 + 1e-9, delta)), joint)
-        if is_proved:
-            assert prove_every_pair(target, **settings).verdict is Verdict.PROVED
-        else:
-            said = r"proves ε = 1.333\d*, δ = 6.9\d+e-17 for output and work together, and the target claims"
-            with pytest.raises(UsageError, match=said):
-                prove_every_pair(target, **settings)
-
-
 def test_what_a_certificate_states_is_one_readable_sentence_whose_numbers_are_rounded_up() -> None:
     third, points = (
         {"rational": "1/3"},
@@ -106,30 +73,12 @@ def test_what_a_certificate_states_is_one_readable_sentence_whose_numbers_are_ro
     )
     assert stated_text({"is": "ApproximateDP", "epsilon": third, "delta": 0}) == "ε = 0.333333333334"
     assert stated_text({"is": "ApproximateDP", "epsilon": 1, "delta": third}) == "ε = 1, δ = 0.333334"
-    assert (
-        stated_text(of_work({"is": "ZeroConcentratedDP", "rho": third}))
-        == "ρ = 0.333333333334 for output and work together"
-    )
+    assert stated_text({"is": "ZeroConcentratedDP", "rho": third}) == "ρ = 0.333333333334"
     assert stated_text({"is": "RenyiDP", "alpha": 2, "epsilon": third}) == "α = 2, ε = 0.333333333334"
     assert stated_text({"is": "GaussianDP", "mu_squared": third}) == "μ² = 0.333333333334"
     profile = "a profile of 2 points, ε = 0, δ = 0.142858 to ε = 2, δ = 0.142858,"
     assert stated_text({"is": "ProfileDP", "points": points}) == profile
     assert stated_text({"is": "Promise", "of": [1]}) == '{"is": "Promise", "of": [1]}'
-
-
-def test_a_term_that_says_it_covers_work_where_no_rule_does_is_refused(tmp_path: Path) -> None:
-    made = certificate("response", TERMS["response"])
-    made |= {"term": {"is": "WithWork", "mechanism": made["term"]}, "claim": of_work(made["claim"]), "relation": "bit"}
-    target = Target.dataset(lambda *_: [], epsilon=1.0, name="response").certified(lambda: made)
-    target = replace(target, claim=OutputAndWork(target.claim))
-    finding = prove_every_pair(target, checker=find_checker(ROOT), folder=tmp_path)
-    assert finding.verdict is Verdict.INCONCLUSIVE
-    assert "may tell more than the output" in finding.reason
-
-
-def test_what_makes_a_certificate_of_work_is_callable() -> None:
-    with pytest.raises(TypeError, match="certificate must be callable"):
-        noisy().certified(stated, 7)
 
 
 TARGETS = {
@@ -337,10 +286,6 @@ def rdp(alpha: str, epsilon: str) -> dict[str, Any]:
     return {"is": "RenyiDP", "alpha": {"rational": alpha}, "epsilon": {"rational": epsilon}}
 
 
-def of_work(claim: dict[str, Any]) -> dict[str, Any]:
-    return {"is": "OutputAndWork", "claim": claim}
-
-
 def gdp(mu_squared: str) -> dict[str, Any]:
     return {"is": "GaussianDP", "mu_squared": {"rational": mu_squared}}
 
@@ -357,14 +302,6 @@ def gdp(mu_squared: str) -> dict[str, Any]:
         (approximate("1", "1/10"), ONE, False),
         (profile(("1/2", "1/5"), ("1", "1/20")), TENTH, True),
         (profile(("1/2", "1/5"), ("2", "1/20")), TENTH, False),
-        (of_work(approximate("1")), OutputAndWork(ONE), True),
-        (of_work(approximate("9/10")), ONE, True),
-        (approximate("1/10"), OutputAndWork(ONE), False),
-        (of_work(approximate("11/10")), OutputAndWork(ONE), False),
-        (of_work(approximate("1", "1/100")), OutputAndWork(ONE), False),
-        (of_work(profile(("1", "1/20"))), OutputAndWork(TENTH), True),
-        (of_work(zcdp("1/2")), OutputAndWork(ZeroConcentrated(0.5)), True),
-        (zcdp("1/2"), OutputAndWork(ZeroConcentrated(0.5)), False),
         (zcdp("1/2"), ZeroConcentrated(0.5), True),
         (zcdp("1/2"), ZeroConcentrated(0.25), False),
         (zcdp("1/2"), ONE, False),
@@ -388,10 +325,6 @@ def gdp(mu_squared: str) -> dict[str, Any]:
         (profile((0, "1/2"), (1, "1/4"), (2, 0)), TWO, True),
         (approximate("0", "1/4"), TWO, True),
         (approximate("1/2", "1/4"), TWO, False),
-        (approximate("1/2"), OutputAndWork(ONE), False),
-        (gdp("1"), OutputAndWork(GaussianDP(1.0)), False),
-        (rdp("3", "1"), OutputAndWork(Renyi((2.0,), (1.0,))), False),
-        (profile(("0", "1/4")), OutputAndWork(TWO), False),
         (profile(), ONE, False),
         (approximate("1") | {"is": "Pure"}, ONE, False),
         ({"is": "ApproximateDP"}, ONE, False),

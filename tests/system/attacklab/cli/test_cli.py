@@ -64,18 +64,6 @@ def apart(epsilon: float = 1.0):
 def unclipped(records, trials, rng):
     return np.mean(records) + rng.laplace(0.0, 1 / len(records), trials)
 
-def looping(answer, trials, rng):
-    outputs = []
-    for _ in range(trials):
-        noise = 0
-        while rng.random() < 0.36:
-            noise += 1
-        outputs.append({"output": int(answer) + (noise if rng.random() < 0.5 else -noise), "work": noise})
-    return outputs
-
-def counted(answer, trials, rng):
-    return [trial["output"] for trial in looping(answer, trials, rng)]
-
 def described(**rest):
     return {"kind": "noise", "release": sound, "epsilon": 1.0, **rest}
 
@@ -240,75 +228,6 @@ def test_a_target_in_a_process_of_its_own_is_audited_and_replayed_as_one(attackl
     status, again, err = attacklab(replay[1])
     assert (status, err) == (1, "")
     assert f"replay: attacklab {replay[1]}" in again
-
-
-@pytest.mark.parametrize("target", ["looping", "looping --isolate", "counted"])
-def test_a_claim_that_covers_work_is_audited_and_replayed_as_one(attacklab: Any, target: str) -> None:
-    options = "--kind noise --epsilon 1.2 --covers work"
-    line = f"audit some_targets.py:{target} {options} --trials 400 --attack work --json found.json --sarif found.sarif"
-    status, out, err = attacklab(line)
-    assert (status, err) == (1, "")
-    assert "ε = 1.2 for output and work together" in out
-    assert "the output alone did not refute it in these trials" in " ".join(out.split())
-    finding = read_record(Path("found.json"))["findings"][0]
-    assert finding.to_json()["claim"] == {"kind": "output_and_work", "claim": {"epsilon": 1.2, "delta": 0.0}}
-    assert finding.work == ("random bits, counted by the lab" if target == "counted" else "reported by the target")
-    assert f"work: {finding.work}" in out
-    assert f"some_targets.py:{target} {options} --attack work --trials 400 " in finding.replay
-    assert "for output and work together" in Path("found.sarif").read_text("utf-8")
-    status, again, err = attacklab(finding.replay.removeprefix("attacklab "))
-    assert (status, err) == (1, "")
-    assert again == out
-    status, _, err = attacklab("poc found.json")
-    assert (status, "covers work, for which no script is written" in err) == (2, True)
-
-
-def test_the_replay_of_an_audit_of_output_and_work_has_a_line_of_its_own(attacklab: Any) -> None:
-    line = f"audit some_targets.py:leaking {NOISE} --covers work --trials 200 --json -"
-    findings = json.loads(attacklab(line)[1])["findings"]
-    (replayed,) = [finding for finding in findings if finding["attack"] == "replay"]
-    assert "--covers" not in replayed["replay"]
-    status, out, err = attacklab(f"{replayed['replay'].removeprefix('attacklab ')} --json -")
-    assert err == ""
-    assert json.loads(out)["findings"][0]["verdict"] == "not detected" if status == 0 else status == 1
-
-
-def test_a_claim_covers_work_or_nothing(attacklab: Any) -> None:
-    status, out, err = attacklab(f"audit some_targets.py:counted {NOISE} --covers time-travel")
-    assert (status, out) == (2, "")
-    assert "--covers" in err
-    assert "'time-travel' is not one of" in err
-
-
-def test_a_claim_that_does_not_cover_work_says_so_and_is_not_judged_by_it(attacklab: Any) -> None:
-    line = f"audit some_targets.py:counted {NOISE} --attack work --json -"
-    status, out, err = attacklab(line)
-    (finding,) = json.loads(out)["findings"]
-    assert status == 2
-    assert finding["verdict"] == "not applicable"
-    assert "add --covers work" in finding["reason"]
-    assert "nothing was tested" in err
-
-
-def test_a_program_reports_the_work_of_its_outputs(attacklab: Any, folder: Path) -> None:
-    (folder / "answer.py").write_text("""
-import json, random, sys
-for line in sys.stdin:
-    request = json.loads(line)
-    rng, answer = random.Random(request["seed"]), float.fromhex(request["input"])
-    noise = [min(20, int(rng.expovariate(1.2))) for _ in range(request["trials"])]
-    outputs = [(answer + rng.choice((-1, 1)) * n).hex() for n in noise]
-    print(json.dumps({"outputs": outputs, **({} if "silent" in sys.argv else {"work": noise})}), flush=True)
-""")
-    program = f"--exec '{sys.executable} answer.py' --kind noise --epsilon 1.2 --trials 300 --attack work --json -"
-    status, out, err = attacklab(f"audit {program} --covers work")
-    assert (status, err) == (1, "")
-    assert "the output alone did not refute it" in out
-    status, out, _ = attacklab(f"audit {program}")
-    assert json.loads(out)["findings"][0]["verdict"] == "not applicable"
-    status, out, _ = attacklab(f"audit {program.replace('answer.py', 'answer.py silent')} --covers work")
-    assert status == 2
-    assert "a program answers with a field work too" in out
 
 
 @pytest.mark.parametrize("isolate", ["", " --isolate"])

@@ -206,19 +206,6 @@ def test_the_line_of_a_finding_replays_it(attacklab: Any) -> None:
     assert [{**finding, "seconds": 0} for finding in first] == [{**finding, "seconds": 0} for finding in second]
 
 
-def test_a_claim_covers_work_if_the_command_says_so(attacklab: Any) -> None:
-    line = f"{RESPONSE} --epsilon 0.7 --covers work"
-    status, out, _ = attacklab(f"{line} --json -")
-    (finding,) = findings_of(out)
-    assert (status, finding["verdict"]) == (0, "proved with slack")
-    assert finding["claim"] == {"kind": "output_and_work", "claim": {"epsilon": 0.7, "delta": 0.0}}
-    assert finding["replay"] == f"attacklab {line}"
-    status, out, _ = attacklab("prove samplers.py:count --kind noise --epsilon 0.7 --covers work --json -")
-    (finding,) = findings_of(out)
-    assert (status, finding["verdict"]) == (1, "violated")
-    assert " as (output, bits taken): " in finding["event"]
-
-
 def test_a_proof_shows_no_event_and_a_refutation_shows_one(attacklab: Any) -> None:
     assert "event" not in attacklab(f"{RESPONSE} --epsilon 0.7")[1]
     assert "event: first input likelier than allowed: 0" in attacklab(f"{RESPONSE} --epsilon 0.6")[1]

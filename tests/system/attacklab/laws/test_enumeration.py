@@ -499,7 +499,5 @@ def test_limits_out_of_range_are_refused(limits: dict[str, int]) -> None:
 def test_arguments_of_the_wrong_kind_are_refused() -> None:
     with pytest.raises(TypeError, match="callable"):
         enumerate_law(3)
-    with pytest.raises(ValueError, match="counted"):
-        enumerate_law(uniform_below, 3, counted="seconds")
     with pytest.raises(SamplerFailed, match="count must be at least 0"):
         enumerate_law(lambda bits: bits.take(-1))

@@ -324,32 +324,6 @@ def test_the_marker_gives_a_release_function_its_claim(pytester: pytest.Pytester
     assert (finding.claim.epsilon, finding.claim.delta, finding.target) == (0.5, 1e-9, "leaking")
 
 
-def test_the_marker_says_that_a_claim_covers_work(pytester: pytest.Pytester) -> None:
-    looping = (
-        "def looping(answer, trials, rng):\n"
-        "    noise = rng.geometric(0.64, trials) - rng.geometric(0.64, trials)\n"
-        "    return [{'output': int(answer) + int(n), 'work': abs(int(n))} for n in noise]\n"
-    )
-    written(
-        pytester,
-        looping + "@pytest.mark.dp_claim(epsilon=1.2, covers='work')\n"
-        "def test_function(dp_audit):\n    dp_audit(looping)\n"
-        "@pytest.mark.dp_claim(covers='work')\n"
-        "def test_target(dp_audit):\n    dp_audit(Target.noise(looping, epsilon=1.2))\n"
-        "@pytest.mark.dp_claim(epsilon=1.2, covers='time-travel')\n"
-        "def test_other(dp_audit):\n    dp_audit(looping)\n",
-    )
-    result = pytester.runpytest_inprocess("--strict-markers", "--dp-trials=600", "--dp-json=record.json")
-    result.assert_outcomes(failed=3)
-    result.stdout.fnmatch_lines(["*dp_claim takes covers='work', not covers='time-travel'*"])
-    findings = read_record(pytester.path / "record.json")["findings"]
-    sampled = [finding for finding in findings if finding.attack != "replay"]
-    assert {str(finding.claim) for finding in sampled} == {"ε = 1.2 for output and work together"}
-    assert {finding.work for finding in findings if finding.refutes} == {"reported by the target"}
-    result.stdout.fnmatch_lines(["*work: reported by the target*"])
-    assert {finding.attack for finding in findings if finding.refutes} & {"work", "black_box"}
-
-
 def test_a_claim_of_another_kind_is_told_in_words_with_the_point_where_it_was_judged(pytester: pytest.Pytester) -> None:
     words = "(α, ε)-RDP at (2.0, 0.25), (4, 0.5)"
     written(
