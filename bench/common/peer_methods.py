@@ -21,6 +21,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy
@@ -237,14 +238,26 @@ def _largest(rejects: Callable[[float], bool], high: float, steps: int) -> float
 def _statistics(outputs: Outputs) -> Iterator[Statistic]:
     size = outputs.reshape(len(outputs), -1).shape[1]
     for place in range(size):
-        yield lambda outputs, place=place: outputs.reshape(len(outputs), -1)[:, place].astype(np.float64)
+        yield partial(_number, place=place)
     if size == 1:
         return
     for summary in (np.sum, np.max, np.min):
-        yield lambda outputs, summary=summary: summary(outputs, axis=1).astype(np.float64)
+        yield partial(_summary, by=summary)
     values, counts = np.unique(outputs, return_counts=True)
     for value in values[np.argsort(-counts, kind="stable")[:LIKELY_VALUES]]:
-        yield lambda outputs, value=value: (outputs == value).sum(axis=1).astype(np.float64)
+        yield partial(_how_many, value=value)
+
+
+def _number(outputs: Outputs, *, place: int) -> Doubles:
+    return outputs.reshape(len(outputs), -1)[:, place].astype(np.float64)
+
+
+def _summary(outputs: Outputs, *, by: Callable[..., Outputs]) -> Doubles:
+    return by(outputs, axis=1).astype(np.float64)
+
+
+def _how_many(outputs: Outputs, *, value: float) -> Doubles:
+    return np.asarray((outputs == value).sum(axis=1), dtype=np.float64)
 
 
 def _of(statistic: Statistic, learning: Sequence[Outputs], alpha: float) -> Iterator[tuple[float, _Choice]]:

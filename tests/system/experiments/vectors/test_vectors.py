@@ -149,7 +149,7 @@ def test_of_each_pair_the_sound_probabilities_keep_the_claim_and_the_naive_ones_
     for group in vector_file("pair")["groups"]:
         for name, expected in (("sound", Verdict.PROVED), ("naive", Verdict.VIOLATED)):
             answers = iter([case[name][side] for case in group["cases"] for side in ("first", "second")])
-            found = verdicts("pair", group["mechanism"], lambda _, answers=answers: {"probability": next(answers)})
+            found = verdicts("pair", group["mechanism"], lambda _: {"probability": next(answers)})  # noqa: B023
             assert set().union(*found.values()) == {expected}
 
 
