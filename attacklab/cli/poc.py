@@ -13,11 +13,7 @@ from attacklab.model.findings import read_record
 from attacklab.reporting.poc import chosen_finding, proof_of_concept
 
 
-def command(
-    findings: options.FindingFile,
-    attack: options.FindingAttack = None,
-    output: options.Script = None,
-) -> None:
+def command(findings: options.FindingFile, attack: options.FindingAttack = None, output: options.Script = None) -> None:
     """Write a finding as one script that shows it to a maintainer."""
     if output is not None:
         require_writable(output, Made.SCRIPT)

@@ -1,7 +1,6 @@
 """Proofs of concept: a finding as one short Python script, which draws fresh outputs and counts those in the event.
 
-The script loads the target as the finding's command line did. Its event is a line of Python where it is one; otherwise
-the attack finds it again, from the same seed.
+Its event is a line of Python where it is one; otherwise the attack finds it again, from the same seed.
 """
 
 from __future__ import annotations
@@ -32,53 +31,38 @@ from attacklab.processes.batches import Bench
 from attacklab.reporting.wording import claim_text, repair_text
 
 ALPHA = 1e-9  # the probability of a false alarm, were the claim true
-LEAST, MOST = 100, 1_000_000  # outputs of either input
-
+MOST = 1_000_000  # outputs of either input
 Contains: TypeAlias = Callable[[Outputs], NDArray[np.bool_]]
 
-SCRIPT = '''{heading}
+SCRIPT = """{heading}
 
 import sys
 from math import inf, nan
-
 import numpy as np
-
 from attacklab.cli.target_options import TargetOptions
 from attacklab.model.claims import PrivacyClaim
 from attacklab.reporting.poc import Imported, of_each, shown
 
-FIRST = {first}
-SECOND = {second}
-CLAIM = PrivacyClaim({epsilon!r}, {delta!r})
-
+PAIR = {pair}
+CLAIM = PrivacyClaim({claim})
 # E, the event: {event}
 EVENT = {code}
 
-
-def load(other):
-    """The target, or another one, as `attacklab audit` loads it."""
-    return TargetOptions.of_spec(other or {spec!r}).load()
-
-
 if __name__ == "__main__":
-    sys.exit(shown(load, (FIRST, SECOND), EVENT, CLAIM, trials={trials}, answers={answers}))
-'''
+    load = lambda words: TargetOptions.of_spec(words or {spec!r}).load()  # as `attacklab audit` loads it
+    sys.exit(shown(load, PAIR, EVENT, CLAIM, trials={trials}, answers={answers}))
+"""
 
 
 def chosen_finding(findings: Sequence[Finding], attack: str | None = None) -> Finding:
-    """The refuted claim on the most ordinary inputs that a script can show, of one attack if one is named.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The refuted claim on the most ordinary inputs that a script can show, of one attack if one is named."""
     violated = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
     named = [finding for finding in violated if attack in (None, finding.attack)]
     able = [finding for finding in named if finding.spec and finding.pair and (finding.line or not finding.laws)]
     if not able:
-        wanted = f"of {attack} " if attack else ""
         raise UsageError(
-            f"no refuted claim {wanted}has a pair, an event of samples and a target of a command line; "
-            f"{len(violated)} of {len(findings)} findings are violated; make them with attacklab audit and --json"
+            f"{len(violated)} of {len(findings)} findings are violated, none{f' of {attack}' if attack else ''} that is"
+            " has a pair, an event of samples and a target of a command line; make it with attacklab audit and --json"
         )
     return best(able) or able[0]
 
@@ -88,28 +72,26 @@ def proof_of_concept(finding: Finding) -> str:
     pair, judged = recovered_pair(finding.pair or {}), finding.judged
     p, q = (side.estimate if side else 0.0 for side in (finding.first, finding.second))
     needed = trials_needed(judged, p, q, ALPHA)
-    if needed is None or needed > MOST:
+    if needed is None or needed * finding.answers > MOST:
         raise UsageError(f"the rates that {finding.attack} saw, {p:.3g} and {q:.3g}, are too rare to be seen again")
     said = re.search(r"--trials (\d+)", finding.replay)
-    again = Imported(finding.attack, finding.event, finding.seed or 0, int(said[1]) if said else None)
+    code = repr(Imported(finding.attack, finding.event, finding.seed or 0, int(said[1]) if said else None))
+    if finding.line and finding.answers == 1:
+        code = f"of_each(lambda output: {finding.line})"
     heading = [
         f"Proof of concept: {finding.target} does not keep its claim of {claim_text(finding)}: {finding.flaw}.",
-        f"Found: {finding.reason}.",
-        f"The usual repair: {repair_text(finding) or 'unknown'}.",
+        f"Found: {finding.reason}. The usual repair: {repair_text(finding) or 'unknown'}.",
         f"The claim: P[E on one input] <= e^{judged.epsilon!r} * P[E on the other] + {judged.delta!r} for every set E.",
-        "Run this where attacklab is installed; words behind its name load another target. Status 1: the claim is "
-        "broken here too (by chance once in 10^9 times); 0: not shown; 2: an error.",
+        "Words behind this script's name load another target. Status 1: broken here too; 0: not shown; 2: an error.",
     ]
     script = SCRIPT.format(
         heading="\n".join(f"# {line}" for text in heading for line in textwrap.wrap(text, 98)),
-        first=_literal(pair.first),
-        second=_literal(pair.second),
+        pair=", ".join(map(_literal, (pair.first, pair.second))),
         event=" ".join(finding.event.split()),
-        code=f"of_each(lambda output: {finding.line})" if finding.line and finding.answers == 1 else repr(again),
-        epsilon=judged.epsilon,
-        delta=judged.delta,
+        code=code,
+        claim=f"{judged.epsilon!r}, {judged.delta!r}",
         spec=finding.spec,
-        trials=min(MOST, max(LEAST, 4 * needed)),
+        trials=min(MOST // finding.answers, 4 * needed),
         answers=finding.answers,
     )
     return escaped(script, "\n\t", ascii)
@@ -169,8 +151,7 @@ def shown(
         print(error, file=sys.stderr)
         return 2
     counts = Counts.of(*rows)
-    odds = evidence(claim, counts)
-    leaks = odds >= -np.log(ALPHA)
+    leaks = (odds := evidence(claim, counts)) >= -np.log(ALPHA)
     print(f"{counted(counts, fails=False)}; odds of {odds_text(odds)} to 1 against the claim, {claim}")
     print("BROKEN: the claim does not hold." if leaks else "These outputs do not show that the claim is broken.")
     return int(leaks)

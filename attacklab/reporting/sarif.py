@@ -5,7 +5,7 @@ flaw is another than the attack looks for, a rule of its own below it. What is u
 and a run with an error is unsuccessful, so that its log does not read as a clean one. Proved claims are left out, and
 so are NOT_DETECTED findings: SARIF's word for them would be 'pass', and no claim passes on samples alone.
 
-Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0', sections 3.13 to 3.58.
+Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0'.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from attacklab.model.plain_text import plain
 from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, judged_text, repair_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-VERSION = "2.1.0"
 
 LEVELS = {
     Verdict.ERROR: "error",
@@ -49,13 +48,10 @@ class Place:
 
 
 def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any]:
-    """A SARIF 2.1.0 log of one run.
+    """A SARIF 2.1.0 log of one run, in plain JSON values.
 
     Args:
         findings: pairs of a finding and its place in the source, None where it has no source file.
-
-    Returns:
-        Plain JSON values; `findings.to_text` turns them into the text of the file.
     """
     violated = [(finding, place) for finding, place in findings if finding.verdict is Verdict.VIOLATED]
     undecided = [(finding, place) for finding, place in findings if finding.verdict in LEVELS]
@@ -71,7 +67,7 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     }
     results = [_result(*entry, list(rules)) for entry in violated]
     run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
-    return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(finding: Finding) -> tuple[str, str]:
