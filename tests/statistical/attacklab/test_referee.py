@@ -25,7 +25,7 @@ from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.power import smallest_detectable_advantage, trials_needed
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import ArithmeticModeError, UsageTypeError
-from attacklab.model.findings import FAILURE, Counts, Finding, Verdict
+from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, upper_text
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Failure, Kind, Target
 from attacklab.processes.batches import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
@@ -360,7 +360,7 @@ def test_too_few_trials_are_inconclusive_and_enough_say_their_power() -> None:
     assert few.verdict is Verdict.INCONCLUSIVE
     assert few.smallest_detectable is None
     assert enough.verdict is Verdict.NOT_DETECTED
-    assert f"{enough.smallest_detectable:.3g}" in enough.reason
+    assert f"{upper_text(enough.smallest_detectable or 0)}" in enough.reason
 
 
 @pytest.mark.parametrize("event", [NEVER, Event("always", lambda outputs: np.ones(len(outputs), dtype=bool))])

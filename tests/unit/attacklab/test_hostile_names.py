@@ -86,4 +86,4 @@ def test_a_script_made_of_somebody_elses_json_runs_and_steers_nothing(found: Fin
     module: dict[str, Any] = {"__name__": "script"}
     exec(compile(script, "script.py", "exec", dont_inherit=True), module)  # noqa: S102 - this is the script
     assert module["EVENT"](["\u202e", "u"]).tolist() == [True, False]
-    assert module["PAIR"] == ([NAME], [NAME, NAME])
+    assert [list(side) for side in module["PAIR"]] == [[NAME], [NAME, NAME]]
