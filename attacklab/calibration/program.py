@@ -13,7 +13,7 @@ import gmpy2
 
 from attacklab.calibration.findings import encoded
 from attacklab.calibration.quantities import Argument
-from attacklab.processes.lines import Limits, Program
+from attacklab.processes.lines import DEFAULT_SECONDS, Program
 
 _WIDEST = 4096
 """Bits in which an answered number is read, to tell whether it is a double."""
@@ -25,8 +25,8 @@ class ProgramFormula(Program):
     A call raises `ValueError` where the program refuses, and a `TargetError` where it breaks the protocol.
     """
 
-    def __init__(self, command: Sequence[str], quantity: str, limits: Limits | None = None) -> None:
-        super().__init__(command, limits or Limits())
+    def __init__(self, command: Sequence[str], quantity: str, seconds: float = DEFAULT_SECONDS) -> None:
+        super().__init__(command, seconds)
         self._quantity = quantity
 
     def __call__(self, **arguments: Argument) -> float | int:

@@ -19,7 +19,7 @@ from attacklab.model.errors import UsageError
 from attacklab.model.findings import WORST_FIRST, Verdict, to_text
 from attacklab.model.loading import load_function
 from attacklab.model.plain_text import plain
-from attacklab.processes.lines import DEFAULT_SECONDS, Limits
+from attacklab.processes.lines import DEFAULT_SECONDS
 
 LIST = "list"
 SHOWN = 10
@@ -59,7 +59,7 @@ def _formula(
     if target is not None:
         yield load_function(target)
         return
-    program = ProgramFormula(words_of(str(command)), about.name, Limits(seconds=seconds))
+    program = ProgramFormula(words_of(str(command)), about.name, seconds)
     try:
         yield program
     finally:

@@ -76,11 +76,8 @@ class Files:
     html: Path | None = None
     folder: Path = field(default_factory=Path.cwd)
 
-    def require_writable(self, *others: tuple[str, Path | None]) -> None:
+    def require_writable(self) -> None:
         """Make sure, before anything is measured, that the files can be written.
-
-        Args:
-            others: other options of the command that name files it writes, and those files.
 
         Raises:
             UsageError: one of them cannot, or two are one.
@@ -91,7 +88,7 @@ class Files:
         for file, kind in ((self._json_file, Made.RECORD), (self.sarif, Made.LOG), (self.html, Made.PAGE)):
             if file is not None:
                 require_writable(file, kind)
-        files = (("--json", self.json), ("--sarif", self.sarif), ("--html", self.html), *others)
+        files = (("--json", self.json), ("--sarif", self.sarif), ("--html", self.html))
         named = [(option, str(file)) for option, file in files if file is not None]
         for (option, first), (later_option, second) in itertools.combinations(named, 2):
             if _are_one(first, Path(second)):

@@ -20,7 +20,7 @@ from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Verdict, environment, to_text
-from attacklab.processes.lines import DEFAULT_SECONDS, Limits
+from attacklab.processes.lines import DEFAULT_SECONDS
 from attacklab.reporting.lab import enter_lab
 from attacklab.vectors import read_file
 from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, VectorProgram, check
@@ -59,7 +59,7 @@ def command(
     read = [read_file(file) for file in chosen]
     written = Files(json)
     written.require_writable()
-    asked = VectorProgram(words_of(program), Limits(seconds=seconds))
+    asked = VectorProgram(words_of(program), seconds)
     try:
         findings = list(check(read, asked, Budget(trials, alpha, seed)))
     finally:

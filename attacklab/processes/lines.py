@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,25 +40,17 @@ IDLE_SHARE = 0.02
 """A late process that uses a smaller share of one processor hangs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a child process may use.
-
-    Args:
-        seconds: the timeout of one request.
+def require_timeout(seconds: float) -> None:
+    """Refuse a timeout that is out of range, or a system without process groups.
 
     Raises:
-        UsageError: `seconds` is out of range, or this system has no process groups.
+        UsageError: either is so.
     """
-
-    seconds: float = DEFAULT_SECONDS
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.seconds) and self.seconds > 0):
-            raise UsageError(f"seconds must be finite and greater than 0, not {self.seconds}")
-        if self.seconds > LONGEST_SECONDS:
-            raise UsageError(f"seconds must be at most {LONGEST_SECONDS:g}, not {self.seconds}")
-        require_process_groups()
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise UsageError(f"seconds must be finite and greater than 0, not {seconds}")
+    if seconds > LONGEST_SECONDS:
+        raise UsageError(f"seconds must be at most {LONGEST_SECONDS:g}, not {seconds}")
+    require_process_groups()
 
 
 class ChildProcess:
@@ -70,14 +61,14 @@ class ChildProcess:
         owner: the id of the process that started it; a fork of that process must not use it.
     """
 
-    def __init__(self, command: Sequence[str], limits: Limits) -> None:
+    def __init__(self, command: Sequence[str], seconds: float) -> None:
         self._group = ProcessGroup(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._process, self._limits = self._group.process, limits
+        self._process, self._seconds = self._group.process, seconds
         self.pid, self.owner, self.close = self._process.pid, self._group.owner, self._group.close
         self._request = memoryview(b"")
         self._answer, self._error_text = bytearray(), b""
@@ -113,7 +104,7 @@ class ChildProcess:
             ChildError: the process did not answer as the protocol says; the message says how.
             ReleaseError: the answer says that the release failed.
         """
-        seconds = self._limits.seconds
+        seconds = self._seconds
         deadline = time.monotonic() + seconds
         answer = read_answer(self._answered(request, seconds, deadline), trials)
         if isinstance(answer, Frame):
@@ -130,7 +121,7 @@ class ChildProcess:
         Raises:
             ChildError: the process did not answer with one line; the message says how.
         """
-        line = self._answered(request, self._limits.seconds, time.monotonic() + self._limits.seconds)
+        line = self._answered(request, self._seconds, time.monotonic() + self._seconds)
         self._require_nothing_left("after the answer")
         return line
 
@@ -246,11 +237,15 @@ class Program:
 
     Args:
         command: the program and its arguments.
-        limits: what it may use.
+        seconds: the timeout of one request.
+
+    Raises:
+        UsageError: `seconds` is out of range, or this system has no process groups.
     """
 
-    def __init__(self, command: Sequence[str], limits: Limits) -> None:
-        self._command, self._limits = tuple(command), limits
+    def __init__(self, command: Sequence[str], seconds: float = DEFAULT_SECONDS) -> None:
+        require_timeout(seconds)
+        self._command, self._seconds = tuple(command), seconds
         self._running: ChildProcess | None = None
 
     @property
@@ -262,7 +257,7 @@ class Program:
             OSError: the system did not start it.
         """
         if self._running is None or self._running.owner != os.getpid():
-            self._running = ChildProcess(self._command, self._limits)
+            self._running = ChildProcess(self._command, self._seconds)
             self._started()
         return self._running
 

@@ -39,7 +39,7 @@ from attacklab.model.neighbours import Relation
 from attacklab.model.targets import Kind, Target, as_bounds
 from attacklab.processes.codec import decoded, written
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
-from attacklab.processes.lines import DEFAULT_SECONDS, Limits, Program
+from attacklab.processes.lines import DEFAULT_SECONDS, Program
 from attacklab.processes.wire import announced_failure, read_object, request_line
 
 __all__ = ["external", "isolated"]
@@ -61,13 +61,13 @@ class ProcessRelease(Program):
 
     Args:
         command: the program and its arguments.
-        limits: what the process may use.
+        seconds: the timeout of one request.
         kind: what the inputs are; None for a program that starts with a line of greeting which says so, as `child.py`
             does.
     """
 
-    def __init__(self, command: Sequence[str], limits: Limits, kind: Kind | None) -> None:
-        super().__init__(command, limits)
+    def __init__(self, command: Sequence[str], seconds: float, kind: Kind | None) -> None:
+        super().__init__(command, seconds)
         self._kind = kind
         self._greeting: dict[str, Any] = {}
         self._lock = threading.Lock()
@@ -77,7 +77,7 @@ class ProcessRelease(Program):
     """Whether its randomness is not drawn from the generator that it is given; the seed of it is."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ProcessRelease, (self._command, self._limits, self._kind)
+        return ProcessRelease, (self._command, self._seconds, self._kind)
 
     def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
         """Ask the process for outputs.
@@ -125,7 +125,7 @@ class ProcessRelease(Program):
         if self._kind is not None or self._running is None:
             return
         try:
-            line = self._running.line(max(self._limits.seconds, STARTING_SECONDS))
+            line = self._running.line(max(self._seconds, STARTING_SECONDS))
             self._greeting = {}
             with contextlib.suppress(ChildError):
                 self._greeting = read_object(line)
@@ -183,7 +183,7 @@ def isolated(
     if adapter and name not in library(place).mechanisms:
         raise UsageError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
     loaded = f"{adapter}:{name}" if adapter else spec
-    release = ProcessRelease((python, CHILD, loaded, settings), Limits(seconds), kind=None)
+    release = ProcessRelease((python, CHILD, loaded, settings), seconds, kind=None)
     try:
         greeting = release.greeting()
     except (ChildError, ReleaseError) as error:
@@ -241,7 +241,7 @@ def external(
         UsageError: there is no such program, a parameter is out of range, or this system cannot isolate it.
         OSError: the system did not start the process.
     """
-    release = ProcessRelease(command, Limits(seconds), kind)
+    release = ProcessRelease(command, seconds, kind)
     name = " ".join(shlex.join(command).split())
     if not command or shutil.which(command[0]) is None:
         raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")

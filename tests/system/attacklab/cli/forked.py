@@ -8,7 +8,6 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -35,7 +34,6 @@ def run(
     *words: str,
     output: int | None = None,
     env: dict[str, str] | None = None,
-    main: Callable[[], None] = cli.main,
 ) -> Done:
     """Run a command in a folder, with descriptors of its own.
 
@@ -44,7 +42,6 @@ def run(
         words: those after `attacklab`.
         output: a descriptor for its standard output instead.
         env: variables to set.
-        main: what to call.
     """
     out, err = ((folder / name).open("w+b", buffering=0) for name in (".out", ".err"))
     with out, err:
@@ -52,7 +49,7 @@ def run(
         with warnings.catch_warnings(action="ignore"):  # of forks beside threads: the child uses none of them
             child = os.fork()
         if not child:
-            _command(folder, words, (out.fileno() if output is None else output, err.fileno()), env or {}, main)
+            _command(folder, words, (out.fileno() if output is None else output, err.fileno()), env or {})
         _, status = os.waitpid(child, 0)
         texts = [file.read() for file in (out, err) if file.seek(0) == 0]
     return Done(os.waitstatus_to_exitcode(status), *texts)
@@ -63,7 +60,6 @@ def _command(
     words: tuple[str, ...],
     descriptors: tuple[int, int],
     env: dict[str, str],
-    main: Callable[[], None],
 ) -> NoReturn:
     status: object = 99
     faulthandler.disable()  # pytest enables it: a target that crashes would fill the log of the tests
@@ -80,7 +76,7 @@ def _command(
         progress.LINE_SECONDS = float("inf")  # on a busy machine a command says how far it is
         os.chdir(folder)
         sys.argv = ["attacklab", *words]
-        main()
+        cli.main()
     except SystemExit as error:
         status = error.code
     finally:
