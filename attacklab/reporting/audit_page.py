@@ -117,7 +117,7 @@ def _cells(finding: Finding) -> list[str]:
         f"{finding.verdict_in_scope}{note}",
         *numbers,
         "" if finding.smallest_detectable is None else upper_text(finding.smallest_detectable),
-        "; ".join(filter(None, (finding.event, finding.pair and f"inputs {_pair(finding)}"))),
+        "; ".join(filter(None, (finding.event, f"inputs {_pair(finding)}" if finding.pair else ""))),
     ]
 
 
