@@ -55,7 +55,7 @@ def collect(settings: Settings) -> Collected:
     """Find the laws on neighbouring inputs, and what follows from them; decide the catastrophe mechanism's claim."""
     limits = Limits(unresolved=Fraction(1, 1 << settings.budget(60, 40)))
     laws = {name: law(limits) for name, law in LAWS.items()}
-    parts = settings.budget(20, 4)
+    parts = 2 * settings.budget(10, 2)
     epsilons = [Fraction(i, parts) for i in range(2 * parts + 1)]
     coarse = enumerate_law(discrete_laplace, 1 / EPSILON, limits=limits)
     measured = {

@@ -51,8 +51,8 @@ FORMULAS = {
 def collect(settings: Settings) -> Collected:
     """Find the probability of the worse outcome at every gap, and the formulas' values there."""
     step = Fraction(1, settings.budget(4, 1))
-    precisions = {"gumbel": settings.budget(60, 40), "exponential": settings.budget(60, 40)}
-    precisions["laplace"] = settings.budget(20, 12)  # the runs of two noises by inversion take seconds a gap
+    precisions = {"gumbel": settings.budget(60, 24), "exponential": settings.budget(60, 24)}
+    precisions["laplace"] = settings.budget(20, 8)  # the runs of two noises by inversion take seconds a gap
     limits = {name: Limits(unresolved=Fraction(1, 1 << bits)) for name, bits in precisions.items()}
     gaps = [step * i for i in range(int(GREATEST_GAP / step) + 1)]
     laws = {name: [worse(mechanism, gap, limits[name]) for gap in gaps] for name, mechanism in MECHANISMS.items()}

@@ -104,19 +104,16 @@ MECHANISMS: dict[str, tuple[str, Role, Auction]] = {
 
 def collect(settings: Settings) -> Collected:
     """Find every law, what it earns, and the ε that it needs beside its neighbours' laws."""
-    crowds = CROWDS[:: settings.budget(1, CROWDS.index(SHOWN))][: settings.budget(len(CROWDS), 2)]
+    crowds = CROWDS if settings.share == 1 else (CROWDS[0], SHOWN)
     laws = {(name, crowd): auction(crowd_of(crowd)) for name, (_, _, auction) in MECHANISMS.items() for crowd in crowds}
     measured = {
         "crowds": crowds,
         "revenue": [revenue(BIDS, price) for price in PRICES],
         "share": {name: [share(crowd_of(crowd), laws[name, crowd]) for crowd in crowds] for name in MECHANISMS},
         "guess": share(BIDS, Law({price: mpq(1, HIGHEST) for price in PRICES})),
-        "epsilon": {name: [needed(name, crowd_of(crowd)) for crowd in crowds] for name in MECHANISMS},
+        "epsilon": {name: [needed(name, crowd_of(n), laws[name, n]) for n in crowds] for name in MECHANISMS},
         "shown": SHOWN,
-        "law": {
-            name: [float(auction(crowd_of(SHOWN)).mass(price)) for price in PRICES]
-            for name, (_, _, auction) in MECHANISMS.items()
-        },
+        "law": {name: [float(laws[name, SHOWN].mass(price)) for price in PRICES] for name in MECHANISMS},
     }
     return Collected((), measured)
 
@@ -135,10 +132,9 @@ def neighbours(bids: Bids) -> Iterator[Bids]:
         yield {**bids, bid: bidders - 1}
 
 
-def needed(name: str, bids: Bids) -> float:
-    """A lower bound on the ε that the mechanism needs for those bids and their neighbours."""
+def needed(name: str, bids: Bids, law: Law) -> float:
+    """A lower bound on the ε that the mechanism, with that law for those bids, needs for them and their neighbours."""
     _, _, auction = MECHANISMS[name]
-    law = auction(bids)
     return max(most_loss(law, auction(neighbour)) for neighbour in neighbours(bids))
 
 
