@@ -35,12 +35,12 @@ AUDITED: Sequence[tuple[Attack, Maker, str, Role]] = (
     (PositionChunks(), targets.naive_sample_aggregate, "chunks by\nposition", Role.NAIVE),
     (MissingClip(), targets.naive_sum_over_count, "no lower clip,\nsum / count", Role.NAIVE),
     (MissingClip(), targets.naive_ptr_mean, "no lower clip,\nPTR", Role.NAIVE),
-    (MissingClip(), targets.naive_smooth_mean, "no lower clip,\nsmooth", Role.NAIVE),
+    (MissingClip(size=1 << 12), targets.naive_smooth_mean, "no lower clip,\nsmooth", Role.NAIVE),
     (DoubleBudget(), targets.naive_sum_over_count, "budget spent\ntwice", Role.NAIVE),
     (PositionChunks(), targets.exact_sum_over_count, "chunks by\nposition", Role.EXACT),
     (MissingClip(), targets.exact_sum_over_count, "no lower clip,\nsum / count", Role.EXACT),
     (MissingClip(), targets.exact_ptr_mean, "no lower clip,\nPTR", Role.EXACT),
-    (MissingClip(), targets.exact_smooth_mean, "no lower clip,\nsmooth", Role.EXACT),
+    (MissingClip(size=1 << 12), targets.exact_smooth_mean, "no lower clip,\nsmooth", Role.EXACT),
     (DoubleBudget(), targets.exact_sum_over_count, "budget spent\ntwice", Role.EXACT),
 )
 
