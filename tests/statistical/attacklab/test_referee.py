@@ -18,7 +18,7 @@ from scipy import stats
 from attacklab.auditing import referee
 from attacklab.auditing.attacks import ATTACKS, BlackBox, MissingClip
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
-from attacklab.auditing.judge import EARLY, LARGEST_BUDGET, NOT_COVERED, Advance
+from attacklab.auditing.judge import EARLY, LARGEST_BUDGET, Advance
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.betting import judge
 from attacklab.auditing.statistics.choosing import SHARE
@@ -305,7 +305,7 @@ def test_alpha_is_split_over_the_attacks_that_apply_and_their_scenarios() -> Non
     assert sum(finding.alpha for finding in findings if finding.alpha is not None) <= 1e-3
     inapplicable = [finding for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE]
     assert [finding.attack for finding in inapplicable] == [attack.name for attack in ATTACKS[:-1]]
-    reasons = {"does not apply to a dataset target", "found nothing to try on this target", NOT_COVERED}
+    reasons = {"does not apply to a dataset target", "found nothing to try on this target"}
     assert {finding.reason.removeprefix(f"{finding.attack} ") for finding in inapplicable} == reasons
 
 
