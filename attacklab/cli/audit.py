@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -62,6 +63,7 @@ def command(
     if maximise_epsilon and (workers, scheduler) != (None, None):
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers and --scheduler")
     files.require_writable()
+    importlib.import_module("attacklab.replay")  # before a target changes where packages are looked for
     elsewhere = asked.elsewhere()
     with only_findings_on_output():
         loaded = asked.load()
