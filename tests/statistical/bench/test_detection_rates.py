@@ -13,7 +13,7 @@ from attacklab.reporting.experiment import Settings
 from bench import detection_rates as rates
 from bench import false_alarms
 from bench.detection import Specimen
-from bench.detection.edge import EDGE, JOINT, NAMES, Journal
+from bench.detection.edge import EDGE, NAMES, Journal
 from tests.system.experiments.records import quick_record
 
 
@@ -67,7 +67,7 @@ def test_the_journal_forgets_audits_by_other_code(tmp_path: Path) -> None:
     assert Journal(path).rates() == []
 
 
-@pytest.mark.parametrize("specimen", [*EDGE.specimens, *JOINT.specimens], ids=lambda specimen: specimen.name)
+@pytest.mark.parametrize("specimen", EDGE.specimens, ids=lambda specimen: specimen.name)
 def test_an_edge_target_spends_all_of_its_claim(specimen: Specimen) -> None:
     computed, claim = specimen.computed, specimen.make().claim.inner
     assert computed is not None
