@@ -140,6 +140,7 @@ class CountedBits(RandomBits):
 
     def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:
         """Run a sampler, whose law is that of its outcome and its bits."""
+        outcome: Outcome
         outcome, taken = self._bits.call(with_bits, sampler, *arguments)
         self.taken += taken
         return outcome
@@ -147,7 +148,8 @@ class CountedBits(RandomBits):
     def repeat(self, sampler: Callable[..., Outcome | None], *arguments: object) -> Outcome:
         """Run rounds of a rejection loop, twice as many each time, so that a proof adds up laws that it knows."""
         for doublings in itertools.count():
-            if (outcome := self.call(_rounds, doublings, sampler, *arguments)) is not REJECTED:
+            outcome: Outcome | None = self.call(_rounds, doublings, sampler, *arguments)
+            if outcome is not REJECTED:
                 return outcome
         raise AssertionError
 

@@ -69,7 +69,7 @@ def test_the_journal_forgets_audits_by_other_code(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("specimen", EDGE.specimens, ids=lambda specimen: specimen.name)
 def test_an_edge_target_spends_all_of_its_claim(specimen: Specimen) -> None:
-    computed, claim = specimen.computed, specimen.make().claim.inner
+    computed, claim = specimen.computed, specimen.make().claim
     assert computed is not None
     assert not specimen.broken
     assert isinstance(claim, PrivacyClaim)
