@@ -10,9 +10,9 @@ import pytest
 import attacklab
 from attacklab.auditing import attacks, referee
 from attacklab.laws import proof
-from attacklab.model import claims, domains, findings, neighbours, random_bits, releases, targets
+from attacklab.model import claims, domains, findings, neighbours, random_bits, releases, seeing_work, targets
 
-HOMES = (attacks, claims, domains, findings, neighbours, proof, random_bits, referee, releases, targets)
+HOMES = (attacks, claims, domains, findings, neighbours, proof, random_bits, referee, releases, seeing_work, targets)
 
 
 def test_each_export_is_the_object_of_one_home_module() -> None:

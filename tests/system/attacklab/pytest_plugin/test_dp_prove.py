@@ -98,7 +98,7 @@ def test_a_refuted_claim_fails_with_the_pair_the_event_and_the_bound(pytester: p
             "exact_law: violated: closed laws *",
             "  pair: 0.0 and 1.0",
             "  event: first input likelier than allowed: 0",
-            "  advantage: 0.3333, within *; the claim allows 0.2913",
+            "  advantage: 0.333, within *; the claim allows 0.291",
             "  ε ≥ 0.693 by the exact laws",
             "replay: pytest test_it.py::test_it",
         ]
