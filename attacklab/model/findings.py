@@ -372,6 +372,7 @@ class Finding:
         Raises:
             ValueError: a field that every finding has is missing, or one is unknown or malformed.
         """
+        data = {name: value for name, value in data.items() if name != "work"}  # of a record from before it was output
         unknown = sorted(set(data) - {field.name for field in fields(cls)} - {*GONE})
         if unknown:
             raise UsageError(f"not a finding: unknown fields {', '.join(unknown)}")
