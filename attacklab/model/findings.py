@@ -121,7 +121,7 @@ EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 """What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
 
 
-GONE = ("code",)
+GONE = ("code", "work")
 """Fields of older records that nothing reads any more."""
 
 
@@ -372,7 +372,6 @@ class Finding:
         Raises:
             ValueError: a field that every finding has is missing, or one is unknown or malformed.
         """
-        data = {name: value for name, value in data.items() if name != "work"}  # of a record from before it was output
         unknown = sorted(set(data) - {field.name for field in fields(cls)} - {*GONE})
         if unknown:
             raise UsageError(f"not a finding: unknown fields {', '.join(unknown)}")
