@@ -21,9 +21,7 @@ from attacklab.model.targets import Kind, Target
 
 
 def seeing_work(target: Target) -> Target:
-    """The same target, whose adversary sees the pair (output, random bits drawn); its claim is for both together.
-
-    A selection becomes a target of kind dataset, because a pair is not an index: give it `pairs` to try.
+    """The same target, whose claim is for (output, random bits drawn); a selection needs `pairs`, as of a dataset.
 
     Raises:
         UsageError: its draws are not seen from here; let it return (output, work) itself.
