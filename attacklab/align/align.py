@@ -1,0 +1,212 @@
+"""Aligns one pair: shifts for every form of the output, their cost, and what the runs show that no draw explains."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attacklab.align.costs import Cost
+from attacklab.align.outcomes import MOST_ALONE, Question, Shift, Trial, Unit, units_of
+from attacklab.align.parts import close, same
+from attacklab.align.solve import candidates, edge, follows, loss_of_choices, stays
+from attacklab.draws import Law, Run
+
+MOST_SHIFTS = 32
+"""So many shifts are tried of one form of the output."""
+
+EDGES = 3
+"""At the edges of so many outcomes of one form the shifts are tried as well."""
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """What the outcomes of one form cost.
+
+    Attributes:
+        shift: the shifts that serve all of them.
+        cost: theirs.
+        by_unit: what each shift costs, for the line that spends most.
+    """
+
+    shift: Shift
+    cost: Cost
+    by_unit: dict[Unit, float]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """What the shifts of one pair are.
+
+    Attributes:
+        aligned: of each form of the output.
+        open: why some outcome has no shifts; empty if all have.
+        failed: that outcome.
+        trials: how many outcomes were tried.
+    """
+
+    aligned: tuple[Aligned, ...]
+    open: str
+    failed: Trial | None
+    trials: int
+
+    def cost(self) -> Cost | None:
+        """What the whole mechanism costs; None where outcomes have other Gaussian shifts by their form.
+
+        A δ is shared by all outputs: so all forms must shift Gaussian draws alike, or not at all.
+        """
+        epsilon = max((one.cost.epsilon for one in self.aligned), default=0.0)
+        moved = [one for one in self.aligned if one.cost.mu]
+        if not moved:
+            return Cost(epsilon)
+        first = moved[0]
+        is_common = all(_equal(first.shift, one.shift) for one in moved)
+        return Cost(epsilon, max(one.cost.mu for one in moved)) if is_common else None
+
+
+def align(question: Question, trials: Sequence[Trial]) -> Alignment:
+    """The shifts for all outcomes, or why there are none for some."""
+    groups: dict[Any, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        groups[trial.parts.form].append(trial)
+    found: list[Aligned] = []
+    for group in groups.values():
+        whole, why, failed = _served(question, group)
+        if whole is not None:
+            found.append(whole)
+            continue
+        for part in _by_integers(group):
+            one, why, failed = _served(question, part)
+            if one is None:
+                return Alignment(tuple(found), why, failed, len(trials))
+            found.append(one)
+    return Alignment(tuple(found), "", None, len(trials))
+
+
+def _by_integers(group: Sequence[Trial]) -> Iterator[list[Trial]]:
+    """Outcomes of one form, apart by the integers that they give; all of them, if they give none."""
+    apart: dict[Any, list[Trial]] = defaultdict(list)
+    for trial in group:
+        apart[tuple(value for value in trial.parts.numbers.values() if value == math.floor(value))].append(trial)
+    yield from apart.values()
+
+
+def _served(question: Question, group: Sequence[Trial]) -> tuple[Aligned | None, str, Trial | None]:
+    """Shifts that serve all outcomes of a group; else why not, and which was not served.
+
+    Where a shift leaves an outcome unserved, that one is asked for others, and for what would serve it besides.
+    """
+    waiting: list[tuple[Trial, Shift]] = [(group[0], {})]
+    tried = set[Any]()
+    why, failed = "no shift gives the same output", group[0]
+    while waiting and len(tried) < MOST_SHIFTS:
+        asked, base = waiting.pop()
+        more: list[tuple[Trial, Shift]] = []
+        for shift in candidates(question, asked, base):
+            told = tuple(sorted((str(key), round(by, 9)) for key, by in shift.items()))
+            if told in tried:
+                continue
+            tried.add(told)
+            made, why, unserved = _serves_all(question, group, shift)
+            if made is not None:
+                return made, "", None
+            failed = unserved or asked
+            if unserved is not None:
+                more.append((unserved, shift))
+            if len(tried) >= MOST_SHIFTS:
+                break
+        waiting += reversed(more)
+    return None, why, failed
+
+
+def _serves_all(
+    question: Question, group: Sequence[Trial], shift: Shift
+) -> tuple[Aligned | None, str, Trial | None]:
+    epsilon = mu = 0.0
+    by_unit: dict[Unit, float] = {}
+    for trial in _with_edges(question, group):
+        after = question.answer(trial, shift)
+        if not same(after.parts, trial.parts):
+            return None, "no shift gives the same output at all outcomes that were tried", trial
+        why, chosen = _laws_differ(question, trial.run, after.run)
+        if why:
+            return None, why, trial
+        costs = _costs(question, trial.run, after.run, shift)
+        if costs is None:
+            return None, "a shift leads where the noise has no value, or has no cost", trial
+        by_unit = by_unit if sum(by_unit.values()) > sum(costs.values()) else costs
+        pure = sum(cost for unit, cost in costs.items() if unit.law is not Law.GAUSSIAN)
+        epsilon = max(epsilon, pure + chosen)
+        mu = max(mu, math.hypot(*(cost for unit, cost in costs.items() if unit.law is Law.GAUSSIAN)))
+    return Aligned(shift, Cost(epsilon, mu), by_unit), "", None
+
+
+def _with_edges(question: Question, group: Sequence[Trial]) -> Iterator[Trial]:
+    """The outcomes of a group; and those at the edges of where they give the same output."""
+    yield from group
+    for trial in group[:EDGES]:
+        for unit in question.units(trial.run)[:MOST_ALONE]:
+            if not follows(question, trial, unit):
+                for sign in (1, -1):
+                    by = edge(functools.partial(stays, question, trial, unit), unit, 0.0, sign)
+                    if by is not None:
+                        yield question.moved(trial, {unit.key: by - sign * _inside(unit)})
+
+
+def _inside(unit: Unit) -> float:
+    """How far inside an edge the shifts are tried."""
+    return 0.0 if unit.is_integer else 2.0**-20 * unit.scale
+
+
+def _laws_differ(question: Question, first: Run, second: Run) -> tuple[str, float]:
+    """Why the draws of two runs have other laws; else what the choices among them lose."""
+    if first.unmatched or second.unmatched:
+        return "the two runs draw differently", 0.0
+    places, lost = second.by_key(), 0.0
+    for draw in first.draws:
+        place = places.get(draw.key)
+        if draw.key in question.known or place is None:
+            continue
+        other = second.draws[place]
+        if np.shape(draw.value) != np.shape(other.value):
+            return f"{draw.source} draws as many numbers as the data says", 0.0
+        if not np.all(close_scales(draw.scale, other.scale)):
+            return f"the scale of {draw.source} follows the data", 0.0
+        if repr(draw.parameters) != repr(other.parameters):
+            lost += loss_of_choices(draw.parameters, other.parameters, draw.value)
+        if math.isinf(lost):
+            return f"what {draw.source} draws from follows the data", 0.0
+    return "", lost
+
+
+def close_scales(first: Any, second: Any) -> Any:
+    """Whether two scales are equal but for rounding."""
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    return np.abs(first - second) <= 2.0**-40 * np.abs(first) if first.shape == second.shape else np.False_
+
+
+def _costs(question: Question, first: Run, second: Run, shift: Shift) -> dict[Unit, float] | None:
+    """What each shift costs in an outcome; None where one has no bound, or leads beyond the noise."""
+    places, costs = second.by_key(), dict[Unit, float]()
+    for draw in first.draws:
+        for unit in units_of(draw) if draw.law.has_shifts else ():
+            by = shift.get(unit.key, 0.0)
+            if not by:
+                continue
+            if unit.scale <= 0 or (unit.law.goes_up and by < 0):
+                return None
+            value = float(np.ravel(second.draws[places[draw.key]].value)[unit.key[1]])
+            if unit.law.is_positive and value < 0:
+                return None
+            costs[unit] = abs(by) / unit.scale
+    return costs
+
+
+def _equal(first: Shift, second: Shift) -> bool:
+    keys = {*first, *second}
+    return all(bool(close(first.get(key, 0.0), second.get(key, 0.0))) for key in keys)

@@ -1,0 +1,249 @@
+"""What runs show of a leak: outputs that tell every draw apart, and parts of the output that no draw moves.
+
+If the output is an affine function of the draws on both inputs, each with as many independent numbers as draws, then the
+output tells the draws, and its privacy loss is known exactly at every outcome. A part that no draw moves is constant
+over all outcomes that were tried, near and far; so are sums of numbers from which the noise is gone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from attacklab.align.costs import ROUNDING_SLACK, exceeds
+from attacklab.align.outcomes import Question, Trial, Unit
+from attacklab.align.parts import Parts, close
+from attacklab.align.solve import slopes
+from attacklab.draws import Law
+from attacklab.model.claims import Claim, PrivacyClaim
+
+DENSITIES = {
+    Law.LAPLACE: stats.laplace,
+    Law.LOGISTIC: stats.logistic,
+    Law.GUMBEL: stats.gumbel_r,
+    Law.EXPONENTIAL: stats.expon,
+    Law.GAUSSIAN: stats.norm,
+}
+"""SciPy's names of the laws with a density."""
+
+MOST_NUMBERS = 64
+"""Outputs of more numbers are not searched for sums without noise."""
+
+RANK_TOLERANCE = 1e-7
+"""Singular values below this part of the largest are what doubles round."""
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Excess:
+    """By how much the loss at one outcome exceeds the claim, where it is known exactly.
+
+    Attributes:
+        loss: the largest that was met, in words.
+        epsilon: the loss, where the claim is a pure one.
+        by_unit: what each draw has of it.
+    """
+
+    loss: str
+    epsilon: float | None
+    by_unit: dict[Unit, float]
+
+
+@dataclass(frozen=True)
+class Unmoved:
+    """Part of the output that no draw moves on one input, and that the other input never gives.
+
+    Attributes:
+        places: the parts, each with its weight in a sum; a weight of 0 for a part that is not a number.
+        value: what it is on that input.
+        on_first: whether that is the first.
+    """
+
+    places: tuple[tuple[str, float], ...]
+    value: Any
+    on_first: bool
+
+    def holds(self, parts: Parts) -> bool:
+        """Whether an output has it."""
+        ((place, weight), *_) = self.places
+        if not weight:
+            return bool(parts.rest.get(place) == self.value)
+        numbers = [parts.numbers.get(name, math.nan) for name, _ in self.places]
+        size = max(map(abs, numbers), default=0.0)
+        total = sum(by * number for (_, by), number in zip(self.places, numbers, strict=True))
+        return abs(total - self.value) <= 1e-8 * (1.0 + size)
+
+    def __str__(self) -> str:
+        if len(self.places) == 1:
+            return f"{self.places[0][0]} is {self.value!r} whatever is drawn"
+        total = " ".join(f"{weight:+.3g}·{place}" for place, weight in self.places)
+        return f"{total} is {self.value:.9g} whatever is drawn"
+
+
+def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> Excess | None:
+    """How the exact loss exceeds the claim, where outputs tell every draw apart; None where they do not, or it keeps."""
+    units = question.units(trials[0].run)
+    if not units or any(unit.law not in DENSITIES or unit.scale <= 0 for unit in units) or _has_coins(question, trials):
+        return None
+    first, second = _affine(question, trials, units), None
+    answers = [question.answer(trial, {}) for trial in trials]
+    if first is not None:
+        second = _affine(question.reversed(), answers, units)
+    if first is None or second is None or first.names != second.names:
+        return None
+    losses = [_loss(units, trial, first, second, answer) for trial, answer in zip(trials, answers, strict=True)]
+    if any(loss is None for loss in losses):
+        return None
+    worst = max((loss for loss in losses if loss is not None), key=lambda loss: loss.total)
+    if isinstance(claim, PrivacyClaim) and not claim.delta:
+        if worst.total <= claim.epsilon * (1 + ROUNDING_SLACK):
+            return None
+        return Excess(f"ε = {worst.total:.6g}", worst.total, worst.by_unit)
+    if not np.allclose(first.slopes, second.slopes, rtol=1e-6, atol=1e-9) or worst.scales_differ:
+        return None
+    shares = worst.shares
+    pure = [abs(by) for unit, by in shares.items() if unit.law in (Law.LAPLACE, Law.LOGISTIC)]
+    mu = math.hypot(*(by for unit, by in shares.items() if unit.law is Law.GAUSSIAN))
+    if len(pure) + sum(unit.law is Law.GAUSSIAN for unit in units) < len(units) or not exceeds(claim, pure, mu):
+        return None
+    told = f"μ = {mu:.6g}" if not sum(pure) else f"ε = {sum(pure):.6g}"
+    return Excess(told, None, {unit: abs(by) for unit, by in shares.items()})
+
+
+@dataclass(frozen=True)
+class _Affine:
+    """An output that follows its draws evenly: numbers = slopes · (draws in scales) + offset."""
+
+    names: tuple[str, ...]
+    slopes: Doubles
+    offset: Doubles
+
+
+@dataclass(frozen=True)
+class _Loss:
+    total: float
+    by_unit: dict[Unit, float]
+    shares: dict[Unit, float]
+    scales_differ: bool
+
+
+def _has_coins(question: Question, trials: Sequence[Trial]) -> bool:
+    """Whether anything is drawn besides noise."""
+    free = (Law.BITS,)
+    return any(draw.law not in free for trial in trials for _, draw in question.others(trial.run))
+
+
+def _affine(question: Question, trials: Sequence[Trial], units: Sequence[Unit]) -> _Affine | None:
+    base = trials[0]
+    if any(trial.parts.form != base.parts.form or len(trial.run.draws) != len(base.run.draws) for trial in trials):
+        return None
+    rates = slopes(question, base, units, 1.0)
+    if rates is None or rates.shape[0] < len(units) or _rank(rates) < len(units):
+        return None
+    offset = base.parts.vector() - rates @ _in_scales(base, units)
+    for trial in trials:
+        by = _in_scales(trial, units)
+        size = np.abs(rates) @ np.abs(by) + np.abs(offset) + 1.0
+        if not np.all(np.abs(rates @ by + offset - trial.parts.vector()) <= 1e-9 * size):
+            return None
+    return _Affine(tuple(base.parts.numbers), rates, offset)
+
+
+def _in_scales(trial: Trial, units: Sequence[Unit]) -> Doubles:
+    """The draws of an outcome, in the scales of some units."""
+    places = trial.run.by_key()
+    values = [np.ravel(trial.run.draws[places[unit.key[0]]].value)[unit.key[1]] for unit in units]
+    return np.array(values, dtype=float) / np.array([unit.scale for unit in units])
+
+
+def _rank(rates: Doubles) -> int:
+    sizes = np.linalg.svd(rates, compute_uv=False)
+    return int((sizes > RANK_TOLERANCE * sizes.max()).sum()) if sizes.size and sizes.max() > 0 else 0
+
+
+def _loss(units: Sequence[Unit], trial: Trial, first: _Affine, second: _Affine, answer: Trial) -> _Loss | None:
+    """The loss at an outcome; None if the second input can't give its output."""
+    places = answer.run.by_key()
+    others = {unit.key: unit for unit in _units(answer, units)}
+    if len(others) != len(units) or any(unit.key[0] not in places for unit in units):
+        return None
+    here = _in_scales(trial, units)
+    output = first.slopes @ here + first.offset
+    there, *_ = np.linalg.lstsq(second.slopes, output - second.offset, rcond=None)
+    rest = second.slopes @ there + second.offset - output
+    if np.any(np.abs(rest) > 1e-8 * (np.abs(output) + np.abs(second.offset) + 1.0)):
+        return None
+    by_unit, shares, scales_differ = {}, {}, False
+    for at, unit in enumerate(units):
+        ratio = others[unit.key].scale / unit.scale
+        value = there[at] / ratio if ratio else math.nan
+        law = DENSITIES[unit.law]
+        by_unit[unit] = float(law.logpdf(here[at]) - law.logpdf(value) + math.log(ratio)) if ratio > 0 else math.inf
+        shares[unit] = float(there[at] - here[at])
+        scales_differ |= not bool(close(ratio, 1.0))
+    volume = np.linalg.slogdet(second.slopes.T @ second.slopes)[1] - np.linalg.slogdet(first.slopes.T @ first.slopes)[1]
+    return _Loss(sum(by_unit.values()) + volume / 2, by_unit, shares, scales_differ)
+
+
+def _units(trial: Trial, units: Sequence[Unit]) -> list[Unit]:
+    """The units of a trial that have the keys of some others."""
+    from attacklab.align.outcomes import units_of
+
+    keys = {unit.key for unit in units}
+    return [unit for draw in trial.run.draws for unit in units_of(draw) if draw.law.has_shifts and unit.key in keys]
+
+
+def unmoved(firsts: Sequence[Parts], seconds: Sequence[Parts]) -> Unmoved | None:
+    """Part of the output that is constant on one input, over all outcomes, and never so on the other."""
+    for one, other, on_first in ((firsts, seconds, True), (seconds, firsts, False)):
+        found = _constant_part(one, other) or _constant_sum(one, other)
+        if found is not None:
+            return Unmoved(*found, on_first)
+    return None
+
+
+Found = tuple[tuple[tuple[str, float], ...], Any]
+
+
+def _constant_part(one: Sequence[Parts], other: Sequence[Parts]) -> Found | None:
+    for place in dict.fromkeys(place for parts in (*one, *other) for place in parts.rest):
+        values = [parts.rest.get(place) for parts in one]
+        if all(value == values[0] for value in values) and all(parts.rest.get(place) != values[0] for parts in other):
+            return ((place, 0.0),), values[0]
+    return None
+
+
+def _constant_sum(one: Sequence[Parts], other: Sequence[Parts]) -> Found | None:
+    shared = set.intersection(*(set(parts.numbers) for parts in (*one, *other)))
+    names = [name for name in one[0].numbers if name in shared]
+    if not names or len(names) > MOST_NUMBERS:
+        return None
+    mine, theirs = (np.array([[parts.numbers[name] for name in names] for parts in side]) for side in (one, other))
+    sizes = np.abs(np.vstack([mine, theirs])).max(axis=0) + 1.0
+    for at, name in enumerate(names):
+        if np.ptp(mine[:, at]) <= 1e-9 * np.abs(mine[:, at]).max() and _never(theirs[:, at], mine[0, at], 1.0):
+            return ((name, 1.0),), float(mine[0, at])
+    centred = (mine - mine.mean(axis=0)) / sizes
+    if len(mine) <= len(names) + 1:
+        return None
+    _, lengths, directions = np.linalg.svd(centred)
+    lengths = np.pad(lengths, (0, len(names) - len(lengths)))
+    for length, direction in zip(lengths, directions, strict=True):
+        weights = direction / sizes
+        value = float((mine @ weights).mean())
+        if length <= 1e-11 * max(1.0, lengths.max()) and _never(theirs @ weights, value, 1.0 / sizes.min()):
+            scale = np.abs(weights).max()
+            kept = [(name, float(w / scale)) for name, w in zip(names, weights, strict=True) if abs(w) > 1e-9 * scale]
+            return tuple(kept), value / scale
+    return None
+
+
+def _never(values: Doubles, value: float, size: float) -> bool:
+    return bool(np.all(np.abs(values - value) > 1e-7 * (abs(value) + size)))

@@ -1,0 +1,153 @@
+"""Examines one pair, in both directions: record, align, add up the cost, and say what that means for the claim."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attacklab.align.align import Alignment, align
+from attacklab.align.apart import Unmoved, exact_excess, unmoved
+from attacklab.align.costs import Cost, keeps
+from attacklab.align.outcomes import FRESH, Counted, Exhausted, Give, Question, Trial, Unit, outcomes, question_of, untried
+from attacklab.draws import Law, Raised, Run
+from attacklab.draws.places import NOWHERE, Site
+from attacklab.model.claims import Claim
+
+
+MOST_RUNS = 3000
+"""So many runs are made for one direction of a pair."""
+
+
+class Status(enum.IntEnum):
+    """What the alignment of a pair says; the larger, the worse."""
+
+    ALIGNED = 0
+    """The same shifts serve all outcomes, and keep the claim."""
+    OPEN = 1
+    """Neither."""
+    SUSPECTED = 2
+    """A part of the output differs that no draw moves; fresh samples decide."""
+    VIOLATED = 3
+    """The loss at an outcome is known exactly, and exceeds the claim."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What was found of one pair.
+
+    Attributes:
+        status: what it means.
+        reason: why.
+        question: the pair in the direction that is worst, with what was learnt of its draws.
+        cost: of the shifts; None where there are none for all outcomes.
+        trials: how many outcomes were tried.
+        forms: how many forms of the output they had.
+        by_unit: what the shift of each draw costs.
+        unmoved: the part that no draw moves.
+        epsilon: the loss at an outcome, where it is known.
+        seeded: the lines that seed the generators of draws that are always the same, or those draws.
+        scale: the least scale of noise that has a density.
+        run: a run on the first input.
+    """
+
+    status: Status
+    reason: str
+    question: Question
+    run: Run
+    cost: Cost | None = None
+    trials: int = 0
+    forms: int = 0
+    by_unit: dict[Unit, float] | None = None
+    unmoved: Unmoved | None = None
+    epsilon: float | None = None
+    seeded: tuple[Site, ...] = ()
+    scale: float | None = None
+
+
+def examine(give: Give, first: Any, second: Any, claim: Claim, seed: int) -> Examined:
+    """What the alignment of a pair says of a claim, in the worse direction."""
+    seeds = np.random.SeedSequence(seed).generate_state(2 * FRESH, np.uint64) >> 2
+    there = _one_way(give, first, second, claim, [int(one) for one in seeds[:FRESH]])
+    if there.status > Status.OPEN:
+        return there
+    back = _one_way(give, second, first, claim, [int(one) for one in seeds[FRESH:]])
+    if there.status is back.status is Status.ALIGNED:
+        return max(there, back, key=lambda one: (one.cost.epsilon, one.cost.mu) if one.cost else (0.0, 0.0))
+    return max(there, back, key=lambda one: one.status)
+
+
+def _one_way(give: Give, first: Any, second: Any, claim: Claim, seeds: Sequence[int]) -> Examined:
+    question, runs, why = question_of(Counted(give, MOST_RUNS), first, second, seeds)
+    common: dict[str, Any] = {
+        "question": question,
+        "run": runs[0],
+        "seeded": _seeded(question, runs[0]),
+        "scale": _least_scale(runs),
+    }
+    if why:
+        return Examined(Status.OPEN, why, **common)
+    try:
+        return _tried(question, runs, claim, seeds[0], common)
+    except Exhausted:
+        return Examined(Status.OPEN, f"{MOST_RUNS:,} runs were too few to align it", **common)
+
+
+def _tried(question: Question, runs: Sequence[Run], claim: Claim, seed: int, common: dict[str, Any]) -> Examined:
+    trials = list(outcomes(question, runs, seed))
+    common["trials"] = len(trials)
+    excess = exact_excess(question, trials, claim)
+    if excess is not None:
+        reason = f"the output tells every draw, and loses {excess.loss}; claimed is {claim}"
+        return Examined(Status.VIOLATED, reason, by_unit=excess.by_unit, epsilon=excess.epsilon, **common)
+    answers = [question.answer(trial, {}) for trial in trials]
+    part = unmoved([trial.parts for trial in trials], [answer.parts for answer in answers])
+    if part is not None:
+        where = "first" if part.on_first else "second"
+        return Examined(Status.SUSPECTED, f"on the {where} input {part}", unmoved=part, **common)
+    return _judged(align(question, trials), question, trials, runs, claim, common)
+
+
+def _judged(
+    found: Alignment,
+    question: Question,
+    trials: Sequence[Trial],
+    runs: Sequence[Run],
+    claim: Claim,
+    common: dict[str, Any],
+) -> Examined:
+    cost = found.cost()
+    by_unit = max((one.by_unit for one in found.aligned), key=lambda one: sum(one.values()), default={})
+    common |= {"forms": len(found.aligned), "by_unit": by_unit}
+    why = found.open or untried(question, runs[0])
+    if not why and any(trial.parts.unseen for trial in trials):
+        why = f"{next(trial.parts.unseen for trial in trials if trial.parts.unseen)} can't be looked into"
+    if not why and all(isinstance(trial.run.output, Raised) for trial in trials):
+        why = f"it raises {runs[0].output.kind} on both inputs"
+    if not why and cost is None:
+        why = "outputs of different forms shift the noise differently, so that no δ is known"
+    if why:
+        return Examined(Status.OPEN, why, **common)
+    if not keeps(claim, cost or Cost()):
+        return Examined(Status.OPEN, f"the cheapest shifts that were found cost {cost}", cost=cost, **common)
+    return Examined(Status.ALIGNED, f"the shifts cost {cost}", cost=cost, **common)
+
+
+def _seeded(question: Question, run: Run) -> tuple[Site, ...]:
+    """The lines that make draws which are always the same."""
+    fixed = [draw for draw in run.draws if draw.key in question.known]
+    twins = [draw for draw in run.draws if draw.key in question.twins]
+    return tuple(draw.seeded if draw.seeded != NOWHERE else draw.site for draw in (*fixed, *twins))
+
+
+def _least_scale(runs: Sequence[Run]) -> float | None:
+    scales = [
+        float(np.min(draw.scale))
+        for run in runs
+        for draw in run.draws
+        if draw.law.has_shifts and draw.law is not Law.GEOMETRIC and np.size(draw.scale) and np.min(draw.scale) > 0
+    ]
+    return min(scales, default=None)

@@ -1,0 +1,233 @@
+"""An output taken apart: its numbers, and all else that somebody who receives it can see, each with its place in it."""
+
+from __future__ import annotations
+
+import functools
+import io
+import logging
+import math
+import random
+import re
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from attacklab.draws import Raised
+
+DEEPEST = 8
+LARGEST_ARRAY = 1 << 12
+"""A longer array is one part, as its bytes."""
+
+NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
+"""A number in a text, with a fraction."""
+
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+_HOLDS_NO_DATA = (
+    *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
+    *(logging.Logger, type(threading.Lock()), type(threading.RLock()), ModuleType),
+)
+_TYPED = (bool, int, float, str, bytes, list, tuple, dict, type(None), np.ndarray)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of an output.
+
+    Attributes:
+        numbers: finite floats and integers, by their place.
+        rest: all else, and the types of numbers, as something that can be compared.
+        unseen: what can't be looked into.
+    """
+
+    numbers: dict[str, float]
+    rest: dict[str, Any]
+    unseen: str = ""
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """What is there besides the values of numbers; two outputs of one form differ in numbers alone."""
+        return (tuple(self.numbers), tuple(sorted(self.rest.items(), key=repr)))
+
+    def vector(self) -> np.ndarray[Any, Any]:
+        """The numbers, in order."""
+        return np.array(list(self.numbers.values()), dtype=float)
+
+
+def parts_of(output: Any) -> Parts:
+    """The parts of an output."""
+    numbers: dict[str, float] = {}
+    rest: dict[str, Any] = {}
+    unseen = ""
+    for place, value in _leaves(output, "output", 0):
+        if isinstance(value, _Unseen):
+            unseen = unseen or place
+            rest[place] = value.kind
+        elif isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+            rest[place] = value
+        elif isinstance(value, complex | np.complexfloating) or not _is_finite(value):
+            rest[place] = repr(value)
+        else:
+            numbers[place] = float(value)
+            rest[f"{place}'s type"] = type(value).__name__
+    return Parts(numbers, rest, unseen)
+
+
+def close(first: Any, second: Any) -> Any:
+    """Whether numbers are equal but for what doubles round of sums on the way to them."""
+    return np.abs(first - second) <= 1e-9 * (np.abs(first) + np.abs(second) + 1.0)
+
+
+def same(first: Parts, second: Parts) -> bool:
+    """Whether two outputs are equal, but for rounding."""
+    if first.rest != second.rest or first.numbers.keys() != second.numbers.keys():
+        return False
+    return not first.numbers or bool(np.all(close(first.vector(), second.vector())))
+
+
+def rounded(output: Any, grid: float, depth: int = DEEPEST) -> Any:
+    """An output whose floats are rounded to a grid, in the containers that it came in."""
+    if isinstance(output, float | np.floating) and math.isfinite(output):
+        return type(output)(round(float(output) / grid) * grid)
+    if type(output) is np.ndarray and output.dtype.kind == "f":
+        return np.where(np.isfinite(output), np.round(output / grid) * grid, output).astype(output.dtype)
+    if depth and type(output) in (list, tuple):
+        return type(output)(rounded(value, grid, depth - 1) for value in output)
+    if depth and type(output) is dict:
+        return {key: rounded(value, grid, depth - 1) for key, value in output.items()}
+    return output
+
+
+@dataclass(frozen=True)
+class _Unseen:
+    kind: str
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+Leaves = Iterator[tuple[str, Any]]
+
+
+def _leaves(value: Any, place: str, depth: int) -> Leaves:
+    """Each part with its place; what raises where it is read can't be looked into."""
+    try:
+        yield from list(_elements(value, place, depth))
+        if not isinstance(value, type) and (type(value) not in _TYPED or hasattr(value, "__dict__")):
+            yield from list(_carried(value, place, depth))
+    except Exception:  # whatever somebody's class raises
+        yield place, _Unseen(type(value).__name__)
+
+
+def _elements(value: Any, place: str, depth: int) -> Leaves:
+    if value is None or isinstance(value, bool | int | float | np.number | np.bool_ | bytes):
+        yield place, value
+    elif isinstance(value, Raised):
+        yield f"{place} raised", value.kind
+        yield from _text(ADDRESS.sub("", value.message), f"{place}'s message")
+    elif isinstance(value, str):
+        yield from _text(value, place)
+    elif depth >= DEEPEST:
+        yield place, _Unseen(type(value).__name__)
+    elif isinstance(value, Mapping | list | tuple | deque | set | frozenset):
+        yield from _in_container(value, place, depth)
+    elif isinstance(value, np.ndarray):
+        yield from _in_array(value, place, depth)
+    else:
+        yield from _in_object(value, place, depth)
+
+
+def _text(text: str, place: str) -> Leaves:
+    yield place, NUMBER.sub("#", text)
+    for at, number in enumerate(NUMBER.findall(text)):
+        yield f"{place} number {at}", float(number)
+
+
+def _in_container(value: Any, place: str, depth: int) -> Leaves:
+    yield f"{place}'s type", type(value).__name__
+    if isinstance(value, Mapping):
+        yield f"{place}'s keys", tuple(map(repr, value))
+        pairs = [(f"{place}[{key!r}]", inner) for key, inner in value.items()]
+    elif isinstance(value, set | frozenset):
+        yield place, tuple(sorted(map(repr, value)))
+        return
+    else:
+        yield f"{place}'s length", str(len(value))
+        pairs = [(f"{place}[{at}]", inner) for at, inner in enumerate(value)]
+    for where, inner in pairs:
+        yield from _leaves(inner, where, depth + 1)
+
+
+def _in_array(value: Any, place: str, depth: int) -> Leaves:
+    yield f"{place}'s shape", str((value.shape, value.dtype, type(value).__name__))
+    if isinstance(value, np.ma.MaskedArray):
+        yield f"{place}'s mask", str(np.ma.getmaskarray(value).tolist())
+        value = value.filled(0)
+    if value.size > LARGEST_ARRAY:
+        yield place, value.tobytes()
+        return
+    for index in np.ndindex(value.shape):
+        yield from _leaves(value[index], f"{place}[{', '.join(map(str, index))}]", depth + 1)
+
+
+def _in_object(value: Any, place: str, depth: int) -> Leaves:
+    """What an object shows: as an array, as a buffer, by its attributes, or by its text."""
+    if hasattr(value, "detach") and hasattr(value, "numpy"):
+        value = value.detach().cpu().double().numpy() if value.is_floating_point() else value.detach().cpu().numpy()
+        yield from _leaves(value, place, depth + 1)
+    elif hasattr(value, "to_numpy") and hasattr(value, "index"):
+        yield from _leaves((list(value.index), list(getattr(value, "columns", ()))), f"{place}'s labels", depth + 1)
+        yield from _leaves(value.to_numpy(), place, depth + 1)
+    elif isinstance(value, memoryview | bytearray):
+        yield place, bytes(value)
+    elif isinstance(value, io.BytesIO | io.StringIO):
+        yield from _leaves(value.getvalue(), place, depth)
+    elif isinstance(value, functools.partial):
+        yield from _leaves((value.func, value.args, value.keywords), place, depth + 1)
+    elif isinstance(value, _HOLDS_NO_DATA):
+        yield place, type(value).__name__
+    elif isinstance(value, type) or callable(value):
+        yield place, value.__qualname__ if _is_found_by_name(value) else _Unseen(type(value).__name__)
+    elif not _attributes(value) and (isinstance(value, Iterator | io.IOBase) or ADDRESS.search(repr(value))):
+        yield place, _Unseen(type(value).__name__)
+    else:
+        yield f"{place}'s type", type(value).__name__
+        if not _attributes(value):
+            yield from _text(repr(value), place)
+
+
+def _carried(value: Any, place: str, depth: int) -> Leaves:
+    """The attributes of an object, and the value that a mapping gives for missing keys."""
+    if isinstance(value, _HOLDS_NO_DATA) or callable(value) or depth >= DEEPEST or hasattr(value, "detach"):
+        return
+    if getattr(value, "default_factory", None) is not None and isinstance(value, Mapping):
+        yield from _leaves(value.default_factory, f"{place}'s default", depth + 1)
+    if hasattr(value, "to_numpy"):
+        return
+    for name in _attributes(value):
+        yield from _leaves(getattr(value, name), f"{place}.{name}", depth + 1)
+
+
+def _is_found_by_name(value: Any) -> bool:
+    """Whether a function or a class is the one of its module, and so the same in every run."""
+    found: Any = sys.modules.get(getattr(value, "__module__", None) or "builtins")
+    for name in getattr(value, "__qualname__", "").split("."):
+        found = getattr(found, name, None)
+    return found is value
+
+
+def _attributes(value: Any) -> list[str]:
+    """The names of what an object holds in its dictionary and its slots."""
+    declared = [vars(of).get("__slots__", ()) for of in type(value).__mro__]
+    slots = [name for names in declared for name in ([names] if isinstance(names, str) else names)]
+    return [*getattr(value, "__dict__", ()), *(name for name in slots if hasattr(value, name) and name[:2] != "__")]

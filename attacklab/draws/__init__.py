@@ -1,0 +1,13 @@
+"""A run and its draws: what records, repeats and shifts them.
+
+A run is a function of its input and its draws. `watching` puts watched generators in the place of all others (`numpys`,
+`pythons`, `bits`, `torchs`, by `everywhere`). `run` then runs a release on one input: with fresh draws, or with those of
+an earlier run, some of them changed.
+"""
+
+from attacklab.draws.laws import Law
+from attacklab.draws.places import Site
+from attacklab.draws.record import Draw, Draws, Raised, Run, run
+from attacklab.draws.watching import watching
+
+__all__ = ["Draw", "Draws", "Law", "Raised", "Run", "Site", "run", "watching"]

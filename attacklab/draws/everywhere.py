@@ -1,0 +1,151 @@
+"""Puts other objects in the place of some, wherever the process holds them: the garbage collector knows where.
+
+So a generator that was made before, a method of one, or a sampler that was imported by name is exchanged in modules,
+closures, defaults, containers and objects alike.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from types import BuiltinMethodType, CellType, FrameType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+Undo = list[Callable[[], object]]
+
+
+def exchange(pairs: Iterable[tuple[Any, Any]], undo: Undo, *, in_modules_only: bool = False) -> None:
+    """Put the second of each pair wherever the first is held.
+
+    Args:
+        pairs: what is held, and what is to be held instead.
+        undo: is given what puts everything back.
+        in_modules_only: whether variables of modules alone are exchanged, and not those of this package.
+    """
+    olds, news = map(list, zip(*pairs, strict=True))
+    while olds:
+        instead = {id(old): new for old, new in zip(olds, news, strict=True)}
+        own = (id(olds), id(news))
+        more_olds: list[Any] = []
+        more_news: list[Any] = []
+        for holder in gc.get_referrers(*olds):
+            if id(holder) in own or isinstance(holder, FrameType):
+                continue
+            if in_modules_only:
+                if _is_foreign_module(holder):
+                    _in_dict(holder, instead, undo)
+                continue
+            made = _exchanged_in(holder, instead, undo)
+            if made is not None:
+                more_olds.append(holder)
+                more_news.append(made)
+        olds, news = more_olds, more_news
+
+
+def is_held_by_code(value: Any, own: list[Any]) -> bool:
+    """Whether a variable, a default, a closure or a container holds an object; not if only attributes of objects do.
+
+    Args:
+        value: the object.
+        own: a list that does not count.
+    """
+    containers = (list, tuple, CellType, MethodType, BuiltinMethodType, FunctionType)
+    for holder in gc.get_referrers(value):
+        if isinstance(holder, dict):
+            owner = _owner(holder)
+            if owner is None or isinstance(owner, type):
+                return True
+        elif isinstance(holder, containers) and holder is not own:
+            return True
+    return False
+
+
+def _exchanged_in(holder: Any, instead: dict[int, Any], undo: Undo) -> Any:
+    """Exchange what a holder holds; what is to stand for the holder itself where it can't be changed, or None."""
+    if type(holder) is tuple:
+        return tuple(instead.get(id(value), value) for value in holder)
+    if isinstance(holder, MethodType | BuiltinMethodType):
+        return getattr(instead.get(id(holder.__self__)), holder.__name__, None)
+    if type(holder) is dict:
+        owner = _owner(holder)
+        if isinstance(owner, type):
+            _in_attributes(owner, list(holder), instead, undo)
+        else:
+            _in_dict(holder, instead, undo)
+    elif type(holder) is list:
+        _in_list(holder, instead, undo)
+    elif isinstance(holder, CellType):
+        _put(functools.partial(setattr, holder, "cell_contents"), holder.cell_contents, instead, undo)
+    elif isinstance(holder, functools.partial):
+        _in_partial(holder, instead, undo)
+    elif isinstance(holder, FunctionType):
+        _put(functools.partial(setattr, holder, "__defaults__"), holder.__defaults__, instead, undo)
+    elif not isinstance(holder, type | ModuleType):
+        _in_attributes(holder, _names_of(holder), instead, undo)
+    return None
+
+
+def _put(setter: Callable[[Any], object], value: Any, instead: dict[int, Any], undo: Undo) -> None:
+    """Set what stands for a value, if anything does."""
+    if id(value) in instead:
+        setter(instead[id(value)])
+        undo.append(functools.partial(setter, value))
+
+
+def _in_dict(holder: dict[Any, Any], instead: dict[int, Any], undo: Undo) -> None:
+    for key, value in list(holder.items()):
+        _put(functools.partial(holder.__setitem__, key), value, instead, undo)
+
+
+def _in_list(holder: list[Any], instead: dict[int, Any], undo: Undo) -> None:
+    for place, value in enumerate(holder):
+        _put(functools.partial(holder.__setitem__, place), value, instead, undo)
+
+
+def _in_attributes(holder: Any, names: Sequence[str], instead: dict[int, Any], undo: Undo) -> None:
+    set_ = type.__setattr__ if isinstance(holder, type) else object.__setattr__
+    for name in names:
+        value = inspect.getattr_static(holder, name, None) if isinstance(holder, type) else getattr(holder, name, None)
+        _put(functools.partial(set_, holder, name), value, instead, undo)
+
+
+def _in_partial(holder: Any, instead: dict[int, Any], undo: Undo) -> None:
+    before = holder.__reduce__()[2]
+    after = tuple(instead.get(id(part), part) for part in before)
+    holder.__setstate__(after)
+    undo.append(functools.partial(holder.__setstate__, before))
+
+
+def _names_of(holder: Any) -> list[str]:
+    """The attributes of an object, in its dictionary or its slots."""
+    slots = [vars(kind).get("__slots__", ()) for kind in type(holder).__mro__]
+    named = [name for names in slots for name in ([names] if isinstance(names, str) else names)]
+    return [*getattr(holder, "__dict__", ()), *(name for name in named if not name.startswith("__"))]
+
+
+def _owner(attributes: dict[Any, Any]) -> Any:
+    """The object or class whose attributes a dictionary holds; None of any other."""
+    if "__builtins__" in attributes:
+        return None
+    for holder in gc.get_referrers(attributes):
+        if isinstance(holder, FrameType | ModuleType | FunctionType | dict | list | tuple):
+            continue
+        if isinstance(holder, type):
+            if attributes.get("__module__") == holder.__module__ and "__dict__" in vars(type) and _is_of(holder, attributes):
+                return holder
+        elif getattr(holder, "__dict__", None) is attributes:
+            return holder
+    return None
+
+
+def _is_of(kind: type, attributes: dict[Any, Any]) -> bool:
+    """Whether a dictionary is that of a class, which shows only a view of it."""
+    return vars(kind).keys() == attributes.keys()
+
+
+def _is_foreign_module(holder: Any) -> bool:
+    package = __name__.partition(".")[0]
+    is_module = isinstance(holder, dict) and "__spec__" in holder and "__name__" in holder
+    return is_module and not str(holder["__name__"]).startswith((f"{package}.", "numpy.random._"))

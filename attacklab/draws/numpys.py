@@ -1,0 +1,386 @@
+"""numpy's generators, watched: each method draws noise at location 0, or places, and says of which law.
+
+A generator that outlives a run begins anew in each, as in a process of its own: at a fresh state, or at its first one
+where its seed is a number in the code.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from attacklab.draws.everywhere import is_held_by_code
+from attacklab.draws.laws import Law
+from attacklab.draws.places import NOWHERE, Site, here
+from attacklab.draws.record import Asked, Recorder, current
+
+BASE_GENERATOR, BASE_STATE = np.random.Generator, np.random.RandomState
+
+LARGEST_NUMBER = 1 << 64
+"""A seed below is a number that somebody chose, or 64 random bits; the system's own have 128."""
+
+Call = Callable[..., Any]
+Reader = Callable[..., Asked]
+
+
+def is_number(seed: Any) -> bool:
+    """Whether a seed is a number that may stand in code."""
+    return isinstance(seed, int | np.integer) and 0 <= int(seed) < LARGEST_NUMBER
+
+
+def bits_of(generator: Any) -> Any:
+    """The bit generator of a generator."""
+    is_modern = isinstance(generator, BASE_GENERATOR)
+    return BASE_GENERATOR.bit_generator.__get__(generator) if is_modern else generator._bit_generator
+
+
+def seed_of(bits: Any) -> Any:
+    """The number that a bit generator was seeded with; None if it is the system's, or not known."""
+    sequence = getattr(bits, "seed_seq", None)
+    if sequence is None:
+        return 0  # the legacy way, which takes a number
+    entropy = getattr(sequence, "entropy", None)
+    return entropy if is_number(entropy) else None
+
+
+def digest(state: Any) -> int:
+    """What tells a state of a bit generator from others."""
+    if isinstance(state, dict):
+        return hash(tuple((name, digest(value)) for name, value in state.items()))
+    return hash(state.tobytes() if isinstance(state, np.ndarray) else state)
+
+
+class _Everywhere(type):
+    """Whatever is an instance of the class behind a watched one counts as one of the watched."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, next(base for base in cls.__mro__ if base in (BASE_GENERATOR, BASE_STATE)))
+
+
+class WatchedGenerator(BASE_GENERATOR, metaclass=_Everywhere):
+    """numpy's generator, watched."""
+
+    def __init__(self, bit_generator: Any) -> None:
+        super().__init__(bit_generator)
+        _note_made(self)
+
+    @property
+    def bit_generator(self) -> Any:
+        """The bits behind it, whose state code may read or set."""
+        return _opened(self)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return WatchedGenerator(copy.deepcopy(_opened(self)))
+
+
+class WatchedState(BASE_STATE, metaclass=_Everywhere):
+    """numpy's legacy generator, watched."""
+
+    def __init__(self, seed: Any = None) -> None:
+        super().__init__(seed)
+        _note_made(self)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return WatchedState(copy.deepcopy(_opened(self)))
+
+    def get_state(self, *args: Any, **kwargs: Any) -> Any:
+        """Its state."""
+        _opened(self)
+        return super().get_state(*args, **kwargs)
+
+    def seed(self, seed: Any = None) -> None:
+        """Seed it."""
+        super().seed(seed)
+        _note_set(self)
+
+    def set_state(self, state: Any) -> None:
+        """Set its state."""
+        super().set_state(state)
+        _note_set(self)
+
+
+def watched_rng(original: Call) -> Call:
+    """`default_rng`, which gives a watched generator."""
+
+    @functools.wraps(original)
+    def default_rng(seed: Any = None) -> Any:
+        if isinstance(seed, BASE_GENERATOR):
+            return seed
+        return WatchedGenerator(bits_of(original(seed)))
+
+    return default_rng
+
+
+def held(generator: Any, *, is_common: bool, own: Any) -> Any:
+    """A generator that was made before any run, watched.
+
+    Args:
+        generator: of numpy's.
+        is_common: whether it is the one behind the functions of `numpy.random`.
+        own: a list that holds it here.
+    """
+    bits = bits_of(generator)
+    made = WatchedGenerator(bits) if isinstance(generator, BASE_GENERATOR) else WatchedState(bits)
+    if not is_common and seed_of(bits) is not None:
+        made._may_be_fixed = is_held_by_code(generator, own)
+        made._first_state = bits.state if made._may_be_fixed else None
+        made._is_known = not made._may_be_fixed
+    return made
+
+
+def _note_made(generator: Any) -> None:
+    """Keep where a generator begins that is made in a run."""
+    recorder, bits = current(), bits_of(generator)
+    generator._first_state, generator._seeded, generator._is_known = None, NOWHERE, False
+    generator._may_be_fixed = False
+    if recorder is not None:
+        is_shared = id(bits) in recorder.begun
+        recorder.begun.add(id(bits))
+        if not is_shared and (seed_of(bits) is not None or _has_moved(bits)):
+            generator._first_state, generator._seeded, generator._may_be_fixed = bits.state, here(), True
+
+
+def _has_moved(bits: Any) -> bool:
+    """Whether bits are not where their seed begins: they jumped, were used, or had their state set."""
+    return digest(type(bits)(bits.seed_seq).state) != digest(bits.state)
+
+
+def _note_set(generator: Any) -> None:
+    """Keep the line of a run that sets the state of a generator."""
+    recorder = current()
+    if recorder is not None:
+        recorder.begun.add(id(bits_of(generator)))
+        generator._seeded, generator._may_be_fixed = here(), True
+
+
+def _opened(generator: Any) -> Any:
+    """The bits behind a generator, which may be copied or set from now on."""
+    recorder = current()
+    if recorder is not None:
+        begin(generator, recorder)
+        generator._may_be_fixed = True
+    return bits_of(generator)
+
+
+def begin(generator: Any, recorder: Recorder) -> None:
+    """Let a generator of an earlier run, or of the code, begin anew, unless it has in this run."""
+    bits = bits_of(generator)
+    if id(bits) in recorder.begun:
+        return
+    recorder.begun.add(id(bits))
+    generator._seeded = NOWHERE if generator._first_state is None else generator._seeded
+    bits.state = generator._first_state or type(bits)(int(recorder.fresh.integers(1 << 62))).state
+
+
+def _watched_method(name: str, original: Call) -> Call:
+    """A method of a generator, which records what it draws."""
+    reader = READERS.get(name, functools.partial(_unread, name))
+
+    @functools.wraps(original)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder = current()
+        if recorder is None:
+            return original(self, *args, **kwargs)
+        begin(self, recorder)
+        state = digest(bits_of(self).state) if recorder.tells_states else None
+        call = functools.partial(original, self)
+        with recorder.inside():
+            asked = reader(call, *args, **kwargs)
+        seeded: Site = self._seeded
+        return recorder.draw(
+            name, asked, state=state, may_be_fixed=self._may_be_fixed, is_known=self._is_known, seeded=seeded
+        )
+
+    return method
+
+
+def moved(loc: Any, noise: Any) -> Any:
+    """Noise at a location, in the type that the sampler returns."""
+    if isinstance(noise, np.ndarray):
+        return np.asarray(loc) + noise
+    return type(noise)(loc + noise)
+
+
+def _unread(name: str, call: Call, *args: Any, **kwargs: Any) -> Asked:
+    """A draw of no law that is known: its parameters are all that it was asked."""
+    return Asked(Law.OTHER, lambda: call(*args, **kwargs), parameters=(name, *args, *kwargs.values()))
+
+
+def _around(law: Law) -> Reader:
+    """Noise around a location."""
+
+    def read(call: Call, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Asked:
+        shape = np.broadcast(loc, scale).shape or None if size is None else size
+        return Asked(law, lambda: call(0.0, scale, shape), scale, then=lambda noise: moved(loc, noise))
+
+    return read
+
+
+def _standard(law: Law) -> Reader:
+    """Noise of scale 1."""
+
+    def read(call: Call, *args: Any, out: Any = None, **kwargs: Any) -> Asked:
+        if out is None:
+            return Asked(law, lambda: call(*args, **kwargs))
+        return Asked(law, lambda: call(np.shape(out), **kwargs), then=lambda noise: _written(out, noise))
+
+    return read
+
+
+def _written(out: Any, noise: Any) -> Any:
+    out[...] = noise
+    return out
+
+
+def _exponential(call: Call, scale: Any = 1.0, size: Any = None) -> Asked:
+    return Asked(Law.EXPONENTIAL, lambda: call(scale, size), scale)
+
+
+def _geometric(call: Call, p: Any, size: Any = None) -> Asked:
+    return Asked(Law.GEOMETRIC, lambda: call(p, size), _scale_of_geometric(p))
+
+
+def _scale_of_geometric(p: Any) -> Any:
+    return -1 / np.log1p(-np.minimum(np.asarray(p, dtype=float), 1 - 2.0**-53))
+
+
+def _negative_binomial(call: Call, n: Any, p: Any, size: Any = None) -> Asked:
+    if np.ndim(n) == 0 and n == 1:
+        return Asked(Law.GEOMETRIC, lambda: call(n, p, size), _scale_of_geometric(p))
+    return _unread("negative_binomial", call, n, p, size)
+
+
+def _uniform(call: Call, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Asked:
+    shape = np.broadcast(low, high).shape or None if size is None else size
+    width = np.subtract(high, low)
+
+    def then(share: Any) -> Any:
+        return low + width * share if isinstance(share, np.ndarray) else float(low + width * share)
+
+    return Asked(Law.UNIFORM, lambda: call(0.0, 1.0, shape), then=then)
+
+
+def _normals(call: Call, mean: Any, cov: Any, size: Any = None, **options: Any) -> Asked:
+    """Gaussian noise for each coordinate apart; of another law where some depend on others."""
+    variances = np.diagonal(cov)
+    if not np.array_equal(np.diag(variances), cov):
+        return Asked(
+            Law.OTHER,
+            lambda: call(np.zeros(len(variances)), cov, size, **options),
+            parameters=(np.asarray(cov).tolist(),),
+            then=lambda noise: moved(mean, noise),
+        )
+    sample = functools.partial(call, np.zeros(len(variances)), cov, size, **options)
+    return Asked(Law.GAUSSIAN, sample, np.sqrt(variances), then=lambda noise: moved(mean, noise))
+
+
+def _integers(call: Call, low: Any, high: Any = None, *args: Any, **kwargs: Any) -> Asked:
+    bounds = tuple(map(_listed, (low, high, kwargs.get("endpoint", False))))
+    least, most = (0, low) if high is None else (low, high)
+    is_one = np.ndim(least) == 0 and np.ndim(most) == 0
+    among = range(int(least), int(most) + bool(bounds[2])) if is_one else range(0)
+    return Asked(Law.CHOICE, lambda: call(low, high, *args, **kwargs), parameters=bounds, among=among)
+
+
+def _binomial(call: Call, n: Any, p: Any, size: Any = None) -> Asked:
+    if not np.array_equal(n, 1):
+        return _unread("binomial", call, n, p, size)
+    shape = np.shape(p) or None if size is None else size
+    parameters = (1.0 - float(p), float(p)) if np.ndim(p) == 0 else (_listed(p),)
+    return Asked(Law.CHOICE, lambda: call(1, p, shape), parameters=parameters, among=range(2))
+
+
+def _choice(call: Call, a: Any, size: Any = None, replace: bool = True, p: Any = None, *args: Any, **rest: Any) -> Asked:
+    is_count = isinstance(a, int | np.integer)
+    count = int(a) if is_count else len(a)
+    items = None if is_count else np.asarray(a)
+    weights = (count,) if p is None else tuple(np.asarray(p, dtype=float).tolist())
+    is_one = size is None or replace
+    return Asked(
+        Law.CHOICE if is_one else Law.ORDER,
+        lambda: call(count, size, replace, p, *args, **rest),
+        parameters=weights,
+        among=range(count),
+        then=lambda places: places if items is None else picked(items, places),
+    )
+
+
+def picked(items: Any, places: Any) -> Any:
+    """Items at some places; a record of more items may have chosen a later one."""
+    last = len(items) - 1
+    if np.ndim(places):
+        return items[np.minimum(places, last)]
+    return items[min(int(places), last)]
+
+
+def _ordered(name: str) -> Reader:
+    """A permutation: an order of places is drawn."""
+
+    def read(call: Call, x: Any, *args: Any, **kwargs: Any) -> Asked:
+        if args or kwargs or isinstance(x, dict):
+            return _unread(name, call, x, *args, **kwargs)
+        generator = call.args[0]  # type: ignore[attr-defined]
+        count = int(x) if np.ndim(x) == 0 else len(x)
+        base = BASE_GENERATOR if isinstance(generator, BASE_GENERATOR) else BASE_STATE
+        return Asked(
+            Law.ORDER,
+            lambda: base.permutation(generator, count),
+            parameters=(count,),
+            then=lambda order: _in_order(name, x, order),
+        )
+
+    return read
+
+
+def _in_order(name: str, x: Any, order: Any) -> Any:
+    order = order[order < len(order)]
+    if name != "shuffle":
+        return order if np.ndim(x) == 0 else np.asarray(x)[order]
+    for place, value in enumerate([copy.copy(x[at]) for at in order.tolist()]):
+        x[place] = value
+    return None
+
+
+def _bits(call: Call, *args: Any, **kwargs: Any) -> Asked:
+    return Asked(Law.BITS, lambda: call(*args, **kwargs), parameters=args)
+
+
+def _listed(value: Any) -> Any:
+    return np.asarray(value).tolist() if np.ndim(value) else value
+
+
+READERS: Mapping[str, Reader] = {
+    "laplace": _around(Law.LAPLACE),
+    "normal": _around(Law.GAUSSIAN),
+    "logistic": _around(Law.LOGISTIC),
+    "gumbel": _around(Law.GUMBEL),
+    "exponential": _exponential,
+    "standard_exponential": _standard(Law.EXPONENTIAL),
+    "standard_normal": _standard(Law.GAUSSIAN),
+    "randn": _standard(Law.GAUSSIAN),
+    **dict.fromkeys(("random", "random_sample", "ranf", "sample", "rand"), _standard(Law.UNIFORM)),
+    "uniform": _uniform,
+    "geometric": _geometric,
+    "negative_binomial": _negative_binomial,
+    "multivariate_normal": _normals,
+    **dict.fromkeys(("integers", "randint", "random_integers"), _integers),
+    "binomial": _binomial,
+    "choice": _choice,
+    "permutation": _ordered("permutation"),
+    "shuffle": _ordered("shuffle"),
+    "bytes": _bits,
+}
+"""For each method with a law that is known, what reads its arguments."""
+
+_NO_SAMPLERS: Sequence[str] = ("bit_generator", "spawn", "seed", "get_state", "set_state")
+
+for _base, _class in ((BASE_GENERATOR, WatchedGenerator), (BASE_STATE, WatchedState)):
+    for _name in dir(_base):
+        if _name[0] != "_" and _name not in _NO_SAMPLERS:
+            setattr(_class, _name, _watched_method(_name, getattr(_base, _name)))
+
+
