@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from attacklab.align.costs import ROUNDING_SLACK, exceeds
-from attacklab.align.outcomes import Question, Trial, Unit
+from attacklab.align.outcomes import Question, Trial, Unit, units_of
 from attacklab.align.parts import Parts, close
 from attacklab.align.solve import slopes
 from attacklab.draws import Law
@@ -185,17 +185,22 @@ def _loss(units: Sequence[Unit], trial: Trial, first: _Affine, second: _Affine, 
         ratio = others[unit.key].scale / unit.scale
         value = there[at] / ratio if ratio else math.nan
         law = DENSITIES[unit.law]
-        by_unit[unit] = float(law.logpdf(here[at]) - law.logpdf(value) + math.log(ratio)) if ratio > 0 else math.inf
+        by_unit[unit] = _log_ratio(float(law.logpdf(here[at])), float(law.logpdf(value)), ratio)
         shares[unit] = float(there[at] - here[at])
         scales_differ |= not bool(close(ratio, 1.0))
     volume = np.linalg.slogdet(second.slopes.T @ second.slopes)[1] - np.linalg.slogdet(first.slopes.T @ first.slopes)[1]
-    return _Loss(sum(by_unit.values()) + volume / 2, by_unit, shares, scales_differ)
+    return _Loss(float(sum(by_unit.values()) + volume / 2), by_unit, shares, scales_differ)
+
+
+def _log_ratio(first: float, second: float, ratio: float) -> float:
+    """The log of how much denser a draw is than another, whose scale is that of the first times a ratio."""
+    if first == -math.inf:
+        return first
+    return first - second + math.log(ratio) if ratio > 0 else math.inf
 
 
 def _units(trial: Trial, units: Sequence[Unit]) -> list[Unit]:
     """The units of a trial that have the keys of some others."""
-    from attacklab.align.outcomes import units_of
-
     keys = {unit.key for unit in units}
     return [unit for draw in trial.run.draws for unit in units_of(draw) if draw.law.has_shifts and unit.key in keys]
 

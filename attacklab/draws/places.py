@@ -42,7 +42,7 @@ def is_users_code(code: CodeType) -> bool:
     known = _known.get(code)
     if known is None:
         file = code.co_filename
-        known = not (file.startswith((*_LIBRARIES, _LAB, "<frozen", "<__array_function__")) or "site-packages" in file)
+        known = not (file.startswith((*_LIBRARIES, _LAB, "<frozen", "<string", "<__array")) or "site-packages" in file)
         _known[code] = known
     return known
 

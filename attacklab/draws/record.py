@@ -19,6 +19,8 @@ from attacklab.draws.laws import Law
 from attacklab.draws.places import NOWHERE, Site, here
 from attacklab.model.errors import passes_through, text_of
 
+_GENERATOR = np.random.Generator  # the class as it is without watching
+
 MOST_GIVEN = 1 << 16
 """If an output is an iterator, at most this many of its items are read."""
 
@@ -162,7 +164,7 @@ class Recorder:
         self._is_inside = False
         self.made: list[Draw] = []
         self.begun: set[int] = set()
-        self.fresh = np.random.Generator(np.random.PCG64(draws.seed))
+        self.fresh = _GENERATOR(np.random.PCG64(draws.seed))
 
     @property
     def tells_states(self) -> bool:

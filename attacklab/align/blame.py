@@ -1,0 +1,94 @@
+"""The line to look at: the draw whose shift costs most, or the first line where the two runs part."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from attacklab.align.examine import Examined, Status
+from attacklab.align.outcomes import Give, Unit
+from attacklab.draws import Draws, Law, Run
+from attacklab.draws.places import NOWHERE, Site, is_users_code
+
+
+def blamed(give: Give, examined: Examined) -> Site:
+    """The line that a finding names."""
+    if examined.seeded:
+        return examined.seeded[0]
+    if examined.by_unit:
+        return _dearest(examined.by_unit)
+    lines = [_lines(give, examined, is_first=side) for side in (True, False)]
+    scaled = _follows_data(examined)
+    if scaled != NOWHERE:
+        return scaled
+    parting = _parting(*lines)
+    if parting != NOWHERE:
+        return parting
+    if examined.status is Status.SUSPECTED:
+        return lines[0][-1] if lines[0] else NOWHERE
+    return _last_draw(examined.run)
+
+
+def _dearest(by_unit: dict[Unit, float]) -> Site:
+    """The line of the draw that has most of the cost."""
+    return max(by_unit, key=lambda unit: by_unit[unit]).key[0][0]
+
+
+def _follows_data(examined: Examined) -> Site:
+    """The line of the first draw whose scale or weights follow the data."""
+    question = examined.question
+    second = question.give(question.second, Draws.repeat(examined.run, known=question.known))
+    places = second.by_key()
+    for draw in examined.run.draws:
+        place = places.get(draw.key)
+        if place is not None and draw.key not in question.known:
+            other = second.draws[place]
+            if not np.array_equal(draw.scale, other.scale) or repr(draw.parameters) != repr(other.parameters):
+                return draw.site
+    return NOWHERE
+
+
+def _last_draw(run: Run) -> Site:
+    """The line of the last draw that noise or a choice is made of."""
+    sites = [draw.site for draw in run.draws if draw.law is not Law.BITS]
+    return sites[-1] if sites else NOWHERE
+
+
+def _lines(give: Give, examined: Examined, *, is_first: bool) -> list[Site]:
+    """The lines of the user's that a run goes through, of which the last returns its output."""
+    lines: list[Site] = []
+    outermost: list[FrameType] = []
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if not is_users_code(frame.f_code):
+            return None
+        if not outermost:
+            outermost.append(frame)
+        if event == "line":
+            lines.append(Site(frame.f_code.co_filename, frame.f_lineno))
+        elif event == "return" and frame is outermost[0] and lines:
+            lines.append(Site(frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    question, before = examined.question, sys.gettrace()
+    input_ = question.first if is_first else question.second
+    sys.settrace(trace)
+    try:
+        give(input_, Draws.repeat(examined.run, known=question.known))
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+def _parting(first: list[Site], second: list[Site]) -> Site:
+    """The line after which two runs go different ways; nowhere if they don't, or only repeat a loop."""
+    if set(first) == set(second):
+        return NOWHERE
+    for before, one, other in zip(itertools.chain([NOWHERE], first), first, second, strict=False):
+        if one != other:
+            return before
+    return NOWHERE

@@ -1,0 +1,84 @@
+"""Pairs that nobody named: Hypothesis changes what was tried, towards a higher cost, and shrinks what costs too much."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from attacklab.align.examine import Examined, Status
+from attacklab.align.pairs import is_numeric
+from attacklab.model.neighbours import NeighbouringPair, as_array
+from attacklab.model.targets import Target
+
+LONGEST = 12
+"""So many records has the longest dataset that is searched."""
+
+
+class _TooDearError(Exception):
+    """A pair costs more than is claimed, so that Hypothesis looks for a smaller one."""
+
+
+def searched(
+    target: Target,
+    template: NeighbouringPair,
+    examined: Callable[[NeighbouringPair], Examined],
+    most: int,
+    until: float,
+) -> NeighbouringPair | None:
+    """The smallest pair that was found to cost more than is claimed, among vectors and matrices; None if there is none.
+
+    Args:
+        target: what is examined; its bounds, or those of its domain, are those of the numbers.
+        template: a pair of the form that is searched.
+        examined: examines a pair.
+        most: how many pairs are examined.
+        until: no more are examined then, by the monotonic clock.
+    """
+    bounds = target.bounds or (target.domain.bounds if target.domain is not None else None)
+    try:
+        from hypothesis import HealthCheck, Phase, given, settings, strategies
+        from hypothesis import target as towards
+        from hypothesis.errors import HypothesisException
+    except ImportError:
+        return None
+    if bounds is None or not is_numeric(template):
+        return None
+    sample = as_array(template.first)
+    lower, upper = bounds
+    eighths = strategies.integers(0, 8).map(lambda share: lower * (1 - share / 8) + upper * share / 8)
+    number: Any = strategies.integers(int(lower), int(upper)) if sample.dtype.kind in "iu" else eighths
+    record = strategies.tuples(*[number] * sample.shape[1]) if sample.ndim == 2 else number
+    is_substitute = len(sample) == len(as_array(template.second))
+    found: list[NeighbouringPair] = []
+
+    @settings(
+        max_examples=most,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=(Phase.generate, Phase.target, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategies.lists(record, max_size=LONGEST - 1), record, record, strategies.integers(0, LONGEST - 1))
+    def tried(others: list[Any], one: Any, other: Any, place: int) -> None:
+        if time.monotonic() > until:
+            return
+        sides = ([*others[:place], one, *others[place:]], [*others[:place], other, *others[place:]])
+        sides = sides if is_substitute else (sides[0], others)
+        first, second = (np.array(rows, sample.dtype).reshape(-1, *sample.shape[1:]) for rows in sides)
+        pair = NeighbouringPair(first, second, template.relation)
+        if not target.covers(pair):
+            return
+        made = examined(pair)
+        if made.status > Status.OPEN or (made.status is Status.OPEN and made.cost is not None):
+            found.append(pair)
+            raise _TooDearError
+        towards(0.0 if made.cost is None else made.cost.epsilon + made.cost.mu)
+
+    with contextlib.suppress(_TooDearError, HypothesisException):  # which has no patience beyond the limits either
+        tried()
+    return found[-1] if found else None

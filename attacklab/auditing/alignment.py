@@ -1,0 +1,283 @@
+"""The attack `alignment`: what the code around the noise loses, taking the samplers at their word.
+
+Pairs are aligned one by one (see `attacklab.align`). Shifts that serve all outcomes and keep the claim are a witness for
+a pair. A claim is refuted where outputs that tell every draw lose more than it allows. What a part of the output shows
+that no draw moves is put to fresh samples first. Any other pair is sampled by the black box, the worst that was found,
+with floats rounded to a grid between their own and the noise, so that low bits of the noise decide nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shlex
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attacklab.align.blame import blamed
+from attacklab.align.costs import Cost
+from attacklab.align.examine import Examined, Status, examine
+from attacklab.align.pairs import pairs_of
+from attacklab.align.parts import parts_of, rounded
+from attacklab.align.search import searched
+from attacklab.auditing.judge import points_of
+from attacklab.auditing.statistics.betting import evidence, judge
+from attacklab.auditing.statistics.reasons import refuted_reason
+from attacklab.draws import Draws, Run, run, watching
+from attacklab.draws.places import Site
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Counts, Finding, Verdict, Witness, described_pair
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
+
+NAME = "alignment"
+FLAW = "the code around the noise loses more than is claimed"
+
+CONFIRMING = 400
+"""So many fresh outputs of either input decide what a part without noise was taken to show."""
+
+GRAIN = 1e-3
+"""Floats are rounded to this part of the least scale that noise was recorded with: far above their own low bits."""
+
+MOST_PAIRS = 50
+MOST_SAMPLED = 3
+"""The black box samples so many of the pairs that have no witness."""
+
+Sampled = Callable[[Target, float, float], Sequence[Finding]]
+"""Runs the black box on a target for some seconds, with a part of α."""
+
+
+@dataclass
+class _Study:
+    """What was found of all pairs of a target."""
+
+    target: Target
+    seed: int
+    give: Callable[[Any, Draws], Run]
+    examined: list[tuple[NeighbouringPair, Examined]] = field(default_factory=list)
+    dropped: int = 0
+
+    def look_at(self, pair: NeighbouringPair) -> Examined:
+        """Examine a pair, and keep what came of it."""
+        made = examine(self.give, pair.first, pair.second, self.target.claim, self.seed)
+        self.examined.append((pair, made))
+        return made
+
+    def worst(self) -> list[tuple[NeighbouringPair, Examined]]:
+        """The pairs without a witness, the dearest first."""
+        without = [(pair, made) for pair, made in self.examined if made.status > Status.ALIGNED]
+        return sorted(without, key=lambda one: (-one[1].status, -_size(one[1].cost)))
+
+    def most(self) -> Examined:
+        """The pair whose shifts cost most."""
+        return max((made for _, made in self.examined), key=lambda one: _size(one.cost))
+
+
+def alignment(
+    target: Target,
+    sampled: Sampled,
+    *,
+    pairs: Iterable[NeighbouringPair] | None = None,
+    seed: int = 0,
+    seconds: float = 20.0,
+    alpha: float = 1e-6,
+    again: str = "",
+) -> Finding:
+    """Align the pairs of a target, and say what that means for its claim.
+
+    Args:
+        target: what is examined; in this process, as its draws are watched.
+        sampled: runs the black box on a target that releases rounded outputs of the pairs without a witness.
+        pairs: those to align; by default those that are declared, those of the domain, floats at their worst, and what
+            a search finds.
+        seed: of all draws.
+        seconds: how long it may take, about; half of it for aligning.
+        alpha: the probability of a false alarm.
+        again: the line that replays it.
+
+    Raises:
+        UsageError: there is no pair.
+    """
+    started = time.monotonic()
+    study = _Study(target, seed, lambda input_, draws: run(_one_output(target), input_, draws))
+    with watching(), np.errstate(all="ignore"):
+        _look(study, list(itertools.islice(pairs_of(target) if pairs is None else pairs, MOST_PAIRS)), started + seconds / 2)
+        if not study.examined:
+            raise UsageError(f"there is no pair to align {target.name} on; give pairs, or a domain")
+        if pairs is None and all(made.status is Status.ALIGNED for _, made in study.examined):
+            template = study.examined[0][0]
+            searched(target, template, study.look_at, MOST_PAIRS, started + seconds / 2)
+        found = _certain(study, alpha / 2)
+    rest = {"seed": seed, "replay": again, "trials": sum(made.trials for _, made in study.examined)}
+    if found is None:
+        found = _passed(study) if not study.worst() else _sampled(study, sampled, max(1.0, seconds / 2), alpha / 2)
+    return replace(found, seconds=round(time.monotonic() - started, 3), **rest)
+
+
+def _look(study: _Study, pairs: Sequence[NeighbouringPair], until: float) -> None:
+    """Examine pairs until one breaks the claim, or the time is up; the others are dropped."""
+    for number, pair in enumerate(pairs):
+        if number and time.monotonic() > until:
+            study.dropped = len(pairs) - number
+            return
+        if study.look_at(pair).status > Status.OPEN:
+            return
+
+
+def _one_output(target: Target) -> Callable[[Any, np.random.Generator], Any]:
+    def release(input_: Any, rng: np.random.Generator) -> Any:
+        return next(iter(target.release(input_, 1, rng)))
+
+    return release
+
+
+def _certain(study: _Study, alpha: float) -> Finding | None:
+    """A finding that refutes the claim without the black box; None if there is none."""
+    for pair, made in study.worst():
+        if made.status is Status.VIOLATED:
+            rest: dict[str, Any] = {"epsilon_lower": made.epsilon} if made.epsilon and math.isfinite(made.epsilon) else {}
+            return _finding(study, Verdict.VIOLATED, made.reason, pair, made, **rest)
+        if made.status is Status.SUSPECTED:
+            confirmed = _confirmed(study, pair, made, alpha)
+            if confirmed is not None:
+                return confirmed
+    return None
+
+
+def _confirmed(study: _Study, pair: NeighbouringPair, made: Examined, alpha: float) -> Finding | None:
+    """What fresh outputs say of a part that no draw seemed to move; None if they don't refute the claim."""
+    part, question = made.unmoved, made.question
+    assert part is not None  # noqa: S101 - it is what was suspected
+    seeds = np.random.SeedSequence((study.seed, CONFIRMING)).generate_state(2 * CONFIRMING, np.uint64) >> 2
+    hits = [
+        [part.holds(parts_of(question.give(input_, Draws.fresh(int(seed))).output)) for seed in seeds[start::2]]
+        for start, input_ in ((0, question.first), (1, question.second))
+    ]
+    both = sum(one and other for one, other in zip(*hits, strict=True))
+    counts = Counts(sum(hits[0]), sum(hits[1]), CONFIRMING, both)
+    sides = Counts(CONFIRMING, 0, CONFIRMING, 0)
+    point = max(points_of(study.target.claim), key=lambda one: evidence(one, sides))
+    assessment = judge(point, counts, alpha)
+    if not assessment.violated:
+        return None
+    reason = f"{made.reason}; {refuted_reason(point, counts, alpha, fails=False)}"
+    ordered = NeighbouringPair(question.first, question.second, pair.relation)
+    return _finding(
+        study,
+        Verdict.VIOLATED,
+        reason,
+        ordered,
+        made,
+        event=str(part),
+        counts=counts,
+        first=assessment.first,
+        second=assessment.second,
+        advantage=assessment.advantage,
+        epsilon_lower=assessment.epsilon_lower,
+        delta_lower=assessment.delta_lower,
+        alpha=alpha,
+    )
+
+
+def _passed(study: _Study) -> Finding:
+    """The finding that all pairs have a witness."""
+    most = study.most()
+    tried = sum(made.trials for _, made in study.examined)
+    pairs = "1 pair" if len(study.examined) == 1 else f"{len(study.examined):,} pairs"
+    reason = (
+        f"with the noise frozen, the code around it costs {most.cost or Cost()} of {study.target.claim} "
+        f"({pairs}, {tried:,} outcomes of the noise; a tried shift is no proof for all)"
+    )
+    pair = next(pair for pair, made in study.examined if made is most)
+    return _finding(study, Verdict.NOT_DETECTED, reason + _dropped(study), pair, most)
+
+
+def _sampled(study: _Study, sampled: Sampled, seconds: float, alpha: float) -> Finding:
+    """What the black box says of the pairs without a witness."""
+    worst = study.worst()[:MOST_SAMPLED]
+    pair, made = worst[0]
+    why = f"no witness: {made.reason}"
+    target = _rounded(study.target, [one for one, _ in worst], made.scale)
+    findings = sampled(target, seconds, alpha)
+    decisive = next((one for one in findings if one.refutes), None)
+    if decisive is None:
+        decisive = next((one for one in findings if one.verdict is Verdict.NOT_DETECTED), findings[0])
+        return replace(decisive, attack=NAME, target=study.target.name, reason=f"{why}; by samples {decisive.reason}{_dropped(study)}")
+    with watching(), np.errstate(all="ignore"):
+        site = blamed(study.give, made)
+    reason = f"{_told(site)}: {made.reason}; {decisive.reason}"
+    return replace(decisive, attack=NAME, target=study.target.name, reason=reason, flaw=FLAW, witness=_witness(site, study, made))
+
+
+def _rounded(target: Target, pairs: Sequence[NeighbouringPair], scale: float | None) -> Target:
+    """A target that releases outputs whose floats are rounded; as they are where no noise has a density."""
+
+    def release(input_: Any, trials: int, rng: np.random.Generator) -> list[Any]:
+        outputs = target.release(input_, trials, rng)
+        return [output if scale is None else rounded(output, GRAIN * scale) for output in outputs]
+
+    return Target.dataset(release, claim=target.claim, relation=target.relation, name=target.name, pairs=pairs)
+
+
+def _finding(
+    study: _Study, verdict: Verdict, reason: str, pair: NeighbouringPair, made: Examined, **rest: Any
+) -> Finding:
+    site = blamed(study.give, made) if verdict is Verdict.VIOLATED else _own_line(made)
+    told = f"{_told(site)}: {reason}" if verdict is Verdict.VIOLATED else reason
+    target = study.target
+    return Finding(
+        target=target.name,
+        target_version=target.version,
+        attack=NAME,
+        verdict=verdict,
+        reason=told,
+        claim=target.claim,
+        relation=target.relation,
+        ceiling=target.claim.ceiling,
+        pair=described_pair(pair),
+        flaw=FLAW if verdict is Verdict.VIOLATED else "",
+        witness=_witness(site, study, made),
+        **rest,
+    )
+
+
+def _own_line(made: Examined) -> Site:
+    """The line of the dearest draw, or of the first."""
+    by_unit = made.by_unit or {}
+    if by_unit:
+        return max(by_unit, key=lambda unit: by_unit[unit]).key[0][0]
+    return made.run.draws[0].site if made.run.draws else Site("", 0)
+
+
+def _witness(site: Site, study: _Study, made: Examined) -> Witness:
+    loss = "" if made.cost is None else str(made.cost)
+    return Witness(
+        file=_from_here(site.file), line=site.line, source=site.statement, loss=loss, claimed=str(study.target.claim)
+    )
+
+
+def _told(site: Site) -> str:
+    return f"{_from_here(site.file)}:{site.line}, {site.statement}" if site.line else "no line"
+
+
+def _from_here(file: str) -> str:
+    path, here = Path(file), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else file
+
+
+def _dropped(study: _Study) -> str:
+    return f"; {study.dropped:,} pairs were dropped, as the time was up" if study.dropped else ""
+
+
+def _size(cost: Cost | None) -> float:
+    return 0.0 if cost is None else cost.epsilon + cost.mu
+
+
+def replay_line(spec: str, seed: int) -> str:
+    """The line that replays a finding of a target that a command line can name."""
+    return f"{shlex.join(['attacklab', 'audit'])} {spec} --attack {NAME} --seed {seed}"
