@@ -1,7 +1,7 @@
 """Alignments: what the code around the noise loses, by shifts of the noise that hide a change of the input.
 
-The draws z of a run on D are frozen. Shifts s are solved for with f(D′, z + s) = f(D, z) (`solve`), at outcomes near and
-far (`outcomes`), until the same shifts serve all of one form of the output (`align`). Their cost against the claim
+The draws z of a run on D are frozen. Shifts s are solved for with f(D′, z + s) = f(D, z) (`solve`), at outcomes near
+and far (`outcomes`), until the same shifts serve all of one form of the output (`align`). Their cost against the claim
 (`costs`) says that a pair keeps it. That a pair breaks it is said where the outputs tell every draw apart, or put to
 fresh samples where a part of them has no noise (`apart`). `examine` is all of that for one pair, `pairs` and `search`
 give pairs, and `blame` the line.

@@ -124,9 +124,7 @@ def _served(question: Question, group: Sequence[Trial]) -> tuple[Aligned | None,
     return None, why, failed
 
 
-def _serves_all(
-    question: Question, group: Sequence[Trial], shift: Shift
-) -> tuple[Aligned | None, str, Trial | None]:
+def _serves_all(question: Question, group: Sequence[Trial], shift: Shift) -> tuple[Aligned | None, str, Trial | None]:
     epsilon = mu = 0.0
     by_unit: dict[Unit, float] = {}
     for trial in _with_edges(question, group):
@@ -136,7 +134,7 @@ def _serves_all(
         why, chosen = _laws_differ(question, trial.run, after.run)
         if why:
             return None, why, trial
-        costs = _costs(question, trial.run, after.run, shift)
+        costs = _costs(trial.run, after.run, shift)
         if costs is None:
             return None, "a shift leads where the noise has no value, or has no cost", trial
         by_unit = by_unit if sum(by_unit.values()) > sum(costs.values()) else costs
@@ -190,7 +188,7 @@ def close_scales(first: Any, second: Any) -> Any:
     return np.abs(first - second) <= 2.0**-40 * np.abs(first) if first.shape == second.shape else np.False_
 
 
-def _costs(question: Question, first: Run, second: Run, shift: Shift) -> dict[Unit, float] | None:
+def _costs(first: Run, second: Run, shift: Shift) -> dict[Unit, float] | None:
     """What each shift costs in an outcome; None where one has no bound, or leads beyond the noise."""
     places, costs = second.by_key(), dict[Unit, float]()
     for draw in first.draws:

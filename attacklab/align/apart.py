@@ -1,8 +1,8 @@
 """What runs show of a leak: outputs that tell every draw apart, and parts of the output that no draw moves.
 
-If the output is an affine function of the draws on both inputs, each with as many independent numbers as draws, then the
-output tells the draws, and its privacy loss is known exactly at every outcome. A part that no draw moves is constant
-over all outcomes that were tried, near and far; so are sums of numbers from which the noise is gone.
+If the output is an affine function of the draws on both inputs, each with as many independent numbers as draws, then
+the output tells the draws, and its privacy loss is known exactly at every outcome. A part that no draw moves is
+constant over all outcomes that were tried, near and far; so are sums of numbers from which the noise is gone.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Unmoved:
 
 
 def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> Excess | None:
-    """How the exact loss exceeds the claim, where outputs tell every draw apart; None where they do not, or it keeps."""
+    """How the exact loss exceeds the claim, where outputs tell every draw apart; None where they don't, or it keeps."""
     units = question.units(trials[0].run)
     if not units or any(unit.law not in DENSITIES or unit.scale <= 0 for unit in units) or _has_coins(question, trials):
         return None

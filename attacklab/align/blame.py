@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import sys
 from types import FrameType
@@ -16,7 +17,8 @@ from attacklab.draws.places import NOWHERE, Site, is_users_code
 
 
 def blamed(give: Give, examined: Examined) -> Site:
-    """The line that a finding names."""
+    """The line that a finding names; `give` runs the release as often as it takes."""
+    examined = dataclasses.replace(examined, question=dataclasses.replace(examined.question, give=give))
     if examined.seeded:
         return examined.seeded[0]
     if examined.by_unit:
@@ -68,9 +70,7 @@ def _lines(give: Give, examined: Examined, *, is_first: bool) -> list[Site]:
             return None
         if not outermost:
             outermost.append(frame)
-        if event == "line":
-            lines.append(Site(frame.f_code.co_filename, frame.f_lineno))
-        elif event == "return" and frame is outermost[0] and lines:
+        if event == "line" or (event == "return" and frame is outermost[0]):
             lines.append(Site(frame.f_code.co_filename, frame.f_lineno))
         return trace
 

@@ -12,11 +12,21 @@ import numpy as np
 from attacklab.align.align import Alignment, align
 from attacklab.align.apart import Unmoved, exact_excess, unmoved
 from attacklab.align.costs import Cost, keeps
-from attacklab.align.outcomes import FRESH, Counted, Exhausted, Give, Question, Trial, Unit, outcomes, question_of, untried
+from attacklab.align.outcomes import (
+    FRESH,
+    Counted,
+    Exhausted,
+    Give,
+    Question,
+    Trial,
+    Unit,
+    outcomes,
+    question_of,
+    untried,
+)
 from attacklab.draws import Law, Raised, Run
 from attacklab.draws.places import NOWHERE, Site
 from attacklab.model.claims import Claim
-
 
 MOST_RUNS = 3000
 """So many runs are made for one direction of a pair."""

@@ -74,6 +74,8 @@ class Counted:
         if not self.left:
             raise Exhausted
         self.left -= 1
+        if draws.repeated is not None:  # what the repeated run did not draw is fresh each time
+            draws = dataclasses.replace(draws, seed=self.left)
         return self.give(input_, draws)
 
 
@@ -106,7 +108,7 @@ class Question:
 
     def moved(self, trial: Trial, shift: Shift) -> Trial:
         """The outcome with its draws shifted, on the first input."""
-        return self.trial(trial.run, shifted(trial.run, self._with_twins(trial.run, shift)))
+        return self.trial(trial.run, shifted(trial.run, self._with_twins(shift)))
 
     def answer(self, trial: Trial, shift: Shift) -> Trial:
         """What the second input gives of an outcome with its draws shifted."""
@@ -123,7 +125,7 @@ class Question:
     def _is_own(self, draw: Draw) -> bool:
         return draw.key not in self.known and draw.key not in self.twins
 
-    def _with_twins(self, run: Run, shift: Shift) -> Shift:
+    def _with_twins(self, shift: Shift) -> Shift:
         if not self.twins:
             return shift
         more = {(twin, at): by for twin, key in self.twins.items() for (of, at), by in shift.items() if of == key}

@@ -1,4 +1,4 @@
-"""Pairs that nobody named: Hypothesis changes what was tried, towards a higher cost, and shrinks what costs too much."""
+"""Pairs that nobody named: Hypothesis changes what was tried, to a higher cost, and shrinks what costs too much."""
 
 from __future__ import annotations
 

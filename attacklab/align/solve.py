@@ -1,7 +1,7 @@
 """Solves for shifts s with f(D′, z + s) = f(D, z): for numbers that follow the noise, and for what noise decides.
 
-Numbers: the change of the output with each draw, and the cheapest shifts that make up for the difference. Decisions: the
-edges of where a draw gives the same output on either input; their distance is the shift.
+Numbers: the change of the output with each draw, and the cheapest shifts that make up for the difference. Decisions:
+the edges of where a draw gives the same output on either input; their distance is the shift.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from attacklab.align.outcomes import MOST_ALONE, Question, Shift, Trial, Unit
 from attacklab.align.parts import same
 from attacklab.draws import Law
 
-STEPS = (1e-3, 1.0, 64.0)
+STEPS, FAR_STEP = (1e-3, 1.0), 64.0
 """By how many scales a draw is moved to see what follows it; rounding hides small steps, and bends are not far."""
 
 LADDER = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 40.0)
@@ -37,13 +37,23 @@ def candidates(question: Question, trial: Trial, base: Shift) -> Iterator[Shift]
         yield {}
     units = question.units(trial.run)[:MOST_ALONE]
     unmoved = question.answer(trial, base)
-    for step in STEPS if unmoved.parts.numbers.keys() == trial.parts.numbers.keys() else ():
-        made = _by_numbers(question, trial, unmoved, units, step)
-        if made:
-            yield _sum(base, made)
-            yield from _sharpened(question, trial, _sum(base, made), units)
+    has_same_numbers = unmoved.parts.numbers.keys() == trial.parts.numbers.keys()
+    for step in STEPS if has_same_numbers else ():
+        yield from _followed(question, trial, unmoved, units, step, base)
     for unit in units:
         yield from _by_decision(question, trial, unit, base)
+    if has_same_numbers:
+        yield from _followed(question, trial, unmoved, units, FAR_STEP, base)
+
+
+def _followed(
+    question: Question, trial: Trial, unmoved: Trial, units: Sequence[Unit], step: float, base: Shift
+) -> Iterator[Shift]:
+    """Shifts that make up for the difference of numbers, and the same made exact by edges."""
+    made = _by_numbers(question, trial, unmoved, units, step)
+    if made:
+        yield _sum(base, made)
+        yield from _sharpened(question, trial, _sum(base, made), units)
 
 
 def _sum(base: Shift, more: Shift) -> Shift:
@@ -63,9 +73,7 @@ def slopes(question: Question, trial: Trial, units: Sequence[Unit], step: float)
     return made
 
 
-def _by_numbers(
-    question: Question, trial: Trial, unmoved: Trial, units: Sequence[Unit], step: float
-) -> Shift | None:
+def _by_numbers(question: Question, trial: Trial, unmoved: Trial, units: Sequence[Unit], step: float) -> Shift | None:
     """The cheapest shifts that make up for the difference of numbers, if they follow the draws evenly."""
     rates = slopes(question.reversed(), unmoved, units, step)
     wanted = trial.parts.vector() - unmoved.parts.vector()

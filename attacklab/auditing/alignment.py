@@ -1,16 +1,15 @@
 """The attack `alignment`: what the code around the noise loses, taking the samplers at their word.
 
-Pairs are aligned one by one (see `attacklab.align`). Shifts that serve all outcomes and keep the claim are a witness for
-a pair. A claim is refuted where outputs that tell every draw lose more than it allows. What a part of the output shows
-that no draw moves is put to fresh samples first. Any other pair is sampled by the black box, the worst that was found,
-with floats rounded to a grid between their own and the noise, so that low bits of the noise decide nothing.
+Pairs are aligned one by one (see `attacklab.align`). Shifts that serve all outcomes and keep the claim are a witness
+for a pair. A claim is refuted where outputs that tell every draw lose more than it allows. What a part of the output
+shows that no draw moves is put to fresh samples first. Any other pair is sampled by the black box, the worst that was
+found, with floats rounded to a grid between their own and the noise, so that low bits of the noise decide nothing.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,7 @@ from attacklab.auditing.judge import points_of
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.draws import Draws, Run, run, watching
-from attacklab.draws.places import Site
+from attacklab.draws.places import NOWHERE, Site
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Counts, Finding, Verdict, Witness, described_pair
 from attacklab.model.neighbours import NeighbouringPair
@@ -106,16 +105,22 @@ def alignment(
     started = time.monotonic()
     study = _Study(target, seed, lambda input_, draws: run(_one_output(target), input_, draws))
     with watching(), np.errstate(all="ignore"):
-        _look(study, list(itertools.islice(pairs_of(target) if pairs is None else pairs, MOST_PAIRS)), started + seconds / 2)
+        _look(
+            study,
+            list(itertools.islice(pairs_of(target) if pairs is None else pairs, MOST_PAIRS)),
+            started + seconds / 2,
+        )
         if not study.examined:
             raise UsageError(f"there is no pair to align {target.name} on; give pairs, or a domain")
         if pairs is None and all(made.status is Status.ALIGNED for _, made in study.examined):
             template = study.examined[0][0]
             searched(target, template, study.look_at, MOST_PAIRS, started + seconds / 2)
         found = _certain(study, alpha / 2)
+        worst = study.worst()[:MOST_SAMPLED]
+        site = blamed(study.give, worst[0][1]) if worst and found is None else NOWHERE
     rest = {"seed": seed, "replay": again, "trials": sum(made.trials for _, made in study.examined)}
     if found is None:
-        found = _passed(study) if not study.worst() else _sampled(study, sampled, max(1.0, seconds / 2), alpha / 2)
+        found = _sampled(study, site, sampled, max(1.0, seconds / 2), alpha / 2) if worst else _passed(study)
     return replace(found, seconds=round(time.monotonic() - started, 3), **rest)
 
 
@@ -140,7 +145,9 @@ def _certain(study: _Study, alpha: float) -> Finding | None:
     """A finding that refutes the claim without the black box; None if there is none."""
     for pair, made in study.worst():
         if made.status is Status.VIOLATED:
-            rest: dict[str, Any] = {"epsilon_lower": made.epsilon} if made.epsilon and math.isfinite(made.epsilon) else {}
+            rest: dict[str, Any] = (
+                {"epsilon_lower": made.epsilon} if made.epsilon and math.isfinite(made.epsilon) else {}
+            )
             return _finding(study, Verdict.VIOLATED, made.reason, pair, made, **rest)
         if made.status is Status.SUSPECTED:
             confirmed = _confirmed(study, pair, made, alpha)
@@ -155,7 +162,7 @@ def _confirmed(study: _Study, pair: NeighbouringPair, made: Examined, alpha: flo
     assert part is not None  # noqa: S101 - it is what was suspected
     seeds = np.random.SeedSequence((study.seed, CONFIRMING)).generate_state(2 * CONFIRMING, np.uint64) >> 2
     hits = [
-        [part.holds(parts_of(question.give(input_, Draws.fresh(int(seed))).output)) for seed in seeds[start::2]]
+        [part.holds(parts_of(study.give(input_, Draws.fresh(int(seed))).output)) for seed in seeds[start::2]]
         for start, input_ in ((0, question.first), (1, question.second))
     ]
     both = sum(one and other for one, other in zip(*hits, strict=True))
@@ -197,21 +204,26 @@ def _passed(study: _Study) -> Finding:
     return _finding(study, Verdict.NOT_DETECTED, reason + _dropped(study), pair, most)
 
 
-def _sampled(study: _Study, sampled: Sampled, seconds: float, alpha: float) -> Finding:
+def _sampled(study: _Study, site: Site, sampled: Sampled, seconds: float, alpha: float) -> Finding:
     """What the black box says of the pairs without a witness."""
     worst = study.worst()[:MOST_SAMPLED]
-    pair, made = worst[0]
+    made = worst[0][1]
     why = f"no witness: {made.reason}"
     target = _rounded(study.target, [one for one, _ in worst], made.scale)
     findings = sampled(target, seconds, alpha)
     decisive = next((one for one in findings if one.refutes), None)
     if decisive is None:
         decisive = next((one for one in findings if one.verdict is Verdict.NOT_DETECTED), findings[0])
-        return replace(decisive, attack=NAME, target=study.target.name, reason=f"{why}; by samples {decisive.reason}{_dropped(study)}")
-    with watching(), np.errstate(all="ignore"):
-        site = blamed(study.give, made)
+        return replace(
+            decisive,
+            attack=NAME,
+            target=study.target.name,
+            reason=f"{why}; by samples {decisive.reason}{_dropped(study)}",
+        )
     reason = f"{_told(site)}: {made.reason}; {decisive.reason}"
-    return replace(decisive, attack=NAME, target=study.target.name, reason=reason, flaw=FLAW, witness=_witness(site, study, made))
+    return replace(
+        decisive, attack=NAME, target=study.target.name, reason=reason, flaw=FLAW, witness=_witness(site, study, made)
+    )
 
 
 def _rounded(target: Target, pairs: Sequence[NeighbouringPair], scale: float | None) -> Target:
@@ -251,7 +263,7 @@ def _own_line(made: Examined) -> Site:
     by_unit = made.by_unit or {}
     if by_unit:
         return max(by_unit, key=lambda unit: by_unit[unit]).key[0][0]
-    return made.run.draws[0].site if made.run.draws else Site("", 0)
+    return made.run.draws[0].site if made.run.draws else NOWHERE
 
 
 def _witness(site: Site, study: _Study, made: Examined) -> Witness:
@@ -278,6 +290,24 @@ def _size(cost: Cost | None) -> float:
     return 0.0 if cost is None else cost.epsilon + cost.mu
 
 
-def replay_line(spec: str, seed: int) -> str:
-    """The line that replays a finding of a target that a command line can name."""
-    return f"{shlex.join(['attacklab', 'audit'])} {spec} --attack {NAME} --seed {seed}"
+def not_aligned(target: Target, why: str, seed: int, again: str) -> Finding:
+    """The finding that a target can't be aligned."""
+    return Finding(
+        target=target.name,
+        target_version=target.version,
+        attack=NAME,
+        verdict=Verdict.NOT_APPLICABLE,
+        reason=why,
+        claim=target.claim,
+        relation=target.relation,
+        ceiling=target.claim.ceiling,
+        seed=seed,
+        replay=again,
+    )
+
+
+def replay_line(spec: str | None, name: str, seed: int) -> str:
+    """The line that replays a finding."""
+    if spec is None:
+        return f"audit({name}, [Alignment()], seed={seed})"
+    return f"attacklab audit {spec} --attack {NAME} --seed {seed}"

@@ -26,7 +26,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
-from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
+from attacklab.auditing.alignment import alignment, not_aligned, replay_line
+from attacklab.auditing.attacks import ATTACKS, Alignment, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan
 from attacklab.auditing.largest_epsilon import largest_epsilon
@@ -41,6 +42,7 @@ from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
 from attacklab.processes.batches import Bench, applies
 from attacklab.processes.runners import InProcess, Runner, Say
+from attacklab.processes.targets import ProcessRelease
 
 DEFAULT_ALPHA = 1e-6
 
@@ -55,6 +57,11 @@ SHORT_ROUND = 1_000
 
 SLOW = 1e-3
 """From so many seconds an output on, time is too dear to go on after a claim is refuted."""
+
+ALIGNED_SHARE = 1 / 16
+"""The part of a run's α that the alignment has, beside attacks."""
+
+ALIGNED_SECONDS = 20.0
 
 BLACK_BOX_SHARE = 0.25
 """The part of a run's α that the black box has to itself."""
@@ -75,6 +82,7 @@ def audit(
     seconds: float | None = None,
     until_refuted: bool = False,
     maximise_epsilon: bool = False,
+    ideal_noise: bool = False,
 ) -> list[Finding]:
     """Run attacks against a target.
 
@@ -101,6 +109,8 @@ def audit(
             refutes ends with the first scenario by which it does.
         maximise_epsilon: whether to look for the largest ε that can be proved, not for what refutes the claim; see
             `largest_epsilon`. The first finding's `epsilon_lower` is the bound.
+        ideal_noise: whether to take the samplers at their word, and to ask for the code around them: the attack
+            `alignment` alone, whose black box sees rounded outputs. Give no attacks with it.
 
     Returns:
         One finding a scenario, in the order of the attacks; the same ones wherever they run. With `maximise_epsilon`
@@ -121,9 +131,20 @@ def audit(
     trials, alpha, seed = trials and int(trials), float(alpha), int(seed)  # JSON holds no numbers of numpy
     if maximise_epsilon and trials:
         return largest_epsilon(target, attacks, trials=trials, alpha=alpha, seed=seed, spec=spec, report=report)
+    if ideal_noise and attacks is not None:
+        raise UsageError("ideal_noise takes no attacks, as it runs the alignment alone; leave one out")
+    chosen = (Alignment(),) if ideal_noise else tuple(ATTACKS if attacks is None else attacks)
+    sampling = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
+    share = ALIGNED_SHARE if sampling else 1.0
+    aligned: list[Finding] = []
+    if len(sampling) < len(chosen):
+        aligned = [aligned_finding(target, alpha=share * alpha, seed=seed, seconds=seconds, spec=spec)]
+        if not sampling:
+            return aligned
+        alpha *= 1 - share
     run = Audit(
         target,
-        ATTACKS if attacks is None else attacks,
+        sampling,
         trials=trials,
         seconds=seconds,
         alpha=alpha,
@@ -135,7 +156,39 @@ def audit(
         report=report,
         say=say,
     )
-    return [finding for result in run.results() for finding in result.findings]
+    return [*aligned, *(finding for result in run.results() for finding in result.findings)]
+
+
+def aligned_finding(
+    target: Target, *, alpha: float, seed: int, seconds: float | None = None, spec: str | None = None, again: str = ""
+) -> Finding:
+    """What the attack `alignment` finds.
+
+    Args:
+        target: the implementation.
+        alpha: the probability of a false alarm.
+        seed: of all draws.
+        seconds: how long it may take; `ALIGNED_SECONDS` at most, which is the default.
+        spec: the words after `attacklab audit` that load this target, for the line that replays the finding.
+        again: that line, where another one does.
+    """
+
+    def sampled(rounded: Target, seconds: float, alpha: float) -> list[Finding]:
+        run = Audit(rounded, [BlackBox()], seconds=seconds, alpha=alpha, seed=seed, until_refuted=True)
+        return [finding for result in run.results() for finding in result.findings]
+
+    again = again or replay_line(spec, target.name, seed)
+    if not Alignment().applies_to(target):
+        return not_aligned(
+            target, "its draws are random bits, of which a proof says more (attacklab prove)", seed, again
+        )
+    if isinstance(target.release, ProcessRelease):
+        return not_aligned(target, "it runs in another process, where its draws are not seen", seed, again)
+    most = min(ALIGNED_SECONDS, seconds or ALIGNED_SECONDS)
+    try:
+        return alignment(target, sampled, seed=seed, seconds=most, alpha=alpha, again=again)
+    except UsageError as error:  # there is no pair to try
+        return not_aligned(target, str(error), seed, again)
 
 
 @dataclass(frozen=True, slots=True)

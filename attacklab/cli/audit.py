@@ -51,6 +51,7 @@ def command(
     seed: options.Seed = 0,
     spend_all: options.SpendAll = False,
     maximise_epsilon: options.MaximiseEpsilon = False,
+    ideal_noise: options.IdealNoise = False,
     workers: options.Workers = None,
     scheduler: options.Scheduler = None,
     json: options.Json = None,
@@ -74,12 +75,12 @@ def command(
         runners(workers, scheduler, elsewhere.load, asked.library) as where,
         progress(error_console()) as report,
     ):
-        settings |= {"report": report, "maximise_epsilon": maximise_epsilon}
+        settings |= {"report": report, "maximise_epsilon": maximise_epsilon, "ideal_noise": ideal_noise}
         if not maximise_epsilon:
             settings |= {"where": where}
         constant = without_variety(loaded, seed)
         findings = [constant] if constant else audit(loaded, chosen, trials=trials, **settings)
-        if chosen is None and not maximise_epsilon and not constant:
+        if chosen is None and not (maximise_epsilon or ideal_noise or constant):
             again = f"attacklab replay {asked.spec()} --seed {seed}"
             findings = with_replay(loaded, findings, seed=seed, again=again)
     files.write(findings, asked.place)

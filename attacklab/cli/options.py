@@ -179,6 +179,10 @@ Seed: TypeAlias = Annotated[int, Option(min=0, help="Seed of all randomness")]
 SpendAll: TypeAlias = Annotated[
     bool, Option("--spend-all", help="Draw all trials, even after the claim is refuted, for closer bounds")
 ]
+IdealNoise: TypeAlias = Annotated[
+    bool,
+    Option("--ideal-noise", help="Take the samplers at their word, and ask for the code around them: alignment alone"),
+]
 MaximiseEpsilon: TypeAlias = Annotated[
     bool,
     Option(

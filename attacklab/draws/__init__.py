@@ -1,8 +1,8 @@
 """A run and its draws: what records, repeats and shifts them.
 
 A run is a function of its input and its draws. `watching` puts watched generators in the place of all others (`numpys`,
-`pythons`, `bits`, `torchs`, by `everywhere`). `run` then runs a release on one input: with fresh draws, or with those of
-an earlier run, some of them changed.
+`pythons`, `torchs`, by `everywhere`). `run` then runs a release on one input: with fresh draws, or with those of an
+earlier run, some of them changed.
 """
 
 from attacklab.draws.laws import Law

@@ -69,8 +69,8 @@ def _exchanged_in(holder: Any, instead: dict[int, Any], undo: Undo) -> Any:
     if isinstance(holder, MethodType | BuiltinMethodType):
         return getattr(instead.get(id(holder.__self__)), holder.__name__, None)
     if type(holder) is dict:
-        owner = _owner(holder)
-        if isinstance(owner, type):
+        owner = _owner(holder) if _is_of_a_class(holder) else None
+        if owner is not None:
             _in_attributes(owner, list(holder), instead, undo)
         else:
             _in_dict(holder, instead, undo)
@@ -130,19 +130,17 @@ def _owner(attributes: dict[Any, Any]) -> Any:
     if "__builtins__" in attributes:
         return None
     for holder in gc.get_referrers(attributes):
-        if isinstance(holder, FrameType | ModuleType | FunctionType | dict | list | tuple):
-            continue
         if isinstance(holder, type):
-            if attributes.get("__module__") == holder.__module__ and "__dict__" in vars(type) and _is_of(holder, attributes):
+            if vars(holder).keys() == attributes.keys():  # it shows only a view of its dictionary
                 return holder
-        elif getattr(holder, "__dict__", None) is attributes:
+        elif not isinstance(holder, FrameType | ModuleType) and getattr(holder, "__dict__", None) is attributes:
             return holder
     return None
 
 
-def _is_of(kind: type, attributes: dict[Any, Any]) -> bool:
-    """Whether a dictionary is that of a class, which shows only a view of it."""
-    return vars(kind).keys() == attributes.keys()
+def _is_of_a_class(attributes: dict[Any, Any]) -> bool:
+    """Whether a dictionary may be that of a class."""
+    return "__module__" in attributes and "__doc__" in attributes
 
 
 def _is_foreign_module(holder: Any) -> bool:

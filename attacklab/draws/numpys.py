@@ -174,6 +174,15 @@ def begin(generator: Any, recorder: Recorder) -> None:
     recorder.begun.add(id(bits))
     generator._seeded = NOWHERE if generator._first_state is None else generator._seeded
     bits.state = generator._first_state or type(bits)(int(recorder.fresh.integers(1 << 62))).state
+    if isinstance(generator, BASE_STATE) and isinstance(bits, np.random.MT19937):
+        BASE_STATE.set_state(generator, bits.state)  # which forgets the half of a pair of Gaussian draws that is left
+
+
+def _state_of(generator: Any) -> int:
+    """What tells the state of a generator from others, what is left of a pair of Gaussian draws with it."""
+    if isinstance(generator, BASE_STATE):
+        return digest(BASE_STATE.get_state(generator, legacy=False))
+    return digest(bits_of(generator).state)
 
 
 def _watched_method(name: str, original: Call) -> Call:
@@ -186,7 +195,7 @@ def _watched_method(name: str, original: Call) -> Call:
         if recorder is None:
             return original(self, *args, **kwargs)
         begin(self, recorder)
-        state = digest(bits_of(self).state) if recorder.tells_states else None
+        state = _state_of(self) if recorder.tells_states else None
         call = functools.partial(original, self)
         with recorder.inside():
             asked = reader(call, *args, **kwargs)
@@ -294,7 +303,9 @@ def _binomial(call: Call, n: Any, p: Any, size: Any = None) -> Asked:
     return Asked(Law.CHOICE, lambda: call(1, p, shape), parameters=parameters, among=range(2))
 
 
-def _choice(call: Call, a: Any, size: Any = None, replace: bool = True, p: Any = None, *args: Any, **rest: Any) -> Asked:
+def _choice(
+    call: Call, a: Any, size: Any = None, replace: bool = True, p: Any = None, *args: Any, **rest: Any
+) -> Asked:
     is_count = isinstance(a, int | np.integer)
     count = int(a) if is_count else len(a)
     items = None if is_count else np.asarray(a)
@@ -382,5 +393,3 @@ for _base, _class in ((BASE_GENERATOR, WatchedGenerator), (BASE_STATE, WatchedSt
     for _name in dir(_base):
         if _name[0] != "_" and _name not in _NO_SAMPLERS:
             setattr(_class, _name, _watched_method(_name, getattr(_base, _name)))
-
-

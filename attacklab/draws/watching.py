@@ -63,7 +63,9 @@ def _install(undo: Undo) -> None:
     bound = {name: getattr(random, name) for name in (*pythons.READERS, "seed", "setstate", "getstate")}
     for owner, name, function in pythons.methods():
         _set(owner, name, function, undo)
-    samplers += [(before, functools.partial(getattr(random.Random, name), random._inst)) for name, before in bound.items()]
+    samplers += [
+        (before, functools.partial(getattr(random.Random, name), random._inst)) for name, before in bound.items()
+    ]
     for owner, name, function in (*pythons.functions(), *torch_functions()):
         samplers += [] if isinstance(owner, type) else [(getattr(owner, name), function)]
         _set(owner, name, function, undo)

@@ -192,12 +192,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def dp_audit(request: pytest.FixtureRequest) -> Judge:
     """Audit a target; fail the test unless nothing was detected, and skip it if sampling cannot refute the claim.
 
-    A test calls it as `dp_audit(target, *, attacks=None)`.
+    A test calls it as `dp_audit(target, *, attacks=None, ideal_noise=False)`.
 
     Args:
         request: pytest's, for the test.
         target: a `Target`, or a release function whose claim is in the marker `dp_claim`.
         attacks: your own attacks; by default the registered ones, or those named by --dp-attacks.
+        ideal_noise: whether to take the samplers at their word, and to ask for the code around them.
 
     Returns:
         The findings, if the test was not failed or skipped.
@@ -295,11 +296,16 @@ def _judging(item: pytest.Item, judge: Callable[..., AuditedTest]) -> Judge:
 
 
 def _audited(
-    item: pytest.Item, run: _Run, target: Target | Release, *, attacks: Sequence[Attack] | None = None
+    item: pytest.Item,
+    run: _Run,
+    target: Target | Release,
+    *,
+    attacks: Sequence[Attack] | None = None,
+    ideal_noise: bool = False,
 ) -> AuditedTest:
+    from attacklab.auditing.attacks import Alignment
     from attacklab.auditing.first_outputs import without_variety
-    from attacklab.auditing.referee import Audit
-    from attacklab.auditing.replayed import with_replay
+    from attacklab.auditing.referee import ALIGNED_SHARE, Audit, aligned_finding
 
     claimed = _claimed(item, target, FIXTURE)
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
@@ -309,8 +315,20 @@ def _audited(
     constant = without_variety(claimed, run.seed)
     if constant is not None:
         return _test_of(item, [constant], alpha=alpha, trials=0, seed=run.seed)
+    if ideal_noise and attacks is not None:
+        raise UsageError(f"{FIXTURE} takes no attacks with ideal_noise, as it runs the alignment alone")
+    chosen = (Alignment(),) if ideal_noise else chosen
+    sampling = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
     seconds = run.seconds if run.trials is None else None
-    audit = Audit(claimed, chosen, trials=run.trials, seconds=seconds, alpha=alpha, seed=run.seed, until_refuted=True)
+    aligned: list[Finding] = []
+    if len(sampling) < len(chosen):
+        share, again = ALIGNED_SHARE if sampling else 1.0, shlex.join(["pytest", item.nodeid])
+        settings = {"seed": run.seed, "seconds": seconds, "again": again}
+        aligned = [aligned_finding(claimed, alpha=share * alpha, **settings)]
+        if not sampling:
+            return _test_of(item, aligned, alpha=alpha, trials=0, seed=run.seed)
+        alpha *= 1 - share
+    audit = Audit(claimed, sampling, trials=run.trials, seconds=seconds, alpha=alpha, seed=run.seed, until_refuted=True)
     results = audit.results()
     findings: list[Finding] = []
     for result in results:
@@ -318,9 +336,9 @@ def _audited(
         again = (result.alpha, result.trials, result.attack.name) if attacks is None else (alpha, result.trials, None)
         replay = run.replay(item.nodeid, *again)
         findings += [replace(finding, replay=finding.replay and replay) for finding in result.findings]
-    if attacks is None and not run.attacks:
-        findings = with_replay(claimed, findings, seed=run.seed, again=shlex.join(["pytest", item.nodeid]))
-    return _test_of(item, findings, alpha=alpha, trials=max(result.trials for result in results), seed=run.seed)
+    return _test_of(
+        item, [*aligned, *findings], alpha=alpha, trials=max(result.trials for result in results), seed=run.seed
+    )
 
 
 def _replayed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from attacklab.auditing.attacks.alignment import Alignment
 from attacklab.auditing.attacks.base import Attack, Learning
 from attacklab.auditing.attacks.black_box import BlackBox
 from attacklab.auditing.attacks.generator_seed import GeneratorSeed
@@ -24,6 +25,7 @@ from attacklab.auditing.attacks.zero_rounding import ZeroRounding
 __all__ = [
     "ALL_ATTACKS",
     "ATTACKS",
+    "Alignment",
     "Attack",
     "BlackBox",
     "DoubleBudget",
@@ -71,8 +73,9 @@ ATTACKS: tuple[Attack, ...] = (
 )
 """All of them run where none is named."""
 
-ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, TruncatedAddition())
-"""Those, and what runs only when it is named: `LostWeights` finds what truncated addition does, with fewer outputs."""
+ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, Alignment(), TruncatedAddition())
+"""Those, and what runs only when it is named: the alignment, which takes no scenarios; and truncated addition, which
+`LostWeights` finds with fewer outputs."""
 
 
 def sized(attack: Attack, trials: int) -> Attack:
