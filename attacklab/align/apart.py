@@ -78,7 +78,7 @@ class Unmoved:
         numbers = [parts.numbers.get(name, math.nan) for name, _ in self.places]
         size = max(map(abs, numbers), default=0.0)
         total = sum(by * number for (_, by), number in zip(self.places, numbers, strict=True))
-        return abs(total - self.value) <= 1e-8 * (1.0 + size)
+        return bool(abs(total - self.value) <= 1e-8 * (1.0 + size))
 
     def __str__(self) -> str:
         if len(self.places) == 1:
@@ -160,7 +160,7 @@ def _in_scales(trial: Trial, units: Sequence[Unit]) -> Doubles:
     """The draws of an outcome, in the scales of some units."""
     places = trial.run.by_key()
     values = [np.ravel(trial.run.draws[places[unit.key[0]]].value)[unit.key[1]] for unit in units]
-    return np.array(values, dtype=float) / np.array([unit.scale for unit in units])
+    return np.asarray(np.array(values, dtype=float) / np.array([unit.scale for unit in units]))
 
 
 def _rank(rates: Doubles) -> int:

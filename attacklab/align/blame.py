@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sys
-from types import FrameType
-from typing import Any
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,16 +23,15 @@ def blamed(give: Give, examined: Examined) -> Site:
         return examined.seeded[0]
     if examined.by_unit:
         return _dearest(examined.by_unit)
-    lines = [_lines(give, examined, is_first=side) for side in (True, False)]
     scaled = _follows_data(examined)
     if scaled != NOWHERE:
         return scaled
-    parting = _parting(*lines)
+    steps = [_steps(examined, is_first=side) for side in (True, False)]
+    parting = _parting(*([step.site for step in side] for side in steps))
     if parting != NOWHERE:
         return parting
-    if examined.status is Status.SUSPECTED:
-        return lines[0][-1] if lines[0] else NOWHERE
-    return _last_draw(examined.run)
+    last = _last_draw(examined.run)
+    return _returning(steps[0], last) if examined.status is Status.SUSPECTED else last
 
 
 def _dearest(by_unit: dict[Unit, float]) -> Site:
@@ -60,28 +59,40 @@ def _last_draw(run: Run) -> Site:
     return sites[-1] if sites else NOWHERE
 
 
-def _lines(give: Give, examined: Examined, *, is_first: bool) -> list[Site]:
-    """The lines of the user's that a run goes through, of which the last returns its output."""
-    lines: list[Site] = []
-    outermost: list[FrameType] = []
+class _Step(NamedTuple):
+    """A line that a run went through, and the code that it belongs to."""
+
+    site: Site
+    code: CodeType
+
+
+def _steps(examined: Examined, *, is_first: bool) -> list[_Step]:
+    """The lines of the user's that a run goes through."""
+    steps: list[_Step] = []
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         if not is_users_code(frame.f_code):
             return None
-        if not outermost:
-            outermost.append(frame)
-        if event == "line" or (event == "return" and frame is outermost[0]):
-            lines.append(Site(frame.f_code.co_filename, frame.f_lineno))
+        if event == "line":
+            steps.append(_Step(Site(frame.f_code.co_filename, frame.f_lineno), frame.f_code))
         return trace
 
     question, before = examined.question, sys.gettrace()
     input_ = question.first if is_first else question.second
     sys.settrace(trace)
     try:
-        give(input_, Draws.repeat(examined.run, known=question.known))
+        question.give(input_, Draws.repeat(examined.run, known=question.known))
     finally:
         sys.settrace(before)
-    return lines
+    return steps
+
+
+def _returning(steps: list[_Step], draw: Site) -> Site:
+    """The last line of the function that draws last, which puts the output together; of the first, if none draws."""
+    if not steps:
+        return draw
+    drawing = next((step.code for step in steps if step.site == draw), steps[0].code)
+    return next(step.site for step in reversed(steps) if step.code is drawing)
 
 
 def _parting(first: list[Site], second: list[Site]) -> Site:

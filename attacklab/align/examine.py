@@ -24,6 +24,7 @@ from attacklab.align.outcomes import (
     question_of,
     untried,
 )
+from attacklab.align.parts import parts_of
 from attacklab.draws import Law, Raised, Run
 from attacklab.draws.places import NOWHERE, Site
 from attacklab.model.claims import Claim
@@ -60,7 +61,8 @@ class Examined:
         unmoved: the part that no draw moves.
         epsilon: the loss at an outcome, where it is known.
         seeded: the lines that seed the generators of draws that are always the same, or those draws.
-        scale: the least scale of noise that has a density.
+        scale: the least scale of noise that has a density; if none has, how much a number of the output varies.
+        unseen: what of the output can't be looked into.
         run: a run on the first input.
     """
 
@@ -76,6 +78,7 @@ class Examined:
     epsilon: float | None = None
     seeded: tuple[Site, ...] = ()
     scale: float | None = None
+    unseen: str = ""
 
 
 def examine(give: Give, first: Any, second: Any, claim: Claim, seed: int) -> Examined:
@@ -133,12 +136,14 @@ def _judged(
     by_unit = max((one.by_unit for one in found.aligned), key=lambda one: sum(one.values()), default={})
     common |= {"forms": len(found.aligned), "by_unit": by_unit}
     why = found.open or untried(question, runs[0])
-    if not why and any(trial.parts.unseen for trial in trials):
-        why = f"{next(trial.parts.unseen for trial in trials if trial.parts.unseen)} can't be looked into"
+    unseen = next((trial.parts.unseen for trial in trials if trial.parts.unseen), "")
+    if unseen:
+        why = f"{unseen} can't be looked into"
     if not why and all(isinstance(trial.run.output, Raised) for trial in trials):
         why = f"it raises {runs[0].output.kind} on both inputs"
     if not why and cost is None:
         why = "outputs of different forms shift the noise differently, so that no δ is known"
+    common["unseen"] = unseen
     if why:
         return Examined(Status.OPEN, why, **common)
     if not keeps(claim, cost or Cost()):
@@ -154,10 +159,15 @@ def _seeded(question: Question, run: Run) -> tuple[Site, ...]:
 
 
 def _least_scale(runs: Sequence[Run]) -> float | None:
+    """The least scale of noise; where none has a density, the least by which a number of the output varies."""
     scales = [
         float(np.min(draw.scale))
         for run in runs
         for draw in run.draws
         if draw.law.has_shifts and draw.law is not Law.GEOMETRIC and np.size(draw.scale) and np.min(draw.scale) > 0
     ]
-    return min(scales, default=None)
+    if scales or not any(draw.law is Law.UNIFORM for run in runs for draw in run.draws):
+        return min(scales, default=None)
+    outputs = [parts_of(run.output).numbers for run in runs]
+    spreads = [float(np.ptp([numbers.get(place, value) for numbers in outputs])) for place, value in outputs[0].items()]
+    return min((spread for spread in spreads if spread > 0), default=None)

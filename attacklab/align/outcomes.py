@@ -210,6 +210,8 @@ def _thresholds(question: Question, run: Run, place: int, put: Sequence[Trial]) 
     """The outcomes on both sides of each threshold that a uniform draw is compared to."""
     for low, high in itertools.pairwise(put):
         sides = [low, high]
+        if any(one.run.by_key().get(run.draws[place].key) != place for one in sides):
+            continue
         ends = [np.asarray(one.run.draws[place].value, dtype=float) for one in sides]
         if (ends[0] != ends[1]).sum() != 1 or (ends[0] > ends[1]).any() or same(low.parts, high.parts):
             continue

@@ -210,8 +210,9 @@ def _carried(value: Any, place: str, depth: int) -> Leaves:
     """The attributes of an object, and the value that a mapping gives for missing keys."""
     if isinstance(value, _HOLDS_NO_DATA) or callable(value) or depth >= DEEPEST or hasattr(value, "detach"):
         return
-    if getattr(value, "default_factory", None) is not None and isinstance(value, Mapping):
-        yield from _leaves(value.default_factory, f"{place}'s default", depth + 1)
+    default = getattr(value, "default_factory", None)
+    if default is not None and isinstance(value, Mapping):
+        yield from _leaves(default, f"{place}'s default", depth + 1)
     if hasattr(value, "to_numpy"):
         return
     for name in _attributes(value):

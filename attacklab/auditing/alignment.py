@@ -118,7 +118,7 @@ def alignment(
         found = _certain(study, alpha / 2)
         worst = study.worst()[:MOST_SAMPLED]
         site = blamed(study.give, worst[0][1]) if worst and found is None else NOWHERE
-    rest = {"seed": seed, "replay": again, "trials": sum(made.trials for _, made in study.examined)}
+    rest: dict[str, Any] = {"seed": seed, "replay": again, "trials": sum(made.trials for _, made in study.examined)}
     if found is None:
         found = _sampled(study, site, sampled, max(1.0, seconds / 2), alpha / 2) if worst else _passed(study)
     return replace(found, seconds=round(time.monotonic() - started, 3), **rest)
@@ -207,8 +207,10 @@ def _passed(study: _Study) -> Finding:
 def _sampled(study: _Study, site: Site, sampled: Sampled, seconds: float, alpha: float) -> Finding:
     """What the black box says of the pairs without a witness."""
     worst = study.worst()[:MOST_SAMPLED]
-    made = worst[0][1]
+    pair, made = worst[0]
     why = f"no witness: {made.reason}"
+    if made.unseen:  # nor can samples tell such parts of outputs apart
+        return _finding(study, Verdict.INCONCLUSIVE, f"{why}; release what can be compared", pair, made)
     target = _rounded(study.target, [one for one, _ in worst], made.scale)
     findings = sampled(target, seconds, alpha)
     decisive = next((one for one in findings if one.refutes), None)

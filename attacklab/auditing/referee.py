@@ -29,6 +29,7 @@ from typing import Any
 from attacklab.auditing.alignment import alignment, not_aligned, replay_line
 from attacklab.auditing.attacks import ATTACKS, Alignment, BlackBox, sized
 from attacklab.auditing.attacks.base import Attack
+from attacklab.auditing.flaws import explained
 from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan
 from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.auditing.meter import Meter
@@ -186,7 +187,7 @@ def aligned_finding(
         return not_aligned(target, "it runs in another process, where its draws are not seen", seed, again)
     most = min(ALIGNED_SECONDS, seconds or ALIGNED_SECONDS)
     try:
-        return alignment(target, sampled, seed=seed, seconds=most, alpha=alpha, again=again)
+        return explained(alignment(target, sampled, seed=seed, seconds=most, alpha=alpha, again=again), target)
     except UsageError as error:  # there is no pair to try
         return not_aligned(target, str(error), seed, again)
 

@@ -61,7 +61,7 @@ class _Everywhere(type):
         return isinstance(value, next(base for base in cls.__mro__ if base in (BASE_GENERATOR, BASE_STATE)))
 
 
-class WatchedGenerator(BASE_GENERATOR, metaclass=_Everywhere):
+class WatchedGenerator(np.random.Generator, metaclass=_Everywhere):
     """numpy's generator, watched."""
 
     def __init__(self, bit_generator: Any) -> None:
@@ -77,7 +77,7 @@ class WatchedGenerator(BASE_GENERATOR, metaclass=_Everywhere):
         return WatchedGenerator(copy.deepcopy(_opened(self)))
 
 
-class WatchedState(BASE_STATE, metaclass=_Everywhere):
+class WatchedState(np.random.RandomState, metaclass=_Everywhere):
     """numpy's legacy generator, watched."""
 
     def __init__(self, seed: Any = None) -> None:
@@ -124,7 +124,7 @@ def held(generator: Any, *, is_common: bool, own: Any) -> Any:
         own: a list that holds it here.
     """
     bits = bits_of(generator)
-    made = WatchedGenerator(bits) if isinstance(generator, BASE_GENERATOR) else WatchedState(bits)
+    made: Any = WatchedGenerator(bits) if isinstance(generator, BASE_GENERATOR) else WatchedState(bits)
     if not is_common and seed_of(bits) is not None:
         made._may_be_fixed = is_held_by_code(generator, own)
         made._first_state = bits.state if made._may_be_fixed else None

@@ -6,6 +6,7 @@ Methods without a reader here draw from those that have one.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import random
 import secrets
@@ -148,9 +149,8 @@ def functions() -> Iterator[tuple[Any, str, Call]]:
     for kind in (SeededBits, SystemBits):
         yield kind, "take", _watched_bits(kind.take, lambda rng, _, count: _integer_of(rng, count))
         yield kind, "words", _watched_bits(kind.words, lambda rng, _, count: rng.bit_generator.random_raw(count))
-    import numpy.random.bit_generator as seeding  # numpy asks it for seeds
-
-    yield seeding, "randbits", _seeds_of(seeding.randbits)
+    seeding: Any = importlib.import_module("numpy.random.bit_generator")
+    yield seeding, "randbits", _seeds_of(seeding.randbits)  # numpy asks it for seeds
 
 
 def _integer_of(rng: Any, bits: int) -> int:
@@ -212,7 +212,7 @@ def _begin(generator: random.Random, recorder: Recorder) -> bool:
     """Let a generator of an earlier run begin anew; whether it may have been seeded by a number before any run."""
     if isinstance(generator, random.SystemRandom):
         return False
-    held, is_own = vars(generator), generator is random._inst  # type: ignore[attr-defined]
+    held, is_own = vars(generator), generator is random._inst
     if id(generator) not in recorder.begun:
         recorder.begun.add(id(generator))
         held.setdefault("_first_state", None)
@@ -235,7 +235,7 @@ def _watched_seed(self: Any, a: Any = None, version: int = 2) -> None:
     recorder.begun.add(id(self))
     held = vars(self)
     held["_made"], held["_seeded"], held["_may_be_fixed"] = True, NOWHERE if a is None else here(), a is not None
-    if self is not random._inst and (is_number(a) or isinstance(a, str | bytes)):  # type: ignore[attr-defined]
+    if self is not random._inst and (is_number(a) or isinstance(a, str | bytes)):
         held["_first_state"] = _getstate(self)
 
 

@@ -322,9 +322,8 @@ def _audited(
     seconds = run.seconds if run.trials is None else None
     aligned: list[Finding] = []
     if len(sampling) < len(chosen):
-        share, again = ALIGNED_SHARE if sampling else 1.0, shlex.join(["pytest", item.nodeid])
-        settings = {"seed": run.seed, "seconds": seconds, "again": again}
-        aligned = [aligned_finding(claimed, alpha=share * alpha, **settings)]
+        share, line = ALIGNED_SHARE if sampling else 1.0, shlex.join(["pytest", item.nodeid])
+        aligned = [aligned_finding(claimed, alpha=share * alpha, seed=run.seed, seconds=seconds, again=line)]
         if not sampling:
             return _test_of(item, aligned, alpha=alpha, trials=0, seed=run.seed)
         alpha *= 1 - share

@@ -1,0 +1,197 @@
+"""Sound pipelines are not accused, a pass has a witness, and the line that spends most is named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab import (
+    Domain,
+    GaussianDP,
+    NeighbouringPair,
+    PrivacyClaim,
+    Relation,
+    Renyi,
+    Target,
+    ZeroConcentrated,
+    audit,
+)
+from attacklab.align.costs import Cost, delta_of, exceeds, gaussian_delta, keeps
+from attacklab.align.examine import Examined, Status, examine
+from attacklab.align.pairs import pairs_of
+from attacklab.align.parts import parts_of, rounded
+from attacklab.auditing.attacks import Alignment
+from attacklab.draws import run, watching
+from attacklab.model.claims import Claim
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Finding, Verdict
+from tests.unit.attacklab.align.pipelines import BY_A_UNIFORM, ROWS, Body, Row
+
+SHORT, LONG = np.array([0.2, 0.9, 0.4]), np.array([0.2, 0.9, 0.4, 1.0])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _watched() -> Iterator[None]:
+    """Watches all draws, once for all tests."""
+    with watching():
+        yield
+
+
+def examined(body: Body, first: Any, second: Any, claim: Claim) -> Examined:
+    with np.errstate(all="ignore"):
+        return examine(lambda input_, draws: run(body, input_, draws), first, second, claim, 1)
+
+
+@pytest.mark.parametrize("row", [*ROWS, *BY_A_UNIFORM], ids=lambda row: row.name)
+def test_what_the_alignment_of_a_pair_says(row: Row) -> None:
+    made = examined(row.body, row.first, row.second, PrivacyClaim(row.epsilon))
+    assert made.status in row.allowed, made.reason
+
+
+@pytest.mark.parametrize(("size", "cost"), [(1.0, Cost(1.0)), (2.0, Cost(0.5)), (4.0, Cost(0.25))])
+def test_the_cost_of_a_sum_is_its_sensitivity_in_scales(size: float, cost: Cost) -> None:
+    made = examined(lambda x, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, size), LONG, SHORT, PrivacyClaim(1.0))
+    assert made.cost is not None
+    assert made.cost.epsilon == pytest.approx(cost.epsilon)
+
+
+def test_shifts_of_several_draws_are_found_together() -> None:
+    def release(x: Any, rng: np.random.Generator) -> Any:
+        shown = len(x) + rng.laplace(0, 20)
+        return bool(2 * len(x) - shown > len(x) + rng.laplace(0, 20)), shown
+
+    made = examined(release, LONG, SHORT, PrivacyClaim(0.105))
+    assert (made.status, str(made.cost)) == (Status.ALIGNED, "ε = 0.1")
+    assert examined(release, LONG, SHORT, PrivacyClaim(0.095)).status is Status.OPEN
+
+
+def test_gaussian_noise_is_judged_by_the_claims_own_arithmetic() -> None:
+    def release(x: Any, rng: np.random.Generator) -> Any:
+        return x.sum(axis=0) + rng.normal(0, 1, 2)
+
+    first, second = np.array([[0.6, 0.8], [1.0, 0.0]]), np.array([[1.0, 0.0]])
+    for claim, status in (
+        (GaussianDP(1.01), Status.ALIGNED),
+        (GaussianDP(0.99), Status.VIOLATED),
+        (ZeroConcentrated(0.51), Status.ALIGNED),
+        (ZeroConcentrated(0.49), Status.VIOLATED),
+        (Renyi(2.0, 1.01), Status.ALIGNED),
+        (Renyi(2.0, 0.99), Status.VIOLATED),
+        (PrivacyClaim(1.0, 0.13), Status.ALIGNED),
+        (PrivacyClaim(1.0, 0.12), Status.VIOLATED),
+    ):
+        assert examined(release, first, second, claim).status is status, claim
+
+
+def test_deltas_agree_with_integrals() -> None:
+    numbers = np.linspace(-40, 40, 400_001)
+    step = numbers[1] - numbers[0]
+    for mu, epsilon in ((1.0, 0.5), (2.0, 1.0), (0.3, 0.1)):
+        densities = [np.exp(-((numbers - at) ** 2) / 2) / math.sqrt(2 * math.pi) for at in (0.0, mu)]
+        delta = np.maximum(densities[0] - math.exp(epsilon) * densities[1], 0.0).sum() * step
+        assert gaussian_delta(mu, epsilon) == pytest.approx(delta, rel=1e-6)
+    assert delta_of(Cost(1.0), 1.0) == 0.0
+    assert delta_of(Cost(math.log(3.0)), 0.0) == pytest.approx(0.5)
+    assert keeps(PrivacyClaim(1.0), Cost(1.0))
+    assert not keeps(PrivacyClaim(1.0), Cost(0.5, 0.1))
+    assert exceeds(PrivacyClaim(1.0), [0.6, 0.6], 0.0)
+    assert not exceeds(PrivacyClaim(1.0), [0.6, 0.4], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "least"),
+    [
+        (Target.noise(lambda *_: [0], epsilon=1.0, domain=Domain(integers=True)), 10),
+        (Target.selection(lambda *_: [0], epsilon=1.0, domain=Domain(integers=True)), 12),
+        (Target.sum(lambda *_: [0], epsilon=1.0, bounds=(0, 1), domain=Domain(integers=True)), 50),
+    ],
+    ids=["noise", "selection", "sum"],
+)
+def test_integer_domains_have_pairs(target: Target, least: int) -> None:
+    pairs = list(pairs_of(target))
+    assert len(pairs) >= least
+    assert all(target.covers(pair) for pair in pairs)
+
+
+def test_parts_of_an_output_are_told_by_their_place() -> None:
+    parts = parts_of({"a": (1.5, True), "b": [math.inf, "x 2.5"]})
+    assert parts.numbers == {"output['a'][0]": 1.5, "output['b'][1] number 0": 2.5}
+    assert parts.rest["output['a'][1]"] is True
+    assert parts.rest["output['b'][0]"] == "inf"
+    assert parts_of(iter([1])).unseen == "output"
+
+
+def test_rounding_keeps_containers_and_types() -> None:
+    assert rounded({"a": (0.12, [3, "x"])}, 0.25) == {"a": (0.0, [3, "x"])}
+    made = rounded(np.array([0.3, math.nan], dtype=np.float32), 0.25)
+    assert made.dtype == np.float32
+    assert made[0] == 0.25
+
+
+def aligned(body: Body, pairs: Sequence[tuple[Any, Any]] = ((LONG, SHORT),), epsilon: float = 1.0) -> Finding:
+    def release(x: Any, trials: int, rng: np.random.Generator) -> list[Any]:
+        return [body(x, rng) for _ in range(trials)]
+
+    declared = [NeighbouringPair(first, second, Relation.ADD_REMOVE) for first, second in pairs]
+    target = Target.dataset(release, epsilon=epsilon, pairs=declared, name="pipeline")
+    (finding,) = audit(target, ideal_noise=True, seconds=4.0)
+    assert finding.attack == "alignment"
+    assert Finding.from_json(finding.to_json()) == finding
+    return finding
+
+
+def line_of(finding: Finding) -> str:
+    assert finding.witness is not None
+    return finding.witness.source
+
+
+def test_a_pass_says_its_cost_and_what_was_tried() -> None:
+    finding = aligned(lambda x, rng: len(x) + rng.laplace(0, 2.0))
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.reason.startswith("with the noise frozen, the code around it costs ε = 0.5 of ε = 1.0 (1 pair, ")
+
+
+def test_a_bare_part_is_put_to_fresh_samples_and_named() -> None:
+    def release(x: Any, rng: np.random.Generator) -> Any:
+        noisy = len(x) + rng.laplace(0, 1)
+        return {"noisy": noisy, "bare": len(x)}
+
+    finding = aligned(release)
+    assert finding.refutes
+    assert finding.counts is not None
+    assert (finding.counts.first, finding.counts.second) == (400, 0)
+    assert line_of(finding) == 'return {"noisy": noisy, "bare": len(x)}'
+
+
+def test_a_flaw_without_witness_is_found_by_samples_and_named() -> None:
+    finding = aligned(lambda x, rng: round(len(x) + rng.laplace(0, 0.25)))
+    assert finding.refutes
+    assert "the cheapest shifts that were found cost ε = 4" in finding.reason
+    assert "rng.laplace(0, 0.25)" in line_of(finding)
+
+
+def test_low_bits_of_the_noise_are_not_the_code() -> None:
+    finding = aligned(lambda x, rng: (len(x) + rng.laplace(0, 1), bool(rng.random(99).sum() < 0)))
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.reason.startswith("no witness: 99 uniform draws are too many to try; by samples not refuted")
+
+
+def test_the_sound_mechanism_that_was_refuted_once_is_not_detected() -> None:
+    row = next(row for row in BY_A_UNIFORM if row.name == "floor of rate 2.35 by numpy")
+    finding = aligned(row.body, [(0, 1)], row.epsilon)
+    assert finding.verdict is Verdict.NOT_DETECTED
+
+
+def test_what_cannot_be_aligned_says_why() -> None:
+    bits = Target.noise(lambda *_: [0], epsilon=1.0).exact(lambda answer, bits: answer + bits.take(1))
+    (finding,) = audit(bits, [Alignment()])
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+    assert "attacklab prove" in finding.reason
+    (finding,) = audit(Target.dataset(lambda *_: [0], epsilon=1.0), [Alignment()])
+    assert "give pairs, or a domain" in finding.reason
+    with pytest.raises(UsageError, match="leave one out"):
+        audit(bits, [Alignment()], ideal_noise=True)
