@@ -1,6 +1,6 @@
 """What the code of a sampler names, outside its arguments: some names are refused, all others must stay what they were.
 
-The functions that run in a replay are noted (`sys.setprofile`), and the names in their code looked up. What stands for
+The functions that run in a replay are noted (`sys.settrace`), and the names in their code looked up. What stands for
 a clock, another generator, the environment or a hash is refused, and so is the order of a set of strings, which differs
 from process to process. Globals and attributes of modules are pickled and compared. This finds mistakes of
 honest authors; nothing here watches for code that hides.
@@ -73,12 +73,12 @@ class Names:
     @contextmanager
     def noted(self) -> Iterator[None]:
         """Note the functions that run while this is entered."""
-        before = sys.getprofile()
-        sys.setprofile(self._note)
+        before = sys.gettrace()
+        sys.settrace(self._note)  # for calls alone: it asks for no lines
         try:
             yield
         finally:
-            sys.setprofile(before if callable(before) else None)  # a profiler written in C sets itself
+            sys.settrace(before)
             if self.refused is not None:
                 raise self.refused
 
