@@ -5,9 +5,10 @@ Losses of what is released in turn, each of which may depend on what was release
 - (ε, δ)-DP: ε and δ add up (Dwork and Roth 2014, theorem 3.16); a Gaussian shift among them has δ(ε) at the ε that is
   left;
 - ρ-zCDP: ρ add up (Bun and Steinke 2016, lemma 1.7); ε-DP is ε²/2-zCDP (proposition 1.4); ε-bounded range is
-  ε²/8-zCDP (Cesar and Rogers 2021, lemma 3.2); ρ-zCDP is (ε, δ)-DP for δ = e^(−(ε − ρ)²/4ρ) (proposition 1.3);
+  ε²/8-zCDP (Cesar and Rogers 2021, lemma 3.2);
 - Rényi DP: ε at one α add up (Mironov 2017, proposition 1), ρ-zCDP is (α, αρ)-RDP, and more at a larger α holds at a
-  smaller one;
+  smaller one; (α, τ)-RDP is (ε, δ)-DP for δ = e^((α − 1)(τ − ε + ln(1 − 1/α)))/α (Canonne, Kamath and Steinke 2020,
+  proposition 12);
 - μ-GDP: μ² add up (Dong, Roth and Su 2022, corollary 3.3).
 """
 
@@ -19,7 +20,7 @@ from fractions import Fraction
 from typing import Any
 
 from checker.forms import Fields, Refused
-from checker.intervals import exp, of
+from checker.intervals import exp, ln, of
 from checker.laws import GaussianLaw, RoundedGaussian, normal_keeps_delta
 
 
@@ -75,6 +76,9 @@ class ProfileDP:
         return " and ".join(map(str, self.points))
 
 
+_HALVINGS = 40
+"""Of the range of orders, after which δ is nearly the least."""
+
 Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
 
 
@@ -118,7 +122,11 @@ def claim(value: Any) -> Claim:
         found = ProfileDP(fields.each("points", _point))
     fields.done()
     numbers = [getattr(found, name) for name in found.__dataclass_fields__ if name != "points"]
-    if any(number < 0 for number in numbers) or (isinstance(found, RenyiDP) and found.alpha <= 1):
+    if (
+        any(number < 0 for number in numbers)
+        or getattr(found, "delta", 0) > 1
+        or (isinstance(found, RenyiDP) and found.alpha <= 1)
+    ):
         raise Refused(f"{kind} promises a number that is out of its range")
     return found
 
@@ -196,10 +204,28 @@ def _keep_approximate(losses: Losses, epsilon: Fraction, delta: Fraction) -> boo
     if None not in mu_squared:
         return normal_keeps_delta(sum(filter(None, mu_squared), Fraction(0)), epsilon, delta)
     rhos = [_rho(loss) for loss in others]
-    if None in rhos:
-        return False
-    rho = sum(filter(None, rhos), Fraction(0))
-    return epsilon >= rho and (rho == 0 or exp(of(-((epsilon - rho) ** 2) / (4 * rho))).upper <= delta)
+    if None not in rhos:
+        rho = sum(filter(None, rhos), Fraction(0))
+        alpha = _order(rho, epsilon)
+        return not rho or _renyi_keeps(alpha, alpha * rho, epsilon, delta)
+    alpha = min((loss.alpha for loss in others if isinstance(loss, RenyiDP)), default=Fraction(2))
+    bounds = [_renyi(loss, alpha) for loss in others]
+    return None not in bounds and _renyi_keeps(alpha, sum(filter(None, bounds), Fraction(0)), epsilon, delta)
+
+
+def _renyi_keeps(alpha: Fraction, tau: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    exponent = (of(tau - epsilon) + ln(of(1 - 1 / alpha))) * of(alpha - 1)
+    return (exp(exponent) / of(alpha)).upper <= delta
+
+
+def _order(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """Return an order with nearly the least δ: where (2α − 1)·ρ − ε + ln(1 − 1/α) is 0, which grows with α."""
+    low, high = Fraction(1), (epsilon + 1) / (2 * rho) + 2 if rho else Fraction(2)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        falls = (of((2 * middle - 1) * rho - epsilon) + ln(of(1 - 1 / middle))).high < 0
+        low, high = (middle, high) if falls else (low, middle)
+    return high
 
 
 def _keep_gaussian(losses: Losses, mu_squared: Fraction) -> bool:

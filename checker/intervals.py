@@ -96,6 +96,8 @@ def exp(x: Interval) -> Interval:
 
 def _exp(x: int) -> tuple[int, int]:
     """Bound e^x for a whole number of units: 2^n·e^r for x = n·ln 2 + r, and e^r by tables of two bytes of r."""
+    if x < -_LARGEST * ONE:
+        return 0, 1
     ln_low, ln_high = _ln_2()
     n = x // ln_low if x >= 0 else -(-x // ln_high) - 1
     rest, above = sorted((x - n * ln_low, x - n * ln_high))

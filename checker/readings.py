@@ -1,8 +1,8 @@
 """Readings: what a few lines of a constructor do for all sizes somebody has read, and here it is bound to these lines.
 
-Each file of `mechanisms/core`, and each that they import from `mechanisms`, says in its docstrings why it does what its
-rule supposes. `readings.json` holds a hash of each file's syntax tree, docstrings left out. Where a file has changed,
-every certificate is refused until somebody has read it again and says so by
+Each file of `mechanisms`, but for the naive twins that no exact mechanism imports, says in its docstrings why it does
+what its rule supposes. `readings.json` holds a hash of each file's syntax tree, docstrings left out. Where a file has
+changed, every certificate is refused until somebody has read it again and says so by
 
     python checker/readings.py --write
 """
@@ -23,18 +23,19 @@ from functools import cache
 from checker.forms import Fields, Refused, read
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = "mechanisms"
-CORE = Path(PACKAGE, "core")
+COPIES = ("mechanisms", "_mechanisms", "exactdp/_mechanisms")
+"""Where the mechanisms are: in the repository, in `exactdp`, which has its own checker, or where that is installed."""
+
 READ = Path(__file__).with_name("readings.json")
 WRITE = "checker/readings.py --write"
 
 
 @cache
-def require_read(root: Path = ROOT, known: Path = READ) -> tuple[str, ...]:
-    """Check that every file of the core is as somebody has read it.
+def require_read(root: Path = ROOT, known: Path = READ) -> dict[str, str]:
+    """Check that every file of the mechanisms in a folder is as somebody has read it.
 
     Returns:
-        The files.
+        The hash of each.
 
     Raises:
         Refused: one has changed, came, or went.
@@ -45,23 +46,26 @@ def require_read(root: Path = ROOT, known: Path = READ) -> tuple[str, ...]:
         if hashes.take(path, str) != digest:
             raise Refused(f"{path} has changed since it was read; read it again, then run {WRITE}")
     hashes.done()
-    return tuple(found)
+    return found
 
 
 def hashes_of(root: Path = ROOT) -> dict[str, str]:
-    """Return the hash of each file of the core and of what they import from `mechanisms`, by its path."""
-    waiting = sorted(path.relative_to(root) for path in (root / CORE).rglob("*.py"))
-    if not waiting:
-        raise Refused(f"there is no file in {CORE}")
-    hashes: dict[str, str] = {}
-    while waiting:
-        path = waiting.pop()
-        if path.as_posix() in hashes:
-            continue
-        tree = ast.parse((root / path).read_bytes())
-        hashes[path.as_posix()] = hashlib.sha256(_written(tree).encode()).hexdigest()
-        waiting += [there for name in _imported(tree) for there in _files(name, root)]
-    return dict(sorted(hashes.items()))
+    """Return the hash of each file of the mechanisms in a folder, by its path in the repository."""
+    for folder in (root / copy for copy in COPIES):
+        files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
+        if files:
+            kept = [file for file in files if not file.rpartition("/")[2].startswith("naive")]
+            return {f"mechanisms/{file}": hash_of(folder / file) for file in kept}
+    raise Refused(f"there is no file of {' or '.join(COPIES)} in {root}")
+
+
+def hash_of(path: Path) -> str:
+    """Hash a file's syntax tree, in which every copy of the mechanisms has one name."""
+    try:
+        text = path.read_text("utf-8").replace("exactdp._mechanisms.", "mechanisms.")
+        return hashlib.sha256(_written(ast.parse(text)).encode()).hexdigest()
+    except (OSError, ValueError, SyntaxError) as error:
+        raise Refused(f"{path} cannot be read: {error}") from error
 
 
 def _written(node: object) -> str:
@@ -79,21 +83,6 @@ def _written(node: object) -> str:
 
 def _is_docstring(node: object) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _imported(tree: ast.AST) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-    return {name for name in names if name.split(".")[0] == PACKAGE}
-
-
-def _files(name: str, root: Path) -> list[Path]:
-    path = Path(*name.split("."))
-    return [file for file in (path.with_suffix(".py"), path / "__init__.py") if (root / file).is_file()]
 
 
 def main(arguments: list[str]) -> int:

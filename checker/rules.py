@@ -11,8 +11,9 @@ steps, ⌊x/step + ½⌋, which is monotone and commutes with whole steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -136,9 +137,21 @@ def _applied(value: Any, rules: dict[str, Callable[[Fields], Conclusion]], what:
     if name not in rules:
         raise Refused(f"there is no rule for {what} {name!r}")
     fields.what = name
-    conclusion = rules[name](fields)
+    conclusion = derived(name, lambda: rules[name](fields))
     fields.done()
     return conclusion
+
+
+def derived(name: str, derive: Callable[[], Conclusion]) -> Conclusion:
+    """Return what a rule derives.
+
+    Raises:
+        Refused: it derives nothing, for whatever reason.
+    """
+    try:
+        return derive()
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+        raise Refused(f"the rule of {name} derives nothing: {type(error).__name__}: {str(error)[:99]}") from error
 
 
 def _records(fields: Fields) -> Neighbours:
@@ -166,12 +179,6 @@ def counts(fields: Fields) -> Query:
     """One record moves one count by 1; whole numbers are rounded to themselves."""
     del fields
     return Query(Neighbours("answers", "lists of counts, one of which differs by 1"), (1,))
-
-
-def sized_counts(fields: Fields) -> Query:
-    """Counts of a public number of cells, which neighbours share; others are refused."""
-    cells = fields.at_least("cells", 1)
-    return Query(Neighbours("answers", f"lists of {cells} counts, one of which differs by 1"), (1,))
 
 
 def total(fields: Fields) -> Query:
@@ -239,13 +246,6 @@ def utilities(fields: Fields) -> Scores:
         f"utilities, each at most {claims.shown_below(sensitivity)} apart{', all in one direction' if monotone else ''}"
     )
     return Scores(Neighbours("utilities", words, sensitivity), sensitivity, lower, upper, monotone)
-
-
-def sized_utilities(fields: Fields) -> Scores:
-    """Utilities of a public number of outcomes, which neighbours share; others are refused."""
-    outcomes, asked = fields.at_least("outcomes", 1), utilities(fields)
-    words = f"{outcomes} {asked.neighbours.words}"
-    return replace(asked, neighbours=replace(asked.neighbours, words=words))
 
 
 def rank_scores(fields: Fields) -> Scores:
@@ -393,7 +393,8 @@ def restated(fields: Fields) -> Release:
 def session(fields: Fields) -> Release:
     """Questions of pure DP that are asked only while their ε add up to the budget at most lose no more than it.
 
-    What each costs is found when it is asked, by the code's own rules. Source: Rogers, Roth, Ullman and Vadhan 2016,
+    What each costs is found when it is asked, by the code's own rules; one that is not made of the core alone is not
+    asked. Source: Rogers, Roth, Ullman and Vadhan 2016,
     section 3.
     """
     _public_function(fields, "ask")
@@ -409,23 +410,11 @@ def above_threshold(fields: Fields) -> Release:
     then needs at most 2d more. A value released with noise of its own costs a shift of d (Lyu, Su and Li 2017,
     theorems 2 and 4). These laws lose as much by c shifts as by one that is c times as far.
     """
-    return _sparse(fields, None)
-
-
-def sized_above_threshold(fields: Fields) -> Release:
-    """A sparse vector for a public number of answers draws once for each until the output says that it stops.
-
-    It draws for the threshold and for each value that it releases as well: a word for each, but for what words leave.
-    """
-    return _sparse(fields, fields.at_least("queries", 1))
-
-
-def _sparse(fields: Fields, queries: int | None) -> Release:
-    """Apply the rule of a sparse vector, whose bits are known for a public number of answers."""
     answers = fields.take("answer", dict)
-    (d,), each = query(answers).moves, query(answers).neighbours
+    asked = query(answers)
     if answers["is"] != "Answer":
         raise Refused("a sparse vector looks at queries' answers")
+    (d,), each = asked.moves, asked.neighbours
     fields.rational("threshold")
     positives = fields.at_least("positives", 1)
     shifts = [(fields.take("threshold_law"), (d,)), (fields.take("answer_law"), (2 * d * positives,))]
@@ -440,20 +429,19 @@ def _sparse(fields: Fields, queries: int | None) -> Release:
             raise Refused("the laws of a sparse vector must be of pure DP")
         losses += _cost(law, moves)
         used.append(law)
-    many = "" if queries is None else f"{queries} "
-    neighbours = Neighbours("answers", f"lists of {many}{each.words} each", each.distance)
+    neighbours = Neighbours("answers", f"lists of {each.words} each", each.distance)
     return Release(neighbours, losses, frozenset(used))
 
 
 def keys_above(fields: Fields) -> Release:
     """Keys with noisy counts of at least T ≥ 2 lose a shift of 1, or name a key of one person with δ = P[1 + N ≥ T].
 
-    A key that others have as well loses what its count does; one that nobody else has is named on one side only
-    (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Desfontaines, Voss, Gipson and Mandayam 2022).
+    Each person has one key. One that others have as well loses what its count does; one that nobody else has is named
+    on one side only (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Desfontaines, Voss, Gipson and Mandayam 2022).
     """
     law, threshold = _noise(fields.take("law")), fields.at_least("threshold", 2)
     named = ApproximateDP(Fraction(0), law.tail(threshold - 1).upper)
-    neighbours = Neighbours("add-remove", "keys of people, one added or removed")
+    neighbours = Neighbours("add-remove", "keys of people who have one key each, one person added or removed")
     return Release(neighbours, (*_cost(law, (1,)), named), frozenset({law}))
 
 
@@ -687,22 +675,70 @@ def _local(fields: Fields) -> Query:
 
 
 def _public_function(fields: Fields, name: str) -> None:
-    """Read the name of a function, or an object with public fields."""
+    """Read a map of the core, by its fields, or a function or an object of somebody else, by its name and its file."""
     value = fields.take(name, dict)
-    if "is" in value:
+    function = Fields(value, f"{name} of {fields.what}")
+    kind = "is" if "is" in value else "function"
+    text: str = function.take(kind, str)
+    if kind == "is" and name == "function" and text in MAPS:
+        for public in MAPS[text]:
+            _public_number(function, public)
+        function.done()
         return
-    function = Fields(value, name)
-    text = function.take("function", str)
-    function.done()
-    if "<" in text:
-        raise Refused(f"{name} is {text}, which nobody can read; give it a name in a module")
+    digest = function.take("sha256", str, type(None))
+    if kind == "function":
+        function.done()
+    elif nested := [
+        field for field, item in value.items() if isinstance(item, dict) and {"is", "function"} & set(item)
+    ]:
+        raise Refused(f"{text} has parts of its own, {', '.join(nested)}, which nobody has read")
+    if not NAME.fullmatch(text) or (digest is not None and not DIGEST.fullmatch(digest)):
+        raise Refused(f"{name} of {fields.what} is {text!r}, which nobody can read; give it a name in a module")
 
+
+def _public_number(fields: Fields, name: str) -> None:
+    if name == "grid":
+        fields.step()
+    elif type(value := fields.take(name, int, dict)) is dict and list(value) != ["float"]:
+        raise Refused(f"{name} of {fields.what} must be a number")
+
+
+def functions(term: Any, role: str = "") -> Iterator[tuple[str, str | None, str]]:
+    """Give the name of each function of somebody else in a term, its file's hash, and what it may depend on."""
+    if isinstance(term, list):
+        for item in term:
+            yield from functions(item, role)
+    if isinstance(term, dict):
+        if "sha256" in term:
+            yield term.get("function", term.get("is")), term["sha256"], role
+        for field_name, item in term.items():
+            yield from functions(item, ROLES.get(field_name, role))
+
+
+NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*", re.ASCII)
+DIGEST = re.compile(r"[0-9a-f]{64}")
+
+MAPS = {
+    "Quotient": ("lower", "upper", "origin"),
+    "WithOrigins": ("lower",),
+    "Within": ("lower", "upper"),
+    "Share": ("parts", "origin"),
+    "PointAt": ("first", "grid"),
+}
+"""The public maps of the core, with their fields."""
+
+ROLES = {
+    "function": "what was released",
+    "ask": "what was released",
+    "number": "one record",
+    "statistic": "the values of one chunk",
+}
+"""What a function in a field of this name may depend on."""
 
 BIT = Neighbours("bit", "bits")
 
 SCORES: dict[str, Callable[[Fields], Scores]] = {
     "Utilities": utilities,
-    "SizedUtilities": sized_utilities,
     "RankScores": rank_scores,
     "Distances": distances,
 }
@@ -713,7 +749,6 @@ LOCAL = {"Mean", "Median"}
 QUERIES: dict[str, Callable[[Fields], Query]] = {
     "Answer": answer,
     "Counts": counts,
-    "SizedCounts": sized_counts,
     "Total": total,
     "Count": count,
     "CountFrom": count_from,
@@ -733,7 +768,6 @@ MECHANISMS: dict[str, Callable[[Fields], Release]] = {
     "Restated": restated,
     "Session": session,
     "AboveThreshold": above_threshold,
-    "SizedAboveThreshold": sized_above_threshold,
     "KeysAbove": keys_above,
     "Select": select,
     "PermuteAndFlip": permute_and_flip,

@@ -56,6 +56,8 @@ def check_table(evidence: Any) -> tuple[Law, int]:
     given = _given(slots, open_rows, limit, width_bits, slot_bits)
     for cell, words in given.items():
         _check_cell(noise, cell << width_bits, 1 << width_bits, *words)
+    if limit < WORDS // 2:
+        raise Refused("the limit of a table is below half of all words, as no table's is that is drawn by")
     if limit + sum(even + ramp for _, even, ramp in given.values()) > WORDS:
         raise Refused("a table gives more than 2^64 words")
     return noise, len(given)

@@ -101,7 +101,8 @@ def _record(written: Sequence[Written]) -> dict[str, Any]:
 
 def _summary(name: str) -> str:
     """Return what the docstring of a file that somebody has read begins with."""
-    (path,) = (path for path in json.loads(READ.read_bytes()) if Path(path).stem == name)
+    places = (f"mechanisms/core/{name}.py", f"mechanisms/{name}.py")
+    path = next(path for path in places if path in json.loads(READ.read_bytes()))
     docstring = ast.get_docstring(ast.parse((ROOT / path).read_bytes())) or ""
     return " ".join(docstring.partition("\n\n")[0].split())
 

@@ -1,4 +1,4 @@
-"""The certificate of a term: what it is, what it promises, and the tables that its noise is drawn from, as JSON.
+"""The certificate of a term: what it is, what it promises, the code that runs it, and the tables of its noise, as JSON.
 
 A certificate proves nothing by itself. The checker, a program of its own that shares no code with this package, derives
 the claim anew from the term and checks each table number by number.
@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from mechanisms.core.code import code_hashes
 from mechanisms.core.laws import Law
 from mechanisms.core.noise import Noise
 from mechanisms.core.term import Mechanism, encoded
 
-SCHEMA = "exact-term/1"
+SCHEMA = "exact-term/2"
 
 
 def certificate(name: str, term: Mechanism) -> dict[str, Any]:
@@ -29,6 +30,7 @@ def certificate(name: str, term: Mechanism) -> dict[str, Any]:
         "term": encoded(term),
         "relation": term.relation,
         "claim": encoded(term.claim),
+        "code": code_hashes(),
         "tables": [Noise(law).table.evidence() for law in laws_of(term)],
     }
 

@@ -1,8 +1,9 @@
 """What a term promises of one release, in rational numbers, and what two promises together come to.
 
 Sources: Dwork and Roth 2014, theorems 3.14 and 3.16 (basic composition); Bun and Steinke 2016, 'Concentrated
-Differential Privacy', lemma 1.7 and propositions 1.3 and 1.4 (zCDP); Mironov 2017, 'Rényi Differential Privacy',
-proposition 1; Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 3.3.
+Differential Privacy', lemma 1.7 and proposition 1.4 (zCDP); Mironov 2017, 'Rényi Differential Privacy',
+proposition 1; Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 3.3; Canonne, Kamath and Steinke 2020,
+'The Discrete Gaussian for Differential Privacy', proposition 12 (the δ of Rényi DP).
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mechanisms.core.rounding import exp_above
+from mechanisms.core.numbers import convert, rational
+from mechanisms.core.rounding import exp_above, log_above
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,11 @@ class ApproximateDP:
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        convert(self, _number, "epsilon", "delta")
+        if self.delta > 1:
+            raise ValueError(f"delta must be at most 1, not {self.delta}")
 
     def with_(self, other: Claim) -> Claim:
         """Return what two releases promise together."""
@@ -45,6 +52,9 @@ class ZeroConcentratedDP:
 
     rho: Fraction
 
+    def __post_init__(self) -> None:
+        convert(self, _number, "rho")
+
     def with_(self, other: Claim) -> Claim:
         """Return what two releases promise together."""
         if isinstance(other, ZeroConcentratedDP):
@@ -58,9 +68,17 @@ class ZeroConcentratedDP:
         if isinstance(promised, ZeroConcentratedDP):
             return self.rho <= promised.rho
         if isinstance(promised, ApproximateDP):
-            left = promised.epsilon - self.rho
-            return left >= 0 and (not self.rho or exp_above(-(left**2) / (4 * self.rho)) <= promised.delta)
+            return not self.rho or self._order(promised.epsilon).within(promised)
         return isinstance(promised, RenyiDP) and promised.alpha * self.rho <= promised.epsilon
+
+    def _order(self, epsilon: Fraction) -> RenyiDP:
+        """Return the claim at the order with nearly the least δ at ε: where (2α − 1)·ρ − ε + ln(1 − 1/α) is 0."""
+        low, high = Fraction(1), (epsilon + 1) / (2 * self.rho) + 2
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            falls = (2 * middle - 1) * self.rho + log_above(1 - 1 / middle) < epsilon
+            low, high = (middle, high) if falls else (low, middle)
+        return RenyiDP(high, high * self.rho)
 
 
 @dataclass(frozen=True)
@@ -70,6 +88,11 @@ class RenyiDP:
     alpha: Fraction
     epsilon: Fraction
 
+    def __post_init__(self) -> None:
+        convert(self, _number, "alpha", "epsilon")
+        if self.alpha <= 1:
+            raise ValueError(f"alpha of Rényi DP must be above 1, not {self.alpha}")
+
     def with_(self, other: Claim) -> Claim:
         """Return what two releases promise together."""
         if isinstance(other, RenyiDP) and other.alpha == self.alpha:
@@ -77,7 +100,10 @@ class RenyiDP:
         raise _incomparable(self, other)
 
     def within(self, promised: Claim) -> bool:
-        """Whether keeping this keeps another claim."""
+        """Whether keeping this keeps another claim; δ is e^((α − 1)(ε_α − ε + ln(1 − 1/α)))/α for (ε, δ)-DP."""
+        if isinstance(promised, ApproximateDP):
+            exponent = self.epsilon - promised.epsilon + log_above(1 - 1 / self.alpha)
+            return exponent <= 0 and exp_above((self.alpha - 1) * exponent) <= promised.delta * self.alpha
         return isinstance(promised, RenyiDP) and promised.alpha <= self.alpha and self.epsilon <= promised.epsilon
 
 
@@ -86,6 +112,9 @@ class GaussianDP:
     """μ-GDP, by μ²."""
 
     mu_squared: Fraction
+
+    def __post_init__(self) -> None:
+        convert(self, _number, "mu_squared")
 
     def with_(self, other: Claim) -> Claim:
         """Return what two releases promise together."""
@@ -104,6 +133,11 @@ class ProfileDP:
 
     points: tuple[ApproximateDP, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", tuple(self.points))
+        if not self.points or {type(point) for point in self.points} != {ApproximateDP}:
+            raise TypeError("points must be claims of ApproximateDP, at least one")
+
     def with_(self, other: Claim) -> Claim:
         """Return what two releases promise together, for a pure claim beside this one."""
         if isinstance(other, ApproximateDP):
@@ -119,6 +153,23 @@ class ProfileDP:
 
 
 Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
+
+_HALVINGS = 40
+"""Of the range of orders, after which α is as near the best one as δ can tell."""
+
+
+def _number(name: str, value: object) -> Fraction:
+    """Take a number of a claim as the rational that it is.
+
+    Raises:
+        TypeError: it is not a number.
+        ValueError: it is NaN, infinite or negative.
+    """
+    number = rational(name, value)
+    if number < 0:
+        raise ValueError(f"{name} of a claim must be at least 0, not {value}")
+    return number
+
 
 NOTHING = ApproximateDP(Fraction(0))
 """The claim of what does not look at private data."""

@@ -19,7 +19,7 @@ from mechanisms.core.numbers import convert, positive
 from mechanisms.core.records import Answer
 from mechanisms.core.scores import Utilities
 from mechanisms.core.snapped import Snapped
-from mechanisms.core.term import Mechanism, OneByOne, Prepared, Relation
+from mechanisms.core.term import Mechanism, OneByOne, Prepared, Relation, is_core
 from mechanisms.randomness import RandomBits
 
 
@@ -169,7 +169,8 @@ class Public:
 class Session(Mechanism):
     """Questions that may depend on all answers before them, within a budget of ε.
 
-    A question is a mechanism of pure DP. It is asked only if its ε and those of all questions before it add up to at
+    A question is a mechanism of pure DP, a term of this package's constructors and maps alone, so that it claims what
+    their rules derive. It is asked only if its ε and those of all questions before it add up to at
     most the budget; whether they do depends on what was released alone. So on every path the losses add up to at most
     the budget, and the ratio of the probabilities of a transcript is their product.
 
@@ -213,11 +214,14 @@ class Session(Mechanism):
         """Ask until there is no further question.
 
         Raises:
+            TypeError: a question is not a term of this package alone.
             ValueError: a question has other neighbours, promises no pure ε, or costs more than is left.
         """
         answers: tuple[Any, ...] = ()
         left = self.budget
         while (question := self.ask(answers, left)) is not None:
+            if not is_core(question):
+                raise TypeError("a question must be made of mechanisms.core alone, with no function of somebody else")
             cost = question.claim
             if question.relation not in (self.neighbours, None):
                 raise ValueError(f"a question about neighbours by {question.relation!r} in a session about others")

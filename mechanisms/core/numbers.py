@@ -121,6 +121,17 @@ def count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
+def truth(name: str, value: Any) -> bool:
+    """Take a public parameter that is true or false, and nothing that merely counts as such.
+
+    Raises:
+        TypeError: it is neither True nor False.
+    """
+    if type(value) is not bool:
+        raise TypeError(f"{name} must be True or False, not {value!r}")
+    return value
+
+
 def convert(term: object, read: Callable[[str, Any], Any], *names: str) -> None:
     """Replace parameters of a frozen dataclass by what `read(name, value)` makes of them."""
     for name in names:

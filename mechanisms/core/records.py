@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import clamped, convert, count, positive, rational, vector
+from mechanisms.core.numbers import clamped, convert, positive, rational, truth, vector
 from mechanisms.core.term import Query, Relation
 
 _LOW_BITS = 26
@@ -96,6 +96,7 @@ class Total(Query[int]):
 
     def __post_init__(self) -> None:
         convert(self, rational, "lower", "upper")
+        convert(self, truth, "above_lower")
         if any(float(bound) != bound for bound in (self.lower, self.upper)):
             raise ValueError(f"bounds must be doubles, not {self.lower} and {self.upper}; records are clamped to them")
         if not self.lower < self.upper:
@@ -219,11 +220,6 @@ class Histogram(Query[NDArray[np.int64]]):
         """How far one record moves all counts together."""
         return 1 if self.relation == "add-remove" else 2
 
-    @property
-    def entries(self) -> int:
-        """How many cells there are."""
-        return len(self.cells)
-
     def of(self, data: Any) -> NDArray[np.int64]:
         """Return the count of each cell, shape (cells,).
 
@@ -247,48 +243,9 @@ class Counts(Query[NDArray[np.int64]]):
     grid: ClassVar[Grid] = Grid(0)
     stability: ClassVar[int] = 1
 
-    @property
-    def entries(self) -> int | None:
-        """The data say how many."""
-        return None
-
     def of(self, data: Any) -> NDArray[np.int64]:
         """Return the counts, each rounded by itself, shape (cells,)."""
         return self.grid.nearest_each(data)
-
-
-@dataclass(frozen=True)
-class SizedCounts(Counts):
-    """Counts of a public number of cells, so that a rule knows how many draws they take.
-
-    Args:
-        cells: how many there are.
-
-    Raises:
-        TypeError: `cells` is not an integer.
-        ValueError: it is less than 1.
-    """
-
-    cells: int
-
-    def __post_init__(self) -> None:
-        convert(self, count, "cells")
-
-    @property
-    def entries(self) -> int:
-        """As many as there are cells."""
-        return self.cells
-
-    def of(self, data: Any) -> NDArray[np.int64]:
-        """Return the counts; see `Counts.of`.
-
-        Raises:
-            ValueError: there are not as many as the public number.
-        """
-        counts = super().of(data)
-        if len(counts) != self.cells:
-            raise ValueError(f"there must be {self.cells} counts, their public number, not {len(counts)}")
-        return counts
 
 
 def require_records(relation: str) -> None:

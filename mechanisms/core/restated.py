@@ -1,7 +1,7 @@
 """A promise of another kind than the one that a mechanism derives: what it is seen to keep as well.
 
 Sources: Balle and Wang 2018, theorem 8, and Canonne, Kamath and Steinke 2020, theorem 7, for δ(ε) of Gaussian noise;
-Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 2.13; Bun and Steinke 2016, proposition 1.3.
+Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 2.13.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP, ProfileDP, RenyiDP
+from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP, ProfileDP
 from mechanisms.core.gaussian_claims import delta, gaussian_dp, normal_delta
 from mechanisms.core.laws import DiscreteGaussian, RoundedGaussian
 from mechanisms.core.noisy import Noisy
@@ -66,8 +66,6 @@ def _keeps(mechanism: Mechanism, promised: Claim) -> bool:
     """Whether a mechanism is seen to keep a promise."""
     if isinstance(promised, ProfileDP):
         return all(_keeps(mechanism, point) for point in promised.points)
-    if isinstance(promised, RenyiDP) and promised.alpha <= 1:
-        raise ValueError(f"alpha of Rényi DP must be above 1, not {promised.alpha}")
     claim, shift = mechanism.claim, _shift(mechanism)
     if isinstance(promised, ApproximateDP):
         if shift:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.core.numbers import Number, clamped, convert, count, positive, rational, vector
+from mechanisms.core.numbers import Number, clamped, convert, positive, rational, truth, vector
 from mechanisms.core.term import Query, Relation
 
 Scored = NDArray[np.float64] | list[Fraction]
@@ -41,11 +41,6 @@ class Scores(Query[Scored]):
 
     stability: ClassVar[int] = 1
 
-    @property
-    def entries(self) -> int | None:
-        """How many outcomes there are, if that is public; None if the data say."""
-        return None
-
     @abstractmethod
     def of(self, data: Any) -> Scored:
         """Return the utilities, shape (outcomes,), at least one."""
@@ -65,7 +60,7 @@ class Utilities(Scores):
         monotone: whether a record moves all utilities in the same direction.
 
     Raises:
-        TypeError: a parameter is not a number.
+        TypeError: a parameter is not a number, or `monotone` not a truth value.
         ValueError: `sensitivity` is not finite and above 0, or the range is empty or too wide.
     """
 
@@ -79,6 +74,7 @@ class Utilities(Scores):
     def __post_init__(self) -> None:
         convert(self, positive, "sensitivity")
         convert(self, rational, "lower", "upper")
+        convert(self, truth, "monotone")
         if not WIDEST_RANGE[0] <= self.lower <= self.upper <= WIDEST_RANGE[1]:
             raise ValueError("utility_range must not end below its start and must lie within ±2^1022")
 
@@ -130,55 +126,6 @@ class Utilities(Scores):
                 return np.where(numbers >= low, np.minimum(numbers, high), low)
         listed: Iterable[Any] = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
         return [_clamped(number, self.lower, self.upper) for number in listed]
-
-
-@dataclass(frozen=True)
-class SizedUtilities(Utilities):
-    """Utilities of a public number of outcomes, so that a rule knows how often a selection draws again.
-
-    Args:
-        sensitivity: as for `Utilities`, and so are `lower`, `upper` and `monotone`.
-        outcomes: how many there are.
-
-    Raises:
-        TypeError: a parameter is not a number, or `outcomes` not an integer.
-        ValueError: as for `Utilities`; or `outcomes` is less than 1.
-    """
-
-    outcomes: int = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        convert(self, count, "outcomes")
-
-    @property
-    def entries(self) -> int:
-        """As many as there are outcomes."""
-        return self.outcomes
-
-    def of(self, data: Any) -> Scored:
-        """Return the utilities; see `Utilities.of`.
-
-        Raises:
-            ValueError: there are not as many as the public number.
-        """
-        return self._sized(super().of(data))
-
-    def of_each(self, rows: Any) -> NDArray[np.float64] | list[list[Fraction]]:
-        """Return the utilities of each row; see `Utilities.of_each`.
-
-        Raises:
-            ValueError: a row has not as many as the public number.
-        """
-        scored = super().of_each(rows)
-        for row in scored[:1]:
-            self._sized(row)
-        return scored
-
-    def _sized(self, scored: Scored) -> Scored:
-        if len(scored) != self.outcomes:
-            raise ValueError(f"there must be {self.outcomes} utilities, their public number, not {len(scored)}")
-        return scored
 
 
 def utilities(

@@ -8,12 +8,13 @@ their fields: what is proved is what runs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from mechanisms.core.claims import Claim
+from mechanisms.core.code import is_of_core, named
 from mechanisms.randomness import RandomBits
 
 Relation = Literal["answers", "utilities", "bit", "add-remove", "substitute", "add-remove or substitute", "people"]
@@ -46,11 +47,6 @@ class Query(ABC, Generic[Value]):
     @abstractmethod
     def stability(self) -> int:
         """How far neighbours' values are apart at most."""
-
-    @property
-    def entries(self) -> int | None:
-        """How many numbers the value has, if that is public; None if the data say."""
-        return 1
 
     @abstractmethod
     def of(self, data: Any) -> Value:
@@ -143,16 +139,26 @@ def encoded(value: Any) -> Any:
         return {"bytes": value.hex()}
     if isinstance(value, tuple):
         return [encoded(item) for item in value]
-    if isinstance(value, Mapping):
-        return {name: encoded(item) for name, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in fields(value) if field.init]
-        return {"is": _name(type(value))} | {name: encoded(getattr(value, name)) for name in names}
+        parts = {field.name: encoded(getattr(value, field.name)) for field in fields(value) if field.init}
+        if is_of_core(type(value)):
+            return {"is": type(value).__name__} | parts
+        if not getattr(type(value), "__dataclass_params__").frozen:  # noqa: B009 # no type has it for mypy
+            raise TypeError(f"{type(value).__name__} may keep a state; make it a frozen dataclass")
+        if {"is", "sha256"} & set(parts):
+            raise TypeError(f"no field of {type(value).__name__} may be called is or sha256")
+        name, digest = named(type(value))
+        return {"is": name, "sha256": digest} | parts
     if callable(value):
-        return {"function": f"{value.__module__}:{value.__qualname__}"}
+        name, digest = named(value)
+        return {"function": name, "sha256": digest}
     raise TypeError(f"a term has no form for a field of type {type(value).__name__}")
 
 
-def _name(kind: type) -> str:
-    """Return a class's name, with its module unless it is one of this package, whose rules are known by name."""
-    return kind.__name__ if kind.__module__.startswith("mechanisms.core.") else f"{kind.__module__}:{kind.__qualname__}"
+def is_core(term: Any) -> bool:
+    """Whether a term is put together from this package's constructors alone, down to its leaves."""
+    if isinstance(term, tuple):
+        return all(map(is_core, term))
+    if is_dataclass(term) and not isinstance(term, type):
+        return is_of_core(type(term)) and all(is_core(getattr(term, field.name)) for field in fields(term))
+    return term is None or type(term) in (bool, int, float, str, bytes, Fraction)

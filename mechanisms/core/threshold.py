@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -94,40 +94,6 @@ class AboveThreshold(Mechanism):
 
 
 @dataclass(frozen=True)
-class SizedAboveThreshold(AboveThreshold):
-    """A sparse vector for a public number of answers, so that a rule knows how many draws it takes at most.
-
-    It draws for the threshold, for each answer until it has reported so many above, and for each value that it
-    releases: a word for each draw, but for what first words leave open. How many these are the output says.
-
-    Args:
-        answer: as for `AboveThreshold`, and so are the other parameters.
-        queries: how many answers there are.
-
-    Raises:
-        TypeError: as for `AboveThreshold`; or `queries` is not an integer.
-        ValueError: likewise; or it is less than 1.
-    """
-
-    queries: int = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        convert(self, count, "queries")
-
-    def prepared(self, data: Any) -> Stream:
-        """Look at the data; see `Mechanism.prepared`.
-
-        Raises:
-            ValueError: there are not as many answers as the public number.
-        """
-        stream = super().prepared(data)
-        if stream.steps.size != self.queries:
-            raise ValueError(f"there must be {self.queries} answers, their public number, not {stream.steps.size}")
-        return stream
-
-
-@dataclass(frozen=True)
 class Stream:
     """Answers in steps, ready to be compared."""
 
@@ -173,10 +139,10 @@ class Stream:
 class KeysAbove(Mechanism):
     """The keys whose noisy counts reach a threshold, with these counts: a histogram of cells that nobody listed.
 
-    Keys come in order, so that the output is a function of which are named and of their counts. Let neighbours differ
-    in one person. If somebody else has their key, its count moves by 1, a shift of 1. If nobody has, then the key is
-    named with probability P[1 + N ≥ T] on one side and never on the other; all other keys have the same law on both, so
-    that this probability is δ, and ε is 0.
+    Each person has one key. Keys come in order, so that the output is a function of which are named and of their
+    counts. Let neighbours differ in one person. If somebody else has their key, its count moves by 1, a shift of 1. If
+    nobody has, then the key is named with probability P[1 + N ≥ T] on one side and never on the other; all other keys
+    have the same law on both, so that this probability is δ, and ε is 0.
 
     Args:
         law: of the noise of each count.

@@ -62,6 +62,8 @@ width: float = noise.accuracy(0.95)
 """
 WRONG = "from exactdp import gaussian\nrho = gaussian(epsilon=1, delta=1e-6, step=1).claim.rho\n"
 
+WRITE = "print(json.dumps(exactdp.laplace(epsilon=1, step=1).certificate('laplace')))"
+
 ADAPTED = {
     "diffprivlib-0.6.6": "diffprivlib_laplace --kind noise --trials 5000",
     "opacus-1.6.0": "opacus_gradient --kind noise --delta 1e-5 --trials 5000",
@@ -75,7 +77,12 @@ pytestmark = needs_hatchling
 
 def copied(folder: Path, *, reverse: bool) -> Path:
     """Copy what the wheel is built from, in one order or the other, and return the project's folder."""
-    found = [path for place in (PROJECT, ROOT / "mechanisms") for path in place.rglob("*") if path.is_file()]
+    found = [
+        path
+        for place in (PROJECT, ROOT / "mechanisms", ROOT / "checker")
+        for path in place.rglob("*")
+        if path.is_file()
+    ]
     kept = {path for path in found if not {"__pycache__", "dist"} & {*path.parts}}
     for number, path in enumerate(sorted(kept, reverse=reverse)):
         copy = folder / path.relative_to(ROOT)
@@ -148,12 +155,14 @@ def test_the_wheel_holds_the_exact_mechanisms_under_its_own_name_and_nothing_els
     assert {"exactdp/py.typed", "exactdp/_mechanisms/core/noisy.py"} <= set(files)
     assert not [name for name in code if "naive" in name]
     assert not [
-        name for name, text in code.items() if re.search(r"(?m)^\s*(from|import) (attacklab|mechanisms)\b", text)
+        name
+        for name, text in code.items()
+        if re.search(r"(?m)^\s*(from|import) (attacklab|mechanisms|checker)\b", text)
     ]
     for name, text in code.items():
-        source = ROOT / name.replace("exactdp/_mechanisms", "mechanisms")
-        if name != "exactdp/__init__.py":
-            assert text.replace("exactdp._mechanisms.", "mechanisms.") == source.read_text("utf-8"), name
+        source = ROOT / name.removeprefix("exactdp/_")
+        if name not in ("exactdp/__init__.py", "exactdp/_checker/readings.py"):
+            assert re.sub(r"exactdp\._(?=mechanisms|checker)", "", text) == source.read_text("utf-8"), name
     (licence,) = (text for name, text in files.items() if name.endswith("licenses/LICENSE"))
     assert licence == (ROOT / "LICENSE").read_bytes()
 
@@ -200,7 +209,8 @@ def test_types_are_checked_as_strictly_as_mypy_can(python: str, tmp_path: Path) 
         run([*mypy, "-c", WRONG], tmp_path)
 
 
-def test_the_checker_accepts_the_certificate_of_each_mechanism(python: str, tmp_path: Path) -> None:
+def test_the_checkers_accept_the_certificate_of_each_mechanism(python: str, tmp_path: Path) -> None:
+    """Both the repository's, shown the installed code, and the command that came with it, until a line differs."""
     code = f"import json\nfrom exactdp import *\nfor name, made in {MADE}.items():\n    "
     written = run([python, "-c", code + "print(json.dumps(made.certificate(name)))"], tmp_path).splitlines()
     certificates: list[dict[str, Any]] = [json.loads(line) for line in written]
@@ -208,9 +218,22 @@ def test_the_checker_accepts_the_certificate_of_each_mechanism(python: str, tmp_
     paths = [tmp_path / f"{certificate['name']}.json" for certificate in certificates]
     for path, line in zip(paths, written, strict=True):
         path.write_text(line, "utf-8")
-    said = run([sys.executable, str(ROOT / "checker" / "check.py"), *map(str, paths)], tmp_path)
-    assert len(said.splitlines()) >= 11
-    assert "refused" not in said
+    installed = Path(run([python, "-c", "import exactdp; print(exactdp.__path__[0])"], tmp_path).strip())
+    ours = [sys.executable, str(ROOT / "checker" / "check.py")]
+    theirs = [str(Path(python).with_name("exactdp-check"))]
+    for command in (ours, [*ours, "--code", str(installed.parent)], theirs):
+        said = run([*command, *map(str, paths)], tmp_path)
+        assert said.count("ACCEPTED") == len(said.splitlines()) / 2 == 11
+    glue = installed / "_mechanisms" / "releasing.py"
+    whole = glue.read_text("utf-8")
+    glue.write_text(whole.replace("self.term.release(_in_order(data), self.bits)", "_in_order(data)"), "utf-8")
+    with pytest.raises(AssertionError, match=r"REFUSED .*: mechanisms/releasing.py has changed since it was read"):
+        run([*theirs, str(paths[0])], tmp_path)
+    written = run([python, "-c", "import json, exactdp; " + WRITE], tmp_path)
+    paths[0].write_text(written, "utf-8")
+    glue.write_text(whole, "utf-8")
+    with pytest.raises(AssertionError, match=r"REFUSED .*: the certificate was written by other code .*releasing"):
+        run([*theirs, str(paths[0])], tmp_path)
 
 
 def environment(name: str) -> Environment:

@@ -1,7 +1,7 @@
-"""Brings `mechanisms/` into the wheel as `exactdp/_mechanisms/`, without the naive twins.
+"""Brings `mechanisms/` into the wheel as `exactdp/_mechanisms/`, without the naive twins, and the checker beside it.
 
-The wheel has no package called `mechanisms`, so the name is another one in what it holds. A sdist holds the files with
-that name already, and a wheel that is built from it takes them as they are.
+The wheel has no package called `mechanisms` or `checker`, so the names are others in what it holds. A sdist holds the
+files with these names already, and a wheel that is built from it takes them as they are.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path(__file__).resolve().parents[2] / "mechanisms"
-PLACE = "exactdp/_mechanisms"
-_NAME = re.compile(r"\bmechanisms\.(?=\w)")
+ROOT = Path(__file__).resolve().parents[2]
+PLACE = "exactdp"
+_NAMES = {name: re.compile(rf"(?<![\w.]){name}(?=\.\w| import)") for name in ("mechanisms", "checker")}
 
 
 class RelocatedMechanisms(BuildHookInterface[Any]):
@@ -23,14 +23,15 @@ class RelocatedMechanisms(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Add the files to what is built."""
-        if not (Path(self.root) / PLACE).is_dir():
+        if not (Path(self.root) / PLACE / "_mechanisms").is_dir():
             self._folder = tempfile.TemporaryDirectory()
-            for path in sorted(SOURCE.rglob("*.py")):
-                if not path.stem.startswith("naive"):
-                    place = path.relative_to(SOURCE).as_posix()
+            files = [(package, path) for package in _NAMES for path in sorted((ROOT / package).rglob("*"))]
+            for package, path in files:
+                if path.suffix in (".py", ".json") and not path.stem.startswith("naive"):
+                    place = f"_{path.relative_to(ROOT).as_posix()}"
                     copy = Path(self._folder.name, place)
                     copy.parent.mkdir(parents=True, exist_ok=True)
-                    copy.write_text(_NAME.sub("exactdp._mechanisms.", path.read_text("utf-8")), "utf-8")
+                    copy.write_text(_NAMES[package].sub(f"exactdp._{package}", path.read_text("utf-8")), "utf-8")
                     build_data["force_include"][str(copy)] = f"{PLACE}/{place}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002

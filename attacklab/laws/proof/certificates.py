@@ -175,9 +175,10 @@ def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> A
         return Answer(verdict=Verdict.ERROR, reason=f"the checker could not be started: {error}")
     accepted, refused = ACCEPTED.fullmatch(done.stdout), REFUSED.match(done.stdout)
     if done.returncode == 0 and accepted:
+        code = "the code of mechanisms" if ", if `" in accepted["statement"] else "its code"
         return Answer(
             verdict=Verdict.PROVED,
-            reason=f"{accepted['statement']}; checked: {accepted['checked']}; its code is as it was read",
+            reason=f"{accepted['statement']}; checked: {accepted['checked']}; {code} is as it was read",
             statement=accepted["statement"],
             readings=tuple(accepted["readings"].split(", ")),
             checked=accepted["checked"],

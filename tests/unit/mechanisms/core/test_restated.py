@@ -52,6 +52,21 @@ def discrete_mu_squared() -> Fraction:
         return Fraction(mpmath.nstr((2 * mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * tail)) ** 2, 30))
 
 
+def renyi_delta(alpha: int, tau: int, epsilon: int) -> Fraction:
+    """e^((α−1)(τ−ε))·(1 − 1/α)^α/(α − 1), by mpmath: the same proposition at one order."""
+    with mpmath.workdps(40):
+        value = mpmath.exp((alpha - 1) * (tau - epsilon)) * (1 - mpmath.mpf(1) / alpha) ** alpha / (alpha - 1)
+        return Fraction(mpmath.nstr(value, 30))
+
+
+def zcdp_delta(rho: float, epsilon: float) -> Fraction:
+    """The least of e^((α−1)(αρ−ε))·(1 − 1/α)^α/(α − 1) over α, by mpmath: proposition 12 of Canonne et al. 2020."""
+    with mpmath.workdps(40):
+        at = mpmath.findroot(lambda a: (2 * a - 1) * rho - epsilon + mpmath.log(1 - 1 / a), (epsilon + rho) / (2 * rho))
+        value = mpmath.exp((at - 1) * (at * rho - epsilon)) * (1 - 1 / at) ** at / (at - 1)
+        return Fraction(mpmath.nstr(value, 30))
+
+
 LEAST: list[tuple[Mechanism, Claim]] = [
     (DISCRETE, ApproximateDP(ONE, discrete_delta())),
     (ROUNDED, ApproximateDP(ONE, normal_delta(1, 1))),
@@ -62,7 +77,9 @@ LEAST: list[tuple[Mechanism, Claim]] = [
     (DISCRETE, RenyiDP(Fraction(3, 2), Fraction(3, 4))),
     (ROUNDED, RenyiDP(Fraction(32), Fraction(16))),
     (Both((Restated(ROUNDED, GaussianDP(ONE)),) * 4), ApproximateDP(ONE, normal_delta(1, 2))),
-    (Both((DISCRETE, DISCRETE)), ApproximateDP(Fraction(3), Fraction(mpmath.nstr(mpmath.exp(-1), 15)))),
+    (Both((DISCRETE, DISCRETE)), ApproximateDP(Fraction(3), zcdp_delta(1, 3))),
+    (Both((DISCRETE, LAPLACE)), ApproximateDP(ONE, zcdp_delta(0.625, 1))),
+    (Restated(DISCRETE, RenyiDP(Fraction(4), Fraction(2))), ApproximateDP(Fraction(3), renyi_delta(4, 2, 3))),
     (LAPLACE, ApproximateDP(Fraction(1, 2))),
     (LAPLACE, ZeroConcentratedDP(Fraction(1, 8))),
 ]
@@ -95,8 +112,6 @@ def _times(claim: Any, factor: Fraction) -> Any:
     [
         (LAPLACE, GaussianDP(Fraction(100)), "not seen to keep"),
         (DISCRETE, ApproximateDP(Fraction(1000)), "not seen to keep"),
-        (DISCRETE, RenyiDP(ONE, ONE), "alpha of Rényi DP must be above 1"),
-        (DISCRETE, ApproximateDP(Fraction(-1), ONE), "at least 0"),
         (Noisy(ANSWER, DiscreteGaussian(Fraction(33**2))), GaussianDP(ONE), "at most 32 steps"),
         (Noisy(HISTOGRAM, DiscreteGaussian(ONE)), GaussianDP(Fraction(9)), "not seen to keep"),
     ],

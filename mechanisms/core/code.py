@@ -1,0 +1,76 @@
+"""Which code a certificate speaks of: a hash of each file, and the name and the file's hash of each function of others.
+
+A hash is that of the syntax tree, docstrings left out; the checker has a program of its own for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+PACKAGE = __name__.rpartition(".core.")[0]
+"""What this copy is called; hashes and names call every copy `mechanisms`."""
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@cache
+def code_hashes() -> dict[str, str]:
+    """Return the hash of each file that a mechanism may run, by its path; no exact mechanism runs a naive twin."""
+    files = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
+    kept = [file for file in files if not file.rpartition("/")[2].startswith("naive")]
+    return {f"mechanisms/{file}": _hash(ROOT / file) for file in kept}
+
+
+def is_of_core(kind: type) -> bool:
+    """Whether a class is one of this package's, whose rules are known by name."""
+    module = sys.modules.get(kind.__module__)
+    return kind.__module__.startswith(f"{PACKAGE}.core.") and getattr(module, kind.__qualname__, None) is kind
+
+
+def named(function: Callable[..., Any] | type) -> tuple[str, str | None]:
+    """Return the name of a function or a class, and the hash of the file that it is in; None if that is not Python's.
+
+    Raises:
+        TypeError: it cannot be found by a name in a module that has a file.
+    """
+    place, path = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    module = found = sys.modules.get(str(place))
+    for name in str(path).split("."):
+        found = getattr(found, name, None)
+    if found is not function or (place == "__main__" and not hasattr(module, "__file__")):
+        raise TypeError(f"{function!r} needs a name in a module that has a file; write a function on a module's level")
+    file = getattr(module, "__file__", None) or ""
+    return _public(f"{place}:{path}"), _hash(Path(file)) if file.endswith(".py") else None
+
+
+@cache
+def _hash(path: Path) -> str:
+    text = _public(path.read_text("utf-8"))
+    return hashlib.sha256(_written(ast.parse(text)).encode()).hexdigest()
+
+
+def _public(text: str) -> str:
+    return text.replace(f"{PACKAGE}.", "mechanisms.")
+
+
+def _written(node: object) -> str:
+    """Write a syntax tree in one way on every version of Python."""
+    if isinstance(node, list):
+        return f"[{','.join(_written(item) for item in node if not _is_docstring(item))}]"
+    if isinstance(node, ast.Constant):
+        return f"Constant({type(node.value).__name__}={node.value!r})"
+    if isinstance(node, ast.AST):
+        fields = [(name, getattr(node, name, None)) for name in sorted(node._fields)]
+        kept = [f"{name}={_written(value)}" for name, value in fields if value is not None and value != []]
+        return f"{type(node).__name__}({','.join(kept)})"
+    return repr(node)
+
+
+def _is_docstring(node: object) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
