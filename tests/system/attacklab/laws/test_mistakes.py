@@ -317,7 +317,6 @@ ELSEWHERE: dict[str, tuple[Callable[[], object], str]] = {
     "a salted hash": (lambda: hash("name") % 2, HASHES),
     "the hash of an object": (lambda: hash(object()) % 2, HASHES),
     "an address": (lambda: id(object()) % 32 == 0, "asks where an object lies"),
-    "an address in a repr": (lambda: int(repr(object())[:-1].rpartition("x")[2], 16), "the sampler"),
     "the first of a set": (lambda: next(iter({"ann", "bob"})) == "ann", ORDER),
     "the first of a global set": (lambda: next(iter(NAMES)) == "ann", ORDER),
     "the first of a frozen set": (lambda: tuple(FOLDER)[0] == "x", ORDER),  # noqa: RUF015
