@@ -102,7 +102,7 @@ def many_laplace_answers(records: np.ndarray, trials: int, rng: np.random.Genera
 def test_many_continuous_answers_are_shown_to_lose_more_than_any_of_them_does() -> None:
     """A tail of the exact log likelihood ratio, of probability 0.02, shows 1.05; of that, sampling leaves 0.8."""
     found = epsilon_of(
-        audit(of_dataset(many_laplace_answers), [LEARNS], trials=100_000, alpha=1e-9, maximise_epsilon=True)
+        audit(of_dataset(many_laplace_answers), [LEARNS], trials=60_000, alpha=1e-9, maximise_epsilon=True)
     )
     assert 0.65 < found <= 1.5
 
@@ -142,13 +142,13 @@ def test_a_sparse_vector_is_shown_to_lose_most_of_what_its_law_loses() -> None:
 
 
 def test_the_bound_exceeds_the_true_epsilon_no_more_often_than_alpha_allows() -> None:
-    """At α = 0.05, more wrong bounds than that in 200 runs have probability below 1e-9."""
+    """At α = 0.05, more wrong bounds than that in 100 runs have probability below 1e-9."""
     target, attack = of_dataset(randomized_response(2.0)), Bets((Scenario(PAIR, (ZERO, ONE)),))
     runs = [
         epsilon_of(audit(target, [attack], trials=300, alpha=0.05, seed=seed, maximise_epsilon=True))
-        for seed in range(200)
+        for seed in range(100)
     ]
-    assert sum(found > math.log(2) for found in runs) <= stats.binom.isf(1e-9, 200, 0.05)
+    assert sum(found > math.log(2) for found in runs) <= stats.binom.isf(1e-9, 100, 0.05)
     assert max(runs) > 0.3
 
 

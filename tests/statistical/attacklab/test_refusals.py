@@ -17,7 +17,7 @@ from tests.statistical.attacklab.test_referee import PAIR, ZERO, Bets, randomize
 RATES = (0.5, 0.1, 0.02, 0.001)
 
 ALPHA = 1e-6
-"""Of each audit. Seeds are fixed; were they not, a test of 20 audits would raise a false alarm with 2e-5."""
+"""Of each audit. Seeds are fixed; were they not, a test of 6 audits would raise a false alarm with 6e-6."""
 
 Rate = Callable[[Any], float]
 
@@ -46,12 +46,9 @@ def audits(release: Callable[..., Any], rate: Rate, seeds: int, *, each_output: 
 
 @pytest.mark.parametrize("each_output", [False, True])
 @pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize(("seeds", "trials"), [(10, 1_000), (20, 3_000)])
-def test_a_target_that_fails_whatever_its_data_is_not_accused(
-    rate: float, seeds: int, trials: int, each_output: bool
-) -> None:
+def test_a_target_that_fails_whatever_its_data_is_not_accused(rate: float, each_output: bool) -> None:
     """Null hypothesis: randomized response at the edge of its claim that fails in some calls keeps the claim."""
-    findings = audits(randomized_response(2.0), lambda _: rate, seeds, each_output=each_output, trials=trials)
+    findings = audits(randomized_response(2.0), lambda _: rate, 6, each_output=each_output, trials=2_000)
     assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE}
 
 
@@ -59,10 +56,9 @@ def test_a_target_that_fails_whatever_its_data_is_not_accused(
 def test_a_target_whose_failures_depend_on_its_data_is_refuted(rates: tuple[float, float]) -> None:
     """At the least rate the evidence takes some 20 failures on the one input, so 20,000 of the trials."""
     release = randomized_response(1.0)
-    findings = audits(release, lambda records: rates[records[0]], 3, each_output=True, trials=100_000)
-    for finding in findings:
-        assert (finding.verdict, finding.event, finding.flaw) == (Verdict.VIOLATED, "the target fails", FAILURE)
-        assert finding.reason.startswith("the target failed in ")
+    (finding,) = audits(release, lambda records: rates[records[0]], 1, each_output=True, trials=100_000)
+    assert (finding.verdict, finding.event, finding.flaw) == (Verdict.VIOLATED, "the target fails", FAILURE)
+    assert finding.reason.startswith("the target failed in ")
 
 
 def test_calls_that_fail_as_a_whole_are_refuted_if_that_depends_on_the_data() -> None:
@@ -71,7 +67,7 @@ def test_calls_that_fail_as_a_whole_are_refuted_if_that_depends_on_the_data() ->
     assert (finding.verdict, finding.event) == (Verdict.VIOLATED, "the target fails")
 
 
-@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize("rate", RATES[::2])
 def test_no_attack_of_a_default_audit_accuses_or_blames_a_target_that_fails_now_and_then(rate: float) -> None:
     release = failing(discrete_laplace, lambda _: rate, each_output=False)
     findings = audit(Target.noise(release, epsilon=1.0, domain=Domain(integers=True)), trials=300, alpha=ALPHA)

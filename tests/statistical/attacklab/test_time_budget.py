@@ -84,12 +84,11 @@ def test_a_broken_target_of_100_000_draws_a_second_is_refuted_within_a_quarter_o
     assert audited[-1].attack.name == "low_bit_laplace"
 
 
-@pytest.mark.parametrize("rate", [200.0, 500.0])
 def test_where_outputs_are_slow_a_plain_flaw_is_refuted_first_and_ends_the_audit(
-    monkeypatch: pytest.MonkeyPatch, rate: float
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Seed and clock are fixed, so it passes or fails alike on every machine."""
-    stop = -math.expm1(-2.0)
+    rate, stop = 200.0, -math.expm1(-2.0)
 
     def double(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.generic]:
         slow(answer, trials, rng)
@@ -117,16 +116,14 @@ def test_bare_answers_that_take_fifty_milliseconds_are_refuted(monkeypatch: pyte
     assert slow.seconds < 40.0
 
 
-@pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0, 5e6])
-@pytest.mark.parametrize("until_refuted", [True, False])
+@pytest.mark.parametrize(("rate", "until_refuted"), [(100.0, False), (3_000.0, True), (30_000.0, False)])
 def test_an_audit_keeps_to_the_time_and_uses_it(
     monkeypatch: pytest.MonkeyPatch, rate: float, until_refuted: bool
 ) -> None:
     sound = Slow(rate, sound=True)
     audited = sound.audited(monkeypatch, seconds=60.0, until_refuted=until_refuted)
     assert {one.trials for one in audited} <= set(STEPS)
-    assert sound.seconds < 66.0
-    assert sound.seconds > 30.0 or max(one.trials for one in audited) == STEPS[-1]
+    assert 30.0 < sound.seconds < 66.0
 
 
 def test_a_target_of_fifty_draws_a_second_gets_few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,8 +133,7 @@ def test_a_target_of_fifty_draws_a_second_gets_few_trials(monkeypatch: pytest.Mo
     assert 200 <= seed <= 1_000
 
 
-@pytest.mark.parametrize("rate", [1.0, 20.0, 100.0, 1000.0])
-@pytest.mark.parametrize("until_refuted", [True, False])
+@pytest.mark.parametrize(("rate", "until_refuted"), [(1.0, True), (20.0, False), (100.0, True), (1000.0, False)])
 def test_an_audit_of_a_slow_target_keeps_to_a_short_time_and_says_what_it_had_no_time_for(
     monkeypatch: pytest.MonkeyPatch, rate: float, until_refuted: bool
 ) -> None:
@@ -174,7 +170,7 @@ def test_first_outputs_that_are_held_up_do_not_end_an_audit(monkeypatch: pytest.
 
 
 def test_a_faster_target_gets_more_trials_up_to_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    trials = [Slow(rate, sound=True).audited(monkeypatch) for rate in (3_000, 30_000, 1e12)]
+    trials = [Slow(rate, sound=True).audited(monkeypatch, attacks=[ANSWERS]) for rate in (3_000, 30_000, 1e12)]
     slow, faster, fastest = (max(one.trials for one in audited) for audited in trials)
     assert slow < faster < fastest == STEPS[-1]
 

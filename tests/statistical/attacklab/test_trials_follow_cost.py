@@ -43,13 +43,9 @@ def response(truth: float, nothing: float = 0.0) -> Callable[..., Any]:
     return release
 
 
-def on_grid(scale: float, sampler: str) -> Callable[..., Any]:
+def on_grid(answer: Any, trials: int, rng: np.random.Generator) -> Any:
     """Noise and answers on a grid of 2^−10, so that no low bit tells anything."""
-
-    def release(answer: Any, trials: int, rng: np.random.Generator) -> Any:
-        return (round(float(answer) * 1024) + np.rint(getattr(rng, sampler)(0.0, 1024 * scale, trials))) / 1024
-
-    return release
+    return (round(float(answer) * 1024) + np.rint(rng.normal(0.0, 1024 * NARROW, trials))) / 1024
 
 
 def response_of_four(epsilon: float) -> Callable[..., Any]:
@@ -63,11 +59,6 @@ def response_of_four(epsilon: float) -> Callable[..., Any]:
 
 def bit(epsilon: float) -> float:
     return float(scipy.special.expit(epsilon))
-
-
-def above(scale: float) -> tuple[float, float]:
-    """P[n ≥ 0] and P[n ≥ 1] of Laplace noise."""
-    return 0.5, 0.5 * math.exp(-1 / scale)
 
 
 def two_sided(epsilon: float) -> tuple[float, float]:
@@ -92,30 +83,10 @@ SUBTLE: dict[str, tuple[Target, Claim, tuple[float, float]]] = {
         PrivacyClaim(1.0),
         two_sided(1.02),
     ),
-    "Laplace noise 2 % too small, on a grid": (
-        Target.noise(on_grid(1 / 1.02, "laplace"), epsilon=1.0),
-        PrivacyClaim(1.0),
-        above(1 / 1.02),
-    ),
-    "a coin of ε = 1.015": (
-        Target.noise(response(bit(1.015)), epsilon=1.0, domain=BIT),
-        PrivacyClaim(1.0),
-        (bit(1.015), 1 - bit(1.015)),
-    ),
     "a coin of ε = 0.016 for 0.01": (
         Target.noise(response(bit(0.016)), epsilon=0.01, domain=BIT),
         PrivacyClaim(0.01),
         (bit(0.016), 1 - bit(0.016)),
-    ),
-    "a coin of ε = 3.03": (
-        Target.noise(response(bit(3.03)), epsilon=3.0, domain=BIT),
-        PrivacyClaim(3.0),
-        (1 - bit(-3.03), bit(-3.03)),
-    ),
-    "the bit itself in one of 140": (
-        Target.noise(response(0.993 * bit(1.0) + 0.007), epsilon=1.0, domain=BIT),
-        PrivacyClaim(1.0),
-        (0.993 * bit(1.0) + 0.007, 0.993 * bit(-1.0)),
     ),
     "δ = 0.0023 for 0.002": (
         Target.noise(response(0.9977 * bit(0.5), 0.0023), epsilon=1.0, delta=0.002, domain=BIT),
@@ -123,7 +94,7 @@ SUBTLE: dict[str, tuple[Target, Claim, tuple[float, float]]] = {
         (0.0023, 0.0),
     ),
     "Gaussian noise 2.5 % too small, on a grid": (
-        Target.noise(on_grid(NARROW, "normal"), claim=GaussianDP(1.0)),
+        Target.noise(on_grid, claim=GaussianDP(1.0)),
         GaussianDP(1.0),
         BEYOND_ONE,
     ),
@@ -156,7 +127,7 @@ def test_a_flaw_that_100_000_trials_miss_is_found_where_outputs_are_cheap(flaw: 
 
 @pytest.mark.usefixtures("fast")
 def test_what_is_found_with_many_trials_is_found_again_by_its_number_of_them() -> None:
-    target, *_ = SUBTLE["geometric noise of ε = 1.02"]
+    target, *_ = SUBTLE["a coin of ε = 0.016 for 0.01"]
     found = next(finding for finding in audit(target, [BlackBox()], spec="f.py:f") if finding.refutes)
     assert f"--trials {STEPS[-1]} " in found.replay
     again = audit(target, [BlackBox()], trials=STEPS[-1], spec="f.py:f")
@@ -219,12 +190,12 @@ def test_an_audit_of_a_slow_target_with_half_the_noise_ends_as_soon_as_that_is_r
 
 
 def test_an_audit_at_the_edge_of_the_claim_accuses_no_more_often_than_alpha() -> None:
-    """With probability 10^−9 at the most, more than 15 of 30 audits at α = 0.05 accuse a sound target."""
+    """With probability 10^−9 at the most, more than 9 of 16 audits at α = 0.05 accuse a sound target."""
     target = Target.noise(response(bit(1.0)), epsilon=1.0, domain=BIT)
     attacks = [BlackBox(learning=256)]
-    accused = [any(one.refutes for one in audit(target, attacks, alpha=0.05, seed=seed)) for seed in range(30)]
-    assert scipy.stats.binom.sf(15, 30, 0.05) < 1e-9
-    assert sum(accused) <= 15
+    accused = [any(one.refutes for one in audit(target, attacks, alpha=0.05, seed=seed)) for seed in range(16)]
+    assert scipy.stats.binom.sf(9, 16, 0.05) < 1e-9
+    assert sum(accused) <= 9
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The samplers that languages and libraries ship are recognised, whatever carries or moves their noise; sound ones not.
 
 Wherever a verdict of violation is asserted, a missed one means that a bet with an advantage of 0.1 or more lost on
-20,000 trials.
+10,000 trials.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.statistical.attacklab.attacks.making import exactly
 from tests.unit.attacklab.ideal import lattice_laplace
 from tests.unit.attacklab.narrow import NARROW, exact_laplace_in
 
-TRIALS = 20_000
+TRIALS = 10_000
 DELTA = 1e-5
 
 
@@ -159,8 +159,7 @@ def clipped_sum(records: Any) -> float:
     return float(np.clip(np.asarray(records, dtype=float), 0, 5).sum())
 
 
-@pytest.mark.parametrize("relation", [None, "add-remove", "substitute"])
-@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+@pytest.mark.parametrize(("relation", "epsilon"), [(None, 0.3), ("add-remove", 1.0), ("substitute", 0.3)])
 def test_sums_with_floating_point_noise_are_refuted(relation: str | None, epsilon: float) -> None:
     def release(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
         return clipped_sum(records) + rng.laplace(0.0, 5 / epsilon, trials)
@@ -201,8 +200,11 @@ SHAPES: dict[str, Made] = {
 }
 
 
-@pytest.mark.parametrize("made", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize(("epsilon", "split"), [(0.3, 1.0), (1.0, 2.0)])
+@pytest.mark.parametrize(
+    ("made", "epsilon", "split"),
+    [(made, *rest) for made, rest in zip(SHAPES.values(), [(0.3, 1.0), (1.0, 2.0)] * 3, strict=False)],
+    ids=SHAPES,
+)
 def test_noisy_numbers_in_outputs_of_datasets_are_refuted(made: Made, epsilon: float, split: float) -> None:
     def release(records: Any, trials: int, rng: np.random.Generator) -> Any:
         return made(records, rng.laplace(0.0, split / epsilon, trials))
@@ -247,11 +249,10 @@ SOUND: dict[str, Release] = {
 """Mechanisms that keep a claim of ε = 1 with noise for 0.75, to leave room for the answer's rounding to a grid."""
 
 
-@pytest.mark.parametrize("release", SOUND.values(), ids=SOUND)
-@pytest.mark.parametrize("delta", [0.0, DELTA])
-def test_sound_noise_is_not_accused(release: Release, delta: float) -> None:
+@pytest.mark.parametrize(("name", "delta"), [*((name, DELTA) for name in SOUND), ("exact", 0.0)])
+def test_sound_noise_is_not_accused(name: str, delta: float) -> None:
     """A false alarm has probability at most 1e-9."""
-    target = Target.noise(release, epsilon=1.0, delta=delta, domain=Domain(bounds=(-1024, 1024)))
+    target = Target.noise(SOUND[name], epsilon=1.0, delta=delta, domain=Domain(bounds=(-1024, 1024)))
     attacks = [LowBitLaplace(), LowBitGaussian(), Precision(), IntegerCast()]
     findings = audit(target, attacks, trials=TRIALS // 2, alpha=1e-9)
     assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.NOT_APPLICABLE}, findings
@@ -295,12 +296,8 @@ def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_accused(form: Fo
     """A false alarm has probability at most 1e-9."""
     target = exact_laplace_in(form)
     with_delta = replace(target, claim=PrivacyClaim(1.0, DELTA))
-    for tried, attack, trials in (
-        (target, LowBitLaplace(), 50_000),
-        (target, Precision(), 100_000),
-        (with_delta, LowBitGaussian(), 20_000),
-    ):
-        findings = audit(tried, [attack], trials=trials, alpha=1e-9, spend_all=True)
+    for tried, attack in ((target, LowBitLaplace()), (target, Precision()), (with_delta, LowBitGaussian())):
+        findings = audit(tried, [attack], trials=TRIALS // 2, alpha=1e-9, spend_all=True)
         assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}, findings
         assert None not in {finding.smallest_detectable for finding in findings}
 

@@ -49,7 +49,7 @@ global_noise = with_noise(lambda _size: UPPER - LOWER)
 
 def judged(release: Release, epsilon: float, attack: LocalSensitivity | None = None) -> list[Finding]:
     target = Target.mean(partial(release, epsilon=epsilon), epsilon=epsilon, bounds=(LOWER, UPPER))
-    return audit(target, [attack or LocalSensitivity()], trials=50_000, seed=9, spend_all=True)
+    return audit(target, [attack or LocalSensitivity()], trials=20_000, seed=9, spend_all=True)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0])
@@ -90,7 +90,7 @@ def test_noise_scaled_to_the_data_is_caught(epsilon: float) -> None:
 def test_the_textbooks_own_mean_is_caught() -> None:
     release = partial(naive_local_sensitivity_mean, upper=100.0, epsilon=1.0)
     target = Target.mean(release, epsilon=1.0, bounds=(0.0, 100.0))
-    findings = audit(target, [LocalSensitivity()], trials=50_000, seed=9, spend_all=True)
+    findings = audit(target, [LocalSensitivity()], trials=20_000, seed=9, spend_all=True)
     assert Verdict.VIOLATED in {finding.verdict for finding in findings}
 
 
@@ -102,14 +102,14 @@ def test_noise_scaled_to_the_bounds_is_not_accused(epsilon: float) -> None:
 
 
 def test_advantage_is_the_difference_of_the_tails_of_the_two_scales() -> None:
-    """One answer: P[|noise| > t] = e^(−t/λ) on either side; 0.02 is over 6 standard deviations of 50 000 trials."""
+    """One answer: P[|noise| > t] = e^(−t/λ) on either side; 0.035 is over 6 standard deviations of 20 000 trials."""
     (finding,) = judged(local_noise, 1.0, LocalSensitivity(sizes=(1,), answers=(1,)))
     tails = [(math.exp(-factor * 2 / 2.5), math.exp(-factor * 3 / 2.5)) for factor in TAIL_FACTORS]
     near = [
         (p, q)
         for p, q in tails
-        if abs(finding.first.estimate - p) < 0.02 * math.sqrt(p)
-        and abs(finding.second.estimate - q) < 0.02 * math.sqrt(q)
+        if abs(finding.first.estimate - p) < 0.035 * math.sqrt(p)
+        and abs(finding.second.estimate - q) < 0.035 * math.sqrt(q)
     ]
     assert len(near) == 1
     # Only tails beyond twice the scale refute ε = 1.
@@ -166,8 +166,7 @@ STATISTICS: dict[str, Callable[[NDArray[np.float64]], float]] = {
 AS_DATASET: dict[str, Any] = {"epsilon": 1.0, "domain": Domain(shape=Records(), bounds=(LOWER, UPPER))}
 
 
-@pytest.mark.parametrize("relation", [None, "add-remove", "substitute"])
-@pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.parametrize(("name", "relation"), zip(STATISTICS, [None, "add-remove", "substitute"] * 2, strict=True))
 def test_one_answer_tells_on_which_side_of_a_jump_a_dataset_is(name: str, relation: str | None) -> None:
     target = Target.dataset(to_all_or_nothing(STATISTICS[name]), relation=relation, **AS_DATASET)
     (finding,) = audit(target, [LocalSensitivity()], trials=2_000)
@@ -255,8 +254,8 @@ SOUND = (
 
 @pytest.mark.parametrize("make", SOUND)
 def test_exact_twins_are_not_accused(make: Callable[[float], Target]) -> None:
-    """A false alarm has probability at most 1e-12 a target and seed, of which there are 60."""
-    for seed in range(10):
+    """A false alarm has probability at most 1e-12 a target and seed, of which there are 12."""
+    for seed in range(2):
         findings = audit(make(0.5), [LocalSensitivity()], trials=1_000, alpha=1e-12, seed=seed)
         assert not {Verdict.VIOLATED, Verdict.ERROR} & {finding.verdict for finding in findings}
 
@@ -269,7 +268,7 @@ def test_noise_whose_scale_may_differ_by_as_much_as_is_claimed_is_not_accused() 
 
     domain = Domain(shape=Records(), bounds=(LOWER, UPPER))
     target = Target.dataset(release, domain=domain, relation="add-remove", epsilon=math.log(4) + 1e-9, delta=0.75)
-    for seed in range(20):
+    for seed in range(5):
         (finding,) = audit(target, [LocalSensitivity()], trials=2_000, alpha=1e-12, seed=seed)
         assert finding.verdict not in (Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_APPLICABLE)
 

@@ -68,12 +68,11 @@ def _legacy(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
         (partial(ziggurat, dtype=np.float32), ANY),
     ],
 )
-@pytest.mark.parametrize("sigma", SIGMAS)
-@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize(("sigma", "answer"), [*zip(SIGMAS, ANSWERS, strict=False), (SIGMAS[1], ANSWERS[3])])
 def test_a_model_recognises_every_output_of_its_sampler(
     sampler: Sampler, model: Model, sigma: float, answer: float
 ) -> None:
-    normals = sampler(4_000, np.random.default_rng(6))
+    normals = sampler(2_000, np.random.default_rng(6))
     outputs = answer + sigma * normals
     if model.answers == 2:
         outputs = outputs.reshape(-1, 2)
@@ -246,7 +245,7 @@ def test_the_holes_of_sigma_times_anything_break_the_ziggurat(make: Callable[[fl
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_the_rounded_ideal_gaussian_is_not_broken(epsilon: float) -> None:
     """A verdict of violation would be a false alarm, which has probability at most 1e-9."""
-    for finding in _audited(targets.exact_rounded_gaussian(epsilon)).values():
+    for finding in _audited(targets.exact_rounded_gaussian(epsilon), trials=8_000).values():
         assert finding.verdict is Verdict.NOT_DETECTED
         assert finding.smallest_detectable is not None
 

@@ -33,7 +33,7 @@ from tests.unit.attacklab.narrow import TYPES, carried
 
 Release = Callable[..., NDArray[np.float64]]
 
-SMALL_GRID = 1 << 12
+SMALL_GRID = 1 << 10
 EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
 
 

@@ -7,14 +7,19 @@ import json
 import time
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from attacklab.laws.proof import find_checker, prove_every_pair
-from attacklab.laws.proof.certificates import implies, require_same_claim, run_checker, stated_text
+from attacklab.laws.proof.certificates import (
+    implies,
+    require_same_claim,
+    run_checker,
+    stated_text,
+    write_certificate,
+)
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.domains import Domain, Pattern, Queries, Records, Streams
 from attacklab.model.errors import UsageError
@@ -115,9 +120,7 @@ def test_equal_tables_are_written_once_and_equal_certificates_in_equal_bytes(tmp
 
     for folder in ("one", "other"):
         for name in ("sum", "histogram", "rounded_laplace"):
-            made = partial(certificate, name, TERMS[name])
-            target = Target.dataset(lambda *_: [], epsilon=9.0, name=name).certified(made)
-            prove_every_pair(target, checker=find_checker(ROOT), folder=tmp_path / folder)
+            write_certificate(certificate(name, TERMS[name]), tmp_path / folder / f"{name}.json")
     written = bytes_of(tmp_path / "one")
     assert written == bytes_of(tmp_path / "other")
     assert len([name for name in written if name.startswith("tables/")]) == 2

@@ -56,26 +56,31 @@ def are_neighbours(pair: NeighbouringPair, target: Target) -> bool:
     return any(longer[:place] + longer[place + 1 :] == shorter for place in range(len(longer)))
 
 
-def check(target: Target) -> None:
+def checked(target: Target) -> list[NeighbouringPair]:
     pairs = found(target)
     for pair in pairs:
         assert are_neighbours(pair, target), pair
         assert target.covers(pair), pair
     sides = [frozenset(map(fingerprint, (pair.first, pair.second))) for pair in pairs]
     assert len(set(sides)) == len(sides)
+    return pairs
 
 
-@pytest.mark.parametrize("domain", DOMAINS, ids=str)
-@pytest.mark.parametrize("relation", [None, *list(Relation)[:2]])
-@pytest.mark.parametrize("kind", [Kind.SUM, Kind.MEAN])
+@pytest.mark.parametrize(
+    ("kind", "relation", "domain"),
+    [
+        *((kind, None, domain) for kind in (Kind.SUM, Kind.MEAN) for domain in DOMAINS),
+        *((Kind.SUM, relation, domain) for relation in list(Relation)[:2] for domain in DOMAINS[:4:3]),
+    ],
+    ids=str,
+)
 def test_pairs_of_sums_and_means_are_neighbours_of_the_claims_relation(
     kind: Kind, relation: Relation | None, domain: Domain | None
 ) -> None:
     make = Target.sum if kind is Kind.SUM else Target.mean
     target = make(release, bounds=(0.0, 2.0), epsilon=1.0, relation=relation, domain=domain)
-    check(target)
     wanted = {Relation.ADD_REMOVE, Relation.SUBSTITUTE} if relation is None else {relation}
-    assert {pair.relation for pair in found(target)} == wanted
+    assert {pair.relation for pair in checked(target)} == wanted
 
 
 @settings(max_examples=15, deadline=None)
@@ -92,8 +97,7 @@ def test_whatever_the_bounds_pairs_of_sums_and_means_are_neighbours_of_the_claim
     for make in (Target.sum, Target.mean):
         target = make(release, bounds=bounds, epsilon=1.0, relation=relation, domain=domain)
         try:
-            check(target)
-            assert {pair.relation for pair in found(target)} <= wanted
+            assert {pair.relation for pair in checked(target)} <= wanted
         except OutsideDomain:
             assert domain is not None
 
@@ -109,9 +113,9 @@ def test_whatever_the_sensitivity_pairs_of_answers_and_utilities_are_neighbours(
 ) -> None:
     for make in (Target.noise, Target.selection):
         target = make(release, epsilon=epsilon, sensitivity=sensitivity, domain=domain)
-        check(target)
+        pairs = checked(target)
         if domain is None:
-            assert len(found(target)) > 20
+            assert len(pairs) > 20
 
 
 @pytest.mark.parametrize("relation", list(Relation)[:2])

@@ -134,10 +134,10 @@ def test_too_little_noise_is_found_in_outputs_of_any_form(form: Callable[[int], 
     assert Verdict.VIOLATED in {finding.verdict for finding in findings}
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
-def test_a_mechanism_at_the_edge_of_its_claim_is_not_accused(form: Callable[[int], Any]) -> None:
+@pytest.mark.parametrize("form", ["int", "ragged list", "keys of a dict", "text", "frame", "mixed types", "exception"])
+def test_a_mechanism_at_the_edge_of_its_claim_is_not_accused(form: str) -> None:
     """False alarms: 1e-9 in each audit, by its α."""
-    findings = attacked(dressed(form, EPSILON), trials=1_000)
+    findings = attacked(dressed(FORMS[form], EPSILON), trials=1_000)
     assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE}
 
 
