@@ -166,7 +166,9 @@ STATISTICS: dict[str, Callable[[NDArray[np.float64]], float]] = {
 AS_DATASET: dict[str, Any] = {"epsilon": 1.0, "domain": Domain(shape=Records(), bounds=(LOWER, UPPER))}
 
 
-@pytest.mark.parametrize(("name", "relation"), zip(STATISTICS, [None, "add-remove", "substitute"] * 2, strict=True))
+@pytest.mark.parametrize(
+    ("name", "relation"), list(zip(STATISTICS, [None, "add-remove", "substitute"] * 2, strict=True))
+)
 def test_one_answer_tells_on_which_side_of_a_jump_a_dataset_is(name: str, relation: str | None) -> None:
     target = Target.dataset(to_all_or_nothing(STATISTICS[name]), relation=relation, **AS_DATASET)
     (finding,) = audit(target, [LocalSensitivity()], trials=2_000)
