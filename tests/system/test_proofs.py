@@ -65,48 +65,6 @@ def assert_encloses(law: Law, ideal: Law) -> None:
     assert deviation(law, ideal).upper <= 4 * WITHIN
 
 
-@given(UTILITIES, EPSILONS, st.booleans())
-@settings(max_examples=25)
-def test_the_exponential_mechanism_has_its_ideal_law(utilities: list[float], epsilon: Fraction, monotone: bool) -> None:
-    rate = epsilon if monotone else epsilon / 2
-    law = found(exact_exponential(epsilon=epsilon, monotone=monotone).release, tuple(utilities))
-    ideal = normalised({o: exp_of(rate * Fraction(u - max(utilities))) for o, u in enumerate(utilities)})
-    assert_encloses(law, ideal)
-
-
-@given(UTILITIES, st.integers(1, 3), st.data())
-@settings(max_examples=25)
-def test_the_base_two_mechanism_closes_and_equals_its_ideal_law(
-    utilities: list[float], y: int, data: st.DataObject
-) -> None:
-    eta = BaseTwoEta(data.draw(st.integers(1, (1 << y) - 1)), y)
-    law = found(exact_exponential_base2(eta=eta, utility_range=(-3, 3)).release, tuple(utilities))
-    weights = [Fraction(eta.x, 1 << y) ** int(max(utilities) - u) for u in utilities]
-    assert law.closed
-    assert law == Law({o: mpq(weight) / mpq(sum(weights)) for o, weight in enumerate(weights)})
-
-
-@given(UTILITIES, EPSILONS)
-@settings(max_examples=15)
-def test_permute_and_flip_has_its_ideal_law(utilities: list[float], epsilon: Fraction) -> None:
-    """Ding et al. 2021: o is chosen if its coin, e^(−γ_o), comes up and none before it in a random order did."""
-    law = found(exact_exponential_noisy_max(epsilon=epsilon).release, tuple(utilities))
-    gaps = [epsilon / 2 * Fraction(max(utilities) - u) for u in utilities]
-    flips = [mpq((b := exp_of(-gap)).lower + b.upper) / 2 if gap else mpq(1) for gap in gaps]
-    ideal: dict[int, Any] = dict.fromkeys(range(len(utilities)), mpq(0))
-
-    def visit(left: tuple[int, ...], weight: Any) -> None:
-        for o in left:
-            ideal[o] += weight * flips[o] / len(left)
-            if flips[o] != 1:
-                visit(tuple(other for other in left if other != o), weight * (1 - flips[o]) / len(left))
-
-    visit(tuple(range(len(utilities))), mpq(1))
-    assert law.unresolved <= WITHIN
-    for o, probability in ideal.items():
-        assert abs(law.mass(o) - probability) <= 2 * WITHIN
-
-
 @pytest.mark.parametrize(
     ("sampler", "scale"),
     [

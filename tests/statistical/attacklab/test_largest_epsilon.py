@@ -107,40 +107,6 @@ def test_many_continuous_answers_are_shown_to_lose_more_than_any_of_them_does() 
     assert 0.65 < found <= 1.5
 
 
-def sparse_vector(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
-    """Above a noisy threshold or not, for eight queries up to the first above it: ε = 1/4 + 1/2 at sensitivity 1."""
-    queries = np.where(np.arange(8) < 4, 1 - records[0], records[0])
-    stop = -math.expm1(-0.25)
-    bar = rng.geometric(stop, trials) - rng.geometric(stop, trials)
-    noise = rng.geometric(stop, (2, trials, 8))
-    above = queries + noise[0] - noise[1] >= bar[:, np.newaxis]
-    before = np.cumsum(above, axis=1) - above
-    return np.asarray(np.where(before > 0, -1, above))
-
-
-def law_of_sparse_vector(record: int) -> np.ndarray:
-    """The probability of each place of the first answer above, and of none: enumerated over the noise up to ±400."""
-    values = np.arange(-400, 401)
-    noise = math.tanh(0.125) * np.exp(-0.25 * np.abs(values))
-    below = np.cumsum(noise) - noise  # P[noise < value]
-    queries = [(1 - record) if place < 4 else record for place in range(8)]
-    left, places = noise.copy(), []
-    for query in queries:
-        stays = np.concatenate([np.zeros(query), below[: len(below) - query]])  # P[query + noise < bar]
-        places.append(float((left * (1 - stays)).sum()))
-        left = left * stays
-    return np.array([*places, float(left.sum())])
-
-
-def test_a_sparse_vector_is_shown_to_lose_most_of_what_its_law_loses() -> None:
-    """By its law, enumerated. At α = 1e-9 the bound takes off about 0.1 of an event of probability 0.05."""
-    laws = [law_of_sparse_vector(record) for record in (0, 1)]
-    assert [law.sum() for law in laws] == pytest.approx([1.0, 1.0])
-    exact = float(np.abs(np.log(laws[0] / laws[1])).max())
-    found = epsilon_of(audit(of_dataset(sparse_vector), [LEARNS], trials=200_000, alpha=1e-9, maximise_epsilon=True))
-    assert 0.8 * exact < found <= exact
-
-
 def test_the_bound_exceeds_the_true_epsilon_no_more_often_than_alpha_allows() -> None:
     """At α = 0.05, more wrong bounds than that in 100 runs have probability below 1e-9."""
     target, attack = of_dataset(randomized_response(2.0)), Bets((Scenario(PAIR, (ZERO, ONE)),))

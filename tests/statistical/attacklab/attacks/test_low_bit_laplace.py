@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -28,7 +27,6 @@ from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import BFLOAT16, BINARY16, FORMATS, Format
 from attacklab.model.targets import Target
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy, naive_laplace_numpy_legacy
-from tests.unit.attacklab.ideal import lattice_laplace
 from tests.unit.attacklab.narrow import TYPES, carried
 
 Release = Callable[..., NDArray[np.float64]]
@@ -186,29 +184,6 @@ def test_every_output_of_a_sampler_is_found_reachable(
     assert reachable(outputs, answer, scale, model).all()
 
 
-def test_uniforms_below_a_half_give_even_multiples_and_textbook_ones_too() -> None:
-    uniform = np.random.default_rng(3).random(20_000)
-    low = uniform[uniform < 0.5]
-    assert NUMPY.negative(((low + low) * 2**53).astype(np.int64)).all()
-    textbook_grid = ((1 - 2 * np.abs(uniform - 0.5)) * 2**53).astype(np.int64)
-    assert TEXTBOOK.positive(textbook_grid).all()
-    assert set((textbook_grid % 4).tolist()) == {0, 2}
-
-
-def test_the_complement_that_numpy_rounds_leaves_exactly_the_four_residues() -> None:
-    rng = np.random.default_rng(2)
-    edges = np.concatenate([np.arange(2**52, 2**52 + 64), np.arange(2**53 - 64, 2**53)])
-    numerators = np.concatenate([rng.integers(2**52, 2**53, 20_000), edges])
-    complements = ((2.0 - numerators / 2**53) - numerators / 2**53) * 2**53
-    for numerator, complement in zip(numerators[-200:].tolist(), complements[-200:].tolist(), strict=True):
-        uniform = Fraction(numerator, 2**53)
-        assert Fraction(complement) / 2**53 == Fraction(float(2 - uniform)) - uniform
-    produced = complements.astype(np.int64)
-    allowed = NUMPY.positive
-    assert allowed(produced).all()
-    assert {residue for residue in range(8) if allowed(np.array([residue]))[0]} == set((produced % 8).tolist())
-
-
 def judged(release: Release, epsilon: float, *, answers: tuple[float, float] = (0.0, 1.0), **rest: float) -> Finding:
     sensitivity = abs(answers[1] - answers[0])
     bound = partial(release, epsilon=epsilon, sensitivity=sensitivity, **rest)
@@ -260,13 +235,6 @@ def test_floating_point_samplers_are_caught(release: Release, epsilon: float, an
     finding = judged(release, epsilon, answers=answers)
     assert finding.verdict is Verdict.VIOLATED
     assert min(finding.counts.first, finding.counts.second) == 0
-
-
-@pytest.mark.parametrize("step", [1.0, 2.0**-10, 2.0**-30])
-@pytest.mark.parametrize("epsilon", [0.01, 1.0])
-def test_noise_on_a_lattice_is_not_accused(step: float, epsilon: float) -> None:
-    """A false alarm has probability at most 1e-6, at this fixed seed."""
-    assert judged(lattice_laplace, epsilon, step=step).verdict is Verdict.NOT_DETECTED
 
 
 def test_integers_and_failures_are_judged_like_any_other_output() -> None:

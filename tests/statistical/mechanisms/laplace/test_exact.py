@@ -13,8 +13,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from attacklab.laws import Decision, advantage, certify, enumerate_law
-from attacklab.model.random_bits import SeededBits, TapedBits, with_bits
+from attacklab.laws import Decision, certify, enumerate_law
+from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteLaplace, RoundedLaplace
@@ -101,16 +101,6 @@ def test_a_dyadic_ratio_is_the_loss_of_each_step() -> None:
     assert law == {0.0: tails[1], 1.0: 1 - 2 * tails[1], 2.0: tails[1] - tails[2], 3.0: tails[2]}
     assert float(term.claim.epsilon) == pytest.approx(math.log(8 / 5), abs=1e-15)
     assert term.bits == 3 * 7 + 2
-
-
-def test_who_sees_the_work_of_geometric_noise_as_well_knows_no_more() -> None:
-    term = exact.exact_two_sided_geometric(epsilon=1, lower=-2, upper=3)
-    p, q = (enumerate_law(with_bits, term.release, answer) for answer in (0, 1))
-    assert p.closed
-    assert q.closed
-    assert len({work for _, work in [*p, *q]}) == 1
-    seen, marginal = advantage(p, q), advantage(p.map(lambda pair: pair[0]), q.map(lambda pair: pair[0]))
-    assert seen.lower == seen.upper == marginal.lower == marginal.upper > 0
 
 
 def test_points_of_a_finite_grid_are_released_as_doubles() -> None:

@@ -124,12 +124,6 @@ def test_rounding_at_sensitivity_one_half_without_rescaling_is_not_private() -> 
     assert before > 2 * after
 
 
-def test_the_loss_of_rounding_at_sensitivity_one_half_reaches_1_16() -> None:
-    """Beside 300 others; its limit is log2(9/4) = 1.1699."""
-    before, after = rounded_at_half(300)
-    assert 1.16 < math.log2(before / after) < math.log2(9 / 4)
-
-
 @pytest.mark.parametrize("shortfall", [8, 9, 40])
 def test_a_light_outcome_beside_sixty_three_heavy_ones_keeps_its_probability(shortfall: int) -> None:
     law = mechanism_law((0,) * 63 + (-shortfall,), eta=HALF, utility_range=(-50, 0))

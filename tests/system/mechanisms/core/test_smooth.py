@@ -162,12 +162,3 @@ def test_an_impossible_delta_is_refused(delta: float) -> None:
 def test_less_smoothing_than_the_proof_needs_is_refused() -> None:
     with pytest.raises(ValueError, match="smoothing must be at least 2/epsilon"):
         Smooth(mean(2), Fraction(1), 1)
-
-
-def test_a_running_maximum_is_the_maximum_over_every_distance() -> None:
-    growth, width = Fraction(8, 7), 100
-    running = [Fraction(width)]
-    for size in range(1, 120):
-        running.append(max(Fraction(math.ceil(Fraction(width, size))), running[-1] / growth))
-        maximum = max(Fraction(math.ceil(Fraction(width, max(size - k, 1)))) / growth**k for k in range(size + 1))
-        assert running[-1] == maximum

@@ -177,12 +177,6 @@ def test_open_words_draw_even_steps_and_ramps_towards_zero(law: Law) -> None:
     assert remaining.tolist() == [len(words), len(words) + 1]
 
 
-def test_the_greater_one_of_two_uniform_numbers_has_probability_on_a_line() -> None:
-    width = 16
-    counts = np.bincount([max(one, other) for one in range(width) for other in range(width)])
-    assert counts.tolist() == [2 * place + 1 for place in range(width)]
-
-
 REMAINDERS = [
     DiscreteLaplace(Fraction(1, 4)),
     DiscreteLaplace(Fraction(310)),

@@ -104,7 +104,7 @@ def test_a_mu_that_is_enough_has_a_profile_above_that_of_the_laws(p: Law, q: Law
     assert smallest_delta(p, q, epsilon).lower <= GaussianDP(mu).delta_at(epsilon)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(open_laws, open_laws, st.integers(0, 3), st.integers(0, 3))
 def test_what_open_laws_need_is_needed_wherever_their_mass_lies(p: Law, q: Law, here: int, there: int) -> None:
     first, second = completed(p, here), completed(q, there)
@@ -114,7 +114,7 @@ def test_what_open_laws_need_is_needed_wherever_their_mass_lies(p: Law, q: Law, 
         assert renyi_divergence(p, q, order).lower <= renyi_divergence(first, second, order).upper
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=8)
 @given(open_laws, open_laws, st.integers(0, 3), st.integers(0, 3), st.sampled_from([0.0, 0.5, 2.0]))
 def test_what_is_kept_with_slack_is_kept_wherever_the_open_mass_lies(
     p: Law, q: Law, here: int, there: int, epsilon: float
@@ -159,13 +159,13 @@ def test_what_permute_and_flip_and_the_exponential_mechanism_need_at_epsilon_two
     assert decision is (Decision.REFUTED if rho > 0.5 else Decision.PROVED)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(closed_laws, closed_laws)
 def test_a_chain_proves_a_little_more_than_the_largest_ratio_and_nothing_less(p: Law, q: Law) -> None:
     least = smallest_rho(p, q).lower
     if least < 1e-3:
         return
-    orders = [1 + 2.0 ** (step / 8) for step in range(-80, 80)]
+    orders = [1 + 2.0 ** (step / 8) for step in range(-80, 80, 2)]
     greatest = max(renyi_divergence(*pair, order).above() / order for pair in ((p, q), (q, p)) for order in orders)
     assert not keeps_zcdp(p, q, 0.999 * least)
     assert keeps_zcdp(p, q, 1.02 * max(least, greatest))

@@ -14,7 +14,7 @@ import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpq
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attacklab.laws
@@ -137,6 +137,7 @@ def test_independent_outcomes_multiply() -> None:
     assert law.map(lambda pair: pair[0]).mass(1) == THIRD
 
 
+@settings(max_examples=30)
 @given(laws, laws)
 def test_only_equal_laws_have_equal_digests(a: Law, b: Law) -> None:
     assert (a == b) == (a.digest() == b.digest())

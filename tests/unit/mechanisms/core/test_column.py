@@ -13,7 +13,7 @@ from mechanisms.core.column import Column
 from mechanisms.core.grid import Grid
 from mechanisms.core.records import Count, CountFrom, Total
 from mechanisms.core.term import Query
-from tests.statistical.mechanisms.core.test_records import RELATIONS, moved, neighbours
+from tests.statistical.mechanisms.core.test_records import RELATIONS, farthest, neighbours
 
 VALUES = ("bread", 3.5, None, True, -1)
 
@@ -30,7 +30,7 @@ def odd(record: Any) -> Any:
 def test_no_neighbour_moves_a_column_beyond_its_stability(relation: Any) -> None:
     total = Total(Fraction(-1), Fraction(3), Grid(-2), relation)
     for query in (Column(total, odd), Column(CountFrom(Fraction(0), relation), odd)):
-        assert max(moved(query, pair) for pair in neighbours(VALUES, 3, relation)) == query.stability
+        assert farthest(query, neighbours(VALUES, 3, relation)) == query.stability
 
 
 def test_a_column_is_the_query_of_its_numbers() -> None:

@@ -13,8 +13,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.laws import advantage, enumerate_law
-from attacklab.model.random_bits import SeededBits, TapedBits, with_bits
+from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core import select_dyadic
 from mechanisms.core.scores import Utilities, utilities
 from mechanisms.core.select_dyadic import SelectFixedWork, Tickets
@@ -268,19 +267,6 @@ def test_every_selection_takes_as_many_bits_and_comparisons(kind: type[Tickets],
     tickets = kind(3, SMALL[2].precision, SMALL[2].spare)
     tried = [(weights_of(SMALL[2], levels), ticket) for levels in vectors(3) for ticket in (0, 80, 100, 150, 255)]
     assert (len({bits_and_comparisons(tickets, *each) for each in tried}) > 1) is different
-
-
-FIVE = ((0.0, 0.0, 0.0, 0.0, 0.0), (0.0, -1.0, -1.0, -1.0, -1.0))
-
-
-def test_who_sees_the_work_as_well_knows_no_more() -> None:
-    term = exact_exponential_fixed_work(epsilon=1, utility_range=(-2, 0))
-    p, q = (enumerate_law(with_bits, term.release, given) for given in FIVE)
-    assert p.closed
-    assert q.closed
-    assert len({work for _, work in [*p, *q]}) == 1
-    seen, marginal = advantage(p, q), advantage(p.map(lambda pair: pair[0]), q.map(lambda pair: pair[0]))
-    assert seen.lower == seen.upper == marginal.lower == marginal.upper > 0
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Counts, Finding, Verdict
 from attacklab.model.floats import BFLOAT16, FORMATS, Format
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.releases import one_by_one
 from attacklab.model.targets import Outputs, Target
 from mechanisms.core.grid import Grid
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_low_precision
@@ -36,7 +35,6 @@ from mechanisms.summation.naive import naive_bounded_sum
 from tests.statistical.attacklab.attacks.making import exactly
 from tests.unit.attacklab.ideal import ideal_exponential
 from tests.unit.attacklab.narrow import TYPES, exact_laplace_in, naive_laplace_in
-from tests.unit.attacklab.test_releases import Rounding
 
 EPSILON = 1.0
 FROM_0_TO_1 = NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0)
@@ -189,12 +187,6 @@ def test_the_zero_rounding_boundary_is_found_with_no_hint() -> None:
     assert violated(findings)
     best = max(findings, key=lambda finding: finding.advantage.estimate if finding.advantage else 0)
     assert min(float(value) for value in best.pair["second"]["readable"]) < -1489
-
-
-def test_a_leak_of_a_method_is_found() -> None:
-    target = Target.noise(one_by_one(Rounding().randomise), epsilon=1.0)
-    findings = audit(target, [BlackBox()], trials=2_000, alpha=1e-9)
-    assert any(finding.verdict is Verdict.VIOLATED for finding in findings)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])

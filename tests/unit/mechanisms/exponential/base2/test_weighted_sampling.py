@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate, product
+from itertools import product
 
 import pytest
 
-from attacklab.model.random_bits import TapedBits, TapeEnded
+from attacklab.model.random_bits import TapedBits
 from mechanisms.exponential.base2.weighted_sampling import (
     IntegerWeights,
     Sampler,
@@ -18,7 +17,6 @@ from mechanisms.exponential.base2.weighted_sampling import (
     sample_by_rejection,
     sample_by_rejection_rounds,
 )
-from mechanisms.randomness import RandomBits
 from tests.unit.mechanisms.enumeration import law_of
 
 TWO_ROUNDS = partial(sample_by_rejection_rounds, rounds=2)
@@ -39,31 +37,6 @@ def test_every_small_list_of_weights_has_its_exact_law(sampler: Sampler) -> None
         if any(values):
             expected = {i: Fraction(weight, sum(values)) for i, weight in enumerate(values) if weight}
             assert law_of(sampler, IntegerWeights(values)) == expected
-
-
-@pytest.mark.parametrize("sampler", [sample_by_rejection, sample_by_bisection])
-def test_counting_all_tapes_of_twelve_bits_gives_equal_shares_to_equal_weights(sampler: Sampler) -> None:
-    counts: Counter[int | None] = Counter()
-    for tape in range(1 << 12):
-        try:
-            counts[sampler(IntegerWeights((1, 1, 1)), TapedBits(tape, 12))] += 1
-        except TapeEnded:
-            counts[None] += 1
-    assert counts == {0: 1365, 1: 1365, 2: 1365, None: 1}
-
-
-def printed_algorithm_2(weights: tuple[int, ...], precision: int, bits: RandomBits) -> int:
-    """The paper's rejection with its indices as printed: s = Σ r_i·2^(g−i), i = 1 … p."""
-    power = sum(weights).bit_length() - 1
-    while True:
-        s = sum(Fraction(bits.take(1) * 2**power, 2**i) for i in range(1, precision + 1))
-        if s < sum(weights):
-            return next(i for i, end in enumerate(accumulate(weights)) if end > s)
-
-
-def test_the_printed_indices_of_algorithm_2_never_reach_the_last_of_three_equal_weights() -> None:
-    printed = Counter(printed_algorithm_2((1, 1, 1), 6, TapedBits(tape, 6)) for tape in range(64))
-    assert [printed[i] for i in range(3)] == [32, 32, 0]
 
 
 def test_algorithm_4_always_uses_its_rounds_and_keeps_the_first_in_range() -> None:
