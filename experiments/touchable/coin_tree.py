@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from attacklab.laws import Limits, enumerate_law
-from experiments.printed_samplers import printed_rejection
+from experiments.common.printed_forms import printed_rejection
 from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, sample_by_bisection
 from mechanisms.randomness import RandomBits
 

@@ -166,20 +166,6 @@ def _any_number(
     return reachable(outputs, answer, assumed.form, noise=noise, half_widths=half_widths)
 
 
-ANY_NUMBER = '''
-def reached(y, answer, scale, rate):
-    """Whether answer + x is y for any double x at all: x would be the difference, or the double next to it."""
-    x = y - answer
-    return any(answer + near == y for near in (x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf)))
-'''.lstrip()
-
-_OF_BINARY32 = '''
-def reached(y, answer, scale, rate):
-    """Whether answer + x is y for any binary32 number x: x would be near the difference."""
-    x, end = np.float32(y - answer), np.float32(np.inf)
-    return any(answer + float(near) == y for near in (x, np.nextafter(x, end), np.nextafter(x, -end)))
-'''.lstrip()
-
 ANY_NUMBER = Model("addition of any number", partial(_any_number, noise=None))
 NARROWER = {
     form: Model(
