@@ -66,10 +66,9 @@ def test_integers_are_told_apart_as_integers() -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "step"), [(1.0, 1.0), (1 / 3, 1.0), (1 / 9, 1.0), (0.05, 1.0), (0.5, 0.25)])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_noise_that_favours_none_is_not_accused(epsilon: float, step: float, seed: int) -> None:
+def test_noise_that_favours_none_is_not_accused(epsilon: float, step: float) -> None:
     """Each audit raises a false alarm with probability at most 1e-9, at this fixed seed."""
-    (finding,) = judged(noisy(as_it_is, epsilon=epsilon, step=step), alpha=1e-9, seed=seed)
+    (finding,) = judged(noisy(as_it_is, epsilon=epsilon, step=step), alpha=1e-9)
     assert finding.verdict in (Verdict.NOT_APPLICABLE, Verdict.NOT_DETECTED)
 
 

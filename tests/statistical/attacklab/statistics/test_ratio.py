@@ -24,9 +24,9 @@ RATES = (0.01, 0.05, 0.1, 0.25, 0.4, 0.5, 0.7, 0.9, 0.99, 1.0)
 def test_a_bound_is_wrong_with_probability_at_most_alpha_whatever_the_rates(
     delta: float, alpha: float, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All counts of 16 trials, each with its probability; also where cells and blocks are few and large."""
+    """All counts of 12 trials, each with its probability; also where cells and blocks are few and large."""
     monkeypatch.setattr(ratio, "FINE", size)
-    trials = 16
+    trials = 12
     hits = np.arange(trials + 1)
     bounds = np.array([[PLAIN.epsilon(Counts(more, less, trials), delta, alpha) for less in hits] for more in hits])
     wrong = [

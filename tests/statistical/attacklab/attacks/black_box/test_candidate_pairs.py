@@ -83,7 +83,7 @@ def test_pairs_of_sums_and_means_are_neighbours_of_the_claims_relation(
     assert {pair.relation for pair in checked(target)} == wanted
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     bounds=st.sampled_from(BOUNDS)
     | st.tuples(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3)).map(lambda b: (b[0], sum(b))),
@@ -102,7 +102,7 @@ def test_whatever_the_bounds_pairs_of_sums_and_means_are_neighbours_of_the_claim
             assert domain is not None
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     sensitivity=st.sampled_from([1.0, 2.0, 0.1, 3.7]) | st.floats(1e-6, 1e6),
     epsilon=st.sampled_from([0.01, 1.0, 10.0]),
