@@ -29,13 +29,7 @@ for _name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(_name, None)
 
 
-PRELOADED = (
-    "hypothesis",
-    "pytest",
-    "scipy.special",
-    "attacklab.laws.proof",
-    "experiments.targets",
-)
+PRELOADED = ("hypothesis", "pytest", "scipy.special", "attacklab.laws.proof", "experiments.targets")
 """What test modules import, for the process whose forks run their samplers: each fork would import it again."""
 
 fresh.PRELOADED.extend(PRELOADED)

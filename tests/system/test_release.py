@@ -63,9 +63,7 @@ def test_a_form_asks_for_what_a_maintainer_needs(form: Path) -> None:
     assert any(part.get("validations", {}).get("required") for part in asked)
 
 
-def test_the_container_builds_the_wheel_from_the_files_that_it_copies_and_runs_without_rights(
-    tmp_path: Path,
-) -> None:
+def test_the_container_builds_the_wheel_from_the_files_that_it_copies_and_runs_without_rights(tmp_path: Path) -> None:
     """The commands of the image itself are not run: that takes a container engine."""
     text = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")
     steps = [line.split(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]

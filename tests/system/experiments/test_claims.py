@@ -75,9 +75,6 @@ def test_measured_errors_are_those_of_half_lines(collected: Data) -> None:
     """Each deviation is six standard errors at the most; wrong with probability below 1e-7 in all."""
     rows = collected["measured"]["measured"]["normal"]
     for threshold, (type_1, type_2, lower, upper) in zip(claims.THRESHOLDS, rows, strict=True):
-        for measured, exact in (
-            (type_1, stats.norm.sf(threshold)),
-            (type_2, stats.norm.cdf(threshold - 1)),
-        ):
+        for measured, exact in ((type_1, stats.norm.sf(threshold)), (type_2, stats.norm.cdf(threshold - 1))):
             assert abs(measured - exact) <= 6 * math.sqrt(exact * (1 - exact) / 200_000) + 1e-4
         assert lower <= type_2 <= upper

@@ -24,9 +24,7 @@ def recorded() -> dict[str, Data]:
 # Report noisy max
 
 
-def test_exponential_noise_gives_permute_and_flip_and_not_the_exponential_mechanism(
-    recorded: dict[str, Data],
-) -> None:
+def test_exponential_noise_gives_permute_and_flip_and_not_the_exponential_mechanism(recorded: dict[str, Data]) -> None:
     measured = recorded["noisy_max_laws"]["measured"]
     at = measured["gaps"].index(1.0)
     for name, expected in (("gumbel", 1 / (1 + math.e)), ("exponential", math.exp(-1) / 2)):

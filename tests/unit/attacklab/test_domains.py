@@ -218,10 +218,7 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
         ),
         (
             lambda: Target.noise(
-                print,
-                epsilon=1.0,
-                domain=Domain(non_negative=True),
-                pairs=(NeighbouringPair(-1.0, 0.0, None),),
+                print, epsilon=1.0, domain=Domain(non_negative=True), pairs=(NeighbouringPair(-1.0, 0.0, None),)
             ),
             "pair 0 of print is not one that it claims anything of: the pair breaks non_negative=True of its domain",
         ),

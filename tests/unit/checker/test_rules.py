@@ -36,10 +36,7 @@ WORSE: dict[str, list[tuple[Any, ...]]] = {
     "geometric": [("law", "ratio", Fraction(1, 2))],
     "sum": [("query", "lower", -4), ("query", "upper", 4), ("query", "grid", "exponent", -2)],
     "column": [("query", "query", "lower", -4), ("query", "query", "grid", "exponent", -2)],
-    "sum_above": [
-        ("query", "lower", Fraction(1, 2)),
-        ("query", "grid", "exponent", -4),
-    ],
+    "sum_above": [("query", "lower", Fraction(1, 2)), ("query", "grid", "exponent", -4)],
     "rounded_gaussian": [("law", "variance", 2), ("query", "sensitivity", 3)],
     "threshold": [("positives", 3), ("answer", "sensitivity", 3), ("threshold_law", "scale", 1)],
     "values": [("positives", 3), ("value_law", "scale", 1), ("answer_law", "scale", 1)],

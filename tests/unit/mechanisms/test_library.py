@@ -58,12 +58,7 @@ MADE: dict[str, tuple[Release[Any, Any], Claim, str, Any]] = {
     "above_threshold": (above_threshold(epsilon=1, threshold=5, step=STEP), ONE, "answers", [1, 90, 90]),
     "quantile": (quantile(epsilon=1, quantile=0.9, **RECORDS), ONE, "add-remove", [1, 2.5, 9]),
     "bounded_sum": (bounded_sum(epsilon=1, **RECORDS), ONE, "add-remove or substitute", [1, 2.5, 9]),
-    "bounded_mean": (
-        bounded_mean(epsilon=1, relation="substitute", **RECORDS),
-        ONE,
-        "substitute",
-        [1, 2.5, 9],
-    ),
+    "bounded_mean": (bounded_mean(epsilon=1, relation="substitute", **RECORDS), ONE, "substitute", [1, 2.5, 9]),
 }
 
 

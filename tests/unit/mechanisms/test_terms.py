@@ -15,12 +15,7 @@ from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.term import encoded
 from tests.unit.mechanisms.terms import TARGETS, TERMS, data_of, outputs
 
-DATA: dict[str, Any] = {
-    "number": 1.25,
-    "numbers": [0.0, 1.0, 0.25, 1.0],
-    "keys": ["ash", "elm", "ash"],
-    "bit": True,
-}
+DATA: dict[str, Any] = {"number": 1.25, "numbers": [0.0, 1.0, 0.25, 1.0], "keys": ["ash", "elm", "ash"], "bit": True}
 
 
 def test_every_exact_target_is_of_a_term() -> None:

@@ -148,12 +148,7 @@ CASES: dict[str, Case] = {
         only_if(is_not_negative, exponential),
         only_if(is_not_negative, naive),
     ),
-    "rejecting NaN": (
-        of_sum,
-        Domain(special=False),
-        only_if(has_no_nan, grid_sum),
-        only_if(has_no_nan, unclipped),
-    ),
+    "rejecting NaN": (of_sum, Domain(special=False), only_if(has_no_nan, grid_sum), only_if(has_no_nan, unclipped)),
     "rejecting what is out of bounds": (
         of_sum,
         Domain(bounds=UNIT),

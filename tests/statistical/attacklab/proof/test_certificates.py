@@ -13,13 +13,7 @@ from typing import Any
 import pytest
 
 from attacklab.laws.proof import find_checker, prove_every_pair
-from attacklab.laws.proof.certificates import (
-    implies,
-    require_same_claim,
-    run_checker,
-    stated_text,
-    write_certificate,
-)
+from attacklab.laws.proof.certificates import implies, require_same_claim, run_checker, stated_text, write_certificate
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.domains import Domain, Pattern, Queries, Records, Streams
 from attacklab.model.errors import UsageError

@@ -62,10 +62,7 @@ def test_narrow_records_count_from_the_lower_bound_and_one_moves_them_by_the_ran
     [
         (exact_bounded_sum(epsilon=1, **WHOLE), "1-DP for every pair of records, one added, removed or replaced"),
         (exact_bounded_mean(epsilon=1, **WHOLE), "1-DP for every pair of records, one added, removed or replaced"),
-        (
-            exact_bounded_mean(epsilon=1, relation="substitute", **WHOLE),
-            "1-DP for every pair of records, one replaced",
-        ),
+        (exact_bounded_mean(epsilon=1, relation="substitute", **WHOLE), "1-DP for every pair of records, one replaced"),
         (
             exact_narrow_sum(epsilon=1, lower=NARROW[0], upper=NARROW[1], grid=Grid(-50)),
             "1-DP for every pair of records, one replaced",

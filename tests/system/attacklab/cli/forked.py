@@ -29,12 +29,7 @@ class Done:
     stderr: bytes
 
 
-def run(
-    folder: Path,
-    *words: str,
-    output: int | None = None,
-    env: dict[str, str] | None = None,
-) -> Done:
+def run(folder: Path, *words: str, output: int | None = None, env: dict[str, str] | None = None) -> Done:
     """Run a command in a folder, with descriptors of its own.
 
     Args:
@@ -55,12 +50,7 @@ def run(
     return Done(os.waitstatus_to_exitcode(status), *texts)
 
 
-def _command(
-    folder: Path,
-    words: tuple[str, ...],
-    descriptors: tuple[int, int],
-    env: dict[str, str],
-) -> NoReturn:
+def _command(folder: Path, words: tuple[str, ...], descriptors: tuple[int, int], env: dict[str, str]) -> NoReturn:
     status: object = 99
     faulthandler.disable()  # pytest enables it: a target that crashes would fill the log of the tests
     try:

@@ -137,11 +137,7 @@ def test_no_command_overwrites_what_it_did_not_write(folder: Path) -> None:
 
 
 def test_two_files_of_one_name_are_refused(folder: Path) -> None:
-    for names in (
-        "--json out --sarif ./out",
-        "--json - --sarif /dev/stdout",
-        "--html out --sarif out",
-    ):
+    for names in ("--json out --sarif ./out", "--json - --sarif /dev/stdout", "--html out --sarif out"):
         done = run(folder, f"{LEAKING} {names}")
         assert (done.returncode, done.stdout) == (2, b"")
         assert b"name the same file" in done.stderr

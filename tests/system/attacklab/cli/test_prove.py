@@ -282,10 +282,7 @@ def test_a_proof_with_slack_is_a_note_of_the_tool_in_sarif(attacklab: Any, tmp_p
     [
         ("prove samplers.py:response", "samplers.py:response looks like a sampler; add --kind and --epsilon"),
         (RESPONSE, "which needs a claim; add --epsilon, --rho, --mu or --rdp"),
-        (
-            "prove samplers.py:release --kind noise --epsilon 1",
-            "release has no sampler, so its law cannot be found; ",
-        ),
+        ("prove samplers.py:release --kind noise --epsilon 1", "release has no sampler, so its law cannot be found; "),
         (
             "prove samplers.py:too_many --kind noise --epsilon 1",
             "too_many takes (answer, scale, bits), but a sampler is ",

@@ -125,16 +125,10 @@ def test_a_refused_certificate_is_neither_a_proof_nor_a_refutation(attacklab: An
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (
-            "s.py:parity --kind noise --epsilon 1 --all --checker accepts.py",
-            "parity brings no certificate for",
-        ),
+        ("s.py:parity --kind noise --epsilon 1 --all --checker accepts.py", "parity brings no certificate for"),
         ("s.py:certified --all", "there is no checker/check.py in "),
         ("s.py:certified --all --checker nowhere.py", "the checker nowhere.py was not found; check the path"),
-        (
-            "s.py:certified --all --first 0 --second 1",
-            "--all and --first, --second exclude each other; leave one out",
-        ),
+        ("s.py:certified --all --first 0 --second 1", "--all and --first, --second exclude each other; leave one out"),
         ("s.py:certified --all --inputs 0,1", "--all and --inputs exclude each other; leave one out"),
         ("s.py:certified --all --runs 5", "--all and --runs exclude each other"),
         ("s.py:certified --output here", "--checker and --output go with --all; add it"),

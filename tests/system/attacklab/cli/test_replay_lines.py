@@ -24,9 +24,7 @@ target = Target.noise(noisy, epsilon=0.5)
 """
 
 
-@pytest.mark.parametrize(
-    "target", ["{}:target", "{}:noisy --kind noise --epsilon 0.5", "{}:selected --kind selection --epsilon 1"]
-)
+@pytest.mark.parametrize("target", ["{}:target", "{}:selected --kind selection --epsilon 1"])
 def test_the_replay_line_of_a_finding_gives_the_finding_again(
     target: str, tmp_path: Path, attacklab: Callable[[str], tuple[int, str, str]]
 ) -> None:

@@ -44,8 +44,7 @@ def test_the_status_of_a_command_is_handed_on(tmp_path: Path) -> None:
 @POSIX
 @pytest.mark.parametrize("group", [True, False])
 @pytest.mark.parametrize(
-    ("number", "status"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)],
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)]
 )
 def test_a_signal_ends_the_command(tmp_path: Path, number: signal.Signals, status: int, group: bool) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -75,8 +75,7 @@ def test_it(dp_prove):
 
 def test_a_proved_sampler_passes_and_returns_its_findings(pytester: pytest.Pytester) -> None:
     result = run(
-        pytester,
-        one("(found,) = dp_prove(response); assert found.verdict == 'proved' and found.claim.epsilon == 0.7"),
+        pytester, one("(found,) = dp_prove(response); assert found.verdict == 'proved' and found.claim.epsilon == 0.7")
     )
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
@@ -200,11 +199,7 @@ def test_it(dp_prove, sampler):
     )
     findings = read_record(pytester.path / "all.json")["findings"]
     verdicts = {finding.target: finding.verdict for finding in findings}
-    assert verdicts == {
-        "response": Verdict.PROVED,
-        "count": Verdict.PROVED_WITH_SLACK,
-        "failing": Verdict.ERROR,
-    }
+    assert verdicts == {"response": Verdict.PROVED, "count": Verdict.PROVED_WITH_SLACK, "failing": Verdict.ERROR}
     (sarif,) = json.loads((pytester.path / "all.sarif").read_text("utf-8"))["runs"]
     told: list[dict[str, Any]] = sarif["invocations"][0]["toolExecutionNotifications"]
     assert sorted(one["level"] for one in told) == ["error", "note"]

@@ -327,8 +327,7 @@ def test_the_marker_gives_a_release_function_its_claim(pytester: pytest.Pytester
 def test_a_claim_of_another_kind_is_told_in_words_with_the_point_where_it_was_judged(pytester: pytest.Pytester) -> None:
     words = "(α, ε)-RDP at (2.0, 0.25), (4, 0.5)"
     written(
-        pytester,
-        "@pytest.mark.dp_claim(rdp=[(2.0, 0.25), (4, 0.5)])\ndef test_it(dp_audit):\n    dp_audit(leaking)\n",
+        pytester, "@pytest.mark.dp_claim(rdp=[(2.0, 0.25), (4, 0.5)])\ndef test_it(dp_audit):\n    dp_audit(leaking)\n"
     )
     options = (FEW, "--dp-json=record.json", "--dp-sarif=scan.sarif", "--dp-attacks=black_box")
     result = pytester.runpytest_inprocess(*options)

@@ -14,16 +14,7 @@ from gmpy2 import mpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.laws import (
-    Decision,
-    Law,
-    judge,
-    keeps_zcdp,
-    renyi_divergence,
-    smallest_delta,
-    smallest_mu,
-    smallest_rho,
-)
+from attacklab.laws import Decision, Law, judge, keeps_zcdp, renyi_divergence, smallest_delta, smallest_mu, smallest_rho
 from attacklab.laws.gaussian import normal_quantile
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 

@@ -25,13 +25,7 @@ HALF = Fraction(1, 2)
 THIRD = Fraction(1, 3)
 
 scalars = st.one_of(
-    st.integers(),
-    st.booleans(),
-    st.text(max_size=3),
-    st.binary(max_size=3),
-    st.none(),
-    st.floats(),
-    st.fractions(),
+    st.integers(), st.booleans(), st.text(max_size=3), st.binary(max_size=3), st.none(), st.floats(), st.fractions()
 )
 outcomes = st.recursive(scalars, lambda inner: st.tuples(inner, inner) | st.frozensets(inner, max_size=2), max_leaves=4)
 laws = st.dictionaries(outcomes, st.integers(1, 9), min_size=1, max_size=6).map(

@@ -17,14 +17,7 @@ import pytest
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import EXACT_LAW, Verdict, read_record
 from attacklab.reporting import experiment as experiments
-from attacklab.reporting.experiment import (
-    Collected,
-    Experiment,
-    Settings,
-    load_experiments,
-    run_experiment,
-    shown_data,
-)
+from attacklab.reporting.experiment import Collected, Experiment, Settings, load_experiments, run_experiment, shown_data
 from attacklab.reporting.figures import Figure
 from attacklab.reporting.lab import is_lab
 from attacklab.reporting.pages import write_index

@@ -18,11 +18,7 @@ from attacklab.reporting.proofs import PROOFS, RECORD, TIMES, proofs_page
 
 
 def finding(name: str, verdict: Verdict = Verdict.PROVED, **said: Any) -> Finding:
-    told = {
-        "statement": "1-DP for every pair | of answers",
-        "lemmas": ("grid", "table"),
-        "checked": "9 cells",
-    }
+    told = {"statement": "1-DP for every pair | of answers", "lemmas": ("grid", "table"), "checked": "9 cells"}
     return Finding(
         target=name,
         target_version="1",

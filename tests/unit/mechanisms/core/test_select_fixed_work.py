@@ -282,11 +282,7 @@ def test_every_selection_takes_as_many_bits_and_comparisons(kind: type[Tickets],
     ],
 )
 def test_doubles_are_at_the_levels_of_the_rationals_that_they_are(
-    steps: int,
-    sensitivity: float | Fraction,
-    ends: tuple[Any, Any],
-    at_once: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    steps: int, sensitivity: float | Fraction, ends: tuple[Any, Any], at_once: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At all edges of levels and next to them, beyond the range, and at special values."""
     query = Utilities(Fraction(sensitivity), *map(Fraction, ends))
@@ -311,9 +307,7 @@ def test_utilities_beyond_the_range_count_as_its_ends_and_nan_as_the_lower_one()
         assert term.many(beyond, 20, SeededBits(seed)) == term.many(within, 20, SeededBits(seed))
 
 
-def test_tables_that_would_be_too_long_and_parameters_out_of_range_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tables_that_would_be_too_long_and_parameters_out_of_range_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="spare must be at least 2, not 1"):
         fixed(HALF, spare=1)
     with pytest.raises(ValueError, match="steps must be at least 1, not 0"):

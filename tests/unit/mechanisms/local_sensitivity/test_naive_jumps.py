@@ -40,9 +40,7 @@ def test_records_beyond_the_bounds_count_as_the_bounds() -> None:
 
 
 @pytest.mark.parametrize("others", [1, 7, 100])
-def test_nobody_moves_the_median_of_two_more_than_half_and_with_one_less_somebody_does(
-    others: int,
-) -> None:
+def test_nobody_moves_the_median_of_two_more_than_half_and_with_one_less_somebody_does(others: int) -> None:
     release = partial(naive_median, epsilon=1.0, **AGES)
     records = np.array([0.0] * (others + 2) + [3.0] * others)
     assert noise_scales(release, records, 1) == [0.0]

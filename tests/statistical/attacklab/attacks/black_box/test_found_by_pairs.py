@@ -230,11 +230,7 @@ def sensitive(statistic: Callable[[Any], float], form: type) -> Callable[[Any], 
 
 
 SHAPES: dict[str, tuple[Domain, Callable[[Any], float], float]] = {
-    "a matrix": (
-        Domain(shape=Rows(columns=COLUMNS), **UP_TO_FOUR),
-        sensitive(np.sum, np.ndarray),
-        12.0,
-    ),
+    "a matrix": (Domain(shape=Rows(columns=COLUMNS), **UP_TO_FOUR), sensitive(np.sum, np.ndarray), 12.0),
     "per-example gradients": (
         Domain(shape=Rows(columns=COLUMNS), bounds=(-1, 1)),
         sensitive(lambda rows: sum(float(np.abs(row).sum()) for row in rows), np.ndarray),
