@@ -29,10 +29,10 @@ unit: $(READY)  ## run the unit tests, in about a minute: after each edit
 	$(BIN)/$(PYTEST) tests/unit
 
 test: $(READY)  ## run the unit tests and the statistical ones, in some seven minutes
-	$(BIN)/$(PYTEST) tests/unit tests/statistical
+	$(BIN)/$(PYTEST) --durations=40 tests/unit tests/statistical
 
 system: $(READY)  ## run what starts processes or takes long: whole journeys, in some twelve minutes
-	$(BIN)/$(PYTEST) tests/system
+	$(BIN)/$(PYTEST) --durations=40 tests/system
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
 	rm -rf site/en site/zh_CN site/.executed
