@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
 from mechanisms.core.gaussian_tails import Enclosure, exponential
-from mechanisms.core.numbers import convert, count, positive
+from mechanisms.core.numbers import convert, count, positive, truth
 from mechanisms.core.rounding import rounding
 from mechanisms.core.scores import Scores, Utilities
 from mechanisms.core.term import OfQuery
@@ -74,6 +74,7 @@ class Select(OfQuery):
 
     def __post_init__(self) -> None:
         convert(self, positive, "epsilon")
+        convert(self, truth, "concentrated")
         if not _RATES[0] <= self.rate <= _RATES[1]:
             raise ValueError("epsilon/sensitivity must lie between 2^-899 and 2^900")
 

@@ -23,5 +23,6 @@ def test_the_table_has_every_rule_in_its_own_words() -> None:
 
 
 def test_the_page_names_every_file_that_has_to_be_read() -> None:
-    files = [Path(path).stem for path in json.loads((ROOT / "checker" / "readings.json").read_bytes())]
+    core = [Path(path) for path in json.loads((ROOT / "checker" / "readings.json").read_bytes()) if "/core/" in path]
+    files = [path.stem for path in core]
     assert [name for name in files if f"`{name}`" not in PAGE and name != "__init__"] == []

@@ -13,6 +13,8 @@ import pytest
 
 from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram, Total
+from mechanisms.core.scores import Utilities
+from mechanisms.core.select import Select
 from mechanisms.core.term import Query
 
 EITHER = "add-remove or substitute"
@@ -164,3 +166,20 @@ def test_histograms_count_every_cell_in_its_place() -> None:
 def test_a_query_that_nothing_bounds_is_refused_when_it_is_made(make: Any, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         make()
+
+
+@pytest.mark.parametrize("form", [list, np.array])
+def test_a_sum_that_no_double_holds_is_exact(form: Any) -> None:
+    assert Total(0, 2**53, Grid(0)).of(form([2**53, 1])) == 2**53 + 1
+    assert Total(-(2**53), 2**53, Grid(0)).of(form([2.0**53] * 3 + [1.0, -1.0, 1.0])) == 3 * 2**53 + 1
+
+
+@pytest.mark.parametrize("wrong", ["False", "", 1, 0, None, np.bool_(False)])
+def test_what_merely_counts_as_true_or_false_is_refused(wrong: Any) -> None:
+    for make in (
+        lambda: Utilities(monotone=wrong),
+        lambda: Total(Fraction(0), Fraction(1), Grid(0), above_lower=wrong),
+        lambda: Select(Utilities(), Fraction(1), concentrated=wrong),
+    ):
+        with pytest.raises(TypeError, match="must be True or False"):
+            make()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,8 +20,10 @@ from mechanisms.core.certificate import certificate
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
+from mechanisms.core.noise import Noise
 from mechanisms.core.records import Answer
 from mechanisms.core.threshold import NOT_REPORTED, AboveThreshold, KeysAbove, least_threshold
+from tests.unit.mechanisms.core.scripted_noise import scripted
 from tests.unit.mechanisms.enumeration import law_of
 
 WHOLE = Answer(1, Grid(0))
@@ -206,3 +212,45 @@ def test_the_widest_noise_that_the_checker_accepts_is_drawn() -> None:
 
 def test_keys_of_numpy_are_those_of_python() -> None:
     assert KeysAbove(SURE, 2).release(np.array(["b", "a", "a", "b", "ä"]), SeededBits(0)) == (("a", 2), ("b", 2))
+
+
+@contextmanager
+def handed_out(noise: dict[Fraction, list[int]]) -> Iterator[None]:
+    """Draw arrays of noise from lists, one for each scale."""
+
+    def add(self: Noise, values: Any, bits: Any) -> None:
+        del bits
+        values += np.array([noise[self.law.scale].pop(0) for _ in values], dtype=np.int64)  # type: ignore[attr-defined]
+
+    with patch.object(Noise, "add", add):
+        yield
+
+
+@pytest.mark.parametrize("positives", [1, 2])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_stream_is_its_definition_for_each_noise(positives: int, seed: int) -> None:
+    """The threshold, each answer and each value have noise of their own: what is released was not compared."""
+    source, scales = random.Random(seed), (Fraction(2), Fraction(3), Fraction(5))
+    term = stream(positives, 1, *map(DiscreteLaplace, scales))
+    answers, noise = ([source.randint(-3, 3) for _ in range(5)] for _ in range(2))
+    threshold, values = source.randint(-3, 3), [source.randint(-9, 9) for _ in range(2)]
+    above = [answer + drawn >= 1 + threshold for answer, drawn in zip(answers, noise, strict=True)]
+    told = [said and sum(above[:place]) < positives for place, said in enumerate(above)]
+    left = iter(values)
+    expected = tuple(answer + next(left) if said else NOT_REPORTED for answer, said in zip(answers, told, strict=True))
+    looked_at = next((place + 1 for place in range(5) if sum(told[: place + 1]) == positives), 5)
+    script = [threshold, *noise[:looked_at], *values[: sum(told)]]
+    drawn = [scales[0], *[scales[1]] * looked_at, *[scales[2]] * sum(told)]
+    assert scripted(term, answers, script) == (expected, drawn)
+    with handed_out({scales[0]: [threshold] * 2, scales[1]: noise * 2, scales[2]: (values[: sum(told)]) * 2}):
+        assert [tuple(row) for row in term.many(answers, 2, SeededBits(0))] == [expected] * 2
+
+
+@pytest.mark.parametrize("noise", [(0, 0, 0), (4, 1, -3), (-1, 3, 2), (1, -9, 9)])
+def test_keys_are_named_by_their_noisy_counts(noise: tuple[int, int, int]) -> None:
+    term, data = KeysAbove(DiscreteLaplace(Fraction(2)), 3), ["a", "b", "b", "c", "c", "c", "c"]
+    noisy = {key: count + drawn for (key, count), drawn in zip((("a", 1), ("b", 2), ("c", 4)), noise, strict=True)}
+    expected = tuple((key, count) for key, count in noisy.items() if count >= 3)
+    assert scripted(term, data, noise)[0] == expected
+    with handed_out({Fraction(2): list(noise) * 2}):
+        assert term.many(data, 2, SeededBits(0)) == [expected] * 2

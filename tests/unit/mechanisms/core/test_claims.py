@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mechanisms.core.claims import NOTHING, ApproximateDP, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP, together
@@ -77,3 +79,27 @@ def test_claims_that_no_rule_adds_up_are_refused(claims: Any) -> None:
 )
 def test_a_claim_keeps_another_one_or_does_not(kept: Any, promised: Any, holds: bool) -> None:
     assert kept.within(promised) is holds
+
+
+@pytest.mark.parametrize("make", [ApproximateDP, ZeroConcentratedDP, GaussianDP, lambda x: ApproximateDP(HALF, x)])
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -1, -5e-324, "1", None, True, np.float16(0.5)])
+def test_a_number_of_a_claim_is_a_rational_of_at_least_0_or_refused(make: Any, wrong: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        make(wrong)
+    (number,) = set(vars(make(0.1)).values()) - {HALF, 0}
+    assert (type(number), number) == (Fraction, Fraction(0.1))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ApproximateDP(HALF, 1.5),
+        lambda: RenyiDP(Fraction(1), HALF),
+        lambda: RenyiDP(math.inf, HALF),  # type: ignore[arg-type]
+        lambda: ProfileDP(()),
+        lambda: ProfileDP((RHO,)),  # type: ignore[arg-type]
+    ],
+)
+def test_a_claim_out_of_its_range_is_refused(make: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        make()

@@ -44,3 +44,21 @@ def test_a_column_is_the_query_of_its_numbers() -> None:
 def test_other_queries_have_no_columns(query: Query[int]) -> None:
     with pytest.raises(TypeError, match="by Total or CountFrom, not by"):
         Column(query, odd)
+
+
+TYPED = (1, True, 1.0, Fraction(1), "1", (1,), 2)
+
+
+def by_type(record: Any) -> Any:
+    """Tell apart records that are equal."""
+    return {int: 3, bool: 5, float: 2, Fraction: 4}.get(type(record), 9)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_equal_records_count_each_time_and_equal_ones_of_two_types_are_two(relation: Any) -> None:
+    """All bounds are above 0, so that a record that is lost or taken for another one shows."""
+    query = Column(Total(Fraction(2), Fraction(5), Grid(0), relation), by_type)
+    for pair in neighbours(TYPED, 2, relation):
+        values = [sum(min(by_type(record), 5) for record in records) for records in pair]
+        assert [query.of(records) for records in pair] == values
+        assert abs(values[0] - values[1]) <= query.stability

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.core.maps import Quotient, Share, Within, WithOrigins, ratio
 from mechanisms.core.noisy import Noisy, noisy
 from mechanisms.core.records import Answer, Count, Total
-from mechanisms.core.term import encoded
+from mechanisms.core.restated import Restated
+from mechanisms.core.term import OneByOne, encoded
 from tests.unit.mechanisms.enumeration import law_of
 
 TOTAL = noisy(Total(0, 10, Grid(0)), DiscreteLaplace, Fraction(1, 2))
@@ -170,3 +172,63 @@ def test_answers_of_two_sensitivities_have_two_sets_of_neighbours() -> None:
 
 def test_a_class_of_somebody_else_is_not_taken_for_one_of_ours() -> None:
     assert encoded(Asking())["is"] == f"{__name__}:Asking"
+
+
+def test_a_session_subtracts_rationals() -> None:
+    """Ten times the double 0.1 is more than 1, whatever floating point says."""
+    session = Session(lambda *_: Restated(RationalResponse(0.49), ApproximateDP(0.1)), 1, "bit")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="of the budget is left"):
+        session.release(True, SeededBits(0))
+    assert 10 * Fraction(0.1) > 1 > 9 * Fraction(0.1)
+
+
+@dataclass(frozen=True)
+class Quiet(RationalResponse):
+    """Claims nothing, and tells the bit."""
+
+    @property
+    def claim(self) -> ApproximateDP:
+        return ApproximateDP(0)  # type: ignore[arg-type]
+
+    def prepared(self, data: Any) -> Any:
+        return OneByOne(lambda _: data)
+
+
+@dataclass
+class Changing:
+    """Keeps a state."""
+
+    seen: int = 0
+
+    def __call__(self, released: Any) -> Any:
+        self.seen += 1
+        return released
+
+
+@dataclass(frozen=True)
+class Around:
+    """Hides a function."""
+
+    function: Any
+    sha256: str = ""
+
+    def __call__(self, released: Any) -> Any:
+        return self.function(released)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [Quiet(Fraction(1, 2)), Both((Quiet(Fraction(1, 2)),)), Mapped(SMALL, abs), Mapped(SMALL, Around(abs)), object()],
+)
+def test_a_question_that_is_not_of_the_core_alone_is_not_asked(question: Any) -> None:
+    with pytest.raises(TypeError, match=r"made of mechanisms\.core alone"):
+        Session(lambda *_: question, Fraction(9), "bit").release(True, SeededBits(0))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [Changing(), Around(abs), Around(lambda x: x), lambda x: x, partial(round, ndigits=2), Asking().__call__, "x".join],
+)
+def test_a_function_that_nobody_can_read_has_no_form(function: Any) -> None:
+    with pytest.raises(TypeError, match=r"needs a name|may keep a state|may be called is or sha256"):
+        encoded(Mapped(COUNT, function))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import islice
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from attacklab.model.random_bits import SeededBits
 from checker.check import check
 from checker.forms import Refused
+from mechanisms import library
 from mechanisms.core import records
 from mechanisms.core.certificate import certificate
 from mechanisms.core.chunks import ChunkTotal
@@ -24,11 +27,15 @@ from mechanisms.core.noisy import Noisy, noisy
 from mechanisms.core.noisy_max import PermuteAndFlip
 from mechanisms.core.ranks import RankScores
 from mechanisms.core.records import Answer, CountFrom, Histogram, Total
+from mechanisms.core.remainder import Remainder
 from mechanisms.core.sample import FixedSample, PoissonSample
 from mechanisms.core.scores import Utilities
 from mechanisms.core.smooth import Smooth
 from mechanisms.core.snapped import Snapped
+from mechanisms.core.table import Table
 from mechanisms.core.term import Mechanism
+from tests.unit.mechanisms.core.scripted_noise import scripted
+from tests.unit.mechanisms.enumeration import law_of
 
 ONE = Fraction(1)
 WHOLE = Grid(0)
@@ -152,3 +159,50 @@ def test_counts_of_numpy_become_plain_integers() -> None:
 def test_neither_half_of_a_sum_leaves_64_bits_for_fewer_than_2_to_the_36_records() -> None:
     assert (1 << records._LOW_BITS) * 2**36 < 2**63
     assert (2**54 >> records._LOW_BITS) * 2**34 < 2**63
+
+
+def test_permute_and_flip_has_no_favourite_among_equals() -> None:
+    prepared = PermuteAndFlip(Utilities(ONE, Fraction(-9), Fraction(9)), ONE).prepared([3, 3, 3])
+    assert law_of(prepared.one) == dict.fromkeys(range(3), Fraction(1, 3))
+
+
+@pytest.mark.parametrize(("records", "bound"), [([], 5), ([1], 5), ([1] * 1000, None)])
+def test_smooth_noise_has_twice_the_bound_as_its_scale(records: list[int], bound: int | None) -> None:
+    """Of n records between −1 and 4 the mean moves by ⌈5/n⌉ steps, and S is no less and falls by 1 + 1/J at most."""
+    term = Smooth(Mean(-ONE, Fraction(4), WHOLE), Fraction(1, 3), 20)
+    _, (scale,) = scripted(term, records, [0])
+    assert scale == 6 * (bound or term.bound(records))
+    assert 1 <= term.bound(records) <= 5
+
+
+@pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(3, 2)), DiscreteLaplace(Fraction(500))])
+def test_open_words_are_decided_as_the_certificate_says(law: DiscreteLaplace) -> None:
+    """Each has the cell in whose share it lies, counted from the limit on; what is beyond all shares is inverted."""
+    table = Table(law)
+    told = table.evidence()
+    shares = [(cell, words) for cell, even, ramp in told["open"] for words in (even, ramp) if words]
+    firsts = [told["limit"] + sum(words for _, words in shares[:place]) for place in range(len(shares))]
+    beyond = told["limit"] + sum(words for _, words in shares)
+    words = [*firsts, *[first + words - 1 for first, (_, words) in zip(firsts, shares, strict=True)], beyond, 2**64 - 1]
+    further = np.random.default_rng(0).integers(0, 2**63, 4 * len(words), dtype=np.uint64)
+    waiting = iter([*map(np.uint64, words), *further])
+    values = np.full(len(words), 7, dtype=np.int64)
+    with (
+        patch.object(SeededBits, "words", lambda _, count: np.array([*islice(waiting, count)], dtype=np.uint64)),
+        patch.object(Remainder, "draw", lambda *_: 10**12),
+    ):
+        table.add(values, SeededBits(0))
+    cells = (values - 7) >> told["width_bits"]
+    assert cells[:-2].tolist() == [cell for cell, _ in shares] * 2
+    assert values[-2:].tolist() == [10**12 + 7] * 2
+
+
+def test_a_release_does_not_remember() -> None:
+    """Twenty numbers of noise that spreads over 2^20 steps are alike with a probability below 2^−380."""
+    made = library.laplace(epsilon=1, step=2**-20)
+    assert len({made(0) for _ in range(20)}) > 1
+    assert len({made.term.release(0, made.bits) for _ in range(20)}) > 1
+    assert len(set(made.each([0] * 20).tolist())) > 1
+    assert abs(made.each([1e6])[0] - 1e6) < 1000
+    wide = library.laplace(epsilon=Fraction(1, 1000), step=1).seeded_for_tests(1).each([100.0] * 4000)
+    assert wide.min() < -900 < 1100 < wide.max()

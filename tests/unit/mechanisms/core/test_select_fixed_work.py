@@ -124,6 +124,14 @@ def test_the_claim_is_its_formula_rounded_up_by_next_to_nothing(spare: int, mono
     assert formula <= ratio_of(term.claim) <= formula * (1 + Fraction(1, 2**100))
 
 
+@pytest.mark.parametrize("epsilon", [Fraction(1, 7), 1, 5])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_no_weight_of_a_term_falls_by_more_than_the_ratio(epsilon: Any, steps: int) -> None:
+    term = exact_exponential_fixed_work(epsilon=epsilon, steps=steps, utility_range=(0, 500))
+    for each in (term, *SMALL, *WIDE, fixed(SEVEN_EIGHTHS, precision=2), fixed(THREE_QUARTERS, precision=64, most=900)):
+        assert all(heavy >= light >= each.ratio * heavy for heavy, light in pairwise(each.weights))
+
+
 def test_the_table_reaches_the_end_of_a_range_that_is_no_whole_number_of_units() -> None:
     assert len(fixed(HALF, 2, most=5).weights) == len(fixed(HALF, 2, most=6).weights) == 2 * 3 + 1
 
