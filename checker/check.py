@@ -139,8 +139,8 @@ def main(arguments: list[str]) -> int:
     refused = 0
     for path in paths:
         try:
-            shown = check(read(path), path.parent / TABLES, code)
-        except (Refused, RecursionError) as error:
+            shown = rules.derived("a certificate", partial(check, read(path), path.parent / TABLES, code))
+        except Refused as error:
             refused += 1
             print(f"REFUSED   {path.stem}: {error}")
             continue

@@ -710,7 +710,7 @@ def functions(term: Any, role: str = "") -> Iterator[tuple[str, str | None, str]
             yield from functions(item, role)
     if isinstance(term, dict):
         if "sha256" in term:
-            yield term.get("function", term.get("is")), term["sha256"], role
+            yield str(term.get("function", term.get("is"))), term["sha256"], role
         for field_name, item in term.items():
             yield from functions(item, ROLES.get(field_name, role))
 

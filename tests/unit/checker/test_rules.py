@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from checker import claims
+from checker.check import main
 from tests.unit.checker.making import TERMS, accepted, at, edited, leaves, rational, refusal, written
 
 STRONGER = 1 - Fraction(1, 10**9)
@@ -77,6 +84,19 @@ def test_a_term_that_loses_more_is_refused(name: str) -> None:
         assert refusal(edited(written(name), ("term", *place), value)), place
 
 
+UNREAD = [
+    {"is": "zzz"},
+    {"is": ""},
+    {"is": "zzz", "sha256": None},
+    {"is": "Quotient", "lower": 0, "upper": {"function": "here:there", "sha256": None}, "origin": 0},
+    {"is": "here:There", "sha256": "0" * 64, "inner": {"function": "here:<lambda>"}},
+    {"is": "here:There", "sha256": "0" * 63},
+    {"function": "here:<lambda>", "sha256": None},
+    {"function": "", "sha256": None},
+    {"function": "here:there\n", "sha256": None},
+]
+"""Functions that nobody can have read."""
+
 WRONG: dict[str, list[tuple[Any, ...]]] = {
     "discrete_laplace": [
         ("query", "sensitivity", 0),
@@ -90,14 +110,16 @@ WRONG: dict[str, list[tuple[Any, ...]]] = {
     "sum": [("query", "lower", rational(Fraction(1, 3))), ("query", "upper", -1), ("query", "relation", "edge")],
     "sum_above": [("query", "lower", rational(Fraction(1, 3)))],
     "column": [
-        ("query", "number", {"function": "here:<lambda>"}),
+        ("query", "number", {"function": "here:<lambda>", "sha256": None}),
+        ("query", "number", {"function": "here:number"}),
+        ("query", "number", {"is": "Quotient", "lower": 0, "upper": 1, "origin": 0}),
         ("query", "query", {"is": "Counts"}),
         ("query", "query", "is", "Count"),
     ],
     "histogram": [("query", "cells", ["a", "a"]), ("query", "cells", [1, True]), ("query", "cells", [])],
-    "mean": [("mechanism", "parts", []), ("function", {"function": "here:<lambda>"}), ("function", "mean")],
+    "mean": [("mechanism", "parts", []), ("function", "mean"), *(("function", function) for function in UNREAD)],
     "size": [("mechanism", "parts", 1, "query", "relation", "add-remove")],
-    "session": [("neighbours", "answers"), ("budget", 0)],
+    "session": [("neighbours", "answers"), ("budget", 0), *(("ask", function) for function in UNREAD)],
     "threshold": [
         ("answer", "is", "Counts"),
         ("positives", 0),
@@ -183,3 +205,94 @@ def test_renyi_claims_of_every_order_follow_from_zcdp(alpha: Fraction) -> None:
     assert "out of its range" in refusal(
         whole | {"term": promised | {"promised": claim | {"alpha": rational(Fraction(1))}}}
     )
+
+
+TINY = rational(3 * Fraction(1, 2 * 10**400))
+
+NOTHING_DERIVED: list[tuple[str, tuple[Any, ...], Any, str]] = [
+    ("discrete_laplace", ("law",), {"is": "DiscreteLaplace", "scale": TINY}, "not seen to keep"),
+    ("keys", ("law", "scale"), TINY, "not seen to keep"),
+    ("geometric", ("law", "ratio"), rational(Fraction(1, 2**1030)), "rule of Noisy derives nothing: ZeroDivision"),
+    ("discrete_gaussian", ("law", "variance"), TINY, "not seen to keep"),
+    ("restated_rounded", ("mechanism", "law", "variance"), TINY, "rule of Restated|not seen to keep"),
+    ("threshold", ("answer",), {"is": "Histogram", "cells": ["a"], "relation": "substitute"}, "looks at queries' answ"),
+    ("threshold", ("answer",), {"is": "Histogram", "cells": [{}], "relation": "substitute"}, "cells of a histogram"),
+    ("kernel", ("rows",), [], "must not be empty"),
+    ("base2", ("ratio",), rational(Fraction(1, 2**4000)), "not seen to keep"),
+]
+"""What ran for ever or ended in a traceback, or nearly did."""
+
+
+@pytest.mark.parametrize(("name", "place", "new", "said"), NOTHING_DERIVED)
+def test_what_is_not_derived_is_refused_with_its_reason(name: str, place: Any, new: Any, said: str) -> None:
+    whole = edited(written(name), ("term", *place), new)
+    assert re.search(said, refusal(whole))
+
+
+def test_the_rest_of_a_batch_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ratio = edited(written("geometric"), ("term", "law", "ratio"), rational(Fraction(1, 2**1030)))
+    paths = [tmp_path / f"{name}.json" for name in ("empty", "ratio", "true")]
+    for path, text in zip(paths, ("{}", json.dumps(ratio), json.dumps(written("response"))), strict=True):
+        path.write_text(text, "utf-8")
+    assert main(list(map(str, paths))) == 1
+    assert [line[:15] for line in capsys.readouterr().out.splitlines()[:3]] == [
+        "REFUSED   empty", "REFUSED   ratio", "ACCEPTED  true:",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", [1.5, float("nan")])
+def test_no_claim_has_a_delta_above_1(wrong: float) -> None:
+    claim = {"is": "ApproximateDP", "epsilon": 9, "delta": rational(Fraction(3, 2)) if wrong == 1.5 else wrong}
+    assert refusal(written("keys") | {"claim": claim})
+
+
+def test_functions_of_somebody_else_are_named_and_their_files_compared() -> None:
+    """The file of one that is in the folder of the code must be the file that the certificate was written with."""
+    for name, condition in (
+        ("session", "if `tests.unit.checker.making:asked` is a function of what was released"),
+        ("column", "if `tests.unit.checker.making:doubled` is a function of one record"),
+        ("chunks", "if `tests.unit.checker.making:asked` is a function of the values of one chunk"),
+    ):
+        assert accepted(written(name)).statement.endswith(f", {condition}")
+    for digest in (None, "0" * 64):
+        changed = edited(written("session"), ("term", "ask", "sha256"), digest)
+        assert "making.py is not the file of" in refusal(changed)
+    elsewhere = edited(written("session"), ("term", "ask"), {"function": "else.where:asks", "sha256": None})
+    assert accepted(elsewhere).statement.endswith("if `else.where:asks` is a function of what was released")
+    assert "if" not in accepted(written("mean")).statement
+
+
+def test_a_certificate_that_other_code_wrote_is_refused() -> None:
+    for name in ("releasing", "entropy", "library", "laplace/exact"):
+        path = f"mechanisms/{name}.py"
+        assert path in refusal(edited(written("response"), ("code", path), "0" * 64))
+        code = {file: digest for file, digest in written("response")["code"].items() if file != path}
+        assert path in refusal(written("response") | {"code": code})
+    assert "mechanisms/x.py" in refusal(edited(written("response"), ("code", "mechanisms/x.py"), "0" * 64))
+
+
+def test_a_table_that_nothing_is_drawn_by_is_refused() -> None:
+    table = written("discrete_laplace")["tables"][0] | {"limit": 0, "open": []}
+    assert "below half of all words" in refusal(written("discrete_laplace") | {"tables": [table]})
+
+
+def test_what_keys_lose_is_said_for_people_of_one_key() -> None:
+    assert "people who have one key each" in accepted(written("keys")).statement
+
+
+@pytest.mark.parametrize(("rho", "epsilon"), [(0.5, 1), (Fraction(1, 1000), 0.5), (3, 2), (2, 30)])
+def test_the_delta_of_zcdp_is_the_least_that_an_order_gives(rho: Any, epsilon: Any) -> None:
+    """Proposition 12 of Canonne, Kamath and Steinke 2020, by the least of a dense list of orders in doubles."""
+    orders = 1 + np.logspace(-4, 5, 400_001)
+    logs = (orders - 1) * (orders * float(rho) - float(epsilon) + np.log1p(-1 / orders)) - np.log(orders)
+    least = Fraction(float(np.exp(logs.min())))
+    for losses in ((claims.ZeroConcentratedDP(Fraction(rho)),), (claims.ZeroConcentratedDP(Fraction(rho) / 2),) * 2):
+        assert claims.keep(losses, claims.ApproximateDP(Fraction(epsilon), least * (1 + Fraction(1, 10**6))))
+        assert not claims.keep(losses, claims.ApproximateDP(Fraction(epsilon), least * (1 - Fraction(1, 10**6))))
+
+
+def test_the_delta_of_renyi_dp_is_that_of_its_order() -> None:
+    loss = claims.RenyiDP(Fraction(4), Fraction(2))
+    delta = Fraction(math.exp(3 * (2 - 3 + math.log(3 / 4))) / 4)
+    assert claims.keep((loss,), claims.ApproximateDP(Fraction(3), delta * (1 + Fraction(1, 10**12))))
+    assert not claims.keep((loss,), claims.ApproximateDP(Fraction(3), delta * (1 - Fraction(1, 10**12))))
