@@ -48,7 +48,7 @@ class Excess:
     Attributes:
         loss: the largest that was met, in words.
         epsilon: the loss, where the claim is a pure one.
-        by_unit: what each draw has of it.
+        by_unit: what each draw has of it; none where the code after the draws is what differs.
     """
 
     loss: str
@@ -105,7 +105,8 @@ def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> E
     if isinstance(claim, PrivacyClaim) and not claim.delta:
         if worst.total <= claim.epsilon * (1 + ROUNDING_SLACK):
             return None
-        return Excess(f"ε = {worst.total:.6g}", worst.total, worst.by_unit)
+        is_common = np.allclose(first.slopes, second.slopes, rtol=1e-6, atol=1e-9)
+        return Excess(f"ε = {worst.total:.6g}", worst.total, worst.by_unit if is_common else {})
     if not np.allclose(first.slopes, second.slopes, rtol=1e-6, atol=1e-9) or worst.scales_differ:
         return None
     shares = worst.shares

@@ -1,4 +1,4 @@
-"""The line to look at: the draw whose shift costs most, or the first line where the two runs part."""
+"""The line to look at: the draw whose shift costs most, the first line where the two runs part, or what returns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attacklab.align.examine import Examined, Status
+from attacklab.align.examine import Examined
 from attacklab.align.outcomes import Give, Unit
 from attacklab.draws import Draws, Law, Run
 from attacklab.draws.places import NOWHERE, Site, is_users_code
@@ -30,8 +30,7 @@ def blamed(give: Give, examined: Examined) -> Site:
     parting = _parting(*([step.site for step in side] for side in steps))
     if parting != NOWHERE:
         return parting
-    last = _last_draw(examined.run)
-    return _returning(steps[0], last) if examined.status is Status.SUSPECTED else last
+    return _returning(steps[0], _last_draw(examined.run))
 
 
 def _dearest(by_unit: dict[Unit, float]) -> Site:
