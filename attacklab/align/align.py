@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from attacklab.align.costs import Cost
+from attacklab.align.edges import edge, follows, stays
 from attacklab.align.outcomes import MOST_ALONE, Question, Shift, Trial, Unit, units_of
 from attacklab.align.parts import close, same
-from attacklab.align.solve import candidates, edge, follows, loss_of_choices, stays
+from attacklab.align.solve import candidates, common, loss_of_choices
 from attacklab.draws import Law, Run
 
 MOST_SHIFTS = 32
@@ -107,7 +109,8 @@ def _served(question: Question, group: Sequence[Trial]) -> tuple[Aligned | None,
     while waiting and len(tried) < MOST_SHIFTS:
         asked, base = waiting.pop()
         more: list[tuple[Trial, Shift]] = []
-        for shift in candidates(question, asked, base):
+        more_common = () if tried else common(question, group)
+        for shift in itertools.chain(({},), more_common, candidates(question, asked, base)):
             told = tuple(sorted((str(key), round(by, 9)) for key, by in shift.items()))
             if told in tried:
                 continue

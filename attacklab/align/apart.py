@@ -219,7 +219,8 @@ Found = tuple[tuple[tuple[str, float], ...], Any]
 
 
 def _constant_part(one: Sequence[Parts], other: Sequence[Parts]) -> Found | None:
-    for place in dict.fromkeys(place for parts in (*one, *other) for place in parts.rest):
+    places = dict.fromkeys(place for parts in (*one, *other) for place in parts.rest)
+    for place in sorted(places, key=lambda place: place.endswith("'s type")):  # a value says more than its type
         values = [parts.rest.get(place) for parts in one]
         if all(value == values[0] for value in values) and all(parts.rest.get(place) != values[0] for parts in other):
             return ((place, 0.0),), values[0]

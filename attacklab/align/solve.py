@@ -1,20 +1,20 @@
 """Solves for shifts s with f(D′, z + s) = f(D, z): for numbers that follow the noise, and for what noise decides.
 
-Numbers: the change of the output with each draw, and the cheapest shifts that make up for the difference. Decisions:
-the edges of where a draw gives the same output on either input; their distance is the shift.
+Numbers: the change of the output with each draw, and the cheapest shifts that make up for the difference, in one
+outcome or in several at once. Decisions: see `edges`.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from attacklab.align.edges import added, between_edges, by_decision
 from attacklab.align.outcomes import MOST_ALONE, Question, Shift, Trial, Unit
 from attacklab.align.parts import same
 from attacklab.draws import Law
@@ -22,26 +22,21 @@ from attacklab.draws import Law
 STEPS, FAR_STEP = (1e-3, 1.0), 64.0
 """By how many scales a draw is moved to see what follows it; rounding hides small steps, and bends are not far."""
 
-LADDER = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 40.0)
-"""How far a draw is moved to restore a decision, in scales, before the edges tell it exactly."""
-
-FARTHEST = 4096.0
-"""Beyond so many scales there is no edge."""
+TOGETHER, ROUNDS, DIGITS = 8, 10, 6
+"""So many outcomes are solved together, in so many steps at most, and to so many digits in scales first."""
 
 Doubles = NDArray[np.float64]
 
 
 def candidates(question: Question, trial: Trial, base: Shift) -> Iterator[Shift]:
     """Shifts that may serve an outcome, besides those that serve others."""
-    if not base:
-        yield {}
     units = question.units(trial.run)[:MOST_ALONE]
     unmoved = question.answer(trial, base)
     has_same_numbers = unmoved.parts.numbers.keys() == trial.parts.numbers.keys()
     for step in STEPS if has_same_numbers else ():
         yield from _followed(question, trial, unmoved, units, step, base)
     for unit in units:
-        yield from _by_decision(question, trial, unit, base)
+        yield from by_decision(question, trial, unit, base)
     if has_same_numbers:
         yield from _followed(question, trial, unmoved, units, FAR_STEP, base)
 
@@ -52,12 +47,31 @@ def _followed(
     """Shifts that make up for the difference of numbers, and the same made exact by edges."""
     made = _by_numbers(question, trial, unmoved, units, step)
     if made:
-        yield _sum(base, made)
-        yield from _sharpened(question, trial, _sum(base, made), units)
+        yield added(base, made)
+        yield from _sharpened(question, trial, added(base, made), units)
 
 
-def _sum(base: Shift, more: Shift) -> Shift:
-    return {key: base.get(key, 0.0) + more.get(key, 0.0) for key in {**base, **more}}
+def common(question: Question, group: Sequence[Trial]) -> Iterator[Shift]:
+    """The shift that makes up for the differences of several outcomes at once, by Newton's method, if there is one."""
+    asked, units = group[:TOGETHER], question.units(group[0].run)[:MOST_ALONE]
+    shift: Shift = {}
+    for _ in range(ROUNDS if units else 0):
+        answers = [question.answer(trial, shift) for trial in asked]
+        if any(
+            one.parts.numbers.keys() != trial.parts.numbers.keys() for one, trial in zip(answers, asked, strict=True)
+        ):
+            return
+        if all(same(one.parts, trial.parts) for one, trial in zip(answers, asked, strict=True)):
+            sizes = {unit.key: unit.scale for unit in units}
+            yield {key: round(by / sizes[key], DIGITS) * sizes[key] for key, by in shift.items()}
+            yield shift
+            return
+        rates = [slopes(question.reversed(), one, units, STEPS[0]) for one in answers]
+        if any(rate is None for rate in rates):
+            return
+        wanted = np.concatenate([t.parts.vector() - a.parts.vector() for t, a in zip(asked, answers, strict=True)])
+        by, *_ = np.linalg.lstsq(np.vstack([rate for rate in rates if rate is not None]), wanted, rcond=1e-9)
+        shift = added(shift, {unit.key: float(step) * unit.scale for unit, step in zip(units, by, strict=True)})
 
 
 def slopes(question: Question, trial: Trial, units: Sequence[Unit], step: float) -> Doubles | None:
@@ -108,63 +122,7 @@ def _sharpened(question: Question, trial: Trial, made: Shift, units: Sequence[Un
         ((key, by),) = made.items()
         unit = next(unit for unit in units if unit.key == key)
         if same(question.answer(trial, made).parts, trial.parts):
-            yield from _between_edges(question, trial, unit, by, {})
-
-
-def _by_decision(question: Question, trial: Trial, unit: Unit, base: Shift) -> Iterator[Shift]:
-    """Shifts that restore the output by one more draw."""
-    for by in LADDER:
-        for sign in (1, -1):
-            step = sign * by * unit.scale
-            step = float(math.copysign(max(1.0, abs(round(step))), step)) if unit.is_integer else step
-            if same(question.answer(trial, _sum(base, {unit.key: step})).parts, trial.parts):
-                yield from _between_edges(question, trial, unit, step, base)
-                yield _sum(base, {unit.key: step})
-                return
-
-
-def _between_edges(question: Question, trial: Trial, unit: Unit, by: float, base: Shift) -> Iterator[Shift]:
-    """The distances between the edges of where a draw gives the same output on both inputs."""
-    for sign in (1, -1):
-        first = edge(functools.partial(stays, question, trial, unit), unit, 0.0, sign)
-        second = edge(functools.partial(_stays_on_second, question, trial, unit, base), unit, by, sign)
-        if first is not None and second is not None:
-            distance = second - first
-            yield _sum(base, {unit.key: float(round(distance)) if unit.is_integer else distance})
-
-
-def stays(question: Question, trial: Trial, unit: Unit, by: float) -> bool:
-    """Whether the first input gives the same output with one draw moved."""
-    return same(question.moved(trial, {unit.key: by}).parts, trial.parts)
-
-
-def _stays_on_second(question: Question, trial: Trial, unit: Unit, base: Shift, by: float) -> bool:
-    """Whether the second input gives the output of the first with one draw moved besides."""
-    return same(question.answer(trial, _sum(base, {unit.key: by})).parts, trial.parts)
-
-
-def edge(holds: Callable[[float], bool], unit: Unit, start: float, sign: int) -> float | None:
-    """How far a draw can be moved from a start while something holds; None where there is no edge."""
-    least = 1.0 if unit.is_integer else 2.0**-30 * unit.scale
-    inside, width = start, least
-    while holds(start + sign * width):
-        inside, width = start + sign * width, width * 4
-        if width > FARTHEST * unit.scale:
-            return None
-    outside = start + sign * width
-    while abs(outside - inside) > least:
-        middle = (inside + outside) / 2
-        middle = float(math.floor(middle)) if unit.is_integer else middle
-        if middle in (inside, outside):
-            break
-        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
-    return inside
-
-
-def follows(question: Question, trial: Trial, unit: Unit) -> bool:
-    """Whether the output changes with the least step of a draw."""
-    least = 1.0 if unit.is_integer else 2.0**-20 * unit.scale
-    return not stays(question, trial, unit, least) or not stays(question, trial, unit, -least)
+            yield from between_edges(question, trial, unit, by, {})
 
 
 def loss_of_choices(first: Sequence[Any], second: Sequence[Any], chosen: Any) -> float:

@@ -68,6 +68,11 @@ def mutated(x: list[float], rng: np.random.Generator) -> float:
     return total + rng.laplace(0, 1)
 
 
+def quotient(x: Any, rng: np.random.Generator) -> float:
+    """A noisy sum over a noisy count."""
+    return float((np.clip(x, 0, 1).sum() + rng.laplace(0, 2)) / max(1.0, len(x) + rng.laplace(0, 2)))
+
+
 def descent(x: Any, rng: np.random.Generator) -> list[float]:
     """Steps of which each has its own noise, all shown."""
     weight, steps = 0.0, []
@@ -84,6 +89,8 @@ ROWS = [
     Row("clamped", lambda x, rng: max(0.0, len(x) + rng.laplace(0, 1)), LONG, SHORT, 1.0, ALIGNED),
     Row("words", lambda x, rng: "many" if len(x) + rng.laplace(0, 1) > 4 else "few", LONG, SHORT, 1.0, ALIGNED),
     Row("text", lambda x, rng: f"{len(x) + rng.laplace(0, 1):.2f} people", LONG, SHORT, 1.0, ALIGNED),
+    Row("quotient", quotient, LONG, SHORT, 1.0, ALIGNED),
+    Row("quotient, too dear", quotient, LONG, SHORT, 0.9, OPEN),
     Row("steps", descent, LONG, SHORT, 1.0, ALIGNED),
     Row(
         "integers",
