@@ -24,13 +24,18 @@ from attacklab.align.outcomes import (
     question_of,
     untried,
 )
-from attacklab.align.parts import parts_of
+from attacklab.align.parts import parts_of, tolerance
 from attacklab.draws import Law, Raised, Run
 from attacklab.draws.places import NOWHERE, Site
 from attacklab.model.claims import Claim
+from attacklab.model.floats import Doubles
 
 MOST_RUNS = 3000
 """So many runs are made for one direction of a pair."""
+
+
+FINE = 1e-3
+"""Outputs that differ by less than this share of the least noise scale are not told apart."""
 
 
 class Status(enum.IntEnum):
@@ -144,11 +149,19 @@ def _judged(
     if not why and cost is None:
         why = "outputs of different forms shift the noise differently, so that no δ is known"
     common["unseen"] = unseen
+    if not why and _is_too_coarse([trials[0].parts.vector(), question.answer(trials[0], {}).parts.vector()], common):
+        why = "its outputs are so large that rounding hides its noise"
     if why:
         return Examined(Status.OPEN, why, **common)
     if not keeps(claim, cost or Cost()):
         return Examined(Status.OPEN, f"the cheapest shifts that were found cost {cost}", cost=cost, **common)
     return Examined(Status.ALIGNED, f"the shifts cost {cost}", cost=cost, **common)
+
+
+def _is_too_coarse(outputs: Sequence[Doubles], common: dict[str, Any]) -> bool:
+    """Whether numbers of this size count as equal that are further apart than a small part of the noise."""
+    differences = max((float(tolerance(numbers, numbers).max()) for numbers in outputs if len(numbers)), default=0.0)
+    return common["scale"] is not None and differences > FINE * common["scale"]
 
 
 def _seeded(question: Question, run: Run) -> tuple[Site, ...]:

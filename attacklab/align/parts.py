@@ -81,7 +81,12 @@ def parts_of(output: Any) -> Parts:
 
 def close(first: Any, second: Any) -> Any:
     """Whether numbers are equal but for what doubles round of sums on the way to them."""
-    return np.abs(first - second) <= 1e-9 * (np.abs(first) + np.abs(second) + 1.0)
+    return np.abs(first - second) <= tolerance(first, second)
+
+
+def tolerance(first: Any, second: Any) -> Any:
+    """How far apart numbers of this size may be that count as equal."""
+    return 1e-9 * (np.abs(first) + np.abs(second) + 1.0)
 
 
 def same(first: Parts, second: Parts) -> bool:

@@ -39,25 +39,26 @@ class OneByOne:
 
     Attributes:
         func: the function, after which the target is named.
+        draws_elsewhere: whether its randomness is not drawn from the generator that it is given.
     """
-
-    draws_elsewhere = True
-    """Whether its randomness is not drawn from the generator that it is given."""
 
     def __init__(self, func: Any) -> None:
         self.func = func
+        self.draws_elsewhere = not _asks_for_rng(func)
 
-    def __call__(self, input_: Any, trials: int, rng: Any) -> list[Any]:  # noqa: ARG002 - the form of a release
+    def __call__(self, input_: Any, trials: int, rng: Any) -> list[Any]:
         """Call the function once a trial, each time with a copy of the input of its own."""
-        return [self.func(copy.deepcopy(input_)) for _ in range(trials)]
+        further = () if self.draws_elsewhere else (rng,)
+        return [self.func(copy.deepcopy(input_), *further) for _ in range(trials)]
 
 
 def one_by_one(function: Any) -> OneByOne:
     """A release of a function or a bound method that takes one value and returns one noisy output.
 
     Args:
-        function: called as `function(value)`, once a trial. It draws its own randomness, so a seed replays its outputs
-            only if it draws from generators that are seeded from outside.
+        function: called once a trial, as `function(value, rng)` if its second parameter is named `rng`, and otherwise
+            as `function(value)`. One that draws its own randomness is replayed by a seed only if it draws from
+            generators that are seeded from outside.
 
     Returns:
         A release, `release(input, trials, rng)`, which returns a list of so many outputs.
@@ -68,7 +69,7 @@ def one_by_one(function: Any) -> OneByOne:
     if not callable(function):
         raise TypeError(f"one_by_one takes a function of one value, not {function!r}")
     require_no_class(function)
-    if _takes(function, 1) is False:
+    if _takes(function, 1) is False and not _asks_for_rng(function):
         raise TypeError(
             f"one_by_one calls {name_of(function)}(value), but {_told(function)}; wrap it in a function of one value"
         )
@@ -78,13 +79,16 @@ def one_by_one(function: Any) -> OneByOne:
 def as_release(function: Any) -> Any:
     """A function that can be called as a release: itself, or one of one value by `one_by_one`.
 
-    One whose second and third parameters have defaults, `f(value, scale=0.1, clip=1.0)`, is a function of one value,
+    One whose second parameter is named `rng` is a function of one value. So is one whose second and third parameters
+    have defaults, `f(value, scale=0.1, clip=1.0)`,
     unless they are named `trials` and `rng`.
 
     Raises:
         TypeError: it can be called neither way, or is a class.
     """
     require_no_class(function)
+    if _asks_for_rng(function):
+        return one_by_one(function)
     if _takes(function, 3) is not False and not (_has_settings(function) and _takes(function, 1)):
         return function
     if _takes(function, 1):
@@ -181,6 +185,12 @@ def _takes(function: Any, count: int) -> Any:
     except TypeError:
         return False
     return True
+
+
+def _asks_for_rng(function: Any) -> bool:
+    """Whether a function of one value wants the generator as well: its second parameter is named so."""
+    signature = _signature(function)
+    return signature is not None and list(signature.parameters)[1:2] == ["rng"] and _takes(function, 2) is True
 
 
 def _has_settings(function: Any) -> bool:
