@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from attacklab.auditing.attacks.base import Event, Probe, Scenario
-from attacklab.model.findings import Finding, Severity, Verdict
+from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 from attacklab.reporting.figures import Role
@@ -84,15 +84,15 @@ def tell(findings: Finding | Iterable[Finding]) -> None:
         print(textwrap.fill(finding.reason, LINE, initial_indent="  ", subsequent_indent="  "))
 
 
-def tell_replay(findings: Iterable[Finding]) -> None:
-    """Print what a replay says: the verdict, the runs it took, and of a flaw the line, the loss there and the claim."""
+def tell_line(findings: Iterable[Finding]) -> None:
+    """Print what an alignment says: the verdict, the outcomes of the noise that were tried, the line, and why."""
     for finding in findings:
-        noted = " (a note on accounting)" if finding.severity is Severity.ACCOUNTING else ""
-        print(f"{finding.target}: {finding.verdict.upper()}{noted}, in {finding.trials:,} runs")
-        if finding.witness is not None:
-            print(textwrap.fill(finding.flaw, LINE, initial_indent="  ", subsequent_indent="  "))
-            witness = finding.witness
-            print(f"  line: {witness.source}\n  lost: {witness.loss}; claimed: {witness.claimed}")
+        print(f"{finding.target}: {finding.verdict.upper()}, {finding.trials} outcomes of the noise")
+        line = finding.witness.source if finding.witness is not None else ""
+        if finding.refutes:
+            print(f"  line: {line}")
+        reason = finding.reason.rpartition(f"{line}: ")[2] if line else finding.reason
+        print(textwrap.fill(reason, LINE, initial_indent="  ", subsequent_indent="  "))
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def test_the_example_of_claims_keeps_the_true_one_and_refutes_the_other(capsys: 
 
 
 @pytest.mark.parametrize(
-    ("page", "name", "needed"), [("replay.md", "mean.py", "numpy"), ("dataframes.md", "visits.py", "pandas")]
+    ("page", "name", "needed"), [("alignment.md", "mean.py", "numpy"), ("dataframes.md", "visits.py", "pandas")]
 )
 def test_an_example_of_existing_code_prints_what_its_page_says(
     tmp_path: Path, page: str, name: str, needed: str
