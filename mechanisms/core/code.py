@@ -40,7 +40,8 @@ def named(function: Callable[..., Any] | type) -> tuple[str, str | None]:
         TypeError: it cannot be found by a name in a module that has a file.
     """
     place, path = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-    module = found = sys.modules.get(str(place))
+    module: Any = sys.modules.get(str(place))
+    found = module
     for name in str(path).split("."):
         found = getattr(found, name, None)
     if found is not function or (place == "__main__" and not hasattr(module, "__file__")):

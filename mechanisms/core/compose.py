@@ -19,7 +19,7 @@ from mechanisms.core.numbers import convert, positive
 from mechanisms.core.records import Answer
 from mechanisms.core.scores import Utilities
 from mechanisms.core.snapped import Snapped
-from mechanisms.core.term import Mechanism, OneByOne, Prepared, Relation, is_core
+from mechanisms.core.term import Mechanism, OneByOne, Prepared, Relation, made_anew
 from mechanisms.randomness import RandomBits
 
 
@@ -219,9 +219,8 @@ class Session(Mechanism):
         """
         answers: tuple[Any, ...] = ()
         left = self.budget
-        while (question := self.ask(answers, left)) is not None:
-            if not is_core(question):
-                raise TypeError("a question must be made of mechanisms.core alone, with no function of somebody else")
+        while (asked := self.ask(answers, left)) is not None:
+            question: Mechanism = made_anew(asked)
             cost = question.claim
             if question.relation not in (self.neighbours, None):
                 raise ValueError(f"a question about neighbours by {question.relation!r} in a session about others")

@@ -155,10 +155,16 @@ def encoded(value: Any) -> Any:
     raise TypeError(f"a term has no form for a field of type {type(value).__name__}")
 
 
-def is_core(term: Any) -> bool:
-    """Whether a term is put together from this package's constructors alone, down to its leaves."""
+def made_anew(term: Any) -> Any:
+    """Make a term again from its fields, so that nothing but them tells what it runs and claims.
+
+    Raises:
+        TypeError: it is not put together from this package's constructors alone, down to its leaves.
+    """
     if isinstance(term, tuple):
-        return all(map(is_core, term))
-    if is_dataclass(term) and not isinstance(term, type):
-        return is_of_core(type(term)) and all(is_core(getattr(term, field.name)) for field in fields(term))
-    return term is None or type(term) in (bool, int, float, str, bytes, Fraction)
+        return tuple(map(made_anew, term))
+    if is_dataclass(term) and not isinstance(term, type) and is_of_core(type(term)):
+        return type(term)(**{item.name: made_anew(getattr(term, item.name)) for item in fields(term) if item.init})
+    if term is None or type(term) in (bool, int, float, str, bytes, Fraction):
+        return term
+    raise TypeError(f"a term must be made of mechanisms.core alone, not of {type(term).__name__}")

@@ -227,10 +227,9 @@ def test_the_checkers_accept_the_certificate_of_each_mechanism(python: str, tmp_
     glue = installed / "_mechanisms" / "releasing.py"
     whole = glue.read_text("utf-8")
     glue.write_text(whole.replace("self.term.release(_in_order(data), self.bits)", "_in_order(data)"), "utf-8")
-    with pytest.raises(AssertionError, match=r"REFUSED .*: mechanisms/releasing.py has changed since it was read"):
+    with pytest.raises(AssertionError, match=r"REFUSED .*: mechanisms/releasing\.py has changed since it was read"):
         run([*theirs, str(paths[0])], tmp_path)
-    written = run([python, "-c", "import json, exactdp; " + WRITE], tmp_path)
-    paths[0].write_text(written, "utf-8")
+    paths[0].write_text(run([python, "-c", "import json, exactdp; " + WRITE], tmp_path), "utf-8")
     glue.write_text(whole, "utf-8")
     with pytest.raises(AssertionError, match=r"REFUSED .*: the certificate was written by other code .*releasing"):
         run([*theirs, str(paths[0])], tmp_path)

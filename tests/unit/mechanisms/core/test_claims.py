@@ -95,9 +95,9 @@ def test_a_number_of_a_claim_is_a_rational_of_at_least_0_or_refused(make: Any, w
     [
         lambda: ApproximateDP(HALF, 1.5),
         lambda: RenyiDP(Fraction(1), HALF),
-        lambda: RenyiDP(math.inf, HALF),  # type: ignore[arg-type]
+        lambda: RenyiDP(math.inf, HALF),
         lambda: ProfileDP(()),
-        lambda: ProfileDP((RHO,)),  # type: ignore[arg-type]
+        lambda: ProfileDP((RHO,)),
     ],
 )
 def test_a_claim_out_of_its_range_is_refused(make: Any) -> None:

@@ -19,8 +19,10 @@ from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.core.maps import Quotient, Share, Within, WithOrigins, ratio
 from mechanisms.core.noisy import Noisy, noisy
+from mechanisms.core.ranks import RankScores
 from mechanisms.core.records import Answer, Count, Total
 from mechanisms.core.restated import Restated
+from mechanisms.core.select import Select
 from mechanisms.core.term import OneByOne, encoded
 from tests.unit.mechanisms.enumeration import law_of
 
@@ -176,7 +178,7 @@ def test_a_class_of_somebody_else_is_not_taken_for_one_of_ours() -> None:
 
 def test_a_session_subtracts_rationals() -> None:
     """Ten times the double 0.1 is more than 1, whatever floating point says."""
-    session = Session(lambda *_: Restated(RationalResponse(0.49), ApproximateDP(0.1)), 1, "bit")  # type: ignore[arg-type]
+    session = Session(lambda *_: Restated(RationalResponse(0.49), ApproximateDP(0.1)), 1, "bit")
     with pytest.raises(ValueError, match="of the budget is left"):
         session.release(True, SeededBits(0))
     assert 10 * Fraction(0.1) > 1 > 9 * Fraction(0.1)
@@ -188,7 +190,7 @@ class Quiet(RationalResponse):
 
     @property
     def claim(self) -> ApproximateDP:
-        return ApproximateDP(0)  # type: ignore[arg-type]
+        return ApproximateDP(0)
 
     def prepared(self, data: Any) -> Any:
         return OneByOne(lambda _: data)
@@ -223,6 +225,15 @@ class Around:
 def test_a_question_that_is_not_of_the_core_alone_is_not_asked(question: Any) -> None:
     with pytest.raises(TypeError, match=r"made of mechanisms\.core alone"):
         Session(lambda *_: question, Fraction(9), "bit").release(True, SeededBits(0))
+
+
+def test_a_question_runs_what_its_fields_say() -> None:
+    """A selection whose rate was found for another ε is made anew."""
+    question = Select(RankScores(Fraction(1, 2), Fraction(0), Fraction(8), Grid(0)), Fraction(1000))
+    assert question.rate == 500
+    object.__setattr__(question, "epsilon", Fraction(1, 10**6))
+    session = Session(lambda answers, _: None if len(answers) == 40 else question, Fraction(1), "add-remove")
+    assert len(set(session.release([4.0] * 100, SeededBits(0)))) > 1
 
 
 @pytest.mark.parametrize(
