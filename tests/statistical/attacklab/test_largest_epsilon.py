@@ -21,6 +21,7 @@ from attacklab.model.findings import FAILURE, Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 from tests.statistical.attacklab.test_referee import NEVER, ONE, PAIR, ZERO, Bets, always_refusing, randomized_response
+from tests.unit.attacklab.ideal import two_sided_geometric
 
 LEARNS = BlackBox(learning=1 << 12)
 
@@ -35,14 +36,11 @@ def of_dataset(release: Callable[..., Any], pair: NeighbouringPair = PAIR, epsil
 
 
 def truncated_geometric(answer: float, trials: int, rng: np.random.Generator, *, epsilon: float) -> np.ndarray:
-    stop = -math.expm1(-epsilon)
-    return np.clip(math.floor(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials), -2, 3)
+    return np.clip(math.floor(answer) + two_sided_geometric(rng, trials, epsilon), -2, 3)
 
 
 def noisy_histogram(records: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float) -> np.ndarray:
-    stop = -math.expm1(-epsilon)
-    noise = rng.geometric(stop, (2, trials, 3))
-    return np.bincount(records, minlength=3) + noise[0] - noise[1]
+    return np.bincount(records, minlength=3) + two_sided_geometric(rng, (trials, 3), epsilon)
 
 
 @pytest.mark.parametrize("true", [0.5, 2.0])

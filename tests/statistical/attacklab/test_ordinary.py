@@ -15,6 +15,7 @@ from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import FAILURE, TOO_LITTLE, Finding, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
+from tests.unit.attacklab.ideal import two_sided_geometric
 
 
 def far(first: Any, second: Any) -> float:
@@ -39,11 +40,6 @@ def test_inputs_are_the_more_ordinary_the_shorter_they_are_to_write() -> None:
     assert extremeness(None) == UNKNOWN
 
 
-def geometric(rng: np.random.Generator, scale: float, trials: int) -> np.ndarray:
-    share = 1 - math.exp(-1 / scale)
-    return rng.geometric(share, trials) - rng.geometric(share, trials)
-
-
 def of_integers(release: Any) -> Target:
     return Target.noise(release, epsilon=1.0, domain=Domain(integers=True), name="integers")
 
@@ -55,7 +51,7 @@ def refuting(target: Target, *attacks: Any) -> list[Finding]:
 
 
 def test_too_little_noise_is_not_taken_for_a_flaw_of_large_integers_or_of_a_sampler() -> None:
-    found = refuting(of_integers(lambda answer, trials, rng: int(answer) + geometric(rng, 0.4, trials)))
+    found = refuting(of_integers(lambda answer, trials, rng: int(answer) + two_sided_geometric(rng, trials, 2.5)))
     assert {one.flaw for one in found if one.attack != "black_box"} == {TOO_LITTLE}
     assert {"integer_cast", "special_values"} <= {one.attack for one in found}
     strongest = best(found)
@@ -72,7 +68,7 @@ def test_noise_on_a_coarse_grid_is_not_taken_for_noise_that_comes_up_again() -> 
 
 
 def test_a_cast_of_large_integers_keeps_its_name_where_ordinary_ones_keep_the_claim() -> None:
-    found = refuting(of_integers(lambda answer, trials, rng: float(answer) + geometric(rng, 1.0, trials)))
+    found = refuting(of_integers(lambda answer, trials, rng: float(answer) + two_sided_geometric(rng, trials)))
     assert {one.flaw for one in found if one.attack == "integer_cast"} == {
         "an answer is rounded or wraps around in a narrower format before the noise is added"
     }
@@ -81,7 +77,7 @@ def test_a_cast_of_large_integers_keeps_its_name_where_ordinary_ones_keep_the_cl
 @pytest.mark.parametrize("rate", [0.6, 1.0])
 def test_a_target_that_fails_on_one_input_is_said_to_fail_whatever_was_looked_for(rate: float) -> None:
     def failing(answer: int, trials: int, rng: np.random.Generator) -> list[float | None]:
-        outputs = (int(answer) + geometric(rng, 1.0, trials)).tolist()
+        outputs = (int(answer) + two_sided_geometric(rng, trials)).tolist()
         return [None if answer == 1 and rng.random() < rate else output for output in outputs]
 
     found = refuting(of_integers(failing))
@@ -92,7 +88,7 @@ def test_a_target_that_fails_on_one_input_is_said_to_fail_whatever_was_looked_fo
 
 def test_a_bias_that_only_one_answer_has_is_none_of_the_sampler() -> None:
     def stuck(answer: int, trials: int, rng: np.random.Generator) -> np.ndarray:
-        return np.zeros(trials, dtype=np.int64) if answer == 1 else int(answer) + geometric(rng, 1.0, trials)
+        return np.zeros(trials, dtype=np.int64) if answer == 1 else int(answer) + two_sided_geometric(rng, trials)
 
     target = of_integers(stuck)
     assert not [one for one in audit(target, [LatticeBias()], trials=20_000) if one.refutes]

@@ -13,6 +13,7 @@ from attacklab import Domain, Finding, Target, Verdict, audit
 from attacklab.auditing.attacks.base import Attack, Scenario
 from attacklab.model.findings import FAILURE
 from tests.statistical.attacklab.test_referee import PAIR, ZERO, Bets, randomized_response, target_of
+from tests.unit.attacklab.ideal import two_sided_geometric
 
 RATES = (0.5, 0.1, 0.02, 0.001)
 
@@ -34,7 +35,7 @@ def failing(release: Callable[..., Any], rate: Rate, *, each_output: bool) -> Ca
 
 
 def discrete_laplace(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
-    return int(answer) + rng.geometric(1 - math.exp(-1), trials) - rng.geometric(1 - math.exp(-1), trials)
+    return int(answer) + two_sided_geometric(rng, trials)
 
 
 def audits(release: Callable[..., Any], rate: Rate, seeds: int, *, each_output: bool, trials: int) -> list[Finding]:

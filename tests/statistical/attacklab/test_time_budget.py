@@ -20,6 +20,7 @@ from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
+from tests.unit.attacklab.ideal import two_sided_geometric
 
 ANSWERS = Precision((0.0, 1.0))
 
@@ -37,8 +38,7 @@ class Slow:
         self.seconds += self.call + trials / self.rate
         if not self.sound:
             return answer + rng.laplace(0.0, 1.0, trials)
-        stop = -np.expm1(-1.0)
-        return math.floor(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
+        return math.floor(answer) + two_sided_geometric(rng, trials)
 
     def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[AttackResult]:
         monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: self.seconds)
@@ -88,11 +88,11 @@ def test_where_outputs_are_slow_a_plain_flaw_is_refuted_first_and_ends_the_audit
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Seed and clock are fixed, so it passes or fails alike on every machine."""
-    rate, stop = 200.0, -math.expm1(-2.0)
+    rate = 200.0
 
     def double(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.generic]:
         slow(answer, trials, rng)
-        return int(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
+        return int(answer) + two_sided_geometric(rng, trials, 2.0)
 
     slow = Slow(rate, sound=True)
     monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: slow.seconds)

@@ -20,17 +20,14 @@ from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim
 from attacklab.model.domains import Domain
 from attacklab.model.findings import Counts, Verdict
 from attacklab.model.targets import Target
+from tests.unit.attacklab.ideal import two_sided_geometric
 
 WHOLE = Domain(integers=True)
 BIT, FOUR = (Domain(integers=True, bounds=(0.0, most)) for most in (1.0, 3.0))
 
 
 def geometric(epsilon: float) -> Callable[..., Any]:
-    def release(answer: Any, trials: int, rng: np.random.Generator) -> Any:
-        stop = -math.expm1(-epsilon)
-        return int(answer) + rng.geometric(stop, trials) - rng.geometric(stop, trials)
-
-    return release
+    return lambda answer, trials, rng: int(answer) + two_sided_geometric(rng, trials, epsilon)
 
 
 def response(truth: float, nothing: float = 0.0) -> Callable[..., Any]:

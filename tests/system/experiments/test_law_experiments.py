@@ -140,6 +140,3 @@ def test_delta_of_epsilon_is_what_summing_over_the_noise_gives(recorded: dict[st
     assert measured["delta"]["response"] == pytest.approx(allowed, abs=1e-11)
     assert measured["coarse_delta"] == pytest.approx((math.e - math.exp(0.5)) / (1 + math.e), abs=1e-11)
     assert round(measured["delta"]["laplace"][measured["epsilons"].index(0.5)], 4) == 0.2212
-
-
-# Work

@@ -31,6 +31,12 @@ def ideal_exponential(
     return np.searchsorted(thresholds, rng.integers(0, 1 << RESOLUTION, trials), side="right").astype(np.int64)
 
 
+def two_sided_geometric(rng: np.random.Generator, shape: Any, epsilon: float = 1.0) -> NDArray[np.int64]:
+    """Integer noise that is ε-DP, and no better, for a sensitivity of 1."""
+    stay = -np.expm1(-epsilon)
+    return np.asarray(rng.geometric(stay, shape) - rng.geometric(stay, shape))
+
+
 def lattice_laplace(
     answer: float, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0, step: float
 ) -> NDArray[np.floating[Any]]:
@@ -40,6 +46,4 @@ def lattice_laplace(
     """
     assert Fraction(answer) % Fraction(step) == 0
     assert Fraction(sensitivity) % Fraction(step) == 0
-    stay = -np.expm1(-epsilon * step / sensitivity)
-    steps = rng.geometric(stay, trials) - rng.geometric(stay, trials)
-    return answer + steps * step
+    return answer + step * two_sided_geometric(rng, trials, epsilon * step / sensitivity)

@@ -21,7 +21,7 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Release, Target
 from mechanisms.exponential.naive import Selections, naive_exponential
 from mechanisms.laplace.naive import naive_laplace_numpy
-from tests.unit.attacklab.ideal import ideal_exponential
+from tests.unit.attacklab.ideal import ideal_exponential, two_sided_geometric
 
 EPSILON = 1.0
 GRID = 1 << 10  # sound noise lies on multiples of 1/GRID, to which its answer is rounded first
@@ -31,8 +31,7 @@ TRIALS = 2_000
 
 def steps(rng: np.random.Generator, trials: int, sensitivity: int, epsilon: float = EPSILON) -> np.ndarray:
     """Discrete Laplace noise for a sensitivity in steps."""
-    stay = -np.expm1(-epsilon / sensitivity)
-    return rng.geometric(stay, trials) - rng.geometric(stay, trials)
+    return two_sided_geometric(rng, trials, epsilon / sensitivity)
 
 
 def on_grid(answer: float, trials: int, rng: np.random.Generator, *, epsilon: float = EPSILON) -> np.ndarray:

@@ -21,6 +21,7 @@ from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_rounded_laplace
 from mechanisms.laplace.naive import naive_laplace_numpy
 from tests.statistical.attacklab.attacks.making import exactly
+from tests.unit.attacklab.ideal import two_sided_geometric
 from tests.unit.attacklab.narrow import NARROW, TYPES, carried, naive_laplace_in
 
 
@@ -69,9 +70,7 @@ def test_a_target_that_refuses_answers_of_other_formats_has_nothing_to_try(form:
 
 def test_integers_that_go_through_doubles_are_caught_where_the_domain_ends_before_the_tie() -> None:
     def release(answer: int, trials: int, rng: np.random.Generator) -> list[int]:
-        return [
-            int(float(answer)) + noise for noise in (rng.geometric(0.6, trials) - rng.geometric(0.6, trials)).tolist()
-        ]
+        return [int(float(answer)) + noise for noise in two_sided_geometric(rng, trials).tolist()]
 
     domain = Domain(integers=True, bounds=(-(2**60), 2**60))
     assert judged(Target.noise(release, epsilon=1.0, domain=domain)).verdict is Verdict.VIOLATED
@@ -87,8 +86,7 @@ def test_integer_answers_rounded_half_a_step_upward_are_not_told_apart_at_a_tie(
 
 def test_integer_noise_is_compared_exactly_and_not_accused() -> None:
     def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        stay = -math.expm1(-1)
-        return np.int64(answer) + rng.geometric(stay, trials) - rng.geometric(stay, trials)
+        return np.int64(answer) + two_sided_geometric(rng, trials)
 
     finding = judged(Target.noise(release, epsilon=1, name="integers"))
     assert finding.verdict is Verdict.NOT_DETECTED
@@ -100,7 +98,7 @@ def test_a_target_that_refuses_integers_this_large_has_nothing_to_try() -> None:
     def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
         if answer > 2**40:
             raise OverflowError("too large")
-        return np.int64(answer) + rng.geometric(0.5, trials) - rng.geometric(0.5, trials)
+        return np.int64(answer) + two_sided_geometric(rng, trials)
 
     finding = judged(Target.noise(release, epsilon=1, name="small integers"))
     assert finding.verdict is Verdict.NOT_APPLICABLE
@@ -114,18 +112,13 @@ def test_a_target_that_fails_on_small_integers_too_is_an_error() -> None:
     assert judged(Target.noise(release, epsilon=1, name="broken")).verdict is Verdict.ERROR
 
 
-def geometric(rng: np.random.Generator, trials: int) -> NDArray[np.int64]:
-    """Integer noise that is private for a sensitivity and an ε of 1."""
-    stay = -math.expm1(-1)
-    return np.asarray(rng.geometric(stay, trials) - rng.geometric(stay, trials))
-
-
 def held_in(dtype: str, units: int) -> Callable[..., Any]:
     """A release that holds its answer as an integer of so many units, which wraps around."""
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
         held = int(np.array([round(answer * units)]).astype(dtype)[0])
-        return (held + units * geometric(rng, trials)) / units if units > 1 else held + geometric(rng, trials)
+        noisy = held + units * two_sided_geometric(rng, trials)
+        return noisy / units if units > 1 else noisy
 
     return release
 
@@ -170,11 +163,12 @@ def test_the_end_of_a_domain_is_looked_at() -> None:
     assert {int(finding.pair[side]["readable"][0]) for side in ("first", "second")} == {2**15 - 1, 2**15}
 
 
+noise = two_sided_geometric
 SOUND: dict[str, Callable[..., Any]] = {
-    "clamped": lambda answer, trials, rng: min(max(int(answer), -1000), 1000) + geometric(rng, trials),
-    "outputs wrap around": lambda answer, trials, rng: (int(answer) + geometric(rng, trials)).astype(np.uint8),
-    "outputs in thousands": lambda answer, trials, rng: 1000 * np.round((int(answer) + geometric(rng, trials)) / 1000),
-    "outputs at an end": lambda answer, trials, rng: np.clip(int(answer) + geometric(rng, trials), -128, 127),
+    "clamped": lambda answer, trials, rng: min(max(int(answer), -1000), 1000) + noise(rng, trials),
+    "outputs wrap around": lambda answer, trials, rng: (int(answer) + noise(rng, trials)).astype(np.uint8),
+    "outputs in thousands": lambda answer, trials, rng: 1000 * np.round((int(answer) + noise(rng, trials)) / 1000),
+    "outputs at an end": lambda answer, trials, rng: np.clip(int(answer) + noise(rng, trials), -128, 127),
 }
 
 

@@ -31,6 +31,7 @@ from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_rounded_laplace
 from tests.statistical.attacklab.attacks import known_samplers as samplers
 from tests.statistical.attacklab.attacks.making import exactly
+from tests.unit.attacklab.ideal import two_sided_geometric
 from tests.unit.attacklab.narrow import NARROW, exact_laplace_in
 
 TRIALS = 10_000
@@ -225,8 +226,7 @@ def test_a_declared_pair_of_a_dataset_is_enough() -> None:
 
 
 def gridded(answer: float, trials: int, rng: np.random.Generator, step: float, scale: float) -> NDArray[Any]:
-    stay = -math.expm1(-step / scale)
-    return round(answer / step) * step + (rng.geometric(stay, trials) - rng.geometric(stay, trials)) * step
+    return step * (round(answer / step) + two_sided_geometric(rng, trials, step / scale))
 
 
 def exact_laplace(epsilon: float) -> Release:

@@ -90,7 +90,7 @@ def test_noise_scaled_to_the_data_is_caught(epsilon: float) -> None:
 def test_the_textbooks_own_mean_is_caught() -> None:
     release = partial(naive_local_sensitivity_mean, upper=100.0, epsilon=1.0)
     target = Target.mean(release, epsilon=1.0, bounds=(0.0, 100.0))
-    findings = audit(target, [LocalSensitivity()], trials=20_000, seed=9, spend_all=True)
+    findings = audit(target, [LocalSensitivity()], trials=50_000, seed=9, spend_all=True)
     assert Verdict.VIOLATED in {finding.verdict for finding in findings}
 
 

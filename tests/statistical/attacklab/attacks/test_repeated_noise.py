@@ -16,6 +16,7 @@ from attacklab.model.domains import Domain, Records
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
+from tests.unit.attacklab.ideal import two_sided_geometric
 
 Draw = Callable[[tuple[int, ...], np.random.Generator], np.ndarray]
 
@@ -119,8 +120,7 @@ def test_integer_noise_at_the_edge_of_its_claim_is_not_judged(epsilon: float) ->
     """Its outputs come up again and again, and the rarest are seen from one input only."""
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
-        share = -math.expm1(-epsilon)
-        return int(answer) + rng.geometric(share, trials) - rng.geometric(share, trials)
+        return int(answer) + two_sided_geometric(rng, trials, epsilon)
 
     (finding,) = attacked(Target.noise(release, epsilon=epsilon, domain=Domain(integers=True)))
     assert finding.verdict is Verdict.NOT_APPLICABLE

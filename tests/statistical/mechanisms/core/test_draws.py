@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attacklab.model.random_bits import SeededBits, SystemBits
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteLaplace, RoundedLaplace
@@ -17,7 +17,6 @@ from mechanisms.core.noisy import noisy
 from mechanisms.core.records import Answer, CountFrom
 from mechanisms.core.sample import FixedSample, PoissonSample
 from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, Sampler
-from mechanisms.randomness import RandomBits
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count
 from tests.unit.mechanisms.core.test_kernel import STEP, THREE
 from tests.unit.mechanisms.core.test_snapped import SMALL, ideal
@@ -81,10 +80,3 @@ def test_frequencies_follow_weights_of_a_thousand_bits(sampler: Sampler) -> None
     drawn = Counter(sampler(weights, bits) for _ in range(10_000))
     assert set(drawn) == {0, 2}
     assert abs(drawn[0] / 10_000 - 2 / 3) < 0.034
-
-
-@pytest.mark.parametrize("source", [SystemBits(), SeededBits(np.random.default_rng(1))])
-def test_bits_are_fair(source: RandomBits) -> None:
-    """64 · 10⁴ bits a source; a fair coin strays by 3 200 ones with probability below 2·e^−32 ≈ 2.6e-14 (Hoeffding)."""
-    ones = sum(int(word).bit_count() for word in source.words(10_000))
-    assert abs(ones - 320_000) < 3_200

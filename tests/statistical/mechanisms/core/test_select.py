@@ -372,25 +372,6 @@ def test_rows_may_be_lists_and_mixed_numbers_and_arrays_of_integers() -> None:
     assert term(10**3).each(wide, SeededBits(1)).tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("rows", "error", "named"),
-    [
-        (np.zeros(3), ValueError, "utilities"),
-        (np.zeros((2, 2, 2)), ValueError, "utilities"),
-        (np.zeros((2, 0)), ValueError, "utilities"),
-        ([[1.0], [1.0, 2.0]], ValueError, "utilities"),
-        ([[]], ValueError, "utilities"),
-        ([1.0, 2.0], TypeError, "utilities"),
-        ([["a"]], TypeError, "utilities"),
-        (np.array([["a"]]), TypeError, "utilities"),
-        (np.array([[1j]]), TypeError, "utilities"),
-    ],
-)
-def test_what_is_not_rows_of_numbers_is_refused(rows: Any, error: type[Exception], named: str) -> None:
-    with pytest.raises(error, match=named):
-        term().each(rows, Words([]))
-
-
 def test_frequencies_are_the_ideal_ones() -> None:
     """χ² on 10^6 draws, and on 10^5 of each of three rows; false alarms: 10^−9 each."""
     steep = np.arange(24.0)
@@ -449,19 +430,6 @@ def test_utilities_beyond_the_range_count_as_its_ends() -> None:
     assert mechanism.law(np.array(wild)) == mechanism.law(wild)
 
 
-def test_equal_numbers_have_one_law_however_they_are_written() -> None:
-    near = term().law([0.0, 1.0])
-    for dtype in (np.int64, np.uint64):
-        assert term().law(np.array([2**60, 2**60 + 1], dtype=dtype)) == near
-        assert term().law(np.array([2**53, 2**53 + 1], dtype=dtype)) == near
-    assert term().law(np.array([-(2**63), -(2**63) + 1])) == near
-    assert term().law(np.array([2**64 - 2, 2**64 - 1], dtype=np.uint64)) == near
-    assert term().law([Fraction(1, 3), Fraction(4, 3)]) == near
-    assert term().law([2**63 + 1024, 2**63 + 1025]) == near
-    for written in (np.int8, np.uint16, np.bool_, ">f8", ">i8"):
-        assert term().law(np.array([0, 1], dtype=written)) == near
-
-
 def test_a_caller_s_array_is_not_changed() -> None:
     utilities = np.array([3.0, math.nan, math.inf])
     term().many(utilities, 100, SeededBits(1))
@@ -478,18 +446,11 @@ def test_huge_and_tiny_rates_are_drawn_with() -> None:
 @pytest.mark.parametrize(
     ("parameters", "error", "named"),
     [
-        ({"epsilon": 0}, ValueError, "epsilon"),
-        ({"epsilon": math.nan}, ValueError, "epsilon"),
-        ({"epsilon": math.inf}, ValueError, "epsilon"),
         ({"epsilon": "1"}, TypeError, "epsilon"),
         ({"epsilon": Fraction(1, 2**1000)}, ValueError, "epsilon/sensitivity"),
-        ({"epsilon": Fraction(2**1000)}, ValueError, "epsilon/sensitivity"),
-        ({"sensitivity": 0}, ValueError, "sensitivity"),
         ({"sensitivity": True}, ValueError, "sensitivity"),
-        ({"lower": 1, "upper": 0}, ValueError, "utility_range"),
         ({"lower": -math.inf}, ValueError, "lower"),
         ({"upper": math.nan}, ValueError, "upper"),
-        ({"upper": 2**1023}, ValueError, "utility_range"),
         ({"upper": "1"}, TypeError, "upper"),
     ],
 )
@@ -499,15 +460,6 @@ def test_bad_parameters_are_named_when_the_term_is_made(
     epsilon = parameters.pop("epsilon", Fraction(1))
     with pytest.raises(error, match=named):
         Select(Utilities(**parameters), epsilon)
-
-
-@pytest.mark.parametrize(
-    ("utilities", "error"),
-    [([], ValueError), (np.zeros(0), ValueError), (np.zeros((1, 2)), ValueError), ("12", TypeError)],
-)
-def test_what_is_not_a_list_of_numbers_is_refused(utilities: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="utilities"):
-        term().release(utilities, Words([]))
 
 
 def test_a_number_of_trials_is_one() -> None:

@@ -183,55 +183,6 @@ def test_an_unusual_target_of_another_kind_does_too(tmp_path: Path) -> None:
     assert not told, "\n".join(told)
 
 
-PROGRAM = """
-import json, os, random, signal, subprocess, sys
-out = sys.stdout.buffer
-
-def text(outputs):
-    return json.dumps({"outputs": outputs}).encode() + b"\\n"
-
-for line in sys.stdin:
-    request = json.loads(line)
-    n, drawn = request["trials"], random.Random(request["seed"])
-    noise = [int(drawn.random() < 0.5) for _ in range(n)]
-    answer = text(noise)
-    BODY
-    out.write(answer)
-    out.flush()
-"""
-
-GARBAGE = (
-    "answer = b'\\n'", "answer = b'\\xef\\xbb\\xbf' + answer", "answer = text(noise[1:])", "answer = text([float('nan')] * n)",
-    "answer = text([{}] * n)", "answer = answer * 2", "out.write(answer[:5]); out.flush(); os._exit(1)",
-    "answer = b'{\"values\": [' + b','.join([b'{\"tuple\":[' * 400 + b']}' * 400] * n) + b']}\\n'", "answer = text(['x'] * n)",
-    "answer = b'{\"binary\": \"f8\", \"count\": \"%d\"}\\n' % n", "answer = answer[:len(answer) // 2] + b'\\n'",
-    "out.write(b'{\"binary\": \"f8\", \"count\": %d}\\n12345' % n); out.flush(); os._exit(0)",
-    "subprocess.Popen(['sleep', '60']); sys.exit(1)",
-    "subprocess.Popen(['sleep', '60'], stdin=-3, stdout=-3, stderr=-3); answer = b'x\\n'",
-    "answer = json.dumps({'values': [{'text': 'x', 'set': []}] * n}).encode() + b'\\n'", "os.kill(os.getpid(), signal.SIGSTOP)",
-)  # fmt: skip
-"""Answers that are none, to any request: always an error."""
-
-ODD_ANSWERS = (
-    "answer = b'{\"outputs\": 3, ' + text([0] * n)[1:]", "sys.stderr.buffer.write(b'\\xff\\xfe\\x1b[31m' + b'x' * 300_000)",
-    "answer = b'  ' + answer.replace(b',', b' ,  ')", "answer = text([[bit] * (bit + 1) for bit in noise])",
-    "import array; answer = b'{\"binary\": \"f8\", \"count\": %d}\\n' % n + array.array('d', noise).tobytes()",
-)  # fmt: skip
-"""Unusual answers whose outputs depend on nothing but noise, if they are understood."""
-
-
-def test_an_unusual_program_ends_in_the_status_of_what_was_found(tmp_path: Path) -> None:
-    told = []
-    rows = [(body, (FAILED,)) for body in GARBAGE] + [(body, (OK, FAILED)) for body in ODD_ANSWERS]
-    words = "audit --exec 'python3 -S -E program.py' --kind noise --epsilon 1.0 --domain integers,-50..50 --trials 200"
-    for body, statuses in rows:
-        (tmp_path / "program.py").write_text(PROGRAM.replace("BODY", body), "utf-8")
-        done = run(tmp_path, *shlex.split(f"{words} --seconds 1.5 --attack precision --json -"))
-        told += [f"{body}: {fault}\n{done.stderr!r}" for fault in faults(done, statuses, record=True)]
-        told += [f"{body}: process {pid} is left" for pid in left_running(tmp_path)]
-    assert not told, "\n".join(told)
-
-
 TARGETS_OF_OPTIONS = """
 import math
 

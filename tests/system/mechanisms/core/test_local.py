@@ -159,20 +159,6 @@ def test_no_record_is_lost_at_any_size(size: int) -> None:
     assert len([*islice(sensitivities, 1 << 17)]) == min(size - 2, 1 << 17)
 
 
-def test_lists_and_arrays_of_the_same_numbers_have_one_mean() -> None:
-    query = Mean(Fraction(0), Fraction(10), Grid(-3))
-    numbers = [3.0625, 9.99, -0.0, 1e300, 5e-324]
-    assert query.of(np.array(numbers)) == query.of(numbers) == query.of([Fraction(x) for x in numbers])
-    assert query.of([True, np.int8(3), np.float64(2.5), 10**400]) == query.of([1, 3, 2.5, 10])
-    assert query.of([math.nan, 4.0]) == query.of([0, 4.0])
-
-
-@pytest.mark.parametrize("record", ["1", None, 1j, np.float32(1), np.longdouble(1)])
-def test_a_record_that_is_not_a_number_is_refused_by_its_type(record: Any) -> None:
-    with pytest.raises(TypeError, match="records must be int"):
-        Mean(Fraction(0), Fraction(10), Grid(0)).of([1.0, record])
-
-
 @pytest.mark.parametrize("bounds", [(0, 0), (1, 0), (0.5, 3), (0, math.inf), (math.nan, 1)])
 def test_bounds_are_two_points_of_the_grid(bounds: tuple[Any, Any]) -> None:
     with pytest.raises(ValueError, match=r"upper|lower"):

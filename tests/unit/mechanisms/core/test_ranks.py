@@ -102,9 +102,3 @@ def test_candidates_are_some_points_of_the_grid(ends: tuple[float, float]) -> No
 def test_a_quantile_out_of_range_is_refused(quantile: Any) -> None:
     with pytest.raises(ValueError, match="quantile"):
         RankScores(quantile, Fraction(0), Fraction(3), Grid(0))
-
-
-@pytest.mark.parametrize("record", ["1", None, 1j, np.float32(1)])
-def test_a_record_that_is_not_a_number_is_refused_by_its_type(record: Any) -> None:
-    with pytest.raises(TypeError, match="records must be int"):
-        scores(Fraction(1, 2)).of([record])

@@ -13,7 +13,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.model.random_bits import SeededBits, TapedBits
+from attacklab.model.random_bits import TapedBits
 from mechanisms.core import select_dyadic
 from mechanisms.core.scores import Utilities, utilities
 from mechanisms.core.select_dyadic import SelectFixedWork, Tickets
@@ -306,13 +306,6 @@ def test_doubles_are_at_the_levels_of_the_rationals_that_they_are(
     assert select_dyadic._depths(query, query.of([*doubles, Fraction(0)]), steps)[:-1] == expected
     monkeypatch.setattr(select_dyadic, "_shortfalls", lambda *_: [])
     assert (select_dyadic._depths(query, given, steps) == expected) is at_once
-
-
-def test_utilities_beyond_the_range_count_as_its_ends_and_nan_as_the_lower_one() -> None:
-    term = exact_exponential_fixed_work(epsilon=1, utility_range=(-5, 5))
-    beyond, within = [1e300, -np.inf, np.nan, 3.0], [5.0, -5.0, -5.0, 3.0]
-    for seed in range(30):
-        assert term.many(beyond, 20, SeededBits(seed)) == term.many(within, 20, SeededBits(seed))
 
 
 def test_tables_that_would_be_too_long_and_parameters_out_of_range_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,21 +9,19 @@ from typing import Any
 import pytest
 
 from attacklab.model.random_bits import SeededBits
-from mechanisms.core.chunks import ChunkTotal, Numbered
-from mechanisms.core.column import Column
-from mechanisms.core.compose import Both, Mapped, Session, Size
+from mechanisms.core.chunks import ChunkTotal
+from mechanisms.core.compose import Session
 from mechanisms.core.distances import Distances
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, RoundedGaussian, RoundedLaplace
-from mechanisms.core.local import Mean, Median
+from mechanisms.core.local import Mean
 from mechanisms.core.maps import PointAt, ratio
 from mechanisms.core.noisy import noisy
 from mechanisms.core.noisy_max import NoisyMax, PermuteAndFlip
 from mechanisms.core.ranks import RankScores
-from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram, Total
-from mechanisms.core.restated import Restated
+from mechanisms.core.records import Answer, Count, CountFrom, Total
 from mechanisms.core.sample import FixedSample, PoissonSample
 from mechanisms.core.scores import Utilities, utilities
 from mechanisms.core.select import Select
@@ -32,7 +30,6 @@ from mechanisms.core.smooth import smooth
 from mechanisms.core.snapped import Snapped
 from mechanisms.core.table import Table
 from mechanisms.core.term import encoded
-from mechanisms.core.tested import propose_test_release
 from mechanisms.core.threshold import AboveThreshold, KeysAbove
 
 EITHER = "add-remove or substitute"
@@ -43,69 +40,8 @@ ANSWER = Answer(ONE, Grid(-2))
 RANGE = utilities(utility_range=(0, 3))
 MEAN = Mean(Fraction(0), Fraction(8), WHOLE)
 CHUNKS = ChunkTotal(max, 2, b"", Fraction(0), Fraction(2), Grid(-1))
-STREAM = AboveThreshold(ANSWER, ONE, 1, UNIT, UNIT)
 SUBSTITUTED = noisy(CountFrom(ONE, "substitute"), DiscreteLaplace, 1)
 COUNTED = noisy(Count(), DiscreteLaplace, 1)
-
-QUERIES = [
-    (ANSWER, "answers", 4, Grid(-2)),
-    (Total(-1, 3, Grid(-2)), "add-remove", 12, Grid(-2)),
-    (Total(-1, 3, Grid(-2), "substitute"), "substitute", 16, Grid(-2)),
-    (Count(), "add-remove", 1, WHOLE),
-    (CountFrom(), "add-remove", 1, WHOLE),
-    (CountFrom(ONE, EITHER), EITHER, 1, WHOLE),
-    (Histogram(("a",)), "add-remove", 1, WHOLE),
-    (Histogram(("a",), EITHER), EITHER, 2, WHOLE),
-    (Counts(), "answers", 1, WHOLE),
-    (MEAN, "add-remove", 8, WHOLE),
-    (Median(Fraction(-1), Fraction(3), Grid(-1)), EITHER, 8, Grid(-1)),
-    (CHUNKS, "people", 4, Grid(-1)),
-    (Numbered(CHUNKS), "add-remove", 4, Grid(-1)),
-    (Column(Total(0, 3, Grid(-1), EITHER), abs), EITHER, 6, Grid(-1)),
-    (RANGE, "utilities", 1, None),
-    (RankScores(HALF, Fraction(0), Fraction(3), WHOLE), "add-remove", 1, WHOLE),
-    (Distances(ONE, Fraction(0), Fraction(3), WHOLE), "answers", 1, WHOLE),
-]
-
-
-@pytest.mark.parametrize(("query", "relation", "stability", "grid"), QUERIES, ids=lambda item: type(item).__name__)
-def test_queries_say_who_are_neighbours_and_how_far_they_move(
-    query: Any, relation: str, stability: int, grid: Grid | None
-) -> None:
-    assert (query.relation, query.stability) == (relation, stability)
-    assert grid is None or query.grid == grid
-
-
-MECHANISMS = [
-    (noisy(ANSWER, DiscreteLaplace, 1), "answers"),
-    (SUBSTITUTED, "substitute"),
-    (Restated(SUBSTITUTED, SUBSTITUTED.claim), "substitute"),
-    (Kernel(Answer(ONE, WHOLE), 0, ((1, 1), (1, 1))), "answers"),
-    (Snapped(ONE, ONE, ONE), "answers"),
-    (Select(RANGE, ONE), "utilities"),
-    (SelectBase2(RANGE, HALF), "utilities"),
-    (SelectFixedWork(RANGE, HALF), "utilities"),
-    (PermuteAndFlip(RANGE, ONE), "utilities"),
-    (NoisyMax(RANGE, ONE), "utilities"),
-    (Response(ONE), "bit"),
-    (RationalResponse(HALF), "bit"),
-    (ShuffledResponse(HALF, 2, ONE), "substitute"),
-    (PoissonSample(COUNTED, HALF), "add-remove"),
-    (FixedSample(SUBSTITUTED, 1, 2), "substitute"),
-    (STREAM, "answers"),
-    (KeysAbove(UNIT, 5), "add-remove"),
-    (smooth(MEAN, 1, 0.1), "add-remove"),
-    (propose_test_release(MEAN, 2, 1, 0.1), "add-remove"),
-    (Both((COUNTED, COUNTED)), "add-remove"),
-    (Mapped(SUBSTITUTED, abs), "substitute"),
-    (Size(), "substitute"),
-    (Session(lambda *_: None, ONE, "substitute"), "substitute"),
-]
-
-
-@pytest.mark.parametrize(("term", "relation"), MECHANISMS, ids=lambda item: type(item).__name__)
-def test_mechanisms_say_who_are_neighbours(term: Any, relation: str) -> None:
-    assert term.relation == relation
 
 
 def test_what_is_left_out_is_the_least_that_is_promised() -> None:

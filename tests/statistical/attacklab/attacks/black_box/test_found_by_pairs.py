@@ -14,6 +14,7 @@ from attacklab.auditing.referee import audit
 from attacklab.model.domains import Categories, Domain, Lists, Queries, Records, Rows, Streams
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
+from tests.unit.attacklab.ideal import two_sided_geometric
 
 TRIALS, FEWER = 20_000, 5_000
 """For a flaw, and for a sound twin: a pair or an event that is wrong for it shows in few trials."""
@@ -28,8 +29,7 @@ Records_ = NDArray[Any]
 
 def gridded(rng: Random, scale: float, shape: Any) -> NDArray[np.float64]:
     """Two-sided geometric noise on the grid, of a scale that pays for rounding an answer to it as well."""
-    stop = -math.expm1(-GRID / (scale + GRID / 2))
-    return GRID * (rng.geometric(stop, shape) - rng.geometric(stop, shape))
+    return GRID * two_sided_geometric(rng, shape, GRID / (scale + GRID / 2))
 
 
 def noisy(statistic: Callable[[Records_], float], scale: float) -> Callable[..., NDArray[np.float64]]:

@@ -19,6 +19,7 @@ from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Failure, Outputs, Target
+from tests.unit.attacklab.ideal import two_sided_geometric
 
 EPSILON = 1.0
 PAIR = NeighbouringPair.records(np.array([1]), np.array([1, 1]), Relation.ADD_REMOVE)
@@ -112,8 +113,7 @@ FORMS: dict[str, Callable[[int], Any]] = {
 
 def geometric(records: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float) -> np.ndarray:
     """The exact two-sided geometric mechanism: ε-DP and no better."""
-    share = -math.expm1(-epsilon)
-    return len(records) + rng.geometric(share, trials) - rng.geometric(share, trials)
+    return len(records) + two_sided_geometric(rng, trials, epsilon)
 
 
 def dressed(form: Callable[[int], Any], epsilon: float) -> Target:
