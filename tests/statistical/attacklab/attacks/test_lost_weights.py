@@ -115,10 +115,8 @@ def on_utilities(change: Callable[[np.ndarray], np.ndarray]) -> Release:
 
 BROKEN: dict[str, tuple[Release, tuple[float, ...]]] = {
     "tickets of 4 bits": (tickets(4), (0.1, 1.0, 4.0)),
-    "tickets of 12 bits": (tickets(12), (0.1, 1.0, 4.0)),
     "tickets of 16 bits": (tickets(16), (0.1, 1.0, 4.0)),
     "tickets of 20 bits": (tickets(20), (0.1, 1.0, 4.0)),
-    "tickets of 22 bits": (tickets(22), (0.1, 1.0, 4.0)),
     "tickets of 24 bits": (tickets(24), (0.1, 1.0, 4.0)),
     "weights below 0.001 dropped": (without_those_below(1e-3), (0.1, 1.0, 4.0)),
     "weights below 0.00001 dropped": (without_those_below(1e-5), (0.1, 1.0, 4.0)),
@@ -148,7 +146,7 @@ SOUND: dict[str, Release] = {
 
 
 def judged(release: Release, epsilon: float, sensitivity: float = 1.0) -> list[Finding]:
-    return audit(selection_of(release, epsilon, sensitivity), [LostWeights()], seed=7)
+    return audit(selection_of(release, epsilon, sensitivity), [LostWeights()], trials=100_000, seed=7)
 
 
 @pytest.mark.parametrize(

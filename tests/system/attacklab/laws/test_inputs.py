@@ -223,7 +223,7 @@ def test_a_sampler_that_fails_is_an_error_that_names_the_input() -> None:
 
 def test_plain_runs_contradict_a_sampler_that_behaves_otherwise_in_a_proof() -> None:
     def looking(answer: float, bits: RandomBits) -> int:
-        return parity(answer, bits) if type(bits).__name__ != "CountedBits" else 7
+        return parity(answer, bits) if type(bits).__name__ != "SeededBits" else 7
 
     finding = prove_inputs(noise(looking), [0, 1])
     assert finding.verdict is Verdict.ERROR
