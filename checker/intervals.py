@@ -52,6 +52,8 @@ class Interval:
         return Interval(self.low - other.high, self.high - other.low)
 
     def __mul__(self, other: Interval) -> Interval:
+        if self.low >= 0 <= other.low:
+            return Interval(self.low * other.low >> BITS, -(-self.high * other.high >> BITS))
         ends = [one * two for one in (self.low, self.high) for two in (other.low, other.high)]
         return Interval(min(ends) >> BITS, -(-max(ends) >> BITS))
 

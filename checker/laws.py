@@ -98,9 +98,12 @@ class DiscreteLaplace(LaplaceLaw):
         return exp(of(-k / self.scale)) / (of(1) + exp(of(-1 / self.scale)))
 
     def mass(self, k: int) -> Interval:
-        """See the class."""
-        rate, middle = _rate_and_middle(self.scale)
-        return exp(-rate.times(abs(k))) * middle
+        """See the class; q^|k| is the product of a power for each byte of |k|."""
+        product = _middle(self.scale)
+        for place, byte in enumerate(abs(k).to_bytes(8, "little")):
+            if byte:
+                product *= _byte_power(self.scale, byte << 8 * place)
+        return product
 
     def loss(self, steps: int) -> Fraction:
         """d/s."""
@@ -301,10 +304,15 @@ def normal_keeps_delta(mu_squared: Fraction, epsilon: Fraction, delta: Fraction)
 
 
 @cache
-def _rate_and_middle(scale: Fraction) -> tuple[Interval, Interval]:
-    """Enclose 1/s and (1 − q)/(1 + q) for q = e^(−1/s)."""
+def _middle(scale: Fraction) -> Interval:
+    """Enclose (1 − q)/(1 + q) for q = e^(−1/s)."""
     q = exp(of(-1 / scale))
-    return of(1 / scale), (of(1) - q) / (of(1) + q)
+    return (of(1) - q) / (of(1) + q)
+
+
+@cache
+def _byte_power(scale: Fraction, k: int) -> Interval:
+    return exp(of(-k / scale))
 
 
 @cache
