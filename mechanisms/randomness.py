@@ -33,7 +33,7 @@ class RandomBits(Protocol):
         return np.array([self.take(64) for _ in range(count)], dtype=np.uint64)
 
     def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:
-        """Run `sampler(*arguments, self)`, a sampler with a law of its own."""
+        """Run `sampler(*arguments, self)`, a sampler with a law of its own, or another one that has the same law."""
         return sampler(*arguments, self)
 
     def repeat(self, sampler: Callable[..., Outcome | None], *arguments: object) -> Outcome:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.core.numbers import Number, clamped, exact, rational, vector
+from mechanisms.core.numbers import Number, are_doubles, clamped, exact, rational, vector
 
 LEAST_EXPONENT = -1021
 GREATEST_EXPONENT = 970
@@ -61,6 +61,9 @@ class Grid:
         Raises:
             TypeError: `answer` is not a number, by its type.
         """
+        if type(answer) is float:  # see `nearest_each`
+            halves = answer * math.ldexp(2.0, -self.exponent)
+            return math.floor(min(max(halves, -2.0 * LIMIT), 2.0 * LIMIT)) + 1 >> 1 if halves == halves else 0
         end = self.step * LIMIT
         steps = clamped(exact("answer", answer), -end, end, missing=Fraction(0)) / self.step
         return math.floor(steps + Fraction(1, 2))
@@ -69,14 +72,15 @@ class Grid:
         """Return `nearest` of each of many answers: an array of one dimension, or a list of numbers.
 
         For doubles y in half steps: ⌊(⌊y⌋ + 1)/2⌋ = ⌊y/2 + ½⌋. y is exact, or below 2^−1022 in size and of
-        the answer's sign, or infinite and then clamped. The last two operations are integers'.
+        the answer's sign, or infinite and then clamped. The last two operations are integers'. Integers within ±2^53
+        are doubles.
 
         Raises:
             TypeError: an answer is not a number, by its type.
             ValueError: `answers` does not have one dimension.
         """
         numbers = vector("answers", answers)
-        if isinstance(numbers, list) or numbers.dtype != np.float64:
+        if isinstance(numbers, list) or not are_doubles(numbers):
             values = numbers if isinstance(numbers, list) else numbers.tolist()
             return np.array([self.nearest(value) for value in values], dtype=np.int64)
         to_halves = math.ldexp(2.0, -self.exponent)
@@ -85,8 +89,9 @@ class Grid:
             steps = whole[first : first + _CHUNK]
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 halves = numbers[first : first + _CHUNK] * to_halves
-            halves[np.isnan(halves)] = 0.0
-            np.clip(halves, -2.0 * LIMIT, 2.0 * LIMIT, out=halves)
+            if not -2.0 * LIMIT <= halves.min() <= halves.max() <= 2.0 * LIMIT:  # or there is a NaN
+                halves[np.isnan(halves)] = 0.0
+                np.clip(halves, -2.0 * LIMIT, 2.0 * LIMIT, out=halves)
             np.floor(halves, out=halves)
             steps[:] = halves
             steps += 1
@@ -122,6 +127,7 @@ class Grid:
         values = flat.view(np.float64)
         for first in range(0, len(flat), _CHUNK):
             chunk = flat[first : first + _CHUNK]
-            np.clip(chunk, -LIMIT, LIMIT, out=chunk)
+            if not -LIMIT <= chunk.min() <= chunk.max() <= LIMIT:
+                np.clip(chunk, -LIMIT, LIMIT, out=chunk)
             np.multiply(chunk, math.ldexp(1.0, self.exponent), out=values[first : first + _CHUNK])
         return values.reshape(steps.shape)

@@ -1,9 +1,11 @@
-"""Noise of an integer law: one number by inversion, arrays by a table that is made when the first one is asked for."""
+"""Noise of an integer law: one number by inversion, arrays by a table that is made when the first one is asked for.
+
+A source of bits may draw one number by the table as well, as that has the same law; see `RandomBits.call`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import Law
 from mechanisms.core.numbers import count
-from mechanisms.core.table import Table
+from mechanisms.core.table import Table, table_of
 from mechanisms.randomness import RandomBits
 
 GREATEST_SPREAD = 1 << 46
@@ -40,10 +42,10 @@ class Noise:
                 "and 2^46 are the most; take a larger exponent, or a larger epsilon"
             )
 
-    @cached_property
+    @property
     def table(self) -> Table:
-        """The table for arrays, which depends on the law alone."""
-        return Table(self.law)
+        """The table for arrays, which depends on the law alone; it is no part of a copy or a pickle."""
+        return table_of(self.law)
 
     def one(self, bits: RandomBits) -> int:
         """Draw one number."""

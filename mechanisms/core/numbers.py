@@ -22,6 +22,9 @@ Numbers = Iterable[Number] | NDArray[Any]
 _FLOATS = (float, np.float64)
 _INTEGERS = (int, bool, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 
+_LEAST_BEYOND = 1 << 63
+_EXACT_INTEGERS = 1 << 53
+
 
 def exact(name: str, number: Any) -> Fraction | float:
     """Return the rational that a number is, or the float if it is NaN or infinite.
@@ -44,7 +47,7 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
 
     Returns:
         An array of float64, int64 or uint64 for an array, perhaps the caller's own and so read-only, and an array of
-        float64 for a list of doubles alone; a list of exact numbers for anything else.
+        float64 or int64 for a list of floats or ints alone; a list of exact numbers for anything else.
 
     Raises:
         TypeError: the type of the array, or of a number, is not one that a mechanism accepts.
@@ -54,8 +57,11 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
         if isinstance(numbers, str | bytes) or not isinstance(numbers, Iterable):
             raise TypeError(f"{name} must be a list or an array of numbers, not {type(numbers).__name__}")
         listed = list(numbers)
-        if listed and set(map(type, listed)) <= set(_FLOATS):
+        kinds = set(map(type, listed))
+        if kinds and kinds <= set(_FLOATS):
             return _quiet(np.array(listed, dtype=np.float64))
+        if kinds == {int} and -_LEAST_BEYOND <= min(listed) <= max(listed) < _LEAST_BEYOND:
+            return np.array(listed, dtype=np.int64)
         return [exact(name, number) for number in listed]
     if numbers.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {numbers.ndim}")
@@ -66,6 +72,13 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
     read = _quiet(plain.astype(wide, copy=False)).view()
     read.flags.writeable = False
     return read
+
+
+def are_doubles(numbers: NDArray[Any]) -> bool:
+    """Whether each number of an array of float64, int64 or uint64 is seen to be a double."""
+    if numbers.dtype == np.float64 or not numbers.size:
+        return True
+    return int(numbers.min()) >= -_EXACT_INTEGERS and int(numbers.max()) <= _EXACT_INTEGERS
 
 
 def _quiet(numbers: NDArray[Any]) -> NDArray[Any]:

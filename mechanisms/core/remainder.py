@@ -19,7 +19,6 @@ from mechanisms.randomness import RandomBits
 _GUARD_BITS = 64
 _PRECISION = 128
 _LEAST_SLOPE = 1e-30
-_FARTHEST = 1 << 62
 
 
 class Remainder:
@@ -45,9 +44,8 @@ class Remainder:
         return Enclosure(*ends)
 
     def draw(self, word: int, bits: RandomBits) -> int:
-        """Draw an outcome by a word and the bits that follow it; one beyond ±2^62 is brought there."""
-        outcome = inverted(self, word, self.guess(mpq(2 * word + 1, 2 << WORD)), bits)
-        return min(max(outcome, -_FARTHEST), _FARTHEST)
+        """Draw an outcome by a word and the bits that follow it."""
+        return inverted(self, word, self.guess(mpq(2 * word + 1, 2 << WORD)), bits)
 
     def guess(self, uniform: float | mpq) -> int:
         """Find the outcome of a uniform by Newton's method, or by halving where that leads away from it."""

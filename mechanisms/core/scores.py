@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.core.numbers import Number, clamped, convert, positive, rational, truth, vector
+from mechanisms.core.numbers import Number, are_doubles, clamped, convert, positive, rational, truth, vector
 from mechanisms.core.term import Query, Relation
 
 Scored = NDArray[np.float64] | list[Fraction]
@@ -20,8 +20,6 @@ Scored = NDArray[np.float64] | list[Fraction]
 
 WIDEST_RANGE = (-(Fraction(2) ** 1022), Fraction(2) ** 1022)
 """The widest range of utilities: the difference of any two is a finite double."""
-
-_EXACT_INTEGERS = 1 << 53
 
 
 class Scores(Query[Scored]):
@@ -120,7 +118,7 @@ class Utilities(Scores):
 
     def _within(self, numbers: NDArray[Any] | list[Fraction | float]) -> Scored:
         """Clamp: in doubles where the ends of the range and all numbers are doubles, which changes no number."""
-        if isinstance(numbers, np.ndarray) and self._ends and _are_doubles(numbers):
+        if isinstance(numbers, np.ndarray) and self._ends and are_doubles(numbers):
             low, high = self._ends
             with np.errstate(all="ignore"):  # comparing a signalling NaN would be an event
                 return np.where(numbers >= low, np.minimum(numbers, high), low)
@@ -139,12 +137,6 @@ def utilities(
     """
     lower, upper = (rational("utility_range", end) for end in utility_range)
     return Utilities(positive("sensitivity", sensitivity), lower, upper, monotone)
-
-
-def _are_doubles(numbers: NDArray[Any]) -> bool:
-    if numbers.dtype == np.float64 or not numbers.size:
-        return True
-    return int(numbers.min()) >= -_EXACT_INTEGERS and int(numbers.max()) <= _EXACT_INTEGERS
 
 
 def _clamped(number: Any, lower: Fraction, upper: Fraction) -> Fraction:

@@ -16,6 +16,7 @@ Source: Devroye 1986, 'Non-Uniform Random Variate Generation', section III.4 (th
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -29,8 +30,12 @@ from mechanisms.core.term import encoded
 from mechanisms.randomness import RandomBits
 
 _CHUNK = 1 << 14
+_FARTHEST = 1 << 62
 _WIDEST_CELL = 1 << 49
 """So that no cell reaches beyond 2^62 steps."""
+
+_KEPT = 64
+"""Tables of as many laws are kept in a process, each of 1 MB at most: those that were used last."""
 
 
 class Slot(NamedTuple):
@@ -71,7 +76,8 @@ class Table:
         values, and decided after the last chunk.
         """
         places, words = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.uint64)]
-        slots, noise = np.empty(_CHUNK, dtype=np.uint64), np.empty(_CHUNK, dtype=np.int64)
+        room = min(len(values), _CHUNK)
+        slots, noise = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
         for first in range(0, len(values), _CHUNK):
             chunk = values[first : first + _CHUNK]
             fresh = bits.words(len(chunk))
@@ -81,8 +87,17 @@ class Table:
             words.append(fresh[undecided])
         drawn, remaining = self.decide_open(np.concatenate(words), bits)
         for place in remaining.tolist():
-            drawn[place] = self._remainder.draw(bits.take(WORD), bits)
+            drawn[place] = min(max(self._remainder.draw(bits.take(WORD), bits), -_FARTHEST), _FARTHEST)
         values[np.concatenate(places)] += drawn
+
+    def one(self, bits: RandomBits) -> int:
+        """Draw one number of any size: what `add` adds to an array of one, by the same bits."""
+        word = bits.take(WORD)
+        if word < self.limit:
+            threshold, upper, lower = self.slots[word >> WORD - self._slot_bits]
+            return (lower if word < threshold else upper) + (word & (1 << self.width_bits) - 1)
+        noise, remaining = self.decide_open(np.array([word], dtype=np.uint64), bits)
+        return self._remainder.draw(bits.take(WORD), bits) if remaining.size else int(noise[0])
 
     def decide(
         self, words: NDArray[np.uint64], slots: NDArray[np.uint64], noise: NDArray[np.int64]
@@ -139,6 +154,12 @@ class Table:
             "limit": self.limit,
             "open": [[cell.start >> width_bits, cell.even, cell.ramp] for cell in self.open],
         }
+
+
+@lru_cache(maxsize=_KEPT)
+def table_of(law: Law) -> Table:
+    """Return the table of a law, which all terms of a process share: it depends on the law alone."""
+    return Table(law)
 
 
 def _slots(cells: list[Cell], width: int) -> tuple[list[Slot], int]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
-import secrets
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -19,7 +19,8 @@ from attacklab.model.domains import Domain
 from attacklab.model.targets import Target
 from mechanisms import library
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
-from mechanisms.entropy import SeededBits, SystemBits
+from mechanisms.core.table import table_of
+from mechanisms.entropy import EXPANDED_FROM, INVERTED, SeededBits, SystemBits, _expander
 from mechanisms.library import (
     above_threshold,
     bounded_mean,
@@ -32,6 +33,7 @@ from mechanisms.library import (
     report_noisy_max,
     select,
 )
+from mechanisms.randomness import RandomBits
 from mechanisms.releasing import Additive, Bounds, Release
 
 STEP = Fraction(1, 4)
@@ -104,15 +106,78 @@ def test_outputs_are_of_the_types_that_are_named() -> None:
 def test_without_a_seed_every_bit_comes_from_the_systems_entropy(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def randbits(count: int) -> int:
+    def urandom(count: int) -> bytes:
         asked.append(count)
-        return 1 << count - 1
+        return (b"\x80" + bytes(count))[:count]
 
-    monkeypatch.setattr(secrets, "randbits", randbits)
-    assert LAPLACE(1.5) == LAPLACE(1.5)
-    assert len(asked) >= 2
-    monkeypatch.setattr(secrets, "token_bytes", lambda count: b"\x01" + bytes(count - 1))
-    assert SystemBits().words(2).tolist() == [1, 0]
+    monkeypatch.setattr(os, "urandom", urandom)
+    fresh = laplace(epsilon=Fraction(997, 1000), step=STEP)
+    drawn = [fresh(1.5) for _ in range(3 * INVERTED)]
+    steps = 6 + table_of(fresh._noisy.law).one(SystemBits())
+    assert drawn == [1.5] * INVERTED + [steps * STEP] * 2 * INVERTED
+    assert len(asked) >= 3 * INVERTED
+    assert SystemBits().take(11) == 1 << 10
+    assert SystemBits().words(2).tolist() == [0x80, 0]
+
+
+@pytest.mark.parametrize("count", [EXPANDED_FROM // 8 - 1, EXPANDED_FROM // 8, 10**5])
+def test_many_words_are_those_of_the_published_cipher_for_a_key_of_the_systems(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys: list[bytes] = []
+
+    def urandom(size: int) -> bytes:
+        keys.append(bytes(place % 256 for place in range(size)))
+        return keys[-1]
+
+    monkeypatch.setattr(os, "urandom", urandom)
+    words = SystemBits().words(count)
+    assert len(words) == count
+    if _expander() and 8 * count >= EXPANDED_FROM:
+        assert [len(key) for key in keys] == [32]
+        assert words[:2].tolist() == chacha20(keys[0])
+        assert len({*words.tolist()}) == count
+    else:
+        assert words.tobytes() == keys[0]
+
+
+def chacha20(key: bytes) -> list[int]:
+    """The first two words of RFC 8439's cipher, counter and nonce 0."""
+    start = [*np.frombuffer(b"expand 32-byte k" + key + bytes(16), "<u4").tolist()]
+    state = list(start)
+
+    def quarter(a: int, b: int, c: int, d: int) -> None:
+        for into, by, turned, left in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+            state[into] = (state[into] + state[by]) % 2**32
+            mixed = state[turned] ^ state[into]
+            state[turned] = (mixed << left | mixed >> 32 - left) % 2**32
+
+    for _ in range(10):
+        for column in range(4):
+            quarter(column, 4 + column, 8 + column, 12 + column)
+        for column in range(4):
+            quarter(column, 4 + (column + 1) % 4, 8 + (column + 2) % 4, 12 + (column + 3) % 4)
+    block = [(one + other) % 2**32 for one, other in zip(state, start, strict=True)]
+    return [block[0] | block[1] << 32, block[2] | block[3] << 32]
+
+
+def test_a_table_draws_one_number_as_it_does_an_array_of_one() -> None:
+    table = table_of(LAPLACE._noisy.law)
+    edges = [0, *range(0, 2**64, 2**53), table.limit, *(int(end) for end in table._ends), 2**64 - 1]
+    for word in {max(edge + nudge, 0) for edge in edges for nudge in (-1, 0)}:
+        values = np.zeros(1, dtype=np.int64)
+        table.add(values, Scripted(word))
+        assert table.one(Scripted(word)) == values[0]
+
+
+class Scripted(RandomBits):
+    """A word, and then bits of a seed."""
+
+    def __init__(self, word: int) -> None:
+        self._first, self._others = [word], SeededBits(word)
+
+    def take(self, count: int) -> int:
+        return self._first.pop() if self._first else self._others.take(count)
 
 
 def test_seeded_bits_are_uniform_words_and_numbers_of_any_width() -> None:
