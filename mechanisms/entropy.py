@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache
 from itertools import count
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import Law
+from mechanisms.core.noisy_max import first_up, one_of_those_up
 from mechanisms.core.table import Table, table_of
 from mechanisms.randomness import Outcome, RandomBits
 
@@ -56,8 +57,12 @@ class SystemBits(RandomBits):
 
     def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:
         """Run a sampler, or a faster one of the same law; see `RandomBits.call`."""
-        faster: Callable[..., Any] = _numbers(*arguments).one if sampler is invert else partial(sampler, *arguments)
-        drawn: Outcome = faster(self)
+        faster: Callable[..., Any] = sampler
+        if sampler is invert:
+            faster, arguments = _numbers(*arguments).one, ()
+        elif sampler is first_up:
+            faster = one_of_those_up
+        drawn: Outcome = faster(*arguments, self)
         return drawn
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from gmpy2 import mpq
 from numpy.typing import NDArray
 
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
@@ -22,9 +23,13 @@ from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noise import GREATEST_SPREAD, Noise
 from mechanisms.core.numbers import convert, count, positive
+from mechanisms.core.rounding import fraction
 from mechanisms.core.scores import Scored, Scores
+from mechanisms.core.select import WEIGHT_BITS, bounds_below, lies_below, steps_of, whole_weight, width_of
 from mechanisms.core.term import OfQuery, OneByOne
 from mechanisms.randomness import RandomBits
+
+_FARTHEST_GAP = 64
 
 
 @dataclass(frozen=True)
@@ -59,21 +64,42 @@ class PermuteAndFlip(OfQuery):
 
     def prepared(self, data: Any) -> OneByOne:
         """Look at the data; see `Mechanism.prepared`."""
-        rate = 1 / _scale(self) / self.query.sensitivity
-        utilities = _exact(self.query.of(data))
-        best = max(utilities)
-        gaps = tuple(rate * (best - utility) for utility in utilities)
-        return OneByOne(lambda bits: self._first_up(gaps, bits))
+        rate = mpq(1 / _scale(self) / self.query.sensitivity)
+        utilities = self.query.of(data)
+        listed = utilities.tolist() if isinstance(utilities, np.ndarray) else utilities
+        best = mpq(max(listed))
+        gaps = tuple(rate * (best - mpq(utility)) for utility in listed)
+        return OneByOne(lambda bits: bits.call(first_up, gaps))
 
-    @staticmethod
-    def _first_up(gaps: tuple[Fraction, ...], bits: RandomBits) -> int:
-        waiting = list(range(len(gaps)))
-        while True:
-            position = bits.call(uniform_below, len(waiting))
-            waiting[position], waiting[-1] = waiting[-1], waiting[position]
-            candidate = waiting.pop()
-            if bits.call(bernoulli_exp, gaps[candidate]):
-                return candidate
+
+def first_up(gaps: tuple[mpq, ...], bits: RandomBits) -> int:
+    """Go through the outcomes in random order until a coin of probability e^(−gap) comes up; one gap is 0."""
+    waiting = list(range(len(gaps)))
+    while True:
+        position = bits.call(uniform_below, len(waiting))
+        waiting[position], waiting[-1] = waiting[-1], waiting[position]
+        candidate = waiting.pop()
+        if bits.call(bernoulli_exp, fraction(gaps[candidate])):
+            return candidate
+
+
+def one_of_those_up(gaps: tuple[mpq, ...], bits: RandomBits) -> int:
+    """Flip all coins and take one of those that came up, each of them as probably: the law of `first_up`.
+
+    Whether a coin comes up depends neither on the order nor on whether anybody looks, so the first one up in a random
+    order is any of those up. A coin comes up if a uniform point of [0, 2^31) lies below r = 2^31·e^(−gap), of which
+    `bounds_below` says L ≤ r ≤ L + W. Only if the whole part of the point is one of these, r itself is looked at. Floats
+    are within 2^−52 of the gaps, which the bounds allow; a gap above 64 has the bounds of 64, where L = 0.
+    """
+    sizes = np.array([[-float(min(gap, _FARTHEST_GAP)) for gap in gaps]])
+    below = bounds_below(sizes, np.zeros(1), steps_of(mpq(1)))[0]
+    points = (bits.words(len(gaps)) >> np.uint64(64 - WEIGHT_BITS)).astype(np.int64)
+    up = points < below
+    for place in np.flatnonzero(~up & (points < below + width_of(below))).tolist():
+        whole, point = whole_weight(gaps[place]), int(points[place])
+        up[place] = point < whole or (point == whole and lies_below(gaps[place], whole, bits))
+    found = np.flatnonzero(up).tolist()
+    return int(found[uniform_below(len(found), bits)])
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from mechanisms.randomness import REJECTED, RandomBits
 
 Rows = NDArray[np.float64] | list[list[Fraction]]
 
-_WEIGHT_BITS = 31  # the best outcome weighs 2^31
+WEIGHT_BITS = 31  # the best outcome weighs 2^31
 _TABLE_BITS = 11  # each of two tables has 2^11 entries: 32 octaves of 2^6, and 2^11 steps of 2^−17 octave
 _STEP_BITS = 17
 _LAST_STEP = (32 << _STEP_BITS) - 1
@@ -90,11 +90,8 @@ class Select(OfQuery):
 
     @cached_property
     def steps(self) -> float:
-        """By how many steps of 2^−17 octave a weight falls with a utility: a double above the truth by 2^−48 at most.
-
-        Raised by 2^−50 of itself, lest two roundings of a product with it bring that below the truth.
-        """
-        return math.nextafter(float(self.rate * _STEPS_PER_E), math.inf)
+        """By how many steps of 2^−17 octave a weight falls with a utility; see `steps_of`."""
+        return steps_of(self.rate)
 
     def prepared(self, data: Any) -> Selection:
         """Look at the data; see `Mechanism.prepared`."""
@@ -218,7 +215,7 @@ class Selection:
     def _settled(self, row: int, word: int, bits: RandomBits) -> int | None:
         """Return the outcome of a word that lies behind all outcomes' ends, or none."""
         sure = np.diff(self.ends[row], prepend=0)
-        others = (sure >> _STEP_BITS) + 4
+        others = width_of(sure)
         ends = self.ends[row, -1] + others.cumsum()
         outcome = bisect_right(ends.view(np.uint64) * self.alike[row], word)
         if outcome == self.outcomes:
@@ -229,6 +226,19 @@ class Selection:
         if word < limit * alike or (word < (limit + 1) * alike and bits.call(lies_below, gap, whole)):
             return outcome
         return REJECTED
+
+
+def steps_of(rate: mpq) -> float:
+    """Return by how many steps of 2^−17 octave a weight falls with a utility: above the truth by 2^−48 of it at most.
+
+    Raised by 2^−50 of itself, lest two roundings of a product with it bring that below the truth.
+    """
+    return math.nextafter(float(rate * _STEPS_PER_E), math.inf)
+
+
+def width_of(below: Any) -> Any:
+    """Return W for an L or an array of them; see `bounds_below`."""
+    return (below >> _STEP_BITS) + 4
 
 
 def bounds_below(utilities: Rows, best: Any, steps: float) -> NDArray[np.int64]:
@@ -254,7 +264,7 @@ def bounds_below(utilities: Rows, best: Any, steps: float) -> NDArray[np.int64]:
     bounds: NDArray[np.int64] = octaves.take(places >> _TABLE_BITS)
     places &= (1 << _TABLE_BITS) - 1
     bounds *= within.take(places)
-    bounds >>= _WEIGHT_BITS
+    bounds >>= WEIGHT_BITS
     return bounds
 
 
@@ -277,12 +287,12 @@ def _powers_of(ratio: int, first: int) -> NDArray[np.int64]:
     powers = [first]
     while len(powers) < 1 << _TABLE_BITS:
         powers.append(powers[-1] * ratio >> 128)
-    return np.array([power >> 128 - _WEIGHT_BITS for power in powers], dtype=np.int64)
+    return np.array([power >> 128 - WEIGHT_BITS for power in powers], dtype=np.int64)
 
 
 def scaled(gap: mpq, precision: int) -> tuple[int, int]:
     """Enclose r between two integer multiples of 2^−precision, returned as those integers."""
-    digits = precision + _WEIGHT_BITS
+    digits = precision + WEIGHT_BITS
     lower, upper = exponential(-gap, digits + _NARROWED)
     down, up = rounding(digits + _NARROWED)
     return int(down.floor(down.mul_2exp(lower, digits))), int(up.ceil(up.mul_2exp(upper, digits)))
