@@ -23,7 +23,8 @@ from mechanisms.core.noisy import Noisy
 from mechanisms.core.numbers import Number, rational
 from mechanisms.core.restated import Restated
 from mechanisms.core.rounding import fraction
-from mechanisms.core.term import Mechanism
+from mechanisms.core.select import COARSE, FINE
+from mechanisms.core.term import Mechanism, lasting
 from mechanisms.entropy import SeededBits, SystemBits
 from mechanisms.randomness import RandomBits
 
@@ -239,6 +240,16 @@ class Tallies(Additive[NDArray[np.int64], Promise]):
 class Selection(Release[int, Promise]):
     """The exponential mechanism on utilities that the caller computed."""
 
+    @property
+    def _width(self) -> int:
+        """How wide bounds are: the system's bits are drawn in the faster way, and a seed gives what it always gave."""
+        return COARSE if isinstance(self.bits, SystemBits) else FINE
+
+    def __call__(self, data: Any) -> int:
+        """Select one outcome; see `Release`."""
+        mechanism: Any = self.term
+        return int(mechanism.prepared(lasting(_in_order(data)), self._width).one(self.bits))
+
     def each(self, rows: Any) -> NDArray[np.int64]:
         """Select once for each row of utilities; together they keep the claim where neighbours differ in one row.
 
@@ -253,7 +264,7 @@ class Selection(Release[int, Promise]):
             ValueError: the rows have no outcome, or not all have as many.
         """
         mechanism: Any = self.term
-        return cast(NDArray[np.int64], mechanism.each(_in_order(rows), self.bits))
+        return cast(NDArray[np.int64], mechanism.each(_in_order(rows), self.bits, self._width))
 
     def law(self, utilities: Any) -> list[Bounds]:
         """Return the exact probability of each outcome; it takes time in proportion to their number."""
@@ -283,6 +294,8 @@ def _in_order(data: Any) -> Any:
         TypeError: they are a mapping, of which only the keys would be read; a set, which has lost equal records; or a
             masked array, whose mask would be lost.
     """
+    if type(data) in (np.ndarray, list, float, int):
+        return data
     if isinstance(data, Mapping):
         raise TypeError("a mapping is not a list of numbers; give its values, such as list(counts.values())")
     if isinstance(data, Set):

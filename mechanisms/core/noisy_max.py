@@ -25,7 +25,7 @@ from mechanisms.core.noise import GREATEST_SPREAD, Noise
 from mechanisms.core.numbers import convert, count, positive
 from mechanisms.core.rounding import fraction
 from mechanisms.core.scores import Scored, Scores
-from mechanisms.core.select import WEIGHT_BITS, bounds_below, lies_below, steps_of, whole_weight, width_of
+from mechanisms.core.select import COARSE, WEIGHT_BITS, bounds_below, lies_below, steps_of, whole_weight
 from mechanisms.core.term import OfQuery, OneByOne
 from mechanisms.randomness import RandomBits
 
@@ -88,14 +88,14 @@ def one_of_those_up(gaps: tuple[mpq, ...], bits: RandomBits) -> int:
 
     Whether a coin comes up depends neither on the order nor on whether anybody looks, so the first one up in a random
     order is any of those up. A coin comes up if a uniform point of [0, 2^31) lies below r = 2^31·e^(−gap), of which
-    `bounds_below` says L ≤ r ≤ L + W. Only if the whole part of the point is one of these, r itself is looked at. Floats
-    are within 2^−52 of the gaps, which the bounds allow; a gap above 64 has the bounds of 64, where L = 0.
+    `bounds_below` says L ≤ r ≤ L + W. Only if the whole part of the point is one of these, r itself is looked at. The
+    floats are within a part of 2^−52 of the gaps, which the bounds allow; a gap above 64 has those of 64, where L = 0.
     """
     sizes = np.array([[-float(min(gap, _FARTHEST_GAP)) for gap in gaps]])
-    below = bounds_below(sizes, np.zeros(1), steps_of(mpq(1)))[0]
+    below = bounds_below(sizes, np.zeros(1), steps_of(mpq(1)), COARSE)[0]
     points = (bits.words(len(gaps)) >> np.uint64(64 - WEIGHT_BITS)).astype(np.int64)
     up = points < below
-    for place in np.flatnonzero(~up & (points < below + width_of(below))).tolist():
+    for place in np.flatnonzero(~up & (points < below + (below >> COARSE) + 4)).tolist():
         whole, point = whole_weight(gaps[place]), int(points[place])
         up[place] = point < whole or (point == whole and lies_below(gaps[place], whole, bits))
     found = np.flatnonzero(up).tolist()

@@ -21,7 +21,7 @@ Numbers = Iterable[Number] | NDArray[Any]
 
 _FLOATS = (float, np.float64)
 _INTEGERS = (int, bool, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
-
+_OF_ARRAYS = frozenset((*_FLOATS, *_INTEGERS))
 _LEAST_BEYOND = 1 << 63
 _EXACT_INTEGERS = 1 << 53
 
@@ -66,7 +66,7 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
     if numbers.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {numbers.ndim}")
     plain = np.asarray(numbers)
-    if plain.dtype.type not in (*_FLOATS, *_INTEGERS):
+    if plain.dtype.type not in _OF_ARRAYS:
         raise TypeError(f"{name} must be an array of integers or of doubles, not of {plain.dtype}")
     wide = {"f": np.float64, "u": np.uint64}.get(plain.dtype.kind, np.int64)
     read = _quiet(plain.astype(wide, copy=False)).view()
@@ -83,8 +83,9 @@ def are_doubles(numbers: NDArray[Any]) -> bool:
 
 def _quiet(numbers: NDArray[Any]) -> NDArray[Any]:
     """Replace signalling NaNs, such as R's NA, of which `np.fmax` and `np.fmin` may return either argument."""
-    missing = np.isnan(numbers)
-    return np.where(missing, np.nan, numbers) if missing.any() else numbers
+    if numbers.dtype != np.float64 or not (missing := np.isnan(numbers)).any():
+        return numbers
+    return np.where(missing, np.nan, numbers)
 
 
 def clamped(number: Fraction | float, lower: Fraction, upper: Fraction, *, missing: Fraction) -> Fraction:

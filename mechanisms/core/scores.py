@@ -120,6 +120,8 @@ class Utilities(Scores):
         """Clamp: in doubles where the ends of the range and all numbers are doubles, which changes no number."""
         if isinstance(numbers, np.ndarray) and self._ends and are_doubles(numbers):
             low, high = self._ends
+            if numbers.dtype == np.float64 and numbers.size and low <= numbers.min() <= numbers.max() <= high:
+                return numbers
             with np.errstate(all="ignore"):  # comparing a signalling NaN would be an event
                 return np.where(numbers >= low, np.minimum(numbers, high), low)
         listed: Iterable[Any] = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers

@@ -5,7 +5,7 @@ L and W with L ≤ r ≤ L + W are found in a dozen operations on arrays (`bound
 1 for each outcome, [0, 1), [1, 2), …, all of them equally likely to be drawn, and a uniform point in the one drawn. The
 outcome is accepted if the point lies below r, or else the draw is repeated: so it is selected in proportion to r, which
 is the mechanism. In the first L intervals every point lies below r, and nothing remains to be drawn. Only the other W,
-about one draw in 2^17, look at r itself, in enclosures by MPFR that are narrowed until they decide.
+about one draw in 2^17 or in 2^10, look at r itself, in enclosures by MPFR that are narrowed until they decide.
 
 So a draw is a search in cumulated integers, for one, for many and for rows alike.
 
@@ -35,15 +35,21 @@ from mechanisms.core.scores import Scores, Utilities
 from mechanisms.core.term import OfQuery
 from mechanisms.randomness import REJECTED, RandomBits
 
+FINE = 17
+"""The width of bounds for many draws among the same outcomes."""
+
+COARSE = 10
+"""That for few draws: an interval is looked at in one draw in 10^3, and bounds take half the time."""
+
 Rows = NDArray[np.float64] | list[list[Fraction]]
 
 WEIGHT_BITS = 31  # the best outcome weighs 2^31
 _TABLE_BITS = 11  # each of two tables has 2^11 entries: 32 octaves of 2^6, and 2^11 steps of 2^−17 octave
 _STEP_BITS = 17
-_LAST_STEP = (32 << _STEP_BITS) - 1
 _STEPS_PER_E = mpq(1442695040888963407359924681002, 10**30) * (2**_STEP_BITS + mpq(2) ** (_STEP_BITS - 50))
 _RATES = mpq(1, 2**900), mpq(2**900)
-_LAST_WORD = np.uint64(2**64 - 1)
+_LAST_WORD = 2**64 - 1
+_BLOCK = 1 << 10  # outcomes that are added up together, for one draw
 _CHUNK = 1 << 14  # words, or utilities of rows, whose temporaries stay in a core's cache
 _NARROWED = 64  # bits by which an enclosure is narrowed
 
@@ -93,18 +99,19 @@ class Select(OfQuery):
         """By how many steps of 2^−17 octave a weight falls with a utility; see `steps_of`."""
         return steps_of(self.rate)
 
-    def prepared(self, data: Any) -> Selection:
-        """Look at the data; see `Mechanism.prepared`."""
+    def prepared(self, data: Any, width: int = FINE) -> Selection:
+        """Look at the data; see `Mechanism.prepared`, and `bounds_below` for the width."""
         utilities = self.query.of(data)
         rows = utilities[np.newaxis] if isinstance(utilities, np.ndarray) else [utilities]
-        return Selection.of(rows, self.rate, self.steps)
+        return Selection.of(rows, self.rate, self.steps, width)
 
-    def each(self, rows: Any, bits: RandomBits) -> NDArray[np.int64]:
+    def each(self, rows: Any, bits: RandomBits, width: int = FINE) -> NDArray[np.int64]:
         """Select an outcome for each row of utilities; together they keep the claim where neighbours differ in one row.
 
         Args:
             rows: shape (queries, outcomes).
             bits: the source of randomness.
+            width: `FINE` or `COARSE`, which draw from the same law; see `bounds_below`.
 
         Returns:
             The index of each row's outcome, shape (queries,).
@@ -117,9 +124,9 @@ class Select(OfQuery):
             raise TypeError(f"each selects by utilities, and this term starts from {type(self.query).__name__}")
         utilities = self.query.of_each(rows)
         outcomes = len(utilities[0]) if len(utilities) else 1
-        together = max(1, _CHUNK // outcomes)
+        together = max(1, (_CHUNK if width == FINE else 2 * _CHUNK) // outcomes)
         blocks = [utilities[start : start + together] for start in range(0, len(utilities), together)]
-        drawn = [Selection.of(block, self.rate, self.steps).each(bits) for block in blocks]
+        drawn = [Selection.of(block, self.rate, self.steps, width).each(bits) for block in blocks]
         return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
 
     def law(self, data: Any, precision: int = 128) -> list[Enclosure]:
@@ -136,41 +143,52 @@ class Select(OfQuery):
 class Selection:
     """Rows of utilities, and the words of 64 bits that select each of their outcomes.
 
-    Of a row with the sums S = ΣL and E = ⌊S/2^17⌋ + 4n ≥ ΣW, n outcomes, each interval has m = ⌊(2^64 − 1)/(S + E)⌋
+    Of a row with the sums S = ΣL and E = ⌊S/2^b⌋ + 4n ≥ ΣW, n outcomes, each interval has m = ⌊(2^64 − 1)/(S + E)⌋
     words. The first m·L of an outcome follow those of the outcome before it; intervals that look at r come behind all
     of these, outcome by outcome. What is left of E selects nothing, nor do the last words, from m·(S + E) on: at most
-    S + E of them. An outcome has at most 2^31 + 2^14 + 4 intervals, so that all these numbers fit 64 bits for any
+    S + E of them. An outcome has at most 2^31 + 2^21 + 4 intervals, so that all these numbers fit 64 bits for any
     number of outcomes that memory holds.
 
     Args:
         utilities: shape (rows, outcomes), finite and exact; private.
         best: the largest of each row.
         rate: by how much the exponent grows with a utility.
-        ends: the sums of L up to each outcome, shape (rows, outcomes).
-        alike: m of each row.
-        words: m times the ends: where the words of each outcome end that need no look at r.
+        width: b, so that W = ⌊L/2^b⌋ + 4.
+        below: L of each outcome, shape (rows, outcomes).
     """
 
     utilities: Rows
     best: NDArray[np.float64] | list[Fraction]
     rate: mpq
-    ends: NDArray[np.int64]
-    alike: NDArray[np.uint64]
-    words: NDArray[np.uint64]
+    width: int
+    below: NDArray[np.int64]
 
     @classmethod
-    def of(cls, utilities: Rows, rate: mpq, steps: float) -> Selection:
+    def of(cls, utilities: Rows, rate: mpq, steps: float, width: int = FINE) -> Selection:
         """Give out the words; see `Select.steps`."""
         best = utilities.max(axis=1) if isinstance(utilities, np.ndarray) else [max(row) for row in utilities]
-        ends = bounds_below(utilities, best, steps).cumsum(axis=1)
-        sums = ends[:, -1:]
-        alike = _LAST_WORD // (sums + (sums >> _STEP_BITS) + 4 * ends.shape[1]).view(np.uint64)
-        return cls(utilities, best, rate, ends, alike[:, 0], ends.view(np.uint64) * alike)
+        return cls(utilities, best, rate, width, bounds_below(utilities, best, steps, width))
+
+    @cached_property
+    def sums(self) -> NDArray[np.int64]:
+        """The sum of L up to the end of each block of outcomes, shape (rows, blocks)."""
+        if self.outcomes <= _BLOCK:
+            return self.below.sum(axis=1, keepdims=True)
+        return np.add.reduceat(self.below, np.arange(0, self.outcomes, _BLOCK), axis=1).cumsum(axis=1)
+
+    def alike(self, total: Any) -> Any:
+        """Return m for the sum of L of a row, or for several."""
+        return _LAST_WORD // (total + (total >> self.width) + 4 * self.outcomes)
+
+    @cached_property
+    def running(self) -> NDArray[np.int64]:
+        """The sum of L up to each outcome of each row, and of all rows before it, shape (rows · outcomes,)."""
+        return self.below.reshape(-1).cumsum()
 
     @property
     def outcomes(self) -> int:
         """How many outcomes a row has."""
-        return int(self.ends.shape[1])
+        return int(self.below.shape[1])
 
     def gap(self, row: int, outcome: int) -> mpq:
         """Return γ: exactly how far an outcome lies below the best of its row."""
@@ -186,15 +204,21 @@ class Selection:
         for start in range(0, len(selected), _CHUNK):
             words = bits.words(min(_CHUNK, len(selected) - start))
             chunk = selected[start : start + _CHUNK]
-            chunk[:] = self.words[0].searchsorted(words, side="right")
+            chunk[:] = self.running.searchsorted(
+                (words // np.uint64(self.alike(int(self.running[-1])))).view(np.int64), side="right"
+            )
             self._complete(chunk, words, np.zeros_like(chunk), bits)
         return selected
 
     def each(self, bits: RandomBits) -> NDArray[np.int64]:
         """Select an outcome of each row, shape (rows,)."""
-        words = bits.words(len(self.words))
-        selected: NDArray[np.int64] = (self.words <= words[:, np.newaxis]).sum(axis=1, dtype=np.int64)
-        self._complete(selected, words, np.arange(len(words)), bits)
+        words, rows = bits.words(len(self.below)), np.arange(len(self.below))
+        after = self.running[self.outcomes - 1 :: self.outcomes]
+        before = np.concatenate([[0], after[:-1]])
+        ends = before + (words // self.alike((after - before).view(np.uint64))).view(np.int64)
+        selected: NDArray[np.int64] = self.running.searchsorted(ends, side="right") - self.outcomes * rows
+        np.minimum(selected, self.outcomes, out=selected)  # a word behind all outcomes of its row
+        self._complete(selected, words, rows, bits)
         return selected
 
     def _complete(
@@ -209,19 +233,25 @@ class Selection:
 
     def _selected(self, row: int, bits: RandomBits) -> int | None:
         word = bits.take(64)
-        outcome = bisect_right(self.words[row], word)
+        sums = self.sums[row]
+        alike = self.alike(int(sums[-1]))
+        block = bisect_right(sums, word, key=lambda end: int(end) * alike)
+        before = int(sums[block - 1]) if block else 0
+        within = self.below[row, block * _BLOCK : (block + 1) * _BLOCK].cumsum()
+        outcome = block * _BLOCK + bisect_right(within, word, key=lambda end: (before + int(end)) * alike)
         return outcome if outcome < self.outcomes else self._settled(row, word, bits)
 
     def _settled(self, row: int, word: int, bits: RandomBits) -> int | None:
         """Return the outcome of a word that lies behind all outcomes' ends, or none."""
-        sure = np.diff(self.ends[row], prepend=0)
-        others = width_of(sure)
-        ends = self.ends[row, -1] + others.cumsum()
-        outcome = bisect_right(ends.view(np.uint64) * self.alike[row], word)
+        sure = self.below[row]
+        others = (sure >> self.width) + 4
+        ends = self.sums[row, -1] + others.cumsum()
+        alike = self.alike(int(self.sums[row, -1]))
+        outcome = bisect_right(ends, word, key=lambda end: int(end) * alike)
         if outcome == self.outcomes:
             return REJECTED
         gap = self.gap(row, outcome)
-        whole, alike = whole_weight(gap), int(self.alike[row])
+        whole = whole_weight(gap)
         limit = int(ends[outcome] - others[outcome] - sure[outcome]) + whole
         if word < limit * alike or (word < (limit + 1) * alike and bits.call(lies_below, gap, whole)):
             return outcome
@@ -236,13 +266,10 @@ def steps_of(rate: mpq) -> float:
     return math.nextafter(float(rate * _STEPS_PER_E), math.inf)
 
 
-def width_of(below: Any) -> Any:
-    """Return W for an L or an array of them; see `bounds_below`."""
-    return (below >> _STEP_BITS) + 4
+def bounds_below(utilities: Rows, best: Any, steps: float, width: int = FINE) -> NDArray[np.int64]:
+    """Return L for each outcome, shape (rows, outcomes): 0 ≤ L ≤ r ≤ L + W with r = 2^31·e^(−γ) and W = ⌊L/2^b⌋ + 4.
 
-
-def bounds_below(utilities: Rows, best: Any, steps: float) -> NDArray[np.int64]:
-    """Return L for each outcome, shape (rows, outcomes): 0 ≤ L ≤ r ≤ L + W with r = 2^31·e^(−γ) and W = ⌊L/2^17⌋ + 4.
+    First let the width b be 17.
 
     Let t be γ in steps of 2^−17 octave, r = 2^31·2^(−t/2^17), and y = fl(`steps`·fl(max u − u)). In any rounding mode
     t ≤ y ≤ t·(1 + 2^−47), or both are below 2^−900, or infinite. With Y = min(⌊y⌋, 2^22 − 1) = 2^11·i + j,
@@ -252,19 +279,29 @@ def bounds_below(utilities: Rows, best: Any, steps: float) -> NDArray[np.int64]:
     If Y = ⌊y⌋, then t < Y + 1, so L ≤ 2^31·2^(−(Y + 1)/2^17) = X ≤ r; if it is less, A_i = 0 and r < 1.001. On the
     other side L > X − 3.02, and t ≥ Y·(1 − 2^−47) ≥ Y − 2^−25, so r ≤ X·2^((1 + 2^−25)/2^17) < X·(1 + 0.7/2^17), and
     r − L < 0.7·L/2^17 + 3.03 < 0.7·⌊L/2^17⌋ + 3.73 < W. Products are at most 2^62.
+
+    For b = 10 let Y be the last step of those that have ⌊y/2^7⌋ in common, which is found from y/2^7, exactly. Still
+    t < Y + 1, and t ≥ Y + 1 − 2^7 − 2^−25, so that 2^7 more steps are between r and X, and 2^10 takes the place of 2^17.
     """
+    if isinstance(utilities, list):
+        utilities = -np.array([[float(top - u) for u in row] for row, top in zip(utilities, best, strict=True)])
+        best = np.zeros(len(utilities))
+    bounds, (octaves, within), coarse = np.empty(utilities.shape, dtype=np.int64), _powers(), _coarse_powers()
+    steps, last = math.ldexp(steps, width - _STEP_BITS), (32 << width) - 1
     with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
-        if isinstance(utilities, np.ndarray):
-            exponents = best[:, np.newaxis] - utilities
-        else:
-            exponents = np.array([[float(top - u) for u in row] for row, top in zip(utilities, best, strict=True)])
-        exponents *= steps
-        places = np.minimum(exponents, _LAST_STEP, out=exponents).astype(np.int64)
-    octaves, within = _powers()
-    bounds: NDArray[np.int64] = octaves.take(places >> _TABLE_BITS)
-    places &= (1 << _TABLE_BITS) - 1
-    bounds *= within.take(places)
-    bounds >>= WEIGHT_BITS
+        for first in range(0, utilities.shape[1], _CHUNK):
+            exponents = best[:, np.newaxis] - utilities[:, first : first + _CHUNK]
+            exponents *= steps
+            if exponents.max(initial=0.0) > last:
+                np.clip(exponents, 0.0, last, out=exponents)
+            places = exponents.astype(np.int64)
+            if width == COARSE:
+                bounds[:, first : first + _CHUNK] = coarse.take(places, mode="clip")
+                continue
+            chunk = octaves.take(places >> _TABLE_BITS)
+            places &= (1 << _TABLE_BITS) - 1
+            chunk *= within.take(places)
+            np.right_shift(chunk, WEIGHT_BITS, out=bounds[:, first : first + _CHUNK])
     return bounds
 
 
@@ -273,6 +310,14 @@ def _powers() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return A and B of `bounds_below`, by square roots and products of integers of 128 bits, all rounded down."""
     octave, step = _root_of_half(_TABLE_BITS - 5), _root_of_half(_STEP_BITS)
     return _powers_of(octave, 1 << 128), _powers_of(step, step)
+
+
+@cache
+def _coarse_powers() -> NDArray[np.int64]:
+    """Return L of `bounds_below` at the last of every 2^7 steps."""
+    octaves, within = _powers()
+    among = within[(1 << _STEP_BITS - COARSE) - 1 :: 1 << _STEP_BITS - COARSE]
+    return (octaves[:, np.newaxis] * among >> WEIGHT_BITS).reshape(-1)
 
 
 def _root_of_half(root: int) -> int:

@@ -80,11 +80,11 @@ class Mechanism(ABC):
         Raises:
             TypeError: the data are an iterator.
         """
-        return self.prepared(_lasting(data)).one(bits)
+        return self.prepared(lasting(data)).one(bits)
 
     def many(self, data: Any, trials: int, bits: RandomBits) -> Any:
         """Draw several independent outputs for the same data, in an array or a list; each costs the claim anew."""
-        return self.prepared(_lasting(data)).many(trials, bits)
+        return self.prepared(lasting(data)).many(trials, bits)
 
 
 class OfQuery(Mechanism):
@@ -98,7 +98,12 @@ class OfQuery(Mechanism):
         return self.query.relation
 
 
-def _lasting(data: Any) -> Any:
+def lasting(data: Any) -> Any:
+    """Return the data.
+
+    Raises:
+        TypeError: they are an iterator.
+    """
     if isinstance(data, Iterator):
         raise TypeError("data must be a list or an array, not an iterator, of which a second part would see nothing")
     return data

@@ -95,7 +95,7 @@ class Oracle:
     def __init__(self, utilities: list[Any], rate: Fraction = Fraction(1, 2)) -> None:
         self.weights = weights(utilities, rate)
         prepared = Select(Utilities(), 2 * rate).prepared(utilities)
-        self.sure = np.diff(prepared.ends[0], prepend=0).tolist()
+        self.sure = prepared.below[0].tolist()
         self.ends = [*accumulate(self.sure)]
         self.open = [*accumulate(((sure >> 17) + 4 for sure in self.sure), initial=self.ends[-1])][1:]
         self.last = self.ends[-1] + (self.ends[-1] >> 17) + 4 * len(utilities)
