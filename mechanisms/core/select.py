@@ -173,7 +173,8 @@ class Selection:
     def sums(self) -> NDArray[np.int64]:
         """The sum of L up to the end of each block of outcomes, shape (rows, blocks)."""
         if self.outcomes <= _BLOCK:
-            return self.below.sum(axis=1, keepdims=True)
+            whole: NDArray[np.int64] = self.below.sum(axis=1, keepdims=True)
+            return whole
         return np.add.reduceat(self.below, np.arange(0, self.outcomes, _BLOCK), axis=1).cumsum(axis=1)
 
     def alike(self, total: Any) -> Any:
@@ -201,12 +202,11 @@ class Selection:
     def many(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
         """Select outcomes of the first row, shape (trials,)."""
         selected = np.empty(count("trials", trials, 0), dtype=np.int64)
+        alike = np.uint64(self.alike(int(self.running[-1])))
         for start in range(0, len(selected), _CHUNK):
             words = bits.words(min(_CHUNK, len(selected) - start))
             chunk = selected[start : start + _CHUNK]
-            chunk[:] = self.running.searchsorted(
-                (words // np.uint64(self.alike(int(self.running[-1])))).view(np.int64), side="right"
-            )
+            chunk[:] = self.running.searchsorted((words // alike).view(np.int64), side="right")
             self._complete(chunk, words, np.zeros_like(chunk), bits)
         return selected
 
@@ -281,7 +281,7 @@ def bounds_below(utilities: Rows, best: Any, steps: float, width: int = FINE) ->
     r − L < 0.7·L/2^17 + 3.03 < 0.7·⌊L/2^17⌋ + 3.73 < W. Products are at most 2^62.
 
     For b = 10 let Y be the last step of those that have ⌊y/2^7⌋ in common, which is found from y/2^7, exactly. Still
-    t < Y + 1, and t ≥ Y + 1 − 2^7 − 2^−25, so that 2^7 more steps are between r and X, and 2^10 takes the place of 2^17.
+    t < Y + 1, and t ≥ Y + 1 − 2^7 − 2^−25, so that r and X are 2^7 steps apart, and 2^10 takes the place of 2^17.
     """
     if isinstance(utilities, list):
         utilities = -np.array([[float(top - u) for u in row] for row, top in zip(utilities, best, strict=True)])
