@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from itertools import count
 from typing import Any
 
@@ -71,13 +71,13 @@ class _Numbers:
 
     def __init__(self, law: Law) -> None:
         self._law, self._drawn = law, count()
-
-    @cached_property
-    def _table(self) -> Table:
-        return table_of(self._law)
+        self._table: Table | None = None  # no lock, which a fork might leave closed
 
     def one(self, bits: RandomBits) -> int:
-        return self._table.one(bits) if next(self._drawn) >= INVERTED else invert(self._law, bits)
+        if next(self._drawn) < INVERTED:
+            return invert(self._law, bits)
+        table = self._table = self._table or table_of(self._law)
+        return table.one(bits)
 
 
 _numbers = lru_cache(maxsize=64)(_Numbers)

@@ -6,8 +6,8 @@ What has no meaning for a mechanism is not a method of its class: noise has an `
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -20,7 +20,7 @@ from mechanisms.core.gaussian_tails import Enclosure
 from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.core.laws import Law, last_that
 from mechanisms.core.noisy import Noisy
-from mechanisms.core.numbers import Number, rational
+from mechanisms.core.numbers import Number, exact, rational
 from mechanisms.core.restated import Restated
 from mechanisms.core.rounding import fraction
 from mechanisms.core.select import COARSE, FINE
@@ -54,13 +54,24 @@ class Release(Generic[Output, Promise]):
     term: Mechanism
     bits: RandomBits = field(default_factory=SystemBits)
 
-    def __call__(self, data: Any) -> Output:
+    def __call__(self, data: Any, *, strict: bool = False) -> Output:
         """Release one output, for data of the form that the function that made this mechanism names.
+
+        Args:
+            data: the data.
+            strict: whether to refuse a NaN and numbers out of range, which else count as the ends of the range. An
+                error tells of private data, so this is for data that were checked, or for tests.
 
         Raises:
             TypeError: the data are of another form, by their type.
+            ValueError: `strict`, and a number is NaN or out of range.
         """
-        return cast(Output, self.term.release(_in_order(data), self.bits))
+        return cast(Output, self.term.release(self._read(data, strict), self.bits))
+
+    def _read(self, data: Any, strict: bool) -> Any:
+        if strict:
+            _require_within(_range(self.term), data)
+        return _in_order(data)
 
     @property
     def claim(self) -> Promise:
@@ -134,6 +145,11 @@ class Additive(Release[Output, Promise]):
     def _noisy(self) -> Noisy:
         return cast(Noisy, self.term.mechanism if isinstance(self.term, Restated) else self.term)
 
+    @property
+    def effective_sensitivity(self) -> Fraction:
+        """How far one record can move what noise is added to, in its unit: the sensitivity, rounded up to steps."""
+        return self._noisy.query.stability * self._noisy.grid.step
+
     def accuracy(self, probability: Number) -> float:
         """Return the least half-width that one number's noise stays within with some probability, by its exact law.
 
@@ -174,20 +190,21 @@ class OfNumber(Additive[Output, Promise]):
 class Noise(OfNumber[float, Promise]):
     """Noise on an answer that the caller computed; a NaN counts as 0."""
 
-    def __call__(self, data: Number) -> float:
-        """Release one answer.
+    def __call__(self, data: Number, *, strict: bool = False) -> float:
+        """Release one answer; see `Release`.
 
         Raises:
             TypeError: the answer is not a number, by its type.
         """
         _refuse_several(data)
-        return super().__call__(data)
+        return super().__call__(data, strict=strict)
 
-    def each(self, answers: Any) -> NDArray[np.float64]:
+    def each(self, answers: Any, *, strict: bool = False) -> NDArray[np.float64]:
         """Release each of many answers once; together they keep the claim where neighbours differ in one answer.
 
         Args:
-            answers: an array of integers or doubles of any shape, or a list of numbers.
+            answers: an array of integers or floats of any shape, or numbers in a list or from an iterator.
+            strict: as for one answer.
 
         Returns:
             Points of the grid, in the shape of `answers`.
@@ -196,38 +213,38 @@ class Noise(OfNumber[float, Promise]):
             TypeError: an answer is not a number, by its type.
         """
         mechanism: Any = self.term
-        return cast(NDArray[np.float64], mechanism.each(_in_order(answers), self.bits))
+        return cast(NDArray[np.float64], mechanism.each(self._read(_listed(answers), strict), self.bits))
 
 
 @dataclass(frozen=True)
 class IntegerNoise(OfNumber[int, Promise]):
     """Noise on a whole number that the caller computed; a fraction is rounded, half upward, and a NaN counts as 0."""
 
-    def __call__(self, data: Number) -> int:
-        """Release one answer.
+    def __call__(self, data: Number, *, strict: bool = False) -> int:
+        """Release one answer; see `Release`.
 
         Raises:
             TypeError: the answer is not a number, by its type.
         """
         _refuse_several(data)
-        return int(self.term.release(data, self.bits))
+        return int(super().__call__(data, strict=strict))
 
-    def each(self, answers: Any) -> NDArray[np.int64]:
+    def each(self, answers: Any, *, strict: bool = False) -> NDArray[np.int64]:
         """Release each of many answers once; see `Noise.each`."""
-        return self._noisy.each(_in_order(answers), self.bits).astype(np.int64)
+        return self._noisy.each(self._read(_listed(answers), strict), self.bits).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Tallies(Additive[NDArray[np.int64], Promise]):
     """Noise on each of several counts that the caller took."""
 
-    def __call__(self, data: Any) -> NDArray[np.int64]:
-        """Release every count once, shape (cells,).
+    def __call__(self, data: Any, *, strict: bool = False) -> NDArray[np.int64]:
+        """Release every count once, shape (cells,); see `Release`.
 
         Raises:
             TypeError: a count is not a number, by its type.
         """
-        released: NDArray[np.float64] = self.term.many(_in_order(data), 1, self.bits)[0]
+        released: NDArray[np.float64] = self.term.many(self._read(data, strict), 1, self.bits)[0]
         return released.astype(np.int64)
 
     def law(self, data: Any) -> list[NoisyLaw]:
@@ -245,16 +262,17 @@ class Selection(Release[int, Promise]):
         """How wide bounds are: the system's bits are drawn in the faster way, and a seed gives what it always gave."""
         return COARSE if isinstance(self.bits, SystemBits) else FINE
 
-    def __call__(self, data: Any) -> int:
+    def __call__(self, data: Any, *, strict: bool = False) -> int:
         """Select one outcome; see `Release`."""
         mechanism: Any = self.term
-        return int(mechanism.prepared(lasting(_in_order(data)), self._width).one(self.bits))
+        return int(mechanism.prepared(lasting(self._read(data, strict)), self._width).one(self.bits))
 
-    def each(self, rows: Any) -> NDArray[np.int64]:
+    def each(self, rows: Any, *, strict: bool = False) -> NDArray[np.int64]:
         """Select once for each row of utilities; together they keep the claim where neighbours differ in one row.
 
         Args:
             rows: utilities, shape (queries, outcomes).
+            strict: as for one selection.
 
         Returns:
             The index of each row's outcome, shape (queries,).
@@ -264,7 +282,7 @@ class Selection(Release[int, Promise]):
             ValueError: the rows have no outcome, or not all have as many.
         """
         mechanism: Any = self.term
-        return cast(NDArray[np.int64], mechanism.each(_in_order(rows), self.bits, self._width))
+        return cast(NDArray[np.int64], mechanism.each(self._read(_listed(rows), strict), self.bits, self._width))
 
     def law(self, utilities: Any) -> list[Bounds]:
         """Return the exact probability of each outcome; it takes time in proportion to their number."""
@@ -303,6 +321,33 @@ def _in_order(data: Any) -> Any:
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError("a masked array's mask would be lost; give its values that count, by compressed()")
     return data
+
+
+def _listed(data: Any) -> Any:
+    return list(data) if isinstance(data, Iterator) else data
+
+
+def _range(part: Any) -> tuple[Fraction, Fraction] | None:
+    """Return the range of the numbers that a part of a term reads: the bounds that it has, or the ends of its grid."""
+    for lower, upper in (("first", "last"), ("lower", "upper")):
+        if hasattr(part, lower) and hasattr(part, upper):
+            return getattr(part, lower), getattr(part, upper)
+    inner = part if isinstance(part, tuple) else [getattr(part, each.name) for each in fields(part)]
+    found = filter(None, map(_range, (each for each in inner if is_dataclass(each) or type(each) is tuple)))
+    grid = getattr(part, "grid", None)
+    return next(found, (-grid.step * LIMIT, grid.step * LIMIT) if isinstance(grid, Grid) else None)
+
+
+def _require_within(ends: tuple[Fraction, Fraction] | None, data: Any) -> None:
+    """Refuse a number that would not count as itself.
+
+    Raises:
+        ValueError: a number is NaN or out of range.
+    """
+    lower, upper = ends or (-math.inf, math.inf)
+    for number in np.ravel(np.asarray(data, dtype=object)).tolist():
+        if not lower <= exact("a number", number) <= upper:
+            raise ValueError(f"strict: each number must be from {float(lower)} to {float(upper)}, and none is NaN")
 
 
 def _refuse_several(answer: Any) -> None:

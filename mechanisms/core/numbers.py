@@ -1,4 +1,4 @@
-"""What a mechanism accepts as a number: Python's and numpy's integers, truth values and doubles, and fractions.
+"""What a mechanism accepts as a number: Python's and numpy's integers, truth values and floats, and fractions.
 
 Each is the rational that it is. Every other type is refused by its type alone, so that no error tells what a private
 number was; NaN and infinities are numbers, which `clamped` brings into a public range.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -19,11 +20,12 @@ Number = int | float | Fraction
 
 Numbers = Iterable[Number] | NDArray[Any]
 
-_FLOATS = (float, np.float64)
+_FLOATS = (float, np.float64, np.float32)
 _INTEGERS = (int, bool, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 _OF_ARRAYS = frozenset((*_FLOATS, *_INTEGERS))
 _LEAST_BEYOND = 1 << 63
 _EXACT_INTEGERS = 1 << 53
+_LONGEST = 10**4
 
 
 def exact(name: str, number: Any) -> Fraction | float:
@@ -96,12 +98,14 @@ def clamped(number: Fraction | float, lower: Fraction, upper: Fraction, *, missi
 
 
 def rational(name: str, value: Any) -> Fraction:
-    """Take a public parameter as the rational that it is.
+    """Take a public parameter as the rational that it is; a Decimal of less than 10^4 digits is one as well.
 
     Raises:
         TypeError: it is not a number.
         ValueError: it is NaN or infinite.
     """
+    if type(value) is Decimal and value.is_finite() and abs(value.adjusted()) < _LONGEST:
+        value = Fraction(value)
     number = exact(name, value)
     if not isinstance(number, Fraction) or isinstance(value, bool):
         raise ValueError(f"{name} must be a finite number, not {value}")

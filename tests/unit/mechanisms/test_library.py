@@ -6,19 +6,23 @@ import math
 import os
 import pickle
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from gmpy2 import mpq
 
 from attacklab.auditing.flaws import exact_call
 from attacklab.model.claims import ZeroConcentrated
 from attacklab.model.domains import Domain
 from attacklab.model.targets import Target
 from mechanisms import library
+from mechanisms.core import noisy_max
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
+from mechanisms.core.noisy_max import one_of_those_up
 from mechanisms.core.table import table_of
 from mechanisms.entropy import EXPANDED_FROM, INVERTED, SeededBits, SystemBits, _expander
 from mechanisms.library import (
@@ -186,6 +190,82 @@ def test_seeded_bits_are_uniform_words_and_numbers_of_any_width() -> None:
     assert len({*words.tolist()}) == 1000
     assert words.dtype == np.uint64
     assert (bits.take(0), bits.take(3) < 8) == (0, True)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_strict_refuses_what_would_count_as_another_number_and_nothing_else(name: str) -> None:
+    made, _, _, given = MADE[name]
+    data = [min(number, 8) for number in given] if isinstance(given, list) else given
+    made(data, strict=True)
+    for wrong in (math.nan, math.inf, -(2.0**1023)):
+        for given in ([*data, wrong],) if isinstance(data, list) else (wrong,):
+            made(given)
+            with pytest.raises(ValueError, match="strict: each number must be from"):
+                made(given, strict=True)
+        if hasattr(made, "each"):
+            rows = [[wrong, 1]] if name == "select" else [wrong, 1]
+            with pytest.raises(ValueError, match="strict"):
+                made.each(rows, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "lower", "upper"),
+    [("quantile", 0, 8), ("bounded_sum", 0, 8), ("bounded_mean", 0, 8), ("laplace", 0, 2**51)],
+)
+def test_the_ends_of_the_range_are_within_it(name: str, lower: float, upper: float) -> None:
+    made, _, _, data = MADE[name]
+    for end, beyond in ((lower, lower - 1 if name != "laplace" else lower), (upper, upper + 1)):
+        made([end] if isinstance(data, list) else end, strict=True)
+        if end != beyond:
+            with pytest.raises(ValueError, match="strict"):
+                made([beyond] if isinstance(data, list) else beyond, strict=True)
+
+
+def test_numbers_come_from_an_iterator_and_in_single_precision() -> None:
+    seeded = [LAPLACE.seeded_for_tests(3).each(given).tolist() for given in ([1, 2.5], iter([1, 2.5]))]
+    single = LAPLACE.seeded_for_tests(3).each(np.array([1, 2.5], np.float32)).tolist()
+    assert seeded[0] == seeded[1] == single
+    row = (select(epsilon=1000).each(rows for rows in ([1, 2], [2, 1]))).tolist()
+    assert row == [1, 0]
+    assert laplace(epsilon=Decimal("0.1"), step=1).claim == ApproximateDP(Fraction(1, 10))
+    for strange in (Decimal("1e-99999999"), Decimal("sNaN"), Decimal("inf")):
+        with pytest.raises(TypeError, match="not Decimal"):
+            laplace(epsilon=strange, step=1)
+
+
+def test_a_sensitivity_below_the_step_is_told() -> None:
+    told = [laplace(epsilon=1, sensitivity=Fraction(1, 3), step=step).effective_sensitivity for step in (4, 0.25)]
+    assert told == [4, Fraction(1, 2)]
+
+
+def test_a_mechanism_travels_without_its_table() -> None:
+    LAPLACE.each(np.zeros(10))
+    assert len(pickle.dumps(LAPLACE)) < 2000
+
+
+@pytest.mark.parametrize("gap", [Fraction(1, 3), 5, 21, 22, 100], ids=str)
+def test_a_coin_of_all_that_are_flipped_comes_up_below_its_weight(gap: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noisy_max, "uniform_below", lambda _, __: 0)  # the first of those that came up
+    with mpmath.workdps(60):
+        whole = int(2**31 * mpmath.exp(-mpmath.mpf(Fraction(gap).numerator) / Fraction(gap).denominator))
+    width = (whole >> 10) + 8
+    for point in {max(whole + off, 0) for off in (-width, -9, -4, -1, 0, 1, 4, 9, width)} | {0, 2**31 - 1}:
+        for rest in (0, 1):
+            is_up = point < whole or (point == whole and not rest)  # then at the start of its interval, or at its end
+            assert one_of_those_up((mpq(gap), mpq(0)), Words(point << 33, rest)) == (0 if is_up else 1)
+
+
+class Words(RandomBits):
+    """A word, and one of zeros; bits are all the same."""
+
+    def __init__(self, word: int, bit: int) -> None:
+        self._word, self._bit = word, bit
+
+    def words(self, count: int) -> Any:
+        return np.array([self._word, 0][:count], dtype=np.uint64)
+
+    def take(self, count: int) -> int:
+        return (1 << count) - 1 if self._bit else 0
 
 
 def probabilities(law: Any, outputs: list[Fraction]) -> list[tuple[Fraction, Fraction]]:

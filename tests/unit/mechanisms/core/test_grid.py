@@ -110,6 +110,6 @@ def test_answers_of_another_shape_or_type_are_refused() -> None:
     with pytest.raises(ValueError, match="one dimension"):
         Grid(0).nearest_each(np.zeros((2, 2)))
     with pytest.raises(TypeError, match="answers must be"):
-        Grid(0).nearest_each(np.zeros(2, dtype=np.float32))
+        Grid(0).nearest_each(np.zeros(2, dtype=np.float16))
     with pytest.raises(TypeError, match="answer must be"):
         Grid(0).nearest("1")

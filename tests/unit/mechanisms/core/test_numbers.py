@@ -51,7 +51,7 @@ class Sly(float):
 
 
 REFUSED: list[Any] = [
-    Decimal("0.1"), gmpy2.mpz(1), gmpy2.mpq(1, 3), gmpy2.mpfr(1), np.float32(1), np.float16(1), np.longdouble(1), 1j,
+    Decimal("0.1"), gmpy2.mpz(1), gmpy2.mpq(1, 3), gmpy2.mpfr(1), np.float16(1), np.longdouble(1), 1j,
     np.complex128(1), "1", b"1", None, Sly(1.0), np.array(1.0), np.datetime64("2020"), object(),
 ]  # fmt: skip
 
@@ -66,7 +66,17 @@ def test_every_other_type_is_refused_by_its_type_alone(number: Any) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "wide"),
-    [("f8", "f8"), ("i1", "i8"), ("i8", "i8"), ("u1", "u8"), ("u8", "u8"), ("?", "i8"), (">f8", "f8"), (">i4", "i8")],
+    [
+        ("f8", "f8"),
+        ("i1", "i8"),
+        ("i8", "i8"),
+        ("u1", "u8"),
+        ("u8", "u8"),
+        ("?", "i8"),
+        (">f8", "f8"),
+        (">i4", "i8"),
+        ("f4", "f8"),
+    ],
 )
 def test_an_array_is_read_into_one_of_three_types(dtype: str, wide: str) -> None:
     given = np.array([0, 1, 1], dtype=dtype)
