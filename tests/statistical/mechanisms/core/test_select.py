@@ -24,7 +24,7 @@ from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core import select
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.scores import WIDEST_RANGE, Scores, Utilities
-from mechanisms.core.select import Select, Selection, bounds_below, lies_below, scaled, whole_weight
+from mechanisms.core.select import COARSE, FINE, Select, Selection, lies_below, scaled, whole_weight
 from mechanisms.randomness import RandomBits
 
 RNG = np.random.default_rng(11)
@@ -92,13 +92,13 @@ def weights(utilities: list[Any], rate: Fraction = Fraction(1, 2)) -> list[mpf]:
 class Oracle:
     """Which outcome a word selects, by the words' layout in plain integers and weights by mpmath."""
 
-    def __init__(self, utilities: list[Any], rate: Fraction = Fraction(1, 2)) -> None:
+    def __init__(self, utilities: list[Any], rate: Fraction = Fraction(1, 2), width: int = FINE) -> None:
         self.weights = weights(utilities, rate)
-        prepared = Select(Utilities(), 2 * rate).prepared(utilities)
+        prepared = Select(Utilities(), 2 * rate).prepared(utilities, width)
         self.sure = prepared.below[0].tolist()
         self.ends = [*accumulate(self.sure)]
-        self.open = [*accumulate(((sure >> 17) + 4 for sure in self.sure), initial=self.ends[-1])][1:]
-        self.last = self.ends[-1] + (self.ends[-1] >> 17) + 4 * len(utilities)
+        self.open = [*accumulate(((sure >> width) + 4 for sure in self.sure), initial=self.ends[-1])][1:]
+        self.last = self.ends[-1] + (self.ends[-1] >> width) + 4 * len(utilities)
         self.alike = (2**64 - 1) // self.last
         assert self.open[-1] <= self.last
 
@@ -130,14 +130,12 @@ class Oracle:
         return sorted({word for word in [*words, 2**64 - 1] if 0 <= word < 2**64})
 
 
+@pytest.mark.parametrize("width", [FINE, COARSE])
 @pytest.mark.parametrize("utilities", CASES)
-def test_the_bounds_hold_the_weight(utilities: list[Any]) -> None:
-    mechanism = term()
-    prepared = mechanism.prepared(utilities)
-    for sure, weight in zip(
-        bounds_below(prepared.utilities, prepared.best, mechanism.steps)[0].tolist(), weights(utilities), strict=True
-    ):
-        assert 0 <= sure <= weight <= sure + (sure >> 17) + 4
+def test_the_bounds_hold_the_weight(utilities: list[Any], width: int) -> None:
+    bounds = term().prepared(utilities, width).below[0].tolist()
+    for sure, weight in zip(bounds, weights(utilities), strict=True):
+        assert 0 <= sure <= weight <= sure + (sure >> width) + 4
 
 
 @settings(max_examples=60)
@@ -150,10 +148,10 @@ def test_the_bounds_hold_the_weight_at_any_rate(utilities: list[float], epsilon:
     spread = max(max(utilities) - min(utilities), SUBNORMAL)
     utilities = [utility / spread * scale for utility in utilities if math.isfinite(utility / spread * scale)] or [0.0]
     mechanism = term(epsilon)
-    prepared = mechanism.prepared(utilities)
-    bounds = bounds_below(prepared.utilities, prepared.best, mechanism.steps)[0].tolist()
-    for sure, weight in zip(bounds, weights(utilities, epsilon / 2), strict=True):
-        assert 0 <= sure <= weight <= sure + (sure >> 17) + 4
+    for width in (FINE, COARSE):
+        bounds = mechanism.prepared(utilities, width).below[0].tolist()
+        for sure, weight in zip(bounds, weights(utilities, epsilon / 2), strict=True):
+            assert 0 <= sure <= weight <= sure + (sure >> width) + 4
 
 
 @given(st.fractions(Fraction(1, 10**20), 10**20), st.booleans())
@@ -178,18 +176,20 @@ def test_the_tables_are_powers_of_two_from_below() -> None:
             assert 0 <= mpf(2) ** (31 - mpf(place + 1) / 2**17) - fine <= 1.01
 
 
-@pytest.mark.parametrize("bit", [0, 1])
+@pytest.mark.parametrize(("bit", "width"), [(0, FINE), (1, FINE), (0, COARSE), (1, COARSE)])
 @pytest.mark.parametrize("utilities", CASES)
-def test_each_word_selects_what_the_weights_say_for_one_for_many_and_for_rows(utilities: list[Any], bit: int) -> None:
-    oracle, mechanism = Oracle(utilities), term()
+def test_each_word_selects_what_the_weights_say_for_one_for_many_and_for_rows(
+    utilities: list[Any], bit: int, width: int
+) -> None:
+    oracle, mechanism = Oracle(utilities, width=width), term()
     words = [word for word in oracle.corners() if oracle.selected(word, bit) is not None]
     expected = [oracle.selected(word, bit) for word in words]
     assert bit or len(utilities) > 4 or set(expected) == {*range(len(utilities))} or min(oracle.weights) < 2**-99
-    prepared = mechanism.prepared(utilities)
+    prepared = mechanism.prepared(utilities, width)
     assert [prepared.one(Words([word], bit)) for word in words] == expected
     assert prepared.many(len(words), Words(words, bit)).tolist() == expected
     if len(utilities) < 100:
-        assert mechanism.each([utilities] * len(words), Words(words, bit)).tolist() == expected
+        assert mechanism.each([utilities] * len(words), Words(words, bit), width).tolist() == expected
 
 
 @pytest.mark.parametrize("bit", [0, 1])
@@ -491,3 +491,14 @@ def test_a_selection_is_looked_at_once() -> None:
     assert prepared.outcomes == 2
     first, second = ([prepared.one(bits), *prepared.many(5, bits)] for bits in (SeededBits(1), SeededBits(1)))
     assert first == second
+
+
+@pytest.mark.parametrize("outcomes", [1023, 1024, 1025, 2**14 + 1, 50_000])
+def test_blocks_of_outcomes_are_added_up_to_what_all_of_them_come_to(outcomes: int) -> None:
+    utilities = np.random.default_rng(outcomes).normal(0, 3, outcomes)
+    words = [*range(0, 2**64, 2**57), 2**63 + 1]
+    for width in (FINE, COARSE):
+        prepared = term().prepared(utilities, width)
+        assert prepared.sums[0, -1] == prepared.running[-1]
+        sure = [word for word in words if word < int(prepared.running[-1]) * prepared.alike(int(prepared.running[-1]))]
+        assert [prepared.one(Words([word], 0)) for word in sure] == prepared.many(len(sure), Words(sure, 0)).tolist()

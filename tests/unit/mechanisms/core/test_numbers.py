@@ -90,7 +90,7 @@ def test_an_array_is_read_into_one_of_three_types(dtype: str, wide: str) -> None
     assert given.flags.writeable
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f4", np.longdouble, "c16", "O", "U1", "M8[s]", "m8[s]"])
+@pytest.mark.parametrize("dtype", ["f2", np.longdouble, "c16", "O", "U1", "M8[s]", "m8[s]"])
 def test_an_array_of_another_type_is_refused(dtype: Any) -> None:
     with pytest.raises(TypeError, match="x must be an array of integers or of doubles, not of "):
         vector("x", np.zeros(3).astype(dtype))
