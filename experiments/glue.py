@@ -1,290 +1,152 @@
-"""Flaws of the code between the mechanisms: what outputs show of them, and what a replay does (see attacklab.replay).
+"""Flaws of the code between the mechanisms: what outputs show of them, and what an alignment does.
 
 Sensitivity: Casacuberta and others 2022, 'Widespread Underestimation of Sensitivity in Differentially Private
-Libraries'. Replays: Cebere and others, PETS 2026.
+Libraries'. Alignments: Zhang and Kifer 2017, 'LightDP: Towards Automating Differential Privacy Proofs'.
 """
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks import (
-    BlackBox,
-    DoubleBudget,
-    LocalSensitivity,
-    PositionChunks,
-    RepeatedNoise,
-    SumSensitivity,
-)
+from attacklab.auditing.alignment import alignment
+from attacklab.auditing.attacks import BlackBox, SumSensitivity
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
-from attacklab.model.findings import Finding, Severity, Verdict, recovered_pair
+from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Release
-from attacklab.replay import replay
+from attacklab.model.targets import Release, Target
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Role
-from experiments import targets
-from experiments.common import pipelines
+from attacklab.reporting.figures import Figure, Role, Series
+from experiments import targets as t
+from experiments.common import pipelines as p
 from experiments.common.curves import figure, line, marks, panel
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Maker
-from experiments.targets.means import CHUNKS, UPPER
+from experiments.targets.sums import LOWER, UPPER
 
-QUESTION = "How many outputs show a flaw between the mechanisms, and how many runs does a replay take?"
+QUESTION = "How many outputs show a flaw between the mechanisms, and how many runs does an alignment take?"
 
 EPSILON = 1.0
 TRIALS = (2_000, 20_000, 200_000)
-ATTACKS: tuple[Attack, ...] = (
-    SumSensitivity(),
-    LocalSensitivity(),
-    PositionChunks(),
-    DoubleBudget(),
-    RepeatedNoise(),
-    BlackBox(),
-)
-"""Those that look at what comes before the noise, and the search that looks for anything."""
+ATTACKS: tuple[Attack, ...] = (SumSensitivity(), BlackBox())
+"""The bet on sums, and the search that looks for anything."""
 
 
-@dataclass(frozen=True)
-class Pipeline:
-    """A flawed pipeline.
-
-    Attributes:
-        make: its target.
-        repaired: the target of its twin.
-        label: what it is called in figures.
-        pair: the neighbours; None for those on which a replay that looks for some finds the most.
-        value: what noise is added to, computed as the code says, but without rounding; None where that is not the flaw.
-        claimed: how far its author takes that to move on the pair.
-    """
+class Pipeline(NamedTuple):
+    """A flawed pipeline, its repaired twin, what it is called in figures, and the neighbours."""
 
     make: Maker
     repaired: Maker
     label: str
-    pair: NeighbouringPair | None = None
-    value: Callable[[Any], Fraction] | None = None
-    claimed: Callable[[NeighbouringPair], Fraction] = lambda _: Fraction(1)
-
-
-def _total(numbers: Iterable[Fraction]) -> Fraction:
-    return sum(numbers, Fraction(0))
-
-
-def _sum(records: Any) -> Fraction:
-    return _total(Fraction(float(record)) for record in records)
-
-
-def _mean(records: Any) -> Fraction:
-    return _sum(records) / len(records)
-
-
-def _mean_of_chunks(records: Any) -> Fraction:
-    size = math.ceil(len(records) / CHUNKS)
-    chunks = [records[start : start + size] for start in range(0, len(records), size)]
-    return _total(map(_mean, chunks)) / len(chunks)
-
-
-def _sum_of_products(rows: Any) -> Fraction:
-    return _total(Fraction(float(x)) * Fraction(float(y)) for x, y in rows)
+    pair: NeighbouringPair
 
 
 def _without_last(records: Sequence[Any]) -> NeighbouringPair:
     return NeighbouringPair(np.array(records), np.array(records[:-1]), Relation.ADD_REMOVE)
 
 
-NARROW = targets.sums.DECLARED
-AGES = [20.0, 35.0, 50.0, 65.0, 80.0]
+def _narrow(raised: int) -> NeighbouringPair:
+    """Narrow records, so many of them at the upper bound, and one of these at the lower."""
+    first, second = (np.where(np.arange(1024) < count, UPPER, LOWER) for count in (raised, raised - 1))
+    return NeighbouringPair(first, second, Relation.SUBSTITUTE)
+
+
 ROWS = [[0.5, 0.25], [0.75, 1.0], [1.0, 1.0]]
-GROUPS = [0, 0, 1, 0, 1, 2]
-PIPELINES = (
-    Pipeline(
-        targets.naive_age_sum_int16,
-        targets.exact_age_sum,
-        "sum of ages in 16 bits",
-        claimed=lambda _: Fraction(UPPER),
-        value=_sum,
-    ),
-    Pipeline(
-        targets.naive_bounded_sum_numpy,
-        targets.exact_bounded_sum,
-        "sum in numpy's order",
-        claimed=lambda _: NARROW,
-        value=_sum,
-    ),
-    Pipeline(
-        targets.naive_bounded_sum_correctly_rounded,
-        targets.exact_bounded_sum,
-        "sum rounded once",
-        claimed=lambda _: NARROW,
-        value=_sum,
-    ),
-    Pipeline(
-        targets.naive_bounded_mean,
-        targets.exact_bounded_mean,
-        "mean over a public n",
-        claimed=lambda pair: NARROW / len(pair.first),
-        value=_mean,
-    ),
-    Pipeline(
-        targets.naive_local_sensitivity_mean,
-        targets.exact_sum_over_count,
-        "noise for the local sensitivity",
-        _without_last(AGES),
-    ),
-    Pipeline(
-        targets.naive_smooth_mean,
-        targets.exact_smooth_mean,
-        "smooth sensitivity, k < 200",
-        _without_last([40.0] * 200),
-    ),
-    Pipeline(
-        targets.naive_sample_aggregate,
-        targets.exact_sample_aggregate,
-        "more chunks asked for than people",
-        _without_last([20.0, 80.0]),
-        claimed=lambda _: Fraction(UPPER) / CHUNKS,
-        value=_mean_of_chunks,
-    ),
-    Pipeline(
-        targets.naive_sum_over_count,
-        targets.exact_sum_over_count,
-        "ε spent twice",
-        _without_last([50.0] * 5),
-    ),
-    Pipeline(
-        targets.naive_above_threshold_unscaled,
-        targets.exact_above_threshold,
-        "sparse vector, unscaled noise",
-        targets.sparse_vectors.QUERIES["pairs"][0],
-    ),
-    Pipeline(
-        targets.naive_query_session,
-        targets.exact_query_session,
-        "budget checked too early",
-        targets.making.BIT,
-    ),
-    Pipeline(
-        pipelines.mean_over_private_count,
-        pipelines.mean_over_noisy_count,
-        "divided by the private count",
-        _without_last(ROWS),
-    ),
-    Pipeline(
-        pipelines.counts_of_seen_groups,
-        pipelines.counts_of_public_groups,
-        "empty groups dropped",
-        _without_last(GROUPS),
-    ),
-    Pipeline(
-        pipelines.counts_with_one_draw,
-        pipelines.counts_of_public_groups,
-        "one draw for all groups",
-        _without_last(GROUPS),
-    ),
-    Pipeline(
-        pipelines.moments_without_intercept,
-        pipelines.moments_with_intercept,
-        "intercept forgotten",
-        _without_last(ROWS),
-    ),
-    Pipeline(
-        pipelines.products_not_clipped,
-        pipelines.products_clipped,
-        "clipped copy thrown away",
-        _without_last([*ROWS, [1.0, 5.0]]),
-        value=_sum_of_products,
-    ),
+MANY, AGES, FIVE = (
+    _without_last([100.0] * 328),
+    _without_last([20.0, 35.0, 50.0, 65.0, 80.0]),
+    _without_last([50.0] * 5),
 )
+SAME, TWO, GROUPS = _without_last([40.0] * 200), _without_last([20.0, 80.0]), _without_last([0, 0, 1, 0, 1, 2])
+MOMENTS, PRODUCTS = _without_last(ROWS), _without_last([*ROWS, [1.0, 5.0]])
+QUERIES, BIT = t.sparse_vectors.QUERIES["pairs"][0], t.making.BIT
+STEPS, HALVES, PUBLIC = p.steps_above_lower_bound, p.sum_over_count_by_halves, p.counts_of_public_groups
+PIPELINES = (
+    Pipeline(t.naive_age_sum_int16, p.ages_in_64_bits, "sum of ages in 16 bits", MANY),
+    Pipeline(t.naive_bounded_sum_numpy, STEPS, "sum in numpy's order", _narrow(41)),
+    Pipeline(t.naive_bounded_sum_correctly_rounded, STEPS, "sum rounded once", _narrow(33)),
+    Pipeline(t.naive_bounded_mean, STEPS, "mean over a public n", _narrow(41)),
+    Pipeline(t.naive_local_sensitivity_mean, HALVES, "noise for the local sensitivity", AGES),
+    Pipeline(t.naive_smooth_mean, p.smooth_mean_over_all_distances, "smooth sensitivity, k < 200", SAME),
+    Pipeline(t.naive_sample_aggregate, p.chunks_by_age, "more chunks asked for than people", TWO),
+    Pipeline(t.naive_sum_over_count, HALVES, "ε spent twice", FIVE),
+    Pipeline(t.naive_above_threshold_unscaled, t.naive_above_threshold, "sparse vector, unscaled noise", QUERIES),
+    Pipeline(t.naive_query_session, p.session_within_budget, "budget checked too early", BIT),
+    Pipeline(p.mean_over_private_count, p.mean_over_noisy_count, "divided by the private count", MOMENTS),
+    Pipeline(p.counts_of_seen_groups, PUBLIC, "empty groups dropped", GROUPS),
+    Pipeline(p.counts_with_one_draw, PUBLIC, "one draw for all groups", GROUPS),
+    Pipeline(p.moments_without_intercept, p.moments_with_intercept, "intercept forgotten", MOMENTS),
+    Pipeline(p.products_not_clipped, p.products_clipped, "clipped copy thrown away", PRODUCTS),
+)
+ALPHA = share_of_alpha(DEFAULT_ALPHA, len(PIPELINES) * (len(ATTACKS) * len(TRIALS) + 2))
 
 
 @dataclass
 class _Counted:
-    """A release that counts its calls, and the outputs that they gave."""
+    """A release that counts its outputs."""
 
     release: Release
-    calls: int = 0
     outputs: int = 0
 
     def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
-        self.calls += 1
         self.outputs += trials
         drawn: NDArray[Any] | list[Any] = self.release(input_, trials, rng)
         return drawn
 
 
 def collect(settings: Settings) -> Collected:
-    """Replay every pipeline on its pair and its twin on many, and let attacks look at outputs for the same flaw."""
+    """Align every pipeline and its twin on one pair, and let attacks look at outputs for the same flaw."""
     findings: list[Finding] = []
-    rows, seconds = [], []
-    for pipeline in PIPELINES:
-        started = time.perf_counter()
-        pair = pipeline.pair or _searched(pipeline, settings)
-        named, runs = _replayed(pipeline, pair, settings)
-        replayed = time.perf_counter()
-        shown, outputs = _sampled(pipeline, pair, settings)
-        seconds.append([replayed - started, time.perf_counter() - replayed])
-        twin = replay(pipeline.repaired(EPSILON), [pair], seed=settings.seed, most_pairs=1)
-        findings += [named, shown]
-        rows.append(
-            {
-                "target": named.target,
-                "label": pipeline.label,
-                "runs": runs,
-                "is_note": named.severity is Severity.ACCOUNTING,
-                "outputs": outputs,
-                "attack": shown.attack if shown.refutes else None,
-                "twin": twin[0].target,
-                "twin_verdict": str(twin[0].verdict),
-                **_sensitivities(pipeline, pair, named),
-            }
-        )
-    return Collected(findings, {"rows": rows}, {"seconds": seconds})
-
-
-def _searched(pipeline: Pipeline, settings: Settings) -> NeighbouringPair:
-    found = replay(pipeline.make(EPSILON), seed=settings.seed)[0]
-    assert found.pair is not None  # noqa: S101 - it refutes the claim, which a test makes sure of
-    return recovered_pair(found.pair)
-
-
-def _replayed(pipeline: Pipeline, pair: NeighbouringPair, settings: Settings) -> tuple[Finding, int]:
-    """What a replay on the pair finds, and how often it ran the pipeline."""
-    target = pipeline.make(EPSILON)
-    counted = _Counted(target.release)
-    replay(replace(target, release=counted), [pair], seed=settings.seed, most_pairs=1)
-    named = replay(target, [pair], seed=settings.seed, most_pairs=1, spec=_spec(pipeline.make))[0]
-    return named, counted.calls
-
-
-def _sampled(pipeline: Pipeline, pair: NeighbouringPair, settings: Settings) -> tuple[Finding, int]:
-    """The finding of the audit that refutes the claim by the fewest outputs, and how many it drew.
-
-    Each attack has the least of some numbers of trials that are enough, because what it learns from grows with them.
-    Where none is enough it is the last finding, with the outputs that all audits drew together.
-    """
-    target = replace(pipeline.make(EPSILON), pairs=(pair,))
-    applying = [attack for attack in ATTACKS if attack.applies_to(target)]
+    rows = []
     budgets = TRIALS[: settings.budget(len(TRIALS), 1)]
-    alpha = share_of_alpha(DEFAULT_ALPHA, len(PIPELINES) * len(applying) * len(budgets))
+    for pipeline in PIPELINES[:: settings.budget(1, 2)]:
+        flawed, runs = aligned(pipeline.make, pipeline.pair, budgets[-1], settings.seed)
+        twin, _ = aligned(pipeline.repaired, pipeline.pair, budgets[-1], settings.seed)
+        shown, outputs = _sampled(pipeline, budgets, settings.seed)
+        findings += [flawed, twin, shown]
+        rows.append(
+            {"label": pipeline.label, "runs": runs, "named": flawed.refutes, "cost": _cost(flawed)}
+            | {"outputs": outputs, "attack": shown.attack if shown.refutes else None}
+            | {"twin": str(twin.verdict), "twin_cost": _cost(twin)}
+        )
+    return Collected(findings, {"rows": rows})
+
+
+def aligned(make: Maker, pair: NeighbouringPair, trials: int, seed: int) -> tuple[Finding, int]:
+    """What `ideal_noise=True` finds on a pair, by trials in the place of seconds; and how many outputs it drew."""
+    target = make(EPSILON)
+    counted = _Counted(target.release)
+    on_pair = Target.dataset(counted, claim=target.claim, relation=pair.relation, name=target.name, pairs=[pair])
+
+    def sampled(rounded: Target, _: float, alpha: float) -> Sequence[Finding]:
+        return audit(rounded, [BlackBox()], trials=trials, alpha=alpha, seed=seed)
+
+    return alignment(on_pair, sampled, seed=seed, alpha=ALPHA), counted.outputs
+
+
+def _cost(finding: Finding) -> float | None:
+    """The ε of the shifts, if they are known; not what samples show."""
+    if finding.refutes:
+        return finding.epsilon_lower if finding.counts is None else None
+    return float(finding.witness.loss.removeprefix("ε = ")) if finding.witness and finding.witness.loss else None
+
+
+def _sampled(pipeline: Pipeline, budgets: Sequence[int], seed: int) -> tuple[Finding, int]:
+    """The finding that refutes the claim by the fewest outputs, and how many; else the last, and how many all drew."""
+    target = replace(pipeline.make(EPSILON), pairs=(pipeline.pair,))
     drawn: list[tuple[int, Finding]] = []
-    for attack in applying:
+    for attack in (attack for attack in ATTACKS if attack.applies_to(target)):
         for trials in budgets:
             counted = _Counted(target.release)
-            audited = replace(target, release=counted)
-            found = audit(audited, [attack], trials=trials, alpha=alpha, seed=settings.seed, spec=_spec(pipeline.make))
-            shown = next((finding for finding in found if finding.refutes), found[0])
-            drawn.append((counted.outputs, shown))
-            if shown.refutes:
+            found = audit(replace(target, release=counted), [attack], trials=trials, alpha=ALPHA, seed=seed)
+            drawn.append((counted.outputs, next((one for one in found if one.refutes), found[0])))
+            if drawn[-1][1].refutes:
                 break
     refuting = [entry for entry in drawn if entry[1].refutes]
     if not refuting:
@@ -293,95 +155,53 @@ def _sampled(pipeline: Pipeline, pair: NeighbouringPair, settings: Settings) -> 
     return shown, outputs
 
 
-def _spec(make: Maker) -> str:
-    return f"{make.__module__}:{make.__name__} --epsilon {EPSILON}"
-
-
-def _sensitivities(pipeline: Pipeline, pair: NeighbouringPair, named: Finding) -> dict[str, str]:
-    """How far the value under the noise moves: as it was replayed, as it is claimed, and without rounding."""
-    if pipeline.value is None or named.witness is None:
-        return {}
-    return {
-        "measured": named.witness.shift,
-        "claimed": str(pipeline.claimed(pair)),
-        "without_rounding": str(abs(pipeline.value(pair.first) - pipeline.value(pair.second))),
-    }
-
-
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Outputs against runs; and sensitivities, in units of the claimed one."""
+    """Outputs against runs; and what shifts cost, in units of the claim."""
     rows = data["measured"]["rows"][::-1]
-    places = range(len(rows))
-    shown = [(row["outputs"], place) for place, row in zip(places, rows, strict=True) if row["attack"]]
-    hidden = [(row["outputs"], place) for place, row in zip(places, rows, strict=True) if not row["attack"]]
-    effort = panel(
-        "what names the flaw",
-        "runs, or outputs drawn",
-        "",
-        [
-            marks("a replay: runs", Role.EXACT, [row["runs"] for row in rows], places),
-            marks("outputs that an attack drew", Role.NAIVE, *zip(*shown, strict=True)),
-            *([marks("outputs, not refuted", Role.OTHER, *zip(*hidden, strict=True))] if hidden else []),
-        ],
-        x_scale="log",
-        y_names=[row["label"] for row in rows],
-    )
-    measured = [row for row in rows if "measured" in row]
-    heights = range(len(measured))
-    sensitivity = panel(
-        "how far one record moves the value under the noise",
-        "in units of what is claimed",
-        "",
-        [
-            marks("as replayed", Role.NAIVE, [_ratio(row, "measured") for row in measured], heights),
-            marks("without rounding", Role.EXACT, [_ratio(row, "without_rounding") for row in measured], heights),
-            line("claimed", Role.CEILING, [1.0] * len(measured), heights),
-        ],
-        x_scale="log",
-        y_names=[row["label"] for row in measured],
-    )
-    caption = "Left: one pair of neighbours for each pipeline, at ε = 1. Right: the pipelines whose noise is too small."
-    return [figure("glue", caption, [effort, sensitivity])]
+    named = [row["label"] for row in rows]
+    seen = [
+        _marks(rows, "samples", Role.NAIVE, lambda row: row["attack"] and row["outputs"]),
+        _marks(rows, "alignment", Role.EXACT, lambda row: row["named"] and row["runs"]),
+        _marks(rows, "alignment, not refuted", Role.OTHER, lambda row: not row["named"] and row["runs"]),
+    ]
+    cost = [
+        _marks(rows, "flawed", Role.NAIVE, lambda row: row["cost"]),
+        _marks(rows, "repaired", Role.EXACT, lambda row: row["twin_cost"]),
+        line("claimed", Role.CEILING, [1.0] * len(rows), range(len(rows))),
+    ]
+    effort = panel("what refutes the claim", "outputs drawn", "", seen, x_scale="log", y_names=named)
+    costs = panel("what the shifts cost", "in units of the claimed ε", "", cost, x_scale="log", y_names=named)
+    caption = "One pair of neighbours for each pipeline, at ε = 1. Right: no mark where no shifts serve all outcomes."
+    return [figure("glue", caption, [effort, costs])]
 
 
-def _ratio(row: dict[str, str], name: str) -> float:
-    return float(Fraction(row[name]) / Fraction(row["claimed"]))
+def _marks(rows: Sequence[Any], label: str, role: Role, value: Callable[[Any], float | None]) -> Series:
+    """A mark for each row that has a value, at the row's height."""
+    shown = [(x, height) for height, row in enumerate(rows) if (x := value(row))]
+    return marks(label, role, [x for x, _ in shown], [height for _, height in shown])
 
 
 def explain(data: dict[str, Any]) -> str:
-    """Set runs beside outputs, and sensitivities beside what is claimed."""
+    """Set runs beside outputs, and what the shifts of both kinds cost."""
     rows = data["measured"]["rows"]
     drawn = sorted(row["outputs"] for row in rows if row["attack"])
-    measured = {row["target"]: row for row in rows if "measured" in row}
-    verdicts = [row["twin_verdict"] for row in rows]
-    named = [finding for finding in data["findings"] if finding["attack"] == "replay"]
+    runs = sorted(row["runs"] for row in rows if row["named"])
     return PARAGRAPHS["glue"].format(
         pipelines=len(rows),
-        named=sum(finding["verdict"] == Verdict.VIOLATED for finding in named),
-        notes=sum(row["is_note"] for row in rows),
-        fewest_runs=min(row["runs"] for row in rows),
-        median_runs=sorted(row["runs"] for row in rows)[len(rows) // 2],
-        most_runs=max(row["runs"] for row in rows),
-        refuted=len(drawn),
-        fewest=drawn[0],
+        drawn=drawn,
         median=drawn[len(drawn) // 2],
-        most=drawn[-1],
-        numpy=_ratio(measured["naive_bounded_sum_numpy"], "measured"),
-        numpy_real=_ratio(measured["naive_bounded_sum_numpy"], "without_rounding"),
-        rounded=_ratio(measured["naive_bounded_sum_correctly_rounded"], "measured"),
-        chunks=_ratio(measured["naive_sample_aggregate"], "measured"),
-        chunks_real=_ratio(measured["naive_sample_aggregate"], "without_rounding"),
-        accused=sum(verdict == Verdict.VIOLATED for verdict in verdicts),
-        quiet=sum(verdict == Verdict.NOT_DETECTED for verdict in verdicts),
-        unjudged=sum(verdict == Verdict.INCONCLUSIVE for verdict in verdicts),
-    )
-
-
-def explain_timings(data: dict[str, Any]) -> str:
-    """Say how long both took."""
-    seconds = data["timings"]["seconds"]
-    return PARAGRAPHS["glue_timings"].format(
-        replays=sum(entry[0] for entry in seconds),
-        longest=max(entry[0] for entry in seconds),
-        samples=sum(entry[1] for entry in seconds),
+        refuted=len(drawn),
+        runs=runs,
+        median_runs=runs[len(runs) // 2],
+        most=max(drawn),
+        most_runs=max(runs),
+        named=len(runs),
+        costs=(costs := sorted(row["cost"] for row in rows if row["cost"])),
+        certain=len(costs),
+        most_cost=max(costs),
+        missed=", ".join(row["label"] for row in rows if not row["named"]) or "none",
+        accused=sum(row["twin"] == Verdict.VIOLATED for row in rows),
+        aligned=sum(row["twin_cost"] is not None for row in rows),
+        twins_most=max(row["twin_cost"] or 0.0 for row in rows),
+        open=", ".join(row["label"] for row in rows if row["twin_cost"] is None) or "none",
     )

@@ -1,11 +1,13 @@
 """Pipelines of a few lines around noise that is drawn well: a flaw between the draws, and the same repaired.
 
 Records are pairs of numbers x and y that ought to lie in [0, 1], rows of an array of shape (n, 2), or groups, an array
-of integers from 0 to 2. Neighbours add or remove a record.
+of integers from 0 to 2. Neighbours add or remove a record. Last come repaired twins of targets of the lab, with the
+noise that those draw: a numpy generator's.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,7 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.model.targets import Target
+from experiments.targets import means, sums
 from experiments.targets.making import named
+from mechanisms.interactive.exact import BUDGET, offers
+from mechanisms.local_sensitivity.naive import naive_sum_over_count
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -78,6 +83,45 @@ def products_clipped(epsilon: float = 1.0) -> Target:
     return _target(_products_clipped, epsilon)
 
 
+@named
+def ages_in_64_bits(epsilon: float = 1.0) -> Target:
+    """Noisy sum of ages in 64-bit integers."""
+    return _target(_ages_in_64_bits, epsilon)
+
+
+@named
+def steps_above_lower_bound(epsilon: float = 1.0) -> Target:
+    """Noisy sum of narrow records as exact steps above their lower bound; n is public, and so is the rest."""
+    return _target(_steps_above_lower_bound, epsilon)
+
+
+@named
+def sum_over_count_by_halves(epsilon: float = 1.0) -> Target:
+    """Noisy sum of ages over a noisy count, with half of ε each."""
+    return Target.dataset(
+        partial(naive_sum_over_count, epsilon=epsilon / 2, upper=means.UPPER), epsilon=epsilon, relation="add-remove"
+    )
+
+
+@named
+def smooth_mean_over_all_distances(epsilon: float = 1.0) -> Target:
+    """Mean age, noise scaled to the smooth sensitivity over all distances."""
+    release = partial(_smooth_mean_over_all_distances, epsilon=epsilon)
+    return Target.dataset(release, epsilon=epsilon, delta=means.DELTA, relation="add-remove")
+
+
+@named
+def chunks_by_age(epsilon: float = 1.0) -> Target:
+    """Sample and aggregate whose chunks are cut by age, and an empty one counts as well."""
+    return _target(_chunks_by_age, epsilon)
+
+
+@named
+def session_within_budget(epsilon: float = 1.0) -> Target:
+    """A session that asks whether enough is left of its budget."""
+    return _target(_session_within_budget, epsilon)
+
+
 def _target(pipeline: Callable[..., Any], epsilon: float) -> Target:
     return Target.dataset(partial(pipeline, epsilon=epsilon), epsilon=epsilon, relation="add-remove")
 
@@ -123,3 +167,45 @@ def _products_not_clipped(rows: Floats, trials: int, rng: np.random.Generator, *
 def _products_clipped(rows: Floats, trials: int, rng: np.random.Generator, *, epsilon: float) -> Floats:
     inside = np.clip(rows, 0, 1)
     return inside[:, 0] @ inside[:, 1] + rng.laplace(0, 1 / epsilon, trials)
+
+
+def _ages_in_64_bits(ages: Floats, trials: int, rng: np.random.Generator, *, epsilon: float) -> Floats:
+    total = np.clip(ages, 0, means.UPPER).astype(np.int64).sum()
+    noisy: Floats = total + rng.laplace(0, means.UPPER / epsilon, trials)
+    return noisy
+
+
+def _steps_above_lower_bound(records: Floats, trials: int, rng: np.random.Generator, *, epsilon: float) -> Floats:
+    steps = (np.clip(records, sums.LOWER, sums.UPPER) - sums.LOWER) / float(sums.DECLARED)
+    noisy: Floats = steps.sum() + rng.laplace(0, 1 / epsilon, trials)
+    return noisy
+
+
+def _smooth_mean_over_all_distances(ages: Floats, trials: int, rng: np.random.Generator, *, epsilon: float) -> Floats:
+    distances = np.arange(len(ages) + 1)
+    beta = epsilon / (2 * math.log(2 / means.DELTA))
+    smooth = (np.exp(-beta * distances) * means.UPPER / (len(ages) - distances + 1)).max()
+    mean: Floats = np.clip(ages, 0, means.UPPER).mean() + rng.laplace(0, 2 * smooth / epsilon, trials)
+    return mean
+
+
+def _chunks_by_age(ages: Floats, trials: int, rng: np.random.Generator, *, epsilon: float) -> Floats:
+    inside = np.clip(ages, 0, means.UPPER)
+    members = [inside[inside.astype(int) == age] for age in range(means.CHUNKS)]
+    total = sum(chunk.mean() for chunk in members if len(chunk))
+    return total / means.CHUNKS + rng.laplace(0, means.UPPER / means.CHUNKS / epsilon, trials)
+
+
+def _session_within_budget(
+    secret: bool, trials: int, rng: np.random.Generator, *, epsilon: float
+) -> list[tuple[int, ...]]:
+    return [_session(secret, rng, epsilon / BUDGET) for _ in range(trials)]
+
+
+def _session(secret: bool, rng: np.random.Generator, unit: float) -> tuple[int, ...]:
+    answers: list[int] = []
+    left = BUDGET
+    while prices := [price for price in offers(answers) if price <= left]:
+        left -= prices[0]
+        answers.append(int(bool(secret) != (rng.random() < 1 / (1 + math.exp(unit * prices[0])))))
+    return tuple(answers)
