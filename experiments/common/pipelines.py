@@ -193,7 +193,8 @@ def _chunks_by_age(ages: Floats, trials: int, rng: np.random.Generator, *, epsil
     inside = np.clip(ages, 0, means.UPPER)
     members = [inside[inside.astype(int) == age] for age in range(means.CHUNKS)]
     total = sum(chunk.mean() for chunk in members if len(chunk))
-    return total / means.CHUNKS + rng.laplace(0, means.UPPER / means.CHUNKS / epsilon, trials)
+    noisy: Floats = total / means.CHUNKS + rng.laplace(0, means.UPPER / means.CHUNKS / epsilon, trials)
+    return noisy
 
 
 def _session_within_budget(
