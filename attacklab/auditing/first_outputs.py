@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 
+from attacklab.align.pairs import pairs_of
 from attacklab.auditing.attacks.features import NotUnderstood, hashes
 from attacklab.model.errors import LabFault, TargetError
 from attacklab.model.findings import Finding, Verdict, described_pair
@@ -36,8 +37,6 @@ def without_variety(target: Target, seed: int) -> Finding | None:
         target: what is to be audited.
         seed: what the outputs are drawn from.
     """
-    from attacklab.replay.pairs import pairs_of  # here, because it imports SciPy, which workers do not need
-
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(NAME),)))
     started, looked = time.monotonic(), list(itertools.islice(pairs_of(target), PAIRS))
     kinds: set[tuple[int, bool]] = set()

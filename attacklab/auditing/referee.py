@@ -62,7 +62,8 @@ SLOW = 1e-3
 ALIGNED_SHARE = 1 / 16
 """The part of a run's α that the alignment has, beside attacks."""
 
-ALIGNED_SECONDS = 20.0
+ALIGNED_SECONDS, BESIDE_SECONDS = 20.0, 10.0
+"""How long it may take alone, and beside attacks."""
 
 BLACK_BOX_SHARE = 0.25
 """The part of a run's α that the black box has to itself."""
@@ -136,13 +137,12 @@ def audit(
         raise UsageError("ideal_noise takes no attacks, as it runs the alignment alone; leave one out")
     chosen = (Alignment(),) if ideal_noise else tuple(ATTACKS if attacks is None else attacks)
     sampling = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
-    share = ALIGNED_SHARE if sampling else 1.0
     aligned: list[Finding] = []
+    if not sampling and chosen:
+        return [aligned_finding(target, alpha=alpha, seed=seed, seconds=seconds, spec=spec)]
     if len(sampling) < len(chosen):
-        aligned = [aligned_finding(target, alpha=share * alpha, seed=seed, seconds=seconds, spec=spec)]
-        if not sampling:
-            return aligned
-        alpha *= 1 - share
+        first, alpha = aligned_beside(target, alpha=alpha, seed=seed, seconds=seconds, spec=spec)
+        aligned = [first]
     run = Audit(
         target,
         sampling,
@@ -158,6 +158,23 @@ def audit(
         say=say,
     )
     return [*aligned, *(finding for result in run.results() for finding in result.findings)]
+
+
+def aligned_beside(
+    target: Target, *, alpha: float, seed: int, seconds: float | None = None, spec: str | None = None, again: str = ""
+) -> tuple[Finding, float]:
+    """What the attack `alignment` finds beside others, and the α that is left to them.
+
+    It has `BESIDE_SECONDS` at most. Where it decides nothing, it stands among the attacks that do not apply, with the
+    reason.
+    """
+    most = min(BESIDE_SECONDS, seconds or BESIDE_SECONDS)
+    found = aligned_finding(target, alpha=ALIGNED_SHARE * alpha, seed=seed, seconds=most, spec=spec, again=again)
+    if found.pair is not None:
+        alpha *= 1 - ALIGNED_SHARE
+    if found.verdict not in (Verdict.VIOLATED, Verdict.NOT_DETECTED):
+        found = replace(found, verdict=Verdict.NOT_APPLICABLE)
+    return found, alpha
 
 
 def aligned_finding(

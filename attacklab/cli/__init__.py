@@ -53,7 +53,6 @@ COMMANDS = (
     Command("run", "run", "Run experiments; write data, figures and a page.", needs_lab=True),
     Command("reports", "reports", "Write pages from records, and mark older ones.", needs_lab=True),
     Command("audit", "audit", "Run every attack that applies against a target."),
-    Command("replay", "replay", "Run a target on neighbours with its noise frozen."),
     Command(
         "prove",
         "prove",

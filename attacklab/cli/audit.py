@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import typer
 
-from attacklab.auditing.attacks import ALL_ATTACKS
+from attacklab.auditing.attacks import ALL_ATTACKS, ATTACKS, Alignment
 from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.first_outputs import without_variety
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
-from attacklab.auditing.replayed import with_replay
 from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
@@ -64,7 +62,6 @@ def command(
     if maximise_epsilon and (workers, scheduler) != (None, None):
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers and --scheduler")
     files.require_writable()
-    importlib.import_module("attacklab.replay")  # before a target changes where packages are looked for
     elsewhere = asked.elsewhere()
     with only_findings_on_output():
         loaded = asked.load()
@@ -79,10 +76,11 @@ def command(
         if not maximise_epsilon:
             settings |= {"where": where}
         constant = without_variety(loaded, seed)
+        if chosen is None and not (maximise_epsilon or ideal_noise):
+            chosen = [*ATTACKS, Alignment()]
         findings = [constant] if constant else audit(loaded, chosen, trials=trials, **settings)
-        if chosen is None and not (maximise_epsilon or ideal_noise or constant):
-            again = f"attacklab replay {asked.spec()} --seed {seed}"
-            findings = with_replay(loaded, findings, seed=seed, again=again)
+    if attack is None and not ideal_noise:  # what was not asked for is left out where it has no pair
+        findings = [one for one in findings if one.attack != Alignment().name or one.pair is not None]
     files.write(findings, asked.place)
     _say_if_undecided(findings, loaded.kind)
     status = status_of(findings)

@@ -155,16 +155,6 @@ Pairs: TypeAlias = Annotated[
     ),
 ]
 
-ReplayTarget: TypeAlias = Annotated[
-    str,
-    Argument(
-        metavar="TARGET",
-        help="path/file.py:name or package.module:name of a target, or of a function of one input, unchanged",
-    ),
-]
-MostPairs: TypeAlias = Annotated[int, Option("--most-pairs", min=1, help="After so many pairs no more are tried")]
-ReplaySeconds: TypeAlias = Annotated[float, Option("--seconds", help="After so many seconds no further pair is tried")]
-
 # How it is judged
 Trials: TypeAlias = Annotated[
     int | None,

@@ -9,13 +9,7 @@ where the library is not installed, and runs where only numpy and the library ar
 - `MECHANISMS`: by its name, what makes a mechanism. It takes keyword arguments (`epsilon`, `delta`, `bounds`) and
   returns a dict: `kind`, `release`, and any other arguments of the constructor of that kind of `Target`. A claim of
   another kind than (ε, δ) stands there as JSON, under `claim`, a domain under `domain`. A sum or a mean states its
-  `relation`: substitute if the number of records is public, add-remove if it is not;
-- `SAMPLERS`, if replays watch it: by the place of a sampler or of a mechanism's call (`module:name` or
-  `module:class.name`), a function that takes its arguments and says what is drawn, as a dict: `law` (a name of
-  `attacklab.replay.laws`), `value` that noise is added to, `scale`, `shape` (None for a number), `rounds` (whether
-  noise is rounded to an integer), `into` (a tensor to fill, or a type of tensors), `source` (its generator), `stream`
-  (what makes two draws the same one); or `real(rng)`, which draws, where it is not noise. None says that this call
-  cannot be read.
+  `relation`: substitute if the number of records is public, add-remove if it is not.
 
 `ValueError` from an adapter's release means that the mechanism does not take this answer; the lab reports it as the
 target's failure.
@@ -24,9 +18,8 @@ target's failure.
 from __future__ import annotations
 
 import difflib
-import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -105,9 +98,3 @@ def library(name: str) -> Library:
         raise UsageError(f"no library {name!r}; there are {', '.join(NAMES)}")
     made = _adapter(name)
     return Library(name, made.DISTRIBUTION, made.UNSEEDED, tuple(made.MECHANISMS), getattr(made, "VERSIONS", {}))
-
-
-@functools.cache
-def samplers() -> dict[str, Callable[..., Any]]:
-    """What replays watch in libraries: by its place, the function that reads a call."""
-    return {place: read for name in NAMES for place, read in getattr(_adapter(name), "SAMPLERS", {}).items()}

@@ -103,22 +103,3 @@ MECHANISMS: dict[str, Any] = {
     "sum": partial(_tool, "sum"),
     "mean": partial(_tool, "mean"),
 }
-
-
-def _added(law: str, scale_of: Any) -> Any:
-    def read(mechanism: Any, value: Any) -> dict[str, Any]:
-        mechanism._check_all(value)
-        return {"law": law, "value": value, "scale": scale_of(mechanism)}
-
-    return read
-
-
-SAMPLERS = {
-    f"diffprivlib.mechanisms:{name}.randomise": _added(law, scale_of)
-    for name, law, scale_of in (
-        ("Laplace", "Laplace", lambda made: made.sensitivity / (made.epsilon - math.log1p(-made.delta))),
-        ("Geometric", "discrete Laplace", lambda made: made.sensitivity / made.epsilon),
-        ("Gaussian", "Gaussian", lambda made: made._scale),
-        ("GaussianDiscrete", "discrete Gaussian", lambda made: made._scale),
-    )
-}

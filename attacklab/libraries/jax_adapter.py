@@ -115,29 +115,3 @@ MECHANISMS: dict[str, Any] = {
     },
     "gaussian_one_key_float32": _gaussian_one_key,
 }
-
-
-def _keyed(law: str) -> Any:
-    """What reads a call: `sampler(key, shape, dtype)`, where the same key draws the same again."""
-
-    def read(key: Any, shape: Any = (), *_: Any, **__: Any) -> dict[str, Any] | None:
-        import jax
-
-        if isinstance(key, jax.core.Tracer):
-            return None
-        data = jax.random.key_data(key) if jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key) else key
-        stream = ("jax key", *np.asarray(data).ravel().tolist())
-        return {"law": law, "value": 0, "scale": 1, "shape": tuple(shape) or None, "stream": stream}
-
-    return read
-
-
-SAMPLERS = {
-    f"jax.random:{name}": _keyed(law)
-    for name, law in {
-        "laplace": "Laplace",
-        "normal": "Gaussian",
-        "gumbel": "Gumbel",
-        "exponential": "exponential",
-    }.items()
-}

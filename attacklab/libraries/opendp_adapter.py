@@ -169,21 +169,3 @@ MECHANISMS: dict[str, Any] = {
 
 
 _LAWS = {"make_laplace": "Laplace", "make_geometric": "Laplace", "make_gaussian": "Gaussian"}
-
-
-def _invoked(measurement: Any, arg: Any) -> dict[str, Any] | None:
-    """The noise of a measurement, and what it is added to: after the transformation, where one is chained before."""
-    made = getattr(measurement, "__opendp_dict__", {})
-    given = made.get("__kwargs__", {})
-    if made.get("__function__") == "make_chain_mt":
-        return _invoked(given["measurement1"], given["transformation0"](arg))
-    law = _LAWS.get(made.get("__function__", ""))
-    if law is None:
-        return None
-    carrier = str(measurement.input_domain.carrier_type)
-    if not any(name in carrier for name in ("f32", "f64")):
-        law = f"discrete {law}"
-    return {"law": law, "value": arg, "scale": given["scale"], "shape": (len(arg),) if isinstance(arg, list) else None}
-
-
-SAMPLERS = {"opendp.core:measurement_invoke": _invoked}

@@ -63,19 +63,3 @@ MECHANISMS: dict[str, Any] = {
     "sum": partial(_bounded, "sum"),
     "mean": partial(_bounded, "mean"),
 }
-
-
-def _added(law: str, scale_of: Any) -> Any:
-    """What reads a call; to an integer noise is added that is rounded."""
-    return lambda made, value: {"law": law, "value": value, "scale": scale_of(made), "rounds": isinstance(value, int)}
-
-
-_PLACE = "pydp.algorithms.numerical_mechanisms"
-SAMPLERS = {
-    f"{_PLACE}:LaplaceMechanism.add_noise": _added("Laplace", lambda made: made.sensitivity / made.epsilon),
-    f"{_PLACE}:GaussianMechanism.add_noise": _added("Gaussian", lambda made: made.std),
-    **{  # these give an object of C++, which draws unseen
-        f"pydp.algorithms.partition_selection:create_{kind}_partition_strategy": lambda *_: None
-        for kind in ("truncated_geometric", "laplace", "gaussian", "pre_thresholding")
-    },
-}

@@ -83,22 +83,3 @@ MECHANISMS: dict[str, Any] = {
     "gaussian_zcdp": partial(_concentrated, "AddGaussianNoise"),
     "gaussian_discrete_zcdp": partial(_concentrated, "AddDiscreteGaussianNoise"),
 }
-
-
-def _read(law: str, scale_of: Any) -> Any:
-    return lambda measurement, value: {"law": law, "value": value, "scale": scale_of(measurement)}
-
-
-def _deviation(measurement: Any) -> float:
-    return math.sqrt(measurement.sigma_squared.to_float(round_up=True))
-
-
-SAMPLERS = {
-    f"tmlt.core.measurements.noise_mechanisms:{name}.__call__": _read(law, scale_of)
-    for name, law, scale_of in (
-        ("AddLaplaceNoise", "Laplace", lambda made: made.scale.to_float(round_up=True)),
-        ("AddGeometricNoise", "discrete Laplace", lambda made: made.alpha.to_float(round_up=True)),
-        ("AddGaussianNoise", "Gaussian", _deviation),
-        ("AddDiscreteGaussianNoise", "discrete Gaussian", _deviation),
-    )
-}

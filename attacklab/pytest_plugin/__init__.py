@@ -6,7 +6,6 @@ Nothing heavy is imported before the first audit.
 from attacklab.pytest_plugin.hooks import (
     dp_audit,
     dp_prove,
-    dp_replay,
     pytest_addoption,
     pytest_collection_finish,
     pytest_configure,
@@ -17,7 +16,6 @@ from attacklab.pytest_plugin.hooks import (
 __all__ = [
     "dp_audit",
     "dp_prove",
-    "dp_replay",
     "pytest_addoption",
     "pytest_collection_finish",
     "pytest_configure",

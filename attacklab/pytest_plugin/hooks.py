@@ -1,7 +1,6 @@
-"""The pytest plugin for authors of DP libraries: the fixtures `dp_audit`, `dp_replay` and `dp_prove`.
+"""The pytest plugin for authors of DP libraries: the fixtures `dp_audit` and `dp_prove`.
 
-`dp_audit` fails a test whose target leaks, `dp_replay` one whose code between the mechanisms does, `dp_prove` one whose
-target is not proved on its pairs. A run has one α,
+`dp_audit` fails a test whose target leaks, `dp_prove` one whose target is not proved on its pairs. A run has one α,
 which proofs do not touch. It is split evenly, at collection, over the tests that take `dp_audit`, so that neither their
 order nor the number of xdist workers changes a verdict. An audit passes only if every attack that ran had enough trials
 to refute the claim and did not refute it; errors and too few trials fail it, as a proof that was not found fails its
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 FIXTURE = "dp_audit"
 PROOF = "dp_prove"
-REPLAY = "dp_replay"
 SECONDS = 60.0
 """How long the proofs of a test may take."""
 
@@ -141,8 +139,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options."""
     config.addinivalue_line(
         "markers",
-        f"{CLAIM}({', '.join(f'{name}=' for name in CLAIM_ARGUMENTS)}): the claim of the function that {FIXTURE}, "
-        f"{REPLAY} or {PROOF} is called with; for a Target, only relation, domain and pairs may be given.",
+        f"{CLAIM}({', '.join(f'{name}=' for name in CLAIM_ARGUMENTS)}): the claim of the function that {FIXTURE} "
+        f"or {PROOF} is called with; for a Target, only relation, domain and pairs may be given.",
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
     if not hasattr(config, "workerinput"):
@@ -216,30 +214,6 @@ def dp_audit(request: pytest.FixtureRequest) -> Judge:
 
 
 @pytest.fixture
-def dp_replay(request: pytest.FixtureRequest) -> Judge:
-    """Replay a target on neighbours; fail the test where something differs, or something was not judged.
-
-    A test calls it as `dp_replay(target, pairs=None, *, inputs=None, seconds=60.0)`.
-
-    Args:
-        request: pytest's, for the test.
-        target: a `Target`, or a function of one input whose claim is in the marker `dp_claim`.
-        pairs: the neighbours; by default those that the target or the marker declares, and those of its domain.
-        inputs: instead of pairs, all inputs of a finite domain, of which every pair of neighbours is tried.
-        seconds: after so long no further pair is tried.
-
-    Returns:
-        The findings, if the test did not fail.
-
-    Raises:
-        TypeError: `target` is neither, or the marker and the target contradict each other.
-        ValueError: the claim is out of range, or there is no pair.
-        RuntimeError: the test has already audited, replayed or proved a target.
-    """
-    return _judging(request.node, functools.partial(_replayed, request.node))
-
-
-@pytest.fixture
 def dp_prove(request: pytest.FixtureRequest) -> Judge:
     """Prove a target's claim; fail the test unless it is proved on every pair, if only with slack.
 
@@ -305,7 +279,7 @@ def _audited(
 ) -> AuditedTest:
     from attacklab.auditing.attacks import Alignment
     from attacklab.auditing.first_outputs import without_variety
-    from attacklab.auditing.referee import ALIGNED_SHARE, Audit, aligned_finding
+    from attacklab.auditing.referee import Audit, aligned_beside, aligned_finding
 
     claimed = _claimed(item, target, FIXTURE)
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
@@ -321,12 +295,13 @@ def _audited(
     sampling = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
     seconds = run.seconds if run.trials is None else None
     aligned: list[Finding] = []
+    line = shlex.join(["pytest", item.nodeid])
+    if not sampling:
+        aligned = [aligned_finding(claimed, alpha=alpha, seed=run.seed, seconds=seconds, again=line)]
+        return _test_of(item, aligned, alpha=alpha, trials=0, seed=run.seed)
     if len(sampling) < len(chosen):
-        share, line = ALIGNED_SHARE if sampling else 1.0, shlex.join(["pytest", item.nodeid])
-        aligned = [aligned_finding(claimed, alpha=share * alpha, seed=run.seed, seconds=seconds, again=line)]
-        if not sampling:
-            return _test_of(item, aligned, alpha=alpha, trials=0, seed=run.seed)
-        alpha *= 1 - share
+        first, alpha = aligned_beside(claimed, alpha=alpha, seed=run.seed, seconds=seconds, again=line)
+        aligned = [first]
     audit = Audit(claimed, sampling, trials=run.trials, seconds=seconds, alpha=alpha, seed=run.seed, until_refuted=True)
     results = audit.results()
     findings: list[Finding] = []
@@ -338,18 +313,6 @@ def _audited(
     return _test_of(
         item, [*aligned, *findings], alpha=alpha, trials=max(result.trials for result in results), seed=run.seed
     )
-
-
-def _replayed(
-    item: pytest.Item,
-    target: Target | Release,
-    pairs: Sequence[NeighbouringPair | tuple[Any, Any]] | None = None,
-    **options: Any,
-) -> AuditedTest:
-    from attacklab.replay import replay
-
-    options = {"seconds": SECONDS, "seed": item.config.stash[_RUN].seed, **options}
-    return _test_of(item, _again(item, replay(_claimed(item, target, REPLAY), pairs, **options)))
 
 
 def _proved(
@@ -415,7 +378,7 @@ def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str
         raise UsageTypeError(f"a function needs a claim; mark the test {CLAIM}(epsilon=...), or pass a Target")
     if named in CLAIM_PARAMETERS:
         mark["claim"] = claim_of(named, mark.pop(named))
-    kind = mark.pop("kind", Kind.DATASET if fixture == REPLAY else Kind.NOISE)
+    kind = mark.pop("kind", Kind.NOISE)
     return replace(made_target(Kind(kind), target, **mark), relation=relation)
 
 

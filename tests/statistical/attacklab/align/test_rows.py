@@ -1,4 +1,4 @@
-"""The pipelines that replays are tested on: no broken one is passed, and no sound one is accused for certain."""
+"""Short pipelines, broken and sound: no broken one has a witness, and nothing is certain against a sound one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import pytest
 
 from attacklab.align.examine import Status, examine
 from attacklab.draws import run, watching
-from attacklab.replay.program import as_target
-from tests.unit.attacklab.replay.broken import BROKEN
-from tests.unit.attacklab.replay.sound import SOUND, Row
-from tests.unit.attacklab.replay.unjudged import UNJUDGED
+from attacklab.model.releases import as_release
+from attacklab.model.targets import Target
+from tests.unit.attacklab.align.broken import BROKEN
+from tests.unit.attacklab.align.sound import SOUND, Row
+from tests.unit.attacklab.align.unjudged import UNJUDGED
 
-FIXED_BY_THE_CALLER = ("seed_in_a_closure", "seeded_object")
-"""Each output of these is the same number, as their caller gave a seed; fresh samples show that."""
+WITHOUT_WITNESS = (Status.OPEN, Status.SUSPECTED, Status.VIOLATED)
+ROWS = [
+    *((row, WITHOUT_WITNESS) for row in (*BROKEN, *UNJUDGED)),
+    *((row, (Status.ALIGNED, Status.OPEN)) for row in SOUND),
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,25 +31,14 @@ def _watched() -> Iterator[None]:
         yield
 
 
-def status(row: Row) -> Status:
+@pytest.mark.parametrize(("row", "allowed"), ROWS, ids=[row[0].__name__ for row, _ in ROWS])
+def test_a_pair_of_a_pipeline_is_examined(row: Row, allowed: tuple[Status, ...]) -> None:
     function, claim, first, second = row
-    declared = {"epsilon": None, "delta": 0.0, "claim": None, "relation": None, "domain": None} | claim
-    target = as_target(function, **declared)
+    target = Target.dataset(as_release(function), **claim)
 
     def release(input_: Any, rng: np.random.Generator) -> Any:
         return next(iter(target.release(input_, 1, rng)))
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # some divide by zero, which is what is wrong with them
-        return examine(lambda x, draws: run(release, x, draws), first, second, target.claim, 1).status
-
-
-@pytest.mark.parametrize("row", [*BROKEN, *UNJUDGED], ids=lambda row: row[0].__name__)
-def test_a_broken_pipeline_has_no_witness(row: Row) -> None:
-    assert status(row) is not Status.ALIGNED
-
-
-@pytest.mark.parametrize("row", SOUND, ids=lambda row: row[0].__name__)
-def test_nothing_is_certain_against_a_sound_pipeline(row: Row) -> None:
-    allowed = (Status.ALIGNED, Status.OPEN)
-    assert status(row) in (allowed if row[0].__name__ not in FIXED_BY_THE_CALLER else (Status.SUSPECTED,))
+        assert examine(lambda x, draws: run(release, x, draws), first, second, target.claim, 1).status in allowed

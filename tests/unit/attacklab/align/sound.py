@@ -596,36 +596,6 @@ def projected_by_a_fixed_seed(x, rng):
     return direction * np.clip(x, 0, 1).sum() + rng.laplace(0, 1, 3)
 
 
-class Seeded:
-    """Draws by the seed that it was given."""
-
-    def __init__(self, seed):
-        self.seed = seed
-
-    def __call__(self, x):
-        return len(x) + np.random.default_rng(self.seed).laplace(0, 1)
-
-
-SEEDED = Seeded(11)
-
-
-def release_of_a_seed(seed):
-    """Gives a release that draws by the seed that it was given."""
-
-    def seed_in_a_closure(x):
-        return len(x) + np.random.default_rng(seed).laplace(0, 1)
-
-    return seed_in_a_closure
-
-
-sound(LONG, SHORT)(release_of_a_seed(42))
-
-
-@sound(LONG, SHORT)
-def seeded_object(x, release=SEEDED):
-    return release(x)
-
-
 @sound(LONG, SHORT)
 def seeded_by_urandom(x):
     return len(x) + np.random.default_rng(int.from_bytes(os.urandom(8), "big")).laplace(0, 1)

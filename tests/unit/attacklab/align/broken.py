@@ -1442,3 +1442,33 @@ def one_noise_for_all_steps(rows, rng):
         weight = weight - 0.1 * (gradients.sum() + noise)
         weights.append(weight)
     return weights
+
+
+class Seeded:
+    """Draws by the seed that it was given."""
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    def __call__(self, x):
+        return len(x) + np.random.default_rng(self.seed).laplace(0, 1)
+
+
+SEEDED = Seeded(11)
+
+
+def release_of_a_seed(seed):
+    """Gives a release that draws by the seed that it was given."""
+
+    def seed_in_a_closure(x):
+        return len(x) + np.random.default_rng(seed).laplace(0, 1)
+
+    return seed_in_a_closure
+
+
+broken(LONG, SHORT)(release_of_a_seed(42))
+
+
+@broken(LONG, SHORT)
+def seeded_object(x, release=SEEDED):
+    return release(x)

@@ -1,5 +1,0 @@
-"""`python -m bench.replayed_libraries`."""
-
-from bench.replayed_libraries import main
-
-main()
