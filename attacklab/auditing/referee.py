@@ -137,12 +137,11 @@ def audit(
         raise UsageError("ideal_noise takes no attacks, as it runs the alignment alone; leave one out")
     chosen = (Alignment(),) if ideal_noise else tuple(ATTACKS if attacks is None else attacks)
     sampling = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
-    aligned: list[Finding] = []
+    aligned: Finding | None = None
     if not sampling and chosen:
         return [aligned_finding(target, alpha=alpha, seed=seed, seconds=seconds, spec=spec)]
     if len(sampling) < len(chosen):
-        first, alpha = aligned_beside(target, alpha=alpha, seed=seed, seconds=seconds, spec=spec)
-        aligned = [first]
+        aligned, alpha = aligned_beside(target, alpha=alpha, seed=seed, seconds=seconds, spec=spec)
     run = Audit(
         target,
         sampling,
@@ -157,7 +156,18 @@ def audit(
         report=report,
         say=say,
     )
-    return [*aligned, *(finding for result in run.results() for finding in result.findings)]
+    return after(aligned, [finding for result in run.results() for finding in result.findings])
+
+
+def after(aligned: Finding | None, sampled: Sequence[Finding]) -> list[Finding]:
+    """The findings of an audit, the alignment's first.
+
+    It tells nothing of the noise itself: where the samples could decide nothing, that it found nothing is left out.
+    """
+    decides = any(finding.verdict in (Verdict.VIOLATED, Verdict.NOT_DETECTED) for finding in sampled)
+    if aligned is None or (aligned.verdict is Verdict.NOT_DETECTED and not decides):
+        return list(sampled)
+    return [aligned, *sampled]
 
 
 def aligned_beside(

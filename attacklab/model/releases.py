@@ -188,9 +188,14 @@ def _takes(function: Any, count: int) -> Any:
 
 
 def _asks_for_rng(function: Any) -> bool:
-    """Whether a function of one value wants the generator as well: its second parameter is named so."""
+    """Whether a function of one value wants the generator as well: its second parameter is named so.
+
+    One whose default is a generator of its own draws from that.
+    """
     signature = _signature(function)
-    return signature is not None and list(signature.parameters)[1:2] == ["rng"] and _takes(function, 2) is True
+    second = list(signature.parameters.values())[1:2] if signature is not None else []
+    asks = any(one.name == "rng" and (one.default is one.empty or one.default is None) for one in second)
+    return asks and _takes(function, 2) is True
 
 
 def _has_settings(function: Any) -> bool:

@@ -279,7 +279,7 @@ def _audited(
 ) -> AuditedTest:
     from attacklab.auditing.attacks import Alignment
     from attacklab.auditing.first_outputs import without_variety
-    from attacklab.auditing.referee import Audit, aligned_beside, aligned_finding
+    from attacklab.auditing.referee import Audit, after, aligned_beside, aligned_finding
 
     claimed = _claimed(item, target, FIXTURE)
     chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
@@ -294,24 +294,23 @@ def _audited(
     chosen = (Alignment(),) if ideal_noise else chosen
     sampling = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
     seconds = run.seconds if run.trials is None else None
-    aligned: list[Finding] = []
     line = shlex.join(["pytest", item.nodeid])
     if not sampling:
-        aligned = [aligned_finding(claimed, alpha=alpha, seed=run.seed, seconds=seconds, again=line)]
-        return _test_of(item, aligned, alpha=alpha, trials=0, seed=run.seed)
+        alone = aligned_finding(claimed, alpha=alpha, seed=run.seed, seconds=seconds, again=line)
+        return _test_of(item, [alone], alpha=alpha, trials=0, seed=run.seed)
+    aligned, left = None, alpha
     if len(sampling) < len(chosen):
-        first, alpha = aligned_beside(claimed, alpha=alpha, seed=run.seed, seconds=seconds, again=line)
-        aligned = [first]
-    audit = Audit(claimed, sampling, trials=run.trials, seconds=seconds, alpha=alpha, seed=run.seed, until_refuted=True)
+        aligned, left = aligned_beside(claimed, alpha=alpha, seed=run.seed, seconds=seconds, again=line)
+    audit = Audit(claimed, sampling, trials=run.trials, seconds=seconds, alpha=left, seed=run.seed, until_refuted=True)
     results = audit.results()
     findings: list[Finding] = []
     for result in results:
         # The command line knows only the registered attacks; where a test brings its own, all of them run again.
-        again = (result.alpha, result.trials, result.attack.name) if attacks is None else (alpha, result.trials, None)
+        again = (result.alpha, result.trials, result.attack.name) if attacks is None else (left, result.trials, None)
         replay = run.replay(item.nodeid, *again)
         findings += [replace(finding, replay=finding.replay and replay) for finding in result.findings]
     return _test_of(
-        item, [*aligned, *findings], alpha=alpha, trials=max(result.trials for result in results), seed=run.seed
+        item, after(aligned, findings), alpha=alpha, trials=max(result.trials for result in results), seed=run.seed
     )
 
 

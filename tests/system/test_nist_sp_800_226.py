@@ -9,7 +9,7 @@ from attacklab.auditing.attacks import ATTACKS
 from attacklab.reporting.experiment import load_experiments
 from attacklab.reporting.pages import LONGEST_TABLE
 from tests.system.test_documents import ROOT
-from tests.unit.attacklab.replay.broken import BROKEN
+from tests.unit.attacklab.align.broken import BROKEN
 
 PAGE = Path(ROOT) / "docs" / "reference" / "nist_sp_800_226.md"
 TEXT = PAGE.read_text("utf-8")
@@ -17,20 +17,20 @@ ROWS = re.findall(r"(?m)^\| (?!hazard|---)(.*?) \| (.*?) ?\| (.*?) ?\|$", TEXT)
 NAMES = {attack.name for attack in ATTACKS}
 OTHERS = {"dataset", "delta_lower", "naive_randomized_response"}
 """A kind of target, a field of findings and a target: all else that is in code and in one word."""
-REPLAYED = {row[0].__name__ for row in BROKEN}
-"""The flawed pipelines of which a test shows that a replay names them."""
+ALIGNED = {row[0].__name__ for row in BROKEN}
+"""The flawed pipelines of which a test shows that the alignment passes none."""
 
 
 def test_every_name_of_an_attack_or_an_experiment_is_that_of_one() -> None:
     experiments = set(load_experiments(Path(ROOT)))
     named = set(re.findall(r"`([a-z_0-9]+)`", TEXT))
-    assert named - OTHERS <= NAMES | experiments | REPLAYED
+    assert named - OTHERS <= NAMES | experiments | ALIGNED
 
 
-def test_a_pipeline_stands_where_a_replay_is_what_tests_the_hazard() -> None:
+def test_a_pipeline_stands_where_the_alignment_is_what_tests_the_hazard() -> None:
     for hazard, tests, _ in ROWS:
-        pipelines = REPLAYED & set(re.findall(r"`([a-z_0-9]+)`", tests))
-        assert bool(pipelines) is ("replay" in tests), hazard
+        pipelines = ALIGNED & set(re.findall(r"`([a-z_0-9]+)`", tests))
+        assert bool(pipelines) is ("alignment" in tests), hazard
 
 
 def test_every_attack_stands_beside_a_hazard_that_it_tests() -> None:

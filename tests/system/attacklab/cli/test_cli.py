@@ -202,7 +202,7 @@ def test_json_on_standard_output_is_a_valid_record_and_nothing_else(attacklab: A
     data = json.loads(out, parse_constant=lambda _: pytest.fail("not JSON"))
     findings = [Finding.from_json(finding) for finding in data["findings"]]
     assert (status, err) == (1, "")
-    assert {finding.attack for finding in findings} == {"replay", *(attack.name for attack in ATTACKS)}
+    assert {finding.attack for finding in findings} == {"alignment", *(attack.name for attack in ATTACKS)}
     assert Verdict.VIOLATED in {finding.verdict for finding in findings}
 
 
