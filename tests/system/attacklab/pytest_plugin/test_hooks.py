@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 import pytest
-from attacklab import Target
+from attacklab import NeighbouringPair, Relation, Target, one_by_one
 
 def leaking(answer, trials, rng):
     return answer + rng.laplace(0.0, 1.0, trials)
@@ -249,21 +249,17 @@ def by_a_noisy_count(ages, scale=2.0):
     total = np.clip(ages, 0, 100).sum() + np.random.laplace(0, 100 * scale)
     return total / (len(ages) + np.random.laplace(0, scale))
 
-def too_much_in_all(ages):
-    return by_a_noisy_count(ages, scale=1.0)
-
-@pytest.mark.parametrize("function", [by_the_count, by_a_noisy_count, too_much_in_all])
+@pytest.mark.parametrize("function", [by_the_count, by_a_noisy_count])
 @pytest.mark.dp_claim(epsilon=1.0, kind="dataset", pairs=[PAIR])
 def test_it(dp_audit, function):
     dp_audit(one_by_one(function), ideal_noise=True)
 """,
     )
     result = pytester.runpytest_inprocess("--dp-json=record.json")
-    result.assert_outcomes(failed=2, passed=1)
+    result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(["by_the_count does not keep its claim (ε = 1.0)", "*replay: pytest *by_the_count*"])
-    result.stdout.fnmatch_lines(["too_much_in_all does not keep its claim *"])
     verdicts = [test["verdict"] for test in read_record(pytester.path / "record.json")["tests"]]
-    assert verdicts == [Verdict.NOT_DETECTED, Verdict.VIOLATED, Verdict.VIOLATED]
+    assert verdicts == [Verdict.NOT_DETECTED, Verdict.VIOLATED]
 
 
 def test_the_replay_line_gives_the_same_findings(pytester: pytest.Pytester) -> None:
