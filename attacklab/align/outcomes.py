@@ -250,7 +250,7 @@ def _elsewhere(draw: Draw) -> Iterator[Any]:
     values = np.asarray(draw.value)
     if draw.law is Law.UNIFORM:
         others: Sequence[float] = SHARES
-    elif draw.law is Law.CHOICE and len(draw.among) <= 2 * MOST_COINS:
+    elif draw.law is Law.CHOICE and len(draw.among[: 2 * MOST_COINS + 1]) <= 2 * MOST_COINS:
         others = draw.among
     elif draw.law is Law.CHOICE:
         others = (draw.among[0], draw.among[-1], draw.among[len(draw.among) // 2])
