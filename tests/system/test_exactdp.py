@@ -167,9 +167,13 @@ def test_the_wheel_holds_the_exact_mechanisms_under_its_own_name_and_nothing_els
     assert licence == (ROOT / "LICENSE").read_bytes()
 
 
-def test_the_wheel_asks_for_numpy_and_gmpy2_alone(wheel: Path) -> None:
+def test_the_wheel_asks_for_numpy_and_gmpy2_and_for_a_cipher_as_an_extra(wheel: Path) -> None:
     (metadata,) = (text.decode() for name, text in contents(wheel).items() if name.endswith("METADATA"))
-    assert [name.split(">")[0] for name in re.findall(r"(?m)^Requires-Dist: (.*)$", metadata)] == ["gmpy2", "numpy"]
+    needed = dict(name.split(">", 1) for name in re.findall(r"(?m)^Requires-Dist: (.*)$", metadata))
+    extra = needed.pop("cryptography")
+    assert extra.endswith("; extra == 'fast'")
+    assert list(needed) == ["gmpy2", "numpy"]
+    assert not any("extra" in condition for condition in needed.values())
     assert re.findall(r"(?m)^Classifier: .* (3\.\d+)$", metadata) == ["3.11", "3.12", "3.13"]
 
 
