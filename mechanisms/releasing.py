@@ -260,7 +260,7 @@ class Selection(Release[int, Promise]):
     @property
     def _width(self) -> int:
         """How wide bounds are: the system's bits are drawn in the faster way, and a seed gives what it always gave."""
-        return COARSE if isinstance(self.bits, SystemBits) else FINE
+        return COARSE if type(self.bits) is SystemBits else FINE
 
     def __call__(self, data: Any, *, strict: bool = False) -> int:
         """Select one outcome; see `Release`."""
