@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -248,9 +249,11 @@ def _move(unit: Unit, by: float) -> float:
 def _elsewhere(draw: Draw) -> Iterator[Any]:
     """Other values of a uniform draw, or of a choice."""
     values = np.asarray(draw.value)
+    if draw.among and draw.among[-1] - draw.among[0] >= sys.maxsize:
+        return  # as the bits of a seed have: more than a length can hold
     if draw.law is Law.UNIFORM:
         others: Sequence[float] = SHARES
-    elif draw.law is Law.CHOICE and len(draw.among[: 2 * MOST_COINS + 1]) <= 2 * MOST_COINS:
+    elif draw.law is Law.CHOICE and len(draw.among) <= 2 * MOST_COINS:
         others = draw.among
     elif draw.law is Law.CHOICE:
         others = (draw.among[0], draw.among[-1], draw.among[len(draw.among) // 2])
