@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from attacklab.auditing.attacks import ALL_ATTACKS
 from attacklab.laws import LawError
 from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Reach, Scope, Verdict
 from attacklab.model.loading import targets_of
@@ -61,7 +60,7 @@ def cells(data: Data) -> Cells:
 def test_every_target_has_a_row_and_every_attack_and_the_law_a_column(cells: Cells) -> None:
     rows, columns = ({key[side] for key in cells} for side in (0, 1))
     assert rows == set(matrix.NAMES)
-    assert columns == {attack.name.replace("_", " ") for attack in ALL_ATTACKS} | {"exact law", "proved"}
+    assert columns == {attack.name.replace("_", " ") for attack in matrix.ATTACKS} | {"exact law", "proved"}
     assert len(cells) == len(rows) * len(columns)
 
 
@@ -103,7 +102,7 @@ def test_a_cell_that_was_not_run_differs_from_one_that_does_not_apply_and_what_r
         "targets": data["measured"]["targets"][:2],
     }
     paragraph = matrix.explain({**data, "measured": shorter, "findings": []})
-    assert paragraph.startswith(f"{len(ALL_ATTACKS) - 1} attacks were run against 2 naive and 0 exact targets")
+    assert paragraph.startswith(f"{len(matrix.ATTACKS) - 1} attacks were run against 2 naive and 0 exact targets")
 
 
 def test_no_exact_target_is_refuted_by_anything(cells: Cells) -> None:
