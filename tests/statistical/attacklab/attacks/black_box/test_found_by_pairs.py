@@ -27,7 +27,7 @@ Random = np.random.Generator
 Records_ = NDArray[Any]
 
 
-def gridded(rng: Random, scale: float, shape: Any) -> NDArray[np.float64]:
+def gridded(rng: Random, scale: float, shape: Any) -> NDArray[Any]:
     """Two-sided geometric noise on the grid, of a scale that pays for rounding an answer to it as well."""
     return GRID * two_sided_geometric(rng, shape, GRID / (scale + GRID / 2))
 
