@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 
-lab: $(READY)  ## run every experiment with small budgets, in some four minutes, and open the page
+lab: $(READY)  ## run every experiment with small budgets, in some minutes, and open the page
 	$(BIN)/attacklab run --budget 0 --browse
 
 reports: $(READY)  ## run every experiment with its full budget, and rewrite reports/
@@ -28,7 +28,7 @@ bench: $(READY)  ## measure the lab itself: speed, cost, detection, false alarms
 unit: $(READY)  ## run the unit tests, in about a minute: after each edit
 	$(BIN)/$(PYTEST) tests/unit
 
-test: $(READY)  ## run the unit tests and the statistical ones, in some seven minutes
+test: $(READY)  ## run the unit tests and the statistical ones, in some eight minutes
 	$(BIN)/$(PYTEST) --durations=40 tests/unit tests/statistical
 
 system: $(READY)  ## run what starts processes or takes long: whole journeys, in some twelve minutes

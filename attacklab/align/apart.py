@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from attacklab.align.costs import ROUNDING_SLACK, exceeds
 from attacklab.align.outcomes import Question, Trial, Unit, units_of
@@ -24,11 +23,11 @@ from attacklab.draws import Law
 from attacklab.model.claims import Claim, PrivacyClaim
 
 DENSITIES = {
-    Law.LAPLACE: stats.laplace,
-    Law.LOGISTIC: stats.logistic,
-    Law.GUMBEL: stats.gumbel_r,
-    Law.EXPONENTIAL: stats.expon,
-    Law.GAUSSIAN: stats.norm,
+    Law.LAPLACE: "laplace",
+    Law.LOGISTIC: "logistic",
+    Law.GUMBEL: "gumbel_r",
+    Law.EXPONENTIAL: "expon",
+    Law.GAUSSIAN: "norm",
 }
 """SciPy's names of the laws with a density."""
 
@@ -182,10 +181,12 @@ def _loss(units: Sequence[Unit], trial: Trial, first: _Affine, second: _Affine, 
     if np.any(np.abs(rest) > 1e-8 * (np.abs(output) + np.abs(second.offset) + 1.0)):
         return None
     by_unit, shares, scales_differ = {}, {}, False
+    from scipy import stats
+
     for at, unit in enumerate(units):
         ratio = others[unit.key].scale / unit.scale
         value = there[at] / ratio if ratio else math.nan
-        law = DENSITIES[unit.law]
+        law = getattr(stats, DENSITIES[unit.law])
         by_unit[unit] = _log_ratio(float(law.logpdf(here[at])), float(law.logpdf(value)), ratio)
         shares[unit] = float(there[at] - here[at])
         scales_differ |= not bool(close(ratio, 1.0))

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import special
-
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
 
 ROUNDING_SLACK = 2.0**-20
@@ -80,6 +78,8 @@ def delta_of(cost: Cost, epsilon: float) -> float:
     if cost.mu:
         return gaussian_delta(cost.mu, epsilon - cost.epsilon)
     most, gap = cost.epsilon, cost.epsilon - epsilon
+    from scipy import special
+
     return 0.0 if gap <= 0 else -math.expm1(-gap) * special.expit(most)
 
 
@@ -92,5 +92,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     """The δ at an ε of μ-Gaussian DP (Balle and Wang 2018, theorem 8)."""
     if not mu:
         return max(0.0, -math.expm1(epsilon)) if epsilon < 0 else 0.0
+    from scipy import special
+
     tail = math.exp(min(700.0, epsilon + float(special.log_ndtr(-epsilon / mu - mu / 2))))
     return max(0.0, float(special.ndtr(mu / 2 - epsilon / mu)) - tail)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 
 from attacklab.align.edges import added, between_edges, by_decision
 from attacklab.align.outcomes import MOST_ALONE, Question, Shift, Trial, Unit
@@ -110,6 +109,8 @@ def cheapest(rates: Doubles, wanted: Doubles, units: Sequence[Unit]) -> Doubles 
     up = [unit.law.goes_up for unit in units]
     bounds = [(0, None)] * len(units) + [(0, 0 if is_up else None) for is_up in up]
     size = max(1e-300, float(np.abs(wanted).max()))
+    from scipy import optimize
+
     found = optimize.linprog(
         np.ones(2 * len(units)), A_eq=np.hstack([rates, -rates]), b_eq=wanted / size, bounds=bounds, method="highs"
     )
