@@ -24,13 +24,13 @@ def exchange(pairs: Iterable[tuple[Any, Any]], undo: Undo, *, in_modules_only: b
         undo: is given what puts everything back.
         in_modules_only: whether variables of modules alone are exchanged, and not those of this package.
     """
-    olds, news = map(list, zip(*pairs, strict=True))
+    olds, news = zip(*pairs, strict=True)
     while olds:
         instead = {id(old): new for old, new in zip(olds, news, strict=True)}
         own = (id(olds), id(news))
         more_olds: list[Any] = []
         more_news: list[Any] = []
-        for holder in gc.get_referrers(*olds):
+        for holder in gc.get_referrers(*olds):  # a tuple, which is passed as it is, and so is not a copy to be found
             if id(holder) in own or isinstance(holder, FrameType):
                 continue
             if in_modules_only:
@@ -41,7 +41,7 @@ def exchange(pairs: Iterable[tuple[Any, Any]], undo: Undo, *, in_modules_only: b
             if made is not None:
                 more_olds.append(holder)
                 more_news.append(made)
-        olds, news = more_olds, more_news
+        olds, news = tuple(more_olds), tuple(more_news)
 
 
 def is_held_by_code(value: Any, own: list[Any]) -> bool:
