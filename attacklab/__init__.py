@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attacklab.auditing.attacks import ATTACKS
+    from attacklab.attacks import ATTACKS
     from attacklab.auditing.referee import audit
     from attacklab.laws.proof import prove
     from attacklab.model.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ATTACKS": "auditing.attacks",
+    "ATTACKS": "attacks",
     "REJECTED": "model.random_bits",
     "Domain": "model.domains",
     "Finding": "model.findings",

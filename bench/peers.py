@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.auditing.attacks.black_box import BlackBox
+from attacklab.attacks.black_box import BlackBox
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import Collected, Settings

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attacklab.auditing.attacks import (
+from attacklab.attacks import (
     Attack,
     DoubleBudget,
     LocalSensitivity,
@@ -19,7 +19,7 @@ from attacklab.auditing.attacks import (
     TruncatedAddition,
     ZeroRounding,
 )
-from attacklab.auditing.attacks.black_box import BlackBox
+from attacklab.attacks.black_box import BlackBox
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.findings import Finding, Verdict

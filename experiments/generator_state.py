@@ -1,4 +1,4 @@
-"""Noise from generators that can be predicted (see attacklab.auditing.attacks.generator_state)."""
+"""Noise from generators that can be predicted (see attacklab.attacks.generator_state)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Attack
-from attacklab.auditing.attacks.generator_seed import GeneratorSeed, recover_seed
-from attacklab.auditing.attacks.generator_state import GeneratorState, recover_mt19937
-from attacklab.auditing.attacks.samplers.mersenne_twister import StateNotFound
+from attacklab.attacks.base import Attack
+from attacklab.attacks.generator_seed import GeneratorSeed, recover_seed
+from attacklab.attacks.generator_state import GeneratorState, recover_mt19937
+from attacklab.attacks.samplers.mersenne_twister import StateNotFound
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims import PrivacyClaim

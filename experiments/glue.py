@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab.attacks import BlackBox, SumSensitivity
+from attacklab.attacks.base import Attack
 from attacklab.auditing.alignment import alignment
-from attacklab.auditing.attacks import BlackBox, SumSensitivity
-from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.findings import Finding, Verdict

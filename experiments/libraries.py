@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attacklab.auditing.attacks import ATTACKS, Attack, Precision, SumSensitivity
+from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.libraries import library

@@ -1,6 +1,6 @@
 """Local-sensitivity leakage: on the ages of the Adult table, and where the local sensitivity jumps.
 
-See attacklab.auditing.attacks.local_sensitivity.
+See attacklab.attacks.local_sensitivity.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from attacklab.auditing.attacks import LocalSensitivity
+from attacklab.attacks import LocalSensitivity
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims import PrivacyClaim

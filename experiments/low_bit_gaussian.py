@@ -1,4 +1,4 @@
-"""Low bits of Gaussian noise (see attacklab.auditing.attacks.low_bit_gaussian)."""
+"""Low bits of Gaussian noise (see attacklab.attacks.low_bit_gaussian)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.low_bit_gaussian import LowBitGaussian
-from attacklab.auditing.attacks.samplers import gaussian as samplers
-from attacklab.auditing.attacks.samplers.model import Assumed, Model
-from attacklab.auditing.attacks.samplers.products import ANY
+from attacklab.attacks.low_bit_gaussian import LowBitGaussian
+from attacklab.attacks.samplers import gaussian as samplers
+from attacklab.attacks.samplers.model import Assumed, Model
+from attacklab.attacks.samplers.products import ANY
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Estimate, Finding
 from attacklab.model.floats import format_of_type

@@ -1,4 +1,4 @@
-"""Low bits of Laplace noise (see attacklab.auditing.attacks.low_bit_laplace)."""
+"""Low bits of Laplace noise (see attacklab.attacks.low_bit_laplace)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.auditing.attacks import LowBitLaplace
-from attacklab.auditing.attacks.samplers.laplace import TEXTBOOK, reachable
+from attacklab.attacks import LowBitLaplace
+from attacklab.attacks.samplers.laplace import TEXTBOOK, reachable
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attacklab.auditing import attacks
+from attacklab import attacks
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, decisive, read_record

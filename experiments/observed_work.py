@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.auditing.attacks.black_box import BlackBox
+from attacklab.attacks.black_box import BlackBox
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims import PrivacyClaim

@@ -1,4 +1,4 @@
-"""The precision of additive noise (see attacklab.auditing.attacks.precision)."""
+"""The precision of additive noise (see attacklab.attacks.precision)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.auditing.attacks.precision import Precision
+from attacklab.attacks.precision import Precision
 from attacklab.model.findings import Estimate, Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series

@@ -1,4 +1,4 @@
-"""NaN, infinities and extremes (see attacklab.auditing.attacks.special_values)."""
+"""NaN, infinities and extremes (see attacklab.attacks.special_values)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.special_values import SPECIAL_RECORDS, SPECIAL_UTILITIES, SpecialValues
+from attacklab.attacks.special_values import SPECIAL_RECORDS, SPECIAL_UTILITIES, SpecialValues
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import assess, share_of_alpha
 from attacklab.model.claims import PrivacyClaim

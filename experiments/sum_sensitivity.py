@@ -1,4 +1,4 @@
-"""Sums that move further than their declared sensitivity (see attacklab.auditing.attacks.sum_sensitivity)."""
+"""Sums that move further than their declared sensitivity (see attacklab.attacks.sum_sensitivity)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from attacklab.auditing.attacks.base import Attack, on_path
-from attacklab.auditing.attacks.integer_cast import IntegerCast
-from attacklab.auditing.attacks.sum_sensitivity import SumSensitivity, steepest_step
+from attacklab.attacks.base import Attack, on_path
+from attacklab.attacks.integer_cast import IntegerCast
+from attacklab.attacks.sum_sensitivity import SumSensitivity, steepest_step
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims import PrivacyClaim

@@ -1,6 +1,6 @@
 """The textbook's own flaws: by exact computation where samples see nothing, and as attacks where they do.
 
-See attacklab.auditing.attacks.known_pairs, and experiments.common.textbook_laws for the computations.
+See attacklab.attacks.known_pairs, and experiments.common.textbook_laws for the computations.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attacklab.auditing.attacks.base import Attack
-from attacklab.auditing.attacks.known_pairs import DoubleBudget, MissingClip, PositionChunks
+from attacklab.attacks.base import Attack
+from attacklab.attacks.known_pairs import DoubleBudget, MissingClip, PositionChunks
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.findings import Finding

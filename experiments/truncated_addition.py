@@ -1,4 +1,4 @@
-"""Truncated addition against the exponential mechanism (see attacklab.auditing.attacks.truncated_addition)."""
+"""Truncated addition against the exponential mechanism (see attacklab.attacks.truncated_addition)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks import TruncatedAddition
+from attacklab.attacks import TruncatedAddition
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.laws import advantage, hockey_stick, one_uniform, step_law

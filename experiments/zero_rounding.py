@@ -1,11 +1,11 @@
-"""Zero-rounding against the exponential mechanism (see attacklab.auditing.attacks.zero_rounding)."""
+"""Zero-rounding against the exponential mechanism (see attacklab.attacks.zero_rounding)."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from attacklab.auditing.attacks import ZeroRounding
+from attacklab.attacks import ZeroRounding
 from attacklab.model.findings import Finding
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from attacklab.align.pairs import pairs_of
-from attacklab.auditing.attacks.features import NotUnderstood, hashes
+from attacklab.attacks.features import NotUnderstood, hashes
 from attacklab.model.errors import LabFault, TargetError
 from attacklab.model.findings import Finding, Verdict, described_pair
 from attacklab.model.targets import Target

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from attacklab.auditing.attacks.base import Attack
+from attacklab.attacks.base import Attack
 from attacklab.auditing.meter import Meter
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.choosing import choosing_trials, expected_evidence, promised_evidence

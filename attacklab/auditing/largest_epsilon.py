@@ -28,8 +28,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from attacklab.auditing.attacks import ATTACKS, BlackBox, sized
-from attacklab.auditing.attacks.base import Attack
+from attacklab.attacks import ATTACKS, BlackBox, sized
+from attacklab.attacks.base import Attack
 from attacklab.auditing.flaws import explained
 from attacklab.auditing.judge import Advance, Judge, PlannedScenario
 from attacklab.auditing.statistics.choosing import SHARE

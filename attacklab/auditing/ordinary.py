@@ -14,7 +14,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from attacklab.auditing.attacks import BlackBox, IntegerCast, MissingClip, SpecialValues, SumSensitivity
+from attacklab.attacks import BlackBox, IntegerCast, MissingClip, SpecialValues, SumSensitivity
 from attacklab.auditing.flaws import explained
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.model.findings import FAILURE, TOO_LITTLE, VALUE_OF_TEXT, Finding

@@ -26,9 +26,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
+from attacklab.attacks import ATTACKS, Alignment, BlackBox, sized
+from attacklab.attacks.base import Attack
 from attacklab.auditing.alignment import alignment, not_aligned, replay_line
-from attacklab.auditing.attacks import ATTACKS, Alignment, BlackBox, sized
-from attacklab.auditing.attacks.base import Attack
 from attacklab.auditing.flaws import explained
 from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan
 from attacklab.auditing.largest_epsilon import largest_epsilon

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attacklab.auditing.attacks.base import Attack, Learning
+from attacklab.attacks.base import Attack, Learning
 from attacklab.auditing.judge import PlannedScenario, is_testable
 from attacklab.auditing.meter import REHEARSING_SHARE, Meter
 from attacklab.auditing.statistics.choosing import choosing_trials

@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from attacklab.auditing.attacks import ALL_ATTACKS, ATTACKS, Alignment
-from attacklab.auditing.attacks.base import Attack
+from attacklab.attacks import ALL_ATTACKS, ATTACKS, Alignment
+from attacklab.attacks.base import Attack
 from attacklab.auditing.first_outputs import without_variety
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.cli import options

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from attacklab.auditing.attacks import ALL_ATTACKS
+from attacklab.attacks import ALL_ATTACKS
 from attacklab.cli.messages import say
 from attacklab.cli.output import console
 from attacklab.libraries import NAMES, Library, library

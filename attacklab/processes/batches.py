@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import FEW, Attack, Event, Scenario
-from attacklab.auditing.attacks.common.failures import FAILS, answered, is_failure
-from attacklab.auditing.attacks.features import hashes
+from attacklab.attacks.base import FEW, Attack, Event, Scenario
+from attacklab.attacks.common.failures import FAILS, answered, is_failure
+from attacklab.attacks.features import hashes
 from attacklab.auditing.meter import Meter
 from attacklab.model.errors import AttackError, LabFault, OutsideDomain, TargetError
 from attacklab.model.findings import SO_DID_EVERY_CALL, Counts, Severity, described_pair

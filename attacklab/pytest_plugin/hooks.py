@@ -23,7 +23,7 @@ from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.pytest_plugin.options import OPTIONS
 
 if TYPE_CHECKING:
-    from attacklab.auditing.attacks import Attack
+    from attacklab.attacks import Attack
     from attacklab.model.findings import Finding
     from attacklab.model.neighbours import NeighbouringPair
     from attacklab.model.targets import Release, Sampler, Target
@@ -277,7 +277,7 @@ def _audited(
     attacks: Sequence[Attack] | None = None,
     ideal_noise: bool = False,
 ) -> AuditedTest:
-    from attacklab.auditing.attacks import Alignment
+    from attacklab.attacks import Alignment
     from attacklab.auditing.first_outputs import without_variety
     from attacklab.auditing.referee import Audit, after, aligned_beside, aligned_finding
 
@@ -383,7 +383,7 @@ def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str
 
 def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
     """The attacks of these names; all where none is named."""
-    from attacklab.auditing.attacks import ALL_ATTACKS
+    from attacklab.attacks import ALL_ATTACKS
 
     known = {attack.name: attack for attack in ALL_ATTACKS}
     unknown = [name for name in names if name not in known]

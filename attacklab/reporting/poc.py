@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks import ALL_ATTACKS, sized
-from attacklab.auditing.attacks.common.failures import FAILS
+from attacklab.attacks import ALL_ATTACKS, sized
+from attacklab.attacks.common.failures import FAILS
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.auditing.statistics.power import trials_needed

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from attacklab.auditing.attacks import ALL_ATTACKS
+from attacklab.attacks import ALL_ATTACKS
 from attacklab.auditing.flaws import NAMES, flaw_of
 from attacklab.model.findings import Finding, Verdict, environment
 from attacklab.model.plain_text import plain

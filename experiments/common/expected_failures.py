@@ -14,7 +14,7 @@ from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
-from attacklab.auditing.attacks import ATTACKS
+from attacklab.attacks import ATTACKS
 from attacklab.libraries import library
 from attacklab.model.findings import Verdict
 

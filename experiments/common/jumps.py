@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.local_sensitivity import jumps
+from attacklab.attacks.local_sensitivity import jumps
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 from experiments.targets import means

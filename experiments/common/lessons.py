@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target

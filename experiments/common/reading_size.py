@@ -7,8 +7,8 @@ from dataclasses import asdict
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import bounds_of
-from attacklab.auditing.attacks.local_sensitivity import estimated_scale, size_of_scale
+from attacklab.attacks.base import bounds_of
+from attacklab.attacks.local_sensitivity import estimated_scale, size_of_scale
 from attacklab.auditing.statistics.inference import assess
 from attacklab.model.findings import Counts
 from attacklab.model.targets import Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from attacklab.auditing.attacks import ATTACKS, Attack
+from attacklab.attacks import ATTACKS, Attack
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.findings import Finding

@@ -13,8 +13,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks import LocalSensitivity, LowBitLaplace, SumSensitivity, TruncatedAddition, ZeroRounding
-from attacklab.auditing.attacks.base import Attack, Event, Scenario
+from attacklab.attacks import LocalSensitivity, LowBitLaplace, SumSensitivity, TruncatedAddition, ZeroRounding
+from attacklab.attacks.base import Attack, Event, Scenario
 from attacklab.auditing.referee import DEFAULT_ALPHA as ALPHA
 from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.model.targets import Outputs, Target

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.low_bit_gaussian import textbook_sigma
+from attacklab.attacks.low_bit_gaussian import textbook_sigma
 from attacklab.model.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.targets import Target
 from experiments.targets.laplaces import ANSWERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from attacklab.auditing.attacks import ATTACKS
+from attacklab.attacks import ATTACKS
 from attacklab.reporting.experiment import load_experiments
 from attacklab.reporting.pages import LONGEST_TABLE
 from tests.system.test_documents import ROOT

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from attacklab.auditing import attacks
-from attacklab.auditing.attacks import ALL_ATTACKS
+from attacklab import attacks
+from attacklab.attacks import ALL_ATTACKS
 from attacklab.auditing.flaws import LATTICE, NAMES, Flaw, catalogue, exact_call
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import FAILURE, ON_LATTICE, TOO_LITTLE, Verdict

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.auditing.attacks import BlackBox
-from attacklab.auditing.attacks.base import Event, Scenario
+from attacklab.attacks import BlackBox
+from attacklab.attacks.base import Event, Scenario
 from attacklab.auditing.judge import Advance
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import GaussianDP

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import LowBitLaplace, Precision
+from attacklab.attacks import LowBitLaplace, Precision
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import ON_LATTICE, Finding
 from attacklab.model.neighbours import NeighbouringPair, Relation

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attacklab import Domain, Target
-from attacklab.auditing.attacks import LatticeBias, LowBitLaplace, RepeatedNoise
+from attacklab.attacks import LatticeBias, LowBitLaplace, RepeatedNoise
 from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
 from attacklab.auditing.referee import audit

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from attacklab.attacks import ATTACKS, BlackBox, MissingClip
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing import referee
-from attacklab.auditing.attacks import ATTACKS, BlackBox, MissingClip
-from attacklab.auditing.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.judge import EARLY, LARGEST_BUDGET, Advance
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.betting import judge

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from attacklab import Domain, Finding, Target, Verdict, audit
-from attacklab.auditing.attacks.base import Attack, Scenario
+from attacklab.attacks.base import Attack, Scenario
 from attacklab.model.findings import FAILURE
 from tests.statistical.attacklab.test_referee import PAIR, ZERO, Bets, randomized_response, target_of
 from tests.unit.attacklab.ideal import two_sided_geometric

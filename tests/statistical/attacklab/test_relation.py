@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import BlackBox, MissingClip, SpecialValues
-from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.attacks import BlackBox, MissingClip, SpecialValues
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.referee import audit
 from attacklab.laws.proof import default_pair, prove
 from attacklab.model.findings import Finding, Verdict

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import SpecialValues
+from attacklab.attacks import SpecialValues
 from attacklab.auditing.referee import audit
 from attacklab.cli.output import status_of
 from attacklab.cli.status import Status

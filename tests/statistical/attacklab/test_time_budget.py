@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
-from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.referee import SHORT_ROUND, AttackResult, Audit, audit, shares
 from attacklab.auditing.time_budget import STEPS
 from attacklab.model.domains import Domain

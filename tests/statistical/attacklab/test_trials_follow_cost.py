@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy
 
-from attacklab.auditing.attacks import BlackBox
+from attacklab.attacks import BlackBox
 from attacklab.auditing.judge import DEFAULT_TRIALS, may_refute, points_of
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.power import trials_needed

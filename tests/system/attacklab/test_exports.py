@@ -8,7 +8,8 @@ import sys
 import pytest
 
 import attacklab
-from attacklab.auditing import attacks, referee
+from attacklab import attacks
+from attacklab.auditing import referee
 from attacklab.laws import proof
 from attacklab.model import claims, domains, findings, neighbours, random_bits, releases, seeing_work, targets
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks import ATTACKS, BlackBox
+from attacklab.attacks import ATTACKS, BlackBox
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.domains import Domain, Records

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from attacklab import audit
-from attacklab.auditing.attacks import Precision
+from attacklab.attacks import Precision
 from attacklab.model.findings import Finding, Verdict, read_record
 from attacklab.reporting.experiment import Settings
 from experiments import libraries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attacklab.auditing.attacks import BlackBox
+from attacklab.attacks import BlackBox
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Verdict
 from experiments import targets

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from attacklab.auditing.attacks import LowBitGaussian, Precision, ZeroRounding
+from attacklab.attacks import LowBitGaussian, Precision, ZeroRounding
 from attacklab.auditing.referee import audit
 from attacklab.laws import Limits
 from attacklab.laws.proof import prove

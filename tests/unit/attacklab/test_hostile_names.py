@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from attacklab import Target
-from attacklab.auditing.attacks import BlackBox
-from attacklab.auditing.attacks.features import features
+from attacklab.attacks import BlackBox
+from attacklab.attacks.features import features
 from attacklab.auditing.referee import audit
 from attacklab.cli.output import show
 from attacklab.model.findings import Finding, record, to_text

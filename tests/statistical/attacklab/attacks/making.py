@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Attack, Scenario
+from attacklab.attacks.base import Attack, Scenario
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Outputs, Target
 

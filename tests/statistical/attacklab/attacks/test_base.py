@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import ALL_ATTACKS, ATTACKS
-from attacklab.auditing.attacks.base import as_floats
+from attacklab.attacks import ALL_ATTACKS, ATTACKS
+from attacklab.attacks.base import as_floats
 from attacklab.model.targets import Kind, Target
 
 PAIRS = ("double_budget", "failing_size", "missing_clip", "position_chunks")

@@ -13,7 +13,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import ATTACKS, BlackBox
+from attacklab.attacks import ATTACKS, BlackBox
 from attacklab.auditing.referee import audit
 from attacklab.model.domains import Categories, Domain, Graphs, Queries, Records, Streams, Strings
 from attacklab.model.findings import Finding, Verdict

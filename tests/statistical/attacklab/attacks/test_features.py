@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from attacklab.auditing.attacks.features import NotUnderstood, features, hashes, keys, numbers
-from attacklab.auditing.attacks.features.features import MOST
+from attacklab.attacks.features import NotUnderstood, features, hashes, keys, numbers
+from attacklab.attacks.features.features import MOST
 from attacklab.model.errors import TargetError
 from attacklab.model.targets import Failure, Outputs
 

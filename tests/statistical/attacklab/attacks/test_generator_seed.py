@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.generator_seed import GeneratorSeed, modern_draws, recover_seed
+from attacklab.attacks.generator_seed import GeneratorSeed, modern_draws, recover_seed
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.integer_cast import IntegerCast
+from attacklab.attacks.integer_cast import IntegerCast
 from attacklab.auditing.referee import audit
 from attacklab.model.domains import Domain
 from attacklab.model.findings import Finding, Verdict

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate
 
-from attacklab.auditing.attacks import (
+from attacklab.attacks import (
     Attack,
     DoubleBudget,
     FailingSize,
@@ -23,8 +23,8 @@ from attacklab.auditing.attacks import (
     PositionChunks,
     SumSensitivity,
 )
-from attacklab.auditing.attacks.base import FEW, Learning
-from attacklab.auditing.attacks.known_pairs import NEGATIVE_WINDOW
+from attacklab.attacks.base import FEW, Learning
+from attacklab.attacks.known_pairs import NEGATIVE_WINDOW
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks import IntegerCast, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
-from attacklab.auditing.attacks.base import Attack
-from attacklab.auditing.attacks.samplers.coarse_uniforms import GAUSSIAN as COARSE_GAUSSIAN
-from attacklab.auditing.attacks.samplers.model import Assumed, Model
+from attacklab.attacks import IntegerCast, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
+from attacklab.attacks.base import Attack
+from attacklab.attacks.samplers.coarse_uniforms import GAUSSIAN as COARSE_GAUSSIAN
+from attacklab.attacks.samplers.model import Assumed, Model
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.domains import Domain, Records

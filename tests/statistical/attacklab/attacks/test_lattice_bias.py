@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks.lattice_bias import LatticeBias
+from attacklab.attacks.lattice_bias import LatticeBias
 from attacklab.auditing.referee import audit
 from attacklab.model.domains import Domain
 from attacklab.model.findings import Finding, Verdict

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Probe
-from attacklab.auditing.attacks.local_sensitivity import (
+from attacklab.attacks.base import Probe
+from attacklab.attacks.local_sensitivity import (
     MOST_PAIRS,
     TAIL_FACTORS,
     LocalSensitivity,

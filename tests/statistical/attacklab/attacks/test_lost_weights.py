@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks.lost_weights import LostWeights
+from attacklab.attacks.lost_weights import LostWeights
 from attacklab.auditing.referee import audit
 from attacklab.model.domains import Domain
 from attacklab.model.findings import Finding, Verdict

@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from attacklab.auditing.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
-from attacklab.auditing.attacks.samplers.gaussian import (
+from attacklab.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
+from attacklab.attacks.samplers.gaussian import (
     BOX_MULLER,
     BOX_MULLER_LIBRARY,
     INVERSE_CDF,
@@ -23,8 +23,8 @@ from attacklab.auditing.attacks.samplers.gaussian import (
     SEARCHED,
     ZIGGURAT,
 )
-from attacklab.auditing.attacks.samplers.model import Assumed, Model
-from attacklab.auditing.attacks.samplers.products import ANY
+from attacklab.attacks.samplers.model import Assumed, Model
+from attacklab.attacks.samplers.products import ANY
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Finding, Verdict

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import as_released
-from attacklab.auditing.attacks.precision import Precision, reachable
+from attacklab.attacks.base import as_released
+from attacklab.attacks.precision import Precision, reachable
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import BFLOAT16, BINARY16, Format, format_of

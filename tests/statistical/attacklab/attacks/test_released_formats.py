@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.released_formats import Released, common_step, inferred
+from attacklab.attacks.released_formats import Released, common_step, inferred
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, TF32, Format
 from tests.unit.attacklab.narrow import NARROW, TYPES
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import RepeatedNoise
+from attacklab.attacks import RepeatedNoise
 from attacklab.auditing.referee import audit
 from attacklab.model.domains import Domain, Records
 from attacklab.model.findings import Finding, Verdict

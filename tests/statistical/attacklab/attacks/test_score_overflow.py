@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks.score_overflow import ScoreOverflow
+from attacklab.attacks.score_overflow import ScoreOverflow
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.random_bits import SeededBits

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks.special_values import SPECIAL_RECORDS, SpecialValues
+from attacklab.attacks.special_values import SPECIAL_RECORDS, SpecialValues
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import Format

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import ends, on_path
-from attacklab.auditing.attacks.sum_sensitivity import SumSensitivity, steepest_step
+from attacklab.attacks.base import ends, on_path
+from attacklab.attacks.sum_sensitivity import SumSensitivity, steepest_step
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import Relation

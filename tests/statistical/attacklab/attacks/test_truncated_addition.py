@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks.truncated_addition import TruncatedAddition
+from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Verdict
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format

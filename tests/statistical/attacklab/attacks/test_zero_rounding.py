@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks.zero_rounding import ZeroRounding
+from attacklab.attacks.zero_rounding import ZeroRounding
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised

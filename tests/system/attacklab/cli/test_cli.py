@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import ATTACKS
+from attacklab.attacks import ATTACKS
 from attacklab.cli import COMMANDS, audit, target_options
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import ArithmeticModeError, LabFault, TargetError, UsageError, UsageTypeError
@@ -107,7 +107,7 @@ EXPERIMENT = """
 from attacklab.reporting.experiment import Collected
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from attacklab.auditing.referee import audit
-from attacklab.auditing.attacks import LowBitLaplace
+from attacklab.attacks import LowBitLaplace
 from attacklab.model.targets import Target
 
 QUESTION = "Do the bits tell [one] from [two]?"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.model.findings import Finding
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Outputs, Target

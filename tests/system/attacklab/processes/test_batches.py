@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.base import Event, Probe, Scenario
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.referee import audit
 from attacklab.model.errors import TargetError
 from attacklab.model.targets import Target

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import BlackBox, RepeatedNoise
-from attacklab.auditing.attacks.features import hashes
+from attacklab.attacks import BlackBox, RepeatedNoise
+from attacklab.attacks.features import hashes
 from attacklab.auditing.referee import audit
 from attacklab.model.errors import TargetError
 from attacklab.model.findings import Verdict

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks import ATTACKS
+from attacklab.attacks import ATTACKS
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import PrivacyClaim, Profile
 from attacklab.model.errors import TargetError, UsageError

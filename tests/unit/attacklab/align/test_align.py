@@ -24,7 +24,7 @@ from attacklab.align.costs import Cost, delta_of, exceeds, gaussian_delta, keeps
 from attacklab.align.examine import Examined, Status, examine
 from attacklab.align.pairs import pairs_of
 from attacklab.align.parts import parts_of, rounded
-from attacklab.auditing.attacks import Alignment
+from attacklab.attacks import Alignment
 from attacklab.draws import run, watching
 from attacklab.model.claims import Claim
 from attacklab.model.errors import UsageError

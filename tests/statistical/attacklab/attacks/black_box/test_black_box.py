@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.black_box import BlackBox
-from attacklab.auditing.attacks.black_box.candidate_events import candidate_events
-from attacklab.auditing.attacks.black_box.candidate_pairs import candidate_pairs
-from attacklab.auditing.attacks.black_box.rules import encoded, linear_rule
-from attacklab.auditing.attacks.black_box.scores import Learning, exponent, grid_exponent
-from attacklab.auditing.attacks.features import Feature
+from attacklab.attacks.black_box import BlackBox
+from attacklab.attacks.black_box.candidate_events import candidate_events
+from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
+from attacklab.attacks.black_box.rules import encoded, linear_rule
+from attacklab.attacks.black_box.scores import Learning, exponent, grid_exponent
+from attacklab.attacks.features import Feature
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.inference import assess
 from attacklab.model.claims import PrivacyClaim

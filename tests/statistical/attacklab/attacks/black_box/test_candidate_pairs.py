@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.auditing.attacks import BlackBox
-from attacklab.auditing.attacks.black_box.candidate_pairs import candidate_pairs
-from attacklab.auditing.attacks.black_box.candidate_pairs.answers import answers_before_edges
+from attacklab.attacks import BlackBox
+from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
+from attacklab.attacks.black_box.candidate_pairs.answers import answers_before_edges
 from attacklab.model.domains import Domain
 from attacklab.model.errors import OutsideDomain
 from attacklab.model.neighbours import NeighbouringPair, Relation, fingerprint

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks.black_box import BlackBox
-from attacklab.auditing.attacks.black_box.candidate_events import RARITIES, candidate_events
-from attacklab.auditing.attacks.black_box.regression import IN_PAIRS, patterns, regressed, regressed_on_sums
-from attacklab.auditing.attacks.black_box.scores import Learning
-from attacklab.auditing.attacks.features import numbers
+from attacklab.attacks.black_box import BlackBox
+from attacklab.attacks.black_box.candidate_events import RARITIES, candidate_events
+from attacklab.attacks.black_box.regression import IN_PAIRS, patterns, regressed, regressed_on_sums
+from attacklab.attacks.black_box.scores import Learning
+from attacklab.attacks.features import numbers
 from attacklab.model.claims import PrivacyClaim
 
 SIZE = 1 << 14

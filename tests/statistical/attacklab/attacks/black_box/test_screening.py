@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.auditing.attacks.black_box.screening import Sampler, screened, told_apart
+from attacklab.attacks.black_box.screening import Sampler, screened, told_apart
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import Refused
 from attacklab.model.neighbours import NeighbouringPair, fingerprint

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.auditing.attacks.black_box import BlackBox
-from attacklab.auditing.attacks.black_box.candidate_events import candidate_events
+from attacklab.attacks.black_box import BlackBox
+from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.choosing import expected_evidence
 from attacklab.model.claims import PrivacyClaim

@@ -1,0 +1,83 @@
+"""The attacks, one file a flaw (`known_pairs` has several); `ATTACKS` and `ALL_ATTACKS` are the registry."""
+
+from __future__ import annotations
+
+from attacklab.attacks.alignment import Alignment
+from attacklab.attacks.base import Attack, Learning
+from attacklab.attacks.black_box import BlackBox
+from attacklab.attacks.generator_seed import GeneratorSeed
+from attacklab.attacks.generator_state import GeneratorState
+from attacklab.attacks.integer_cast import IntegerCast
+from attacklab.attacks.known_pairs import DoubleBudget, FailingSize, MissingClip, PositionChunks
+from attacklab.attacks.lattice_bias import LatticeBias
+from attacklab.attacks.local_sensitivity import LocalSensitivity
+from attacklab.attacks.lost_weights import LostWeights
+from attacklab.attacks.low_bit_gaussian import LowBitGaussian
+from attacklab.attacks.low_bit_laplace import LowBitLaplace
+from attacklab.attacks.precision import Precision
+from attacklab.attacks.repeated_noise import RepeatedNoise
+from attacklab.attacks.score_overflow import ScoreOverflow
+from attacklab.attacks.special_values import SpecialValues
+from attacklab.attacks.sum_sensitivity import SumSensitivity
+from attacklab.attacks.truncated_addition import TruncatedAddition
+from attacklab.attacks.zero_rounding import ZeroRounding
+
+__all__ = [
+    "ALL_ATTACKS",
+    "ATTACKS",
+    "Alignment",
+    "Attack",
+    "BlackBox",
+    "DoubleBudget",
+    "FailingSize",
+    "GeneratorSeed",
+    "GeneratorState",
+    "IntegerCast",
+    "LatticeBias",
+    "LocalSensitivity",
+    "LostWeights",
+    "LowBitGaussian",
+    "LowBitLaplace",
+    "MissingClip",
+    "PositionChunks",
+    "Precision",
+    "RepeatedNoise",
+    "ScoreOverflow",
+    "SpecialValues",
+    "SumSensitivity",
+    "TruncatedAddition",
+    "ZeroRounding",
+    "sized",
+]
+
+ATTACKS: tuple[Attack, ...] = (
+    ZeroRounding(),
+    LostWeights(),
+    ScoreOverflow(),
+    LowBitLaplace(),
+    LowBitGaussian(),
+    Precision(),
+    LatticeBias(),
+    IntegerCast(),
+    GeneratorSeed(),
+    GeneratorState(),
+    SumSensitivity(),
+    LocalSensitivity(),
+    PositionChunks(),
+    MissingClip(),
+    DoubleBudget(),
+    FailingSize(),
+    SpecialValues(),
+    RepeatedNoise(),
+    BlackBox(),
+)
+"""All of them run where none is named."""
+
+ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, Alignment(), TruncatedAddition())
+"""Those, and what runs only when it is named: the alignment, which takes no scenarios; and truncated addition, which
+`LostWeights` finds with fewer outputs."""
+
+
+def sized(attack: Attack, trials: int) -> Attack:
+    """The attack as an audit of so many trials runs it: learning from as many outputs as that warrants."""
+    return attack.within(trials) if isinstance(attack, Learning) else attack

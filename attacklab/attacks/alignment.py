@@ -1,0 +1,27 @@
+"""The attack `alignment`: what the code around the noise loses; see `attacklab.auditing.alignment`, which runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from attacklab.attacks.base import Probe, Scenario
+from attacklab.model.targets import Target
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The attack, as a name among others: it shifts draws, so no scenario of pairs and events is all of it."""
+
+    name: str = "alignment"
+    flaw: str = "the code around the noise loses more than is claimed"
+    whole_outputs: ClassVar[bool] = True
+
+    def applies_to(self, target: Target) -> bool:
+        """Whether the target draws from generators that can be watched; one with a sampler is to be proved."""
+        return target.sampler is None
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002
+        """None: see above."""
+        return ()

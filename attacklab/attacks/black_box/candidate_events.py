@@ -1,0 +1,254 @@
+"""Candidate events for a target that nobody wrote an attack for: bets on any feature of an output, and on the whole.
+
+Every candidate is a half-line of a score (see `scores` and `rules`), or one likely value of it. A half-line of a table
+of log likelihood ratios is a union of atoms or of bins in the order of likelihood. Rules are learned on one half of the
+given outputs, and half-lines are ranked on the other half, by the evidence that each is expected to give a trial. The
+rules of the best are then learned again from both halves. The result is a handful of fixed events, to be judged on
+outputs that had no part in choosing them.
+
+Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
+using Classifiers', which also takes events from the bits of outputs, in another form. The tables, the ranking and the
+cells are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event
+from attacklab.attacks.black_box.learned_scores import learned_scores, scores_of_all
+from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
+from attacklab.attacks.common.failures import FAILS
+from attacklab.attacks.features.atoms import form_of_list
+from attacklab.attacks.features.paths import as_numbers
+from attacklab.attacks.features.recent import recalled
+from attacklab.attacks.features.values import opened
+from attacklab.auditing.statistics.choosing import expected_evidence, promised_epsilon
+from attacklab.model.claims import PrivacyClaim
+from attacklab.model.floats import Doubles
+from attacklab.model.targets import Failure, Outputs
+
+QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4, 12), 1 - 2.0 ** -np.arange(4, 12)]))
+"""Where half-lines may end, besides at the largest and the least value."""
+
+FEW = 64  # a score of no more values than that may have a half-line end at each of them
+OBJECTS = 1 << 12  # how many outputs of either input are learned from, and ranked on, that are not an array of numbers
+
+FIRST_LOOK = 1 << 16
+"""How many outputs of either input show which scores are worth learning from all outputs, to prove an ε."""
+
+RARITIES = (1.0, 1 / 8, 1 / 32, 1 / 128)
+"""To prove an ε, the best event of a score is kept of all, and of those that hold so few of the outputs, or leave out
+so few: a rarer one shows more, and a sample larger than the one that ranks them can tell whether by enough."""
+
+EACH = 4  # how many scores have such events, besides those over all numbers
+FINALISTS = 12  # how many such scores there are, besides those over all numbers
+
+Ranking = Callable[[NDArray[np.int64], NDArray[np.int64], int], Doubles]
+"""Takes how often events held outputs of either input, and of how many; gives one number an event."""
+
+LIKELY_VALUES = 16  # how many of the most frequent values are candidates by themselves
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An event, and how clearly it exceeded the claim.
+
+    That is the evidence, in nats, that it is expected to give a trial; or the ε that it promises to prove.
+    """
+
+    event: Event
+    clarity: float
+
+
+def candidate_events(
+    first: Outputs, second: Outputs, claims: Sequence[PrivacyClaim], most: int, *, proving: bool = False
+) -> list[Candidate]:
+    """The events that tell two samples of outputs apart most clearly, beyond what the claim allows.
+
+    Args:
+        first: outputs for one input of a pair, at least 4.
+        second: the same number of outputs for the other input.
+        claims: what is promised of one output, at the points of its privacy profile.
+        most: the largest number of candidates to return, unless an ε is to be proved.
+        proving: whether to rank them by the ε that they promise to prove, at the δ of the first point, rather than by
+            how soon they refute the claim; and to learn rules that take longer.
+
+    Returns:
+        The candidates, the clearest first: at least one, and no two from the same score unless an ε is to be proved.
+
+    Raises:
+        NotUnderstood: an output cannot be taken apart.
+    """
+    if proving:
+        best = _proving(first, second, claims[0].delta)
+    else:
+        best = _refuting(first, second, partial(_clarity, claims=claims), most)
+    if not best:  # all outputs are alike, and that is all there is to bet on
+        return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
+    return [Candidate(_interval(ranked.score, ranked.low, ranked.high), ranked.clarity) for ranked in best]
+
+
+def _refuting(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
+    """The events of the clearest scores, learned again from all outputs."""
+    learning, ranking = _halves(first, second)
+    (clearest,) = _clearest(learned_scores(learning, ranking), learning, ranking, [rank])
+    return _learned_again(clearest[:most], learning, ranking)
+
+
+def _proving(first: Outputs, second: Outputs, delta: float) -> list[_Ranked]:
+    """The events of the scores that are clearest on some outputs, with rules and ends found on all."""
+    ranks = [partial(_promised, delta=delta, rarity=rarity) for rarity in RARITIES]
+    glance = _halves(first[:FIRST_LOOK], second[:FIRST_LOOK])
+    apart, *_ = _clearest(learned_scores(*glance), *glance, ranks)
+    joint = scores_of_all(*glance)
+    learning, ranking = _halves(first, second)
+    of_all = [score.learned_from(learning) for score in joint]
+    of_some = [ranked.score.learned_from(learning) for ranked in apart[:FINALISTS]]
+    always = _clearest(of_all, learning, ranking, ranks)
+    best = _clearest(of_some, learning, ranking, ranks)
+    clearest = [ranked for few, many in zip(always, best, strict=True) for ranked in (*few, *many[:EACH])]
+    distinct = {ranked.hits: ranked for ranked in sorted(clearest, key=lambda ranked: -ranked.clarity)}
+    return _learned_again(list(distinct.values()), learning, ranking)
+
+
+def _learned_again(events: Sequence[_Ranked], learning: Learning, ranking: Learning) -> list[_Ranked]:
+    """The events with the rules of their scores learned from all outputs."""
+    everything = Learning(
+        np.concatenate([learning.outputs, ranking.outputs]), np.concatenate([learning.of_first, ranking.of_first])
+    )
+    scores = {id(ranked.score): ranked.score for ranked in events}
+    again = {key: score.learned_from(everything) for key, score in scores.items()}
+    return [replace(ranked, score=again[id(ranked.score)]) for ranked in events]
+
+
+def _clearest(
+    scores: Iterable[Score], learning: Learning, ranking: Learning, ranks: Sequence[Ranking]
+) -> list[list[_Ranked]]:
+    """The best event of each score by each ranking, the clearest first."""
+    # By hits: of several events that held the same outputs, the first is kept.
+    by_hits: list[dict[tuple[int, int], _Ranked]] = [{} for _ in ranks]
+    for score in scores:
+        for kept, ranked in zip(by_hits, _best_intervals(score, learning, ranking, ranks), strict=False):
+            kept.setdefault(ranked.hits, ranked)
+    return [sorted(kept.values(), key=lambda ranked: -ranked.clarity) for kept in by_hits]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """The best half-line or value of a score, its clarity, and how often it held outputs of either input."""
+
+    score: Score
+    low: float
+    high: float
+    clarity: float
+    hits: tuple[int, int]
+
+
+def _halves(first: Outputs, second: Outputs) -> tuple[Learning, Learning]:
+    """Outputs of both inputs to learn from, and as many to rank on."""
+    alike = first.dtype == second.dtype and first.shape[1:] == second.shape[1:]
+    if not alike or first.dtype == object:
+        pooled = _as_array([output if isinstance(output, Failure) else opened(output) for output in (*first, *second)])
+    else:
+        pooled = np.concatenate([first, second])
+    sides = np.arange(len(first)), np.arange(len(first), len(pooled))
+    if pooled.dtype == object:
+        sides = sides[0][: 2 * OBJECTS], sides[1][: 2 * OBJECTS]
+    halves = []
+    for part in (slice(len(sides[0]) // 2), slice(len(sides[0]) // 2, None)):
+        places = [side[part] for side in sides]
+        halves.append(Learning(pooled[np.concatenate(places)], np.repeat([True, False], list(map(len, places)))))
+    return halves[0], halves[1]
+
+
+def _as_array(opened_: list[Any]) -> Outputs:
+    """A list of numbers, or of rows of numbers, as an array of numbers where it is one."""
+    outputs: Outputs = np.fromiter(opened_, dtype=object, count=len(opened_))
+    types = {type(output) for output in opened_}
+    if len(types) == 1 and isinstance(opened_[0], float | np.floating | int):
+        values = as_numbers(outputs)
+        if values.dtype.kind != "f" or isinstance(opened_[0], float | np.floating):
+            return values
+    if types == {np.ndarray} and len({(output.dtype, output.shape) for output in opened_}) == 1:
+        return np.stack(opened_)
+    if types in ({list}, {tuple}) and len(set(map(len, opened_))) == 1:
+        dtype = form_of_list([number for output in opened_ for number in output])
+        if dtype is not None:
+            return np.array(opened_, dtype=dtype)
+    return outputs
+
+
+def _best_intervals(score: Score, learning: Learning, ranking: Learning, ranks: Sequence[Ranking]) -> Iterator[_Ranked]:
+    """The best interval of a score by each ranking; none if its values are all the same."""
+    pooled = score.of(learning.outputs)
+    pooled = np.sort(pooled[~np.isnan(pooled)])
+    if not pooled.size or pooled[0] == pooled[-1]:
+        return
+    starts = np.flatnonzero(np.concatenate([[True], pooled[1:] != pooled[:-1]]))
+    frequency = np.diff(starts, append=len(pooled))
+    if len(starts) <= FEW:
+        ends = pooled[starts[:-1]]  # a half-line that contains everything is not a bet
+    else:
+        places = np.ceil(QUANTILES * len(pooled)).astype(np.intp) - 1
+        ends = np.unique(np.append(pooled[places], 0.0))
+        ends = ends[(ends >= pooled[0]) & (ends < pooled[-1])]
+    if score.again is not None:  # half way to the next value, because values move when it is learned again
+        ends = ends / 2 + pooled[np.searchsorted(pooled, ends, "right")] / 2
+    repeated = np.flatnonzero(frequency > 1)
+    likely = repeated[np.argsort(-frequency[repeated], kind="stable")[:LIKELY_VALUES]]
+    likely_values = pooled[starts[likely]]
+    if score.again is not None:  # no single value of it stays what it is
+        likely_values = likely_values[:0]
+    lows = np.concatenate([np.full(len(ends), -np.inf), likely_values])
+    highs = np.concatenate([ends, likely_values])
+    ranked = score.of(ranking.outputs)
+    sides = [np.sort(ranked[side]) for side in (ranking.of_first, ~ranking.of_first)]  # NaN comes last
+    hits = [np.searchsorted(side, highs, "right") - np.searchsorted(side, lows, "left") for side in sides]
+    for rank in ranks:
+        clarity = rank(hits[0], hits[1], len(sides[0]))
+        best = int(np.argmax(clarity))
+        if clarity[best] == -np.inf:
+            return
+        held = (int(hits[0][best]), int(hits[1][best]))
+        yield _Ranked(score, float(lows[best]), float(highs[best]), float(clarity[best]), held)
+
+
+def _clarity(
+    first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claims: Sequence[PrivacyClaim]
+) -> Doubles:
+    """The evidence a trial that is expected at the rates seen.
+
+    A fraction of a hit and of a miss is added on both sides: as much as a rate that just keeps the claim would show of
+    the second input, were half a hit added. So it drowns no event at a large ε, where a whole one would.
+    """
+    added = 0.5 / (1 + math.exp(min(700.0, max(claim.epsilon for claim in claims))))
+    rates = [(hits + added) / (trials + 2 * added) for hits in (first, second)]
+    return expected_evidence(claims, *rates)
+
+
+def _promised(
+    first: NDArray[np.int64], second: NDArray[np.int64], trials: int, *, delta: float, rarity: float
+) -> Doubles:
+    """The ε that events promise to prove which hold at most so large a share of the outputs, or leave out no more."""
+    share = (first + second) / (2 * trials)
+    return np.where(np.minimum(share, 1 - share) <= rarity, promised_epsilon(first, second, trials, delta), -np.inf)
+
+
+def _interval(score: Score, low: float, high: float) -> Event:
+    if score is IS_FAILURE:
+        return FAILS  # or its complement, which tells as much
+    words = f"at most {high!r}" if low == -math.inf else f"equal to {high!r}"
+    return Event(f"{score.description} {words}", partial(_lies_within, of=score.of, low=low, high=high))
+
+
+def _lies_within(outputs: Outputs, *, of: Callable[[Outputs], Doubles], low: float, high: float) -> NDArray[np.bool_]:
+    values = recalled(outputs, of, lambda: of(outputs))  # several events are half-lines of one score
+    return np.asarray((values >= low) & (values <= high))

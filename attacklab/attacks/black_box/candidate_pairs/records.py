@@ -1,0 +1,168 @@
+"""Pairs of datasets for sums and means: records at every corner of the bounds, outside them, and where rounding shows.
+
+Sizes run from none to a thousand. The record that differs is at the first, the middle or the last position. Under
+add-remove it comes or goes; under substitute it replaces another; a claim that names no relation is taken to hold for
+both, as `Target.sum` says. Besides, steps of lines: records move from one bound to the other, or are added, one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from attacklab.attacks.base import Probe, bounds_of, on_path
+from attacklab.attacks.black_box.candidate_pairs.answers import COARSEST, answers_before_edges
+from attacklab.attacks.black_box.candidate_pairs.lines import broken_steps
+from attacklab.model.domains.datasets import (
+    COUNTS,
+    FEW,
+    RELATIONS,
+    Datasets,
+    at_counts,
+    at_ends,
+    at_places,
+    interleaved,
+    relations_of,
+    repeated,
+)
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Kind, Target
+
+SIZES = (0, 1, 15, 255, 4095)  # the numbers of records besides the one that differs
+CLAMPED = (15, 0, 1, 2)  # the same where that one lies outside the bounds
+HALVES = ((11, 1024), (8, 128))  # the significant bits of binary16 and bfloat16, and how many records double a sum
+CHUNKS = (4, 16, 256)  # the numbers of records in which every two are equal
+PATHS = (1, 16, 1024)  # the numbers of records on a line, powers of two; the last of them for lines of added records
+
+OUTSIDE = (1.0, 2.0**20, 2.0**-3, 2.0**40)
+"""How many widths of the range a record lies outside it, where it should count as the nearer bound."""
+
+DISTINCT = 8  # how many different records a dataset without repetition has
+
+
+def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
+    """Pairs of datasets to try on a sum or a mean.
+
+    Args:
+        target: its bounds, relation and claim decide which.
+        probe: draws outputs of the target.
+    """
+    low, high = bounds_of(target)
+    relations = relations_of(target.relation, RELATIONS)
+    families: list[Iterable[Datasets]] = []
+    for by in relations:
+        families += [
+            at_ends((low, high), SIZES, by),
+            _outside(low, high, by),
+            _before_edges(target, by),
+            at_counts(low, high, 0, COUNTS[-1] + 1, by),
+            at_places(low, high, FEW, by),
+            at_places(low, high, 16, by),
+            _in_chunks(low, high, by),
+            _before_halves(low, high, by),
+            repeated(np.linspace(low, high, DISTINCT).tolist(), by),
+        ]
+        if low < 0 < high:
+            families.append(at_ends((0.0, low, high), (0, 15), by))
+    families += [_on_lines(target, probe, by) for by in relations]  # last, because a short list can do without
+    for first, second, by in interleaved(*families):
+        yield NeighbouringPair.records(np.array(first, dtype=np.float64), np.array(second, dtype=np.float64), by)
+
+
+def _outside(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
+    """One record outside the bounds among records at a bound; both below and above, near and far."""
+    width = high - low
+    for size in CLAMPED:
+        for widths in OUTSIDE:
+            for outlier, usual in (
+                (low - widths * width, low),
+                (high + widths * width, high),
+                (low - widths * width, high),
+                (high + widths * width, low),
+            ):
+                if math.isfinite(outlier):
+                    rest = [usual] * size
+                    yield [*rest, outlier], rest if relation is Relation.ADD_REMOVE else [*rest, usual], relation
+
+
+def _in_chunks(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
+    """Chunks of two equal records: with one more record in front, the two records of every chunk differ."""
+    for size in CHUNKS:
+        twos = ([low, low, high, high] * (size // 4))[:size]
+        yield [high, *(twos if relation is Relation.ADD_REMOVE else twos[1:])], twos, relation
+
+
+def _before_halves(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
+    """The largest record comes first or not at all, and after it records that a sum in a short format doubles.
+
+    Added to a sum as large as that record, a little more than half of a last place counts as a whole one.
+    """
+    near, far = (0.0, max((low, high), key=abs)) if low <= 0 <= high else sorted((low, high), key=abs)
+    for bits, size in HALVES:
+        little = far * 2.0**-bits * (1 + 2.0 ** (1 - bits))
+        if low <= little <= high:
+            rest = [little] * size
+            yield [far, *rest], rest if relation is Relation.ADD_REMOVE else [near, *rest], relation
+
+
+def _before_edges(target: Target, relation: Relation) -> Iterator[Datasets]:
+    """Datasets whose sum or mean lies where rounding moves it most when the last record changes."""
+    low, high = map(Fraction, bounds_of(target))
+    if target.kind is Kind.MEAN:
+        # Where the number of records changes the mean, no record moves it further than a replaced one does.
+        for size in (2, 16) if relation is Relation.SUBSTITUTE else ():
+            for mean in answers_before_edges((high - low) / size):
+                rest = _filled(mean * size - low, low, high, size - 1)
+                yield from _replaced(rest, low, high)
+        return
+    if relation is Relation.SUBSTITUTE:
+        for total in answers_before_edges(high - low):
+            for wanted in (total, total - (high - low) - 2 * total):  # the second is the first mirrored
+                yield from _replaced(_filled(wanted - low, low, high), low, high)
+        return
+    for added in filter(None, (high, low)):
+        sign = 1 if added > 0 else -1
+        for total in answers_before_edges(abs(added)):
+            rest = _filled(sign * total, low, high)
+            if rest is not None:
+                yield [*rest, float(added)], rest, relation
+
+
+def _replaced(rest: list[float] | None, low: Fraction, high: Fraction) -> Iterator[Datasets]:
+    if rest is not None:
+        yield [*rest, float(high)], [*rest, float(low)], Relation.SUBSTITUTE
+
+
+def _filled(total: Fraction, low: Fraction, high: Fraction, size: int | None = None) -> list[float] | None:
+    """Records within bounds that add up to a total, all but one of them at the bounds; None if none do.
+
+    They are as few as possible where their number is not given.
+    """
+    if size is None:
+        reach = high if total > 0 else low
+        size = math.ceil(total / reach) if total and total * reach > 0 else 0
+    if not (size * low <= total <= size * high and size <= COARSEST):
+        return None
+    full = min(size, math.floor((total - size * low) / (high - low)))
+    records = [float(high)] * full + [float(low)] * (size - full)
+    if full < size:
+        records[full] = float(total - full * high - (size - full - 1) * low)
+    return records
+
+
+def _on_lines(target: Target, probe: Probe, relation: Relation) -> Iterator[Datasets]:
+    low, high = bounds_of(target)
+    if relation is Relation.ADD_REMOVE:
+        far = max((low, high), key=abs)
+        line = partial(np.full, fill_value=far)
+        for step in broken_steps(line, PATHS[-1], target.claim.nominal, probe):
+            yield [far] * (step + 1), [far] * step, relation
+        return
+    for size in PATHS:
+        path = partial(on_path, low, high, size)
+        for step in dict.fromkeys((*broken_steps(path, size, target.claim.nominal, probe), 0, size // 2, size - 1)):
+            yield path(step + 1).tolist(), path(step).tolist(), relation

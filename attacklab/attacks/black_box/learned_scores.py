@@ -1,0 +1,134 @@
+"""All scores of a sample of outputs: those of each feature by itself, of all together, and of the whole output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from attacklab.attacks.black_box.regression import patterns, regressed, regressed_on_sums
+from attacklab.attacks.black_box.rules import (
+    FAINTEST,
+    bins,
+    cells_of,
+    linear_rule,
+    summed,
+    table,
+    weighed,
+)
+from attacklab.attacks.black_box.scores import (
+    IS_FAILURE,
+    Learning,
+    Score,
+    as_doubles,
+    number_scores,
+    plain_score,
+)
+from attacklab.attacks.features import Feature, hashes, taken_apart
+from attacklab.attacks.features.variety import most_telling
+from attacklab.model.floats import Doubles
+
+BINS = 32  # into how many bins of equal frequency a feature is cut for its table
+TAILS = 2.0 ** -np.arange(6.0, 12.0)  # where bins in the tails end
+FEW = 64  # a feature of no more values has no bits worth a look: each of its values is an atom
+LEARNED_FROM = 24  # from how many features rules are learned: those that tell the two inputs apart best at a first look
+IN_DETAIL = 4  # how many features have every score looked at; the others have tables only
+WEIGHED = 16  # how many features the rules over all of them take in
+OUTPUTS_A_PATTERN = 16  # patterns of likely values are worth a table if there are at least so many outputs of each
+SMOOTHINGS = (FAINTEST, 8.0)  # how tables of atoms are smoothed: the first trusts rare atoms, the second frequent ones
+
+
+def learned_scores(learning: Learning, ranking: Learning) -> Iterator[Score]:
+    """Every score, learned from one sample.
+
+    Args:
+        learning: that sample.
+        ranking: the one that scores will be ranked on; it tells only whether whole outputs come up again.
+
+    Raises:
+        NotUnderstood: an output cannot be taken apart.
+    """
+    numbers, others = taken_apart(learning.outputs, learning.of_first)
+    yield IS_FAILURE
+    yield from _of_wholes(learning, ranking)
+    yield from _of_features(numbers, others, learning)
+
+
+def scores_of_all(learning: Learning, ranking: Learning) -> list[Score]:
+    """The scores that take in whole outputs, or all numbers in them, and show small effects from many outputs."""
+    numbers, _ = taken_apart(learning.outputs, learning.of_first)
+    return [*_of_wholes(learning, ranking), *(_of_all_numbers(numbers, learning) if numbers else ())]
+
+
+def _of_wholes(learning: Learning, ranking: Learning) -> Iterator[Score]:
+    """Tables of whole outputs, if any output comes up twice."""
+    seen = np.concatenate([hashes(learning.outputs), hashes(ranking.outputs)])
+    if len(np.unique(seen)) < len(seen):
+        for smoothing in SMOOTHINGS:
+            yield table("the whole output", hashes, learning, smoothing)
+
+
+def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], learning: Learning) -> Iterator[Score]:
+    of_each: list[tuple[Feature, list[Score]]] = []
+    features = (*numbers, *others)
+    places: Sequence[int] = range(len(features))
+    if len(features) > LEARNED_FROM:
+        reads = [feature.of for feature in features]
+        places = most_telling(reads, learning.outputs, learning.of_first, LEARNED_FROM)
+    for place in places:
+        feature = features[place]
+        rules = list(_tables(feature, learning, with_bits=place < len(numbers)))
+        if rules:
+            of_each.append((feature, rules))
+            yield from rules
+            yield plain_score(feature)
+    of_each.sort(key=lambda pair: -max(_told(rule, learning) for rule in pair[1]))
+    for feature, rules in of_each[:IN_DETAIL]:
+        values = as_doubles(feature.of(learning.outputs))
+        if len(np.unique(values)) > FEW:
+            finite = values[np.isfinite(values)]
+            rules.append(linear_rule(feature, learning))
+            yield rules[-1]
+            yield from number_scores(feature, float(np.median(finite)) if finite.size else 0.0)
+    chosen = [rules for _, rules in of_each[:WEIGHED]]
+    if len(chosen) > 1:
+        yield summed([rules[0] for rules in chosen])
+    if sum(map(len, chosen)) > 1:
+        yield weighed([rule for rules in chosen for rule in rules], learning)
+
+
+def _of_all_numbers(numbers: Sequence[Feature], learning: Learning) -> Iterator[Score]:
+    """The regressions over all numbers and over their sums, and the table of which of them have a likely value."""
+    codes = patterns(numbers, learning)
+    seen = np.unique(codes(learning.outputs))
+    if 1 < len(seen) < len(learning.outputs) // OUTPUTS_A_PATTERN:
+        yield table("the pattern of likely values", codes, learning, SMOOTHINGS[-1])
+    yield regressed(numbers, learning)
+    if len(numbers) > 1:
+        yield regressed_on_sums(numbers, learning)
+
+
+def _tables(feature: Feature, learning: Learning, *, with_bits: bool) -> Iterator[Score]:
+    """The tables of one feature by itself; none if it always has the same value."""
+    ordered = np.sort(as_doubles(feature.of(learning.outputs)))
+    distinct = np.unique(ordered)
+    if len(distinct) <= FEW:
+        if len(distinct) > 1:
+            yield table(feature.description, bins(feature, distinct), learning, SMOOTHINGS[-1])
+        return
+    yield table(f"the size of {feature.description}", bins(feature, _ends(ordered)), learning)
+    if with_bits:
+        yield table(f"the sign, exponent and grid of {feature.description}", cells_of(feature), learning)
+
+
+def _ends(ordered: Doubles) -> Doubles:
+    shares = np.concatenate([TAILS, np.arange(1, BINS) / BINS, 1 - TAILS])
+    known = ordered[~np.isnan(ordered)]
+    return np.unique(known[(shares * len(known)).astype(np.intp)])
+
+
+def _told(rule: Score, learning: Learning) -> float:
+    """How far apart the two inputs are in a rule, in its standard deviations."""
+    scores = rule.of(learning.outputs)
+    apart = scores[learning.of_first].mean() - scores[~learning.of_first].mean()
+    return abs(float(apart)) / (float(scores.std()) + 1e-9)

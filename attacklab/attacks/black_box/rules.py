@@ -1,0 +1,138 @@
+"""Rules learned from outputs of both inputs: scores that say from which of the two an output came.
+
+A *table* gives each of a number of codes (bins of a feature, combinations of sign, exponent and grid, whole outputs)
+its log likelihood ratio. So the half-lines of a table are unions of codes in the order of likelihood, which are the
+best bets that there are on a code (Neyman and Pearson 1933). The *linear rule* is the ridge regression of the input
+over all bits of a number. The *weighed* rule is the ridge regression over the log likelihood ratios of several
+features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.black_box.scores import Learning, Score, as_doubles, cells
+from attacklab.attacks.features import Feature
+from attacklab.model.floats import Doubles
+from attacklab.model.targets import Outputs
+
+PENALTY = 1.0  # the penalty of the ridge regressions, in outputs: it limits the weight of what is hardly ever seen
+FAINTEST = 0.5  # the smoothing of a table: how many more outputs of either input are added to those seen of a code
+DENSE = 1 << 12  # codes below that are places in an array
+
+EVERY_BYTE = np.arange(256, dtype=np.uint8)[:, np.newaxis]
+
+Codes = Callable[[Outputs], NDArray[Any]]  # takes outputs and gives a code for each: integers
+
+
+def table(words: str, codes: Codes, learning: Learning, smoothing: float = FAINTEST) -> Score:
+    """The log likelihood ratio of a code, 0 for codes that were not seen."""
+    seen = codes(learning.outputs)
+    known, places = np.unique(seen, return_inverse=True)
+    counts = [
+        np.bincount(places[side], minlength=len(known)) + smoothing for side in (learning.of_first, ~learning.of_first)
+    ]
+    log_ratios = np.log(counts[0] / counts[1])
+    if known[0] >= 0 and known[-1] < DENSE:
+        dense = np.zeros(int(known[-1]) + 2)
+        dense[known.astype(np.intp)] = log_ratios
+        look_up: Callable[[Outputs], Doubles] = partial(_indexed, codes=codes, dense=dense)
+    else:
+        look_up = partial(_looked_up, codes=codes, known=known, log_ratios=log_ratios)
+    again = partial(table, words, codes, smoothing=smoothing)
+    return Score(f"the log likelihood ratio of {words}", look_up, again)
+
+
+def bins(feature: Feature, ends: Doubles) -> Codes:
+    """The bins of a feature between some ends, in ascending order; what is missing has a bin of its own."""
+    of = feature.of
+    return lambda outputs: np.searchsorted(ends, as_doubles(of(outputs)))  # NaN comes after all numbers
+
+
+def cells_of(feature: Feature) -> Codes:
+    """The sign, exponent and grid of a feature."""
+    of = feature.of
+    return lambda outputs: cells(as_doubles(of(outputs)))
+
+
+def encoded(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """The bytes of each number in the format in which it came, most significant first: shape (n, bytes)."""
+    big_endian = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder(">"))
+    return big_endian.view(np.uint8).reshape(len(values), -1)
+
+
+def linear_rule(feature: Feature, learning: Learning) -> Score:
+    """The ridge regression of the input over the bits of a number."""
+    values = feature.of(learning.outputs)
+    dtype = values.dtype if values.dtype.itemsize <= 8 else np.dtype(np.float64)
+    bits = np.unpackbits(encoded(values.astype(dtype)), axis=1)
+    ones_of_first = bits[learning.of_first].sum(axis=0, dtype=np.int64)
+    ones = bits.sum(axis=0, dtype=np.int64)
+    mean_label = 2 * learning.of_first.mean() - 1
+    gram = _ones_in_common(bits) - np.outer(ones, ones) / len(bits) + PENALTY * np.eye(bits.shape[1])
+    weights = np.linalg.solve(gram, 2 * ones_of_first - ones - ones * mean_label)
+    # How much each value of each byte adds to the score.
+    of_bytes = (np.unpackbits(EVERY_BYTE, axis=1)[np.newaxis] * weights.reshape(-1, 1, 8)).sum(axis=2)
+    return Score(
+        f"a linear rule over all bits of {feature.description}",
+        partial(_weighed_bytes, feature=feature.of, dtype=dtype, of_bytes=of_bytes),
+    )
+
+
+def weighed(scores: Sequence[Score], learning: Learning) -> Score:
+    """The ridge regression of the input over several scores, the log likelihood ratios of features."""
+    inputs = np.stack([score.of(learning.outputs) for score in scores], axis=1)
+    centred = inputs - inputs.mean(axis=0)
+    labels = np.where(learning.of_first, 1.0, -1.0)
+    gram = centred.T @ centred + PENALTY * np.eye(len(scores))
+    weights = np.linalg.solve(gram, centred.T @ (labels - labels.mean()))
+    return Score("a linear rule over all features", partial(_sum, scores=tuple(scores), weights=weights))
+
+
+def summed(scores: Sequence[Score]) -> Score:
+    """The sum of the log likelihood ratios of several features: that of all together, if they are independent."""
+    return Score(
+        "the log likelihood ratio of all features",
+        partial(_sum, scores=tuple(scores), weights=np.ones(len(scores))),
+        lambda learning: summed([score.learned_from(learning) for score in scores]),
+    )
+
+
+def _indexed(outputs: Outputs, *, codes: Codes, dense: Doubles) -> Doubles:
+    return np.asarray(dense[np.clip(codes(outputs), 0, len(dense) - 1)])  # the last is 0, for what was not seen
+
+
+def _looked_up(outputs: Outputs, *, codes: Codes, known: NDArray[Any], log_ratios: Doubles) -> Doubles:
+    values = codes(outputs)
+    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[place] == values, log_ratios[place], 0.0)
+
+
+def _ones_in_common(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """In how many rows each two columns of bits are both 1, counted 64 rows at a time."""
+    padded = np.pad(bits, ((0, -len(bits) % 64), (0, 0)))
+    columns = np.ascontiguousarray(np.packbits(padded, axis=0).T).view(np.uint64)
+    return np.array([np.bitwise_count(columns & column).sum(axis=1, dtype=np.int64) for column in columns])
+
+
+def _weighed_bytes(
+    outputs: Outputs, *, feature: Callable[[Outputs], NDArray[Any]], dtype: np.dtype[Any], of_bytes: Doubles
+) -> Doubles:
+    with np.errstate(invalid="ignore", over="ignore"):
+        rows = encoded(feature(outputs).astype(dtype, copy=False))
+    scores = np.zeros(len(rows))
+    for place, added in enumerate(of_bytes):
+        scores += added[rows[:, place]]
+    return scores
+
+
+def _sum(outputs: Outputs, *, scores: Sequence[Score], weights: Doubles) -> Doubles:
+    total = np.zeros(len(outputs))
+    for score, weight in zip(scores, weights, strict=True):
+        total += weight * score.of(outputs)
+    return total

@@ -1,0 +1,344 @@
+"""Noisy numbers in outputs: where they are, the true answers behind them, and how the noise is scaled.
+
+An adversary who bets on low bits must know the two true answers, the scale of the noise and what was done to the sum
+afterwards, all to the last bit. For additive noise the answers are given, for sums and means they follow from the
+records, and for other datasets they are guessed: counts, sums and means of the records, and whole numbers near the
+median of the outputs. A scale is a sensitivity over ε (or the textbook's σ), or a small multiple of it where the budget
+was split. A guess that the outputs' median and mean deviation contradict is dropped.
+
+A number may be moved after the noise is added: scaled by a public factor, written in another unit, rounded to decimals.
+It is moved back here, and carries a half-width: how far it may lie from the number that the mechanism computed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Probe, as_released, ends, pair_of_answers
+from attacklab.attacks.common.failures import answered
+from attacklab.attacks.features import numbers
+from attacklab.attacks.released_formats import Released, inferred, merged
+from attacklab.attacks.samplers.model import Assumed
+from attacklab.model.errors import TargetError
+from attacklab.model.floats import Doubles, Floats, half_ulp
+from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
+from attacklab.model.targets import Kind, Outputs, Target, are_numbers
+
+PROBED = 256  # how many outputs of each input are looked at
+MOST_PAIRS = 2  # how many declared pairs are looked at, if the input is a dataset of any shape
+MOST_NUMBERS = 4  # how many of the numbers in an output are looked at
+MOST_COLUMNS = 8  # how many columns of records statistics are guessed from
+MOST_ANSWERS = 4  # how many guesses of a true answer are kept
+
+SPLITS = (2.0, 3.0, 4.0, 0.5)
+"""How many times the textbook's scale the noise may have: a budget was split, or a sensitivity doubled or halved."""
+
+SLOPES = (1.0, -1.0, 100.0, 0.01, 1000.0, 0.001)
+"""Public factors by which a sum may be multiplied afterwards, besides the number of records."""
+
+ERRORS = 6.0  # how many standard errors a median may be off; by chance, with a probability of 2e-9
+
+DEVIATION_TOLERANCE = 0.28
+"""How far, relatively, a mean deviation of `PROBED` outputs may be off: 4.5 standard errors for Laplace noise."""
+
+Answers: TypeAlias = tuple[float, float]  # two true answers
+
+ScaleOf: TypeAlias = Callable[[float], tuple[float, float]]
+"""`scale_of(sensitivity)`: the scale of the noise, and the rate by which samplers that divide divide."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How an adversary looks at a number in outputs.
+
+    Attributes:
+        words: where it is in the output; empty if it is the whole output.
+        feature: takes outputs and gives that number, in the type in which it came.
+        released: its format, and the grid that it was rounded to.
+        slope: what the number was multiplied by after the noise was added.
+        offset: what was added after that.
+    """
+
+    words: str
+    feature: Callable[[Outputs], NDArray[Any]]
+    released: Released
+    slope: float = 1.0
+    offset: float = 0.0
+
+    def look(self, outputs: Outputs, answers: int = 1) -> tuple[Floats, Doubles]:
+        """The numbers as the mechanism computed them, and how far each may be off.
+
+        Args:
+            outputs: one row a trial.
+            answers: how many outputs a row holds; both arrays then have so many columns.
+        """
+        single = outputs.reshape(-1, *outputs.shape[2:]) if answers > 1 else outputs
+        seen = self.released.numbers(self.feature(single))
+        with np.errstate(all="ignore"):
+            widths = self.released.half_widths(seen)
+            if self.slope != 1 or self.offset != 0:
+                doubles = seen.astype(np.float64)
+                back = (doubles - self.offset) / self.slope
+                widths = (widths + half_ulp(doubles, self.released.form)) / abs(self.slope)
+                # Changes of sign and of the binary exponent are exact.
+                if self.offset == 0 and abs(math.frexp(self.slope)[0]) == 0.5:
+                    widths = self.released.half_widths(seen) / abs(self.slope)
+                else:
+                    widths = widths + half_ulp(back, self.released.form)
+                seen = self.released.form.rounded(back)
+        if answers > 1:
+            return seen.reshape(-1, answers), widths.reshape(-1, answers)
+        return seen, widths
+
+    @property
+    def description(self) -> str:
+        """Where it is and what happened to it, to end the words of an event; empty for an output as it is."""
+        where = f", {self.words}" if self.words else ""
+        moved = "" if self.slope == 1 and self.offset == 0 else f", after y = {self.slope!r}·x + {self.offset!r}"
+        form = "" if self.released == Released(self.released.form) else f", {self.released.description}"
+        return f"{where}{moved}{form}"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What is assumed of one input's number: its true answer and its noise."""
+
+    answer: float
+    assumed: Assumed
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyNumber:
+    """A number in the outputs of a pair, and what may be assumed of it.
+
+    Attributes:
+        pair: the two inputs.
+        view: where the number is and how it was moved.
+        first: guesses for the first input, the likeliest first.
+        second: guesses for the second input.
+        probed: outputs of the first and of the second input.
+        answers_known: whether the true answers are known, so that the number is worth a bet whatever the outputs show.
+    """
+
+    pair: NeighbouringPair
+    view: View
+    first: tuple[Side, ...]
+    second: tuple[Side, ...]
+    probed: tuple[Outputs, Outputs]
+    answers_known: bool
+
+    @property
+    def coarseness(self) -> float:
+        """By how many half ulps rounding may have moved a number that lies in the middle of them."""
+        numbers, widths = self.view.look(self.probed[0])
+        half_ulps = half_ulp(numbers.astype(np.float64), self.view.released.form)
+        return float(np.median(widths) / np.median(half_ulps)) if np.median(half_ulps) else 0.0
+
+
+def noisy_numbers(
+    target: Target,
+    probe: Probe,
+    pairs: Iterable[tuple[NeighbouringPair, Answers | None]],
+    scale_of: ScaleOf | None = None,
+    mean_deviation: float = 1.0,
+) -> Iterator[NoisyNumber]:
+    """The numbers that may be a true answer with noise: first all of them as they are, then scaled by each factor.
+
+    Args:
+        target: any but a selection.
+        probe: what draws outputs.
+        pairs: neighbouring pairs, with their true answers where these are known.
+        scale_of: the noise's scale for a sensitivity; None where nothing is assumed of it.
+        mean_deviation: that of noise of scale 1 from its median.
+    """
+    candidates = []
+    for pair, known in pairs:
+        try:
+            probed = (answered(probe, pair.first, PROBED), answered(probe, pair.second, PROBED))
+        except TargetError:
+            if target.kind is Kind.NOISE:
+                raise
+            continue
+        for words, feature in _features(target, probed[0]):
+            number = _Number.of(target, pair, known, words, feature, probed, mean_deviation)
+            if number is not None:
+                candidates.append(number)
+                yield from number.scaled(1.0, scale_of)
+    for number in candidates if scale_of else ():
+        for slope in number.slopes:
+            yield from number.scaled(slope, scale_of)
+
+
+def pairs_with_answers(target: Target, answers: Answers | None) -> Iterator[tuple[NeighbouringPair, Answers | None]]:
+    """Pairs on which low bits are looked at, with their true answers where these are known.
+
+    Args:
+        target: any but a selection.
+        answers: of additive noise; 0 and the sensitivity by default.
+    """
+    if target.kind is Kind.NOISE:
+        pair, first, second = pair_of_answers(target, *map(float, answers or (0.0, target.sensitivity)))
+        yield pair, (first, second)
+    elif target.kind is Kind.DATASET:
+        following = () if target.domain is None else target.domain.pairs(target.relation)
+        for pair in itertools.islice(itertools.chain(target.pairs, following), MOST_PAIRS):
+            yield pair, None
+    else:
+        near, far = ends(target)
+        relation = target.relation or Relation.SUBSTITUTE
+        records = [far] if relation is Relation.SUBSTITUTE else [near, far]
+        pair = NeighbouringPair.records(np.array([near]), np.array(records), relation)
+        yield pair, (near, sum(records) / (len(records) if target.kind is Kind.MEAN else 1))
+
+
+def _features(target: Target, outputs: Outputs) -> Iterable[tuple[str, Callable[[Outputs], NDArray[Any]]]]:
+    if target.kind is not Kind.DATASET and are_numbers(outputs):
+        return (("", as_released),)
+    return tuple((feature.description, feature.of) for feature in numbers(outputs)[:MOST_NUMBERS])
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number in the outputs of a pair, and what two samples show of it."""
+
+    target: Target
+    pair: NeighbouringPair
+    known: Answers | None
+    words: str
+    feature: Callable[[Outputs], NDArray[Any]]
+    probed: tuple[Outputs, Outputs]
+    released: Released
+    medians: tuple[float, ...]
+    deviations: tuple[float, ...]
+
+    @classmethod
+    def of(
+        cls,
+        target: Target,
+        pair: NeighbouringPair,
+        known: Answers | None,
+        words: str,
+        feature: Callable[[Outputs], NDArray[Any]],
+        probed: tuple[Outputs, Outputs],
+        mean_deviation: float,
+    ) -> _Number | None:
+        """The number, or None if it is missing in half of the outputs."""
+        seen = [feature(outputs) for outputs in probed]
+        values = [_finite(column) for column in seen]
+        if any(2 * finite.size < len(outputs) for finite, outputs in zip(values, probed, strict=True)):
+            return None
+        medians = tuple(float(np.median(finite)) for finite in values)
+        spreads = (float(np.abs(finite - median).mean()) for finite, median in zip(values, medians, strict=True))
+        deviations = tuple(spread / mean_deviation for spread in spreads)
+        return cls(target, pair, known, words, feature, probed, merged(*map(inferred, seen)), medians, deviations)
+
+    @property
+    def slopes(self) -> Iterable[float]:
+        """The factors other than 1 by which it may have been multiplied."""
+        sizes = [float(as_array(side).size) for side in (self.pair.first, self.pair.second)]
+        slopes = dict.fromkeys([*SLOPES, *sizes, *(1 / size for size in sizes if size)])
+        return (slope for slope in slopes if slope not in (0.0, 1.0))
+
+    def scaled(self, slope: float, scale_of: ScaleOf | None) -> Iterator[NoisyNumber]:
+        """What may be assumed of it if it was multiplied by a factor; nothing if the samples contradict it."""
+        sides = []
+        for place, side in enumerate((self.pair.first, self.pair.second)):
+            deviation = self.deviations[place] / abs(slope)
+            if not 0 < deviation < math.inf and self.known is None:
+                return
+            plain = slope == 1 and self.target.kind is Kind.NOISE
+            scales = [(deviation or 1.0, 1.0)]
+            if scale_of:
+                scales = _scales(self.target, side, deviation, scale_of, textbook=plain)
+            median = self.medians[place] / slope
+            answers = (self.known[place],) if self.known else _answers(side, median, deviation)
+            assumed = [Assumed(*scale, self.released.form) for scale in scales]
+            sides.append(tuple(Side(answer, form) for answer in answers for form in assumed))
+        if all(sides):
+            known = self.known
+            offset = _offset(self.medians[0] - slope * known[0], self.deviations[0]) if known else 0.0
+            view = View(self.words, self.feature, self.released, slope, offset)
+            yield NoisyNumber(self.pair, view, sides[0], sides[1], self.probed, answers_known=known is not None)
+
+
+def _finite(values: NDArray[Any]) -> Doubles:
+    doubles = as_released(values).astype(np.float64)
+    return doubles[np.isfinite(doubles)]
+
+
+def _standard_error(deviation: float) -> float:
+    """The error of the median of `PROBED` outputs, for Laplace and for Gaussian noise."""
+    return 1.26 * deviation / math.sqrt(PROBED)
+
+
+def _offset(median: float, deviation: float) -> float:
+    """A whole number that was added after the noise, if the median lies near one and far from 0."""
+    error = _standard_error(deviation)
+    whole = float(round(median))
+    return whole if abs(median) > ERRORS * error and abs(median - whole) < min(ERRORS * error, 0.5) else 0.0
+
+
+def _sensitivities(target: Target, side: Any) -> Iterable[float]:
+    if target.kind is Kind.NOISE:
+        return (target.sensitivity,)
+    size = len(side) if as_array(side).ndim else 1
+    sensitivities = [1.0, 2.0] if target.kind is Kind.DATASET else []
+    bounds: tuple[float, float] | None = None
+    if target.bounds is not None:
+        bounds = target.bounds
+    elif target.domain is not None and target.domain.low is not None and target.domain.high is not None:
+        bounds = (float(target.domain.low), float(target.domain.high))
+    if bounds is not None:
+        lower, upper = bounds
+        sensitivities += [upper - lower, max(abs(lower), abs(upper))]
+    if target.kind is Kind.SUM:
+        return dict.fromkeys(sensitivities)
+    by_size = [sensitivity / size for sensitivity in sensitivities if size]
+    return dict.fromkeys(by_size if target.kind is Kind.MEAN else sensitivities + by_size)
+
+
+def _scales(
+    target: Target, side: Any, deviation: float, scale_of: ScaleOf, *, textbook: bool
+) -> list[tuple[float, float]]:
+    """Scales and rates that fit the deviation; the textbook's own first, whatever the deviation is."""
+    if target.noise_scale is not None:
+        unsplit, split = [(target.noise_scale, 1 / target.noise_scale)], []
+    else:
+        unsplit = [scale_of(sensitivity) for sensitivity in _sensitivities(target, side)]
+        split = [(scale * by, rate / by) for by in SPLITS for scale, rate in unsplit]
+    fitting = [pair for pair in (*unsplit, *split) if abs(deviation / pair[0] - 1) < DEVIATION_TOLERANCE]
+    return list(dict.fromkeys([*(unsplit if textbook else ()), *fitting]))
+
+
+def _answers(side: Any, median: float, deviation: float) -> tuple[float, ...]:
+    """Guesses of a true answer that lie near the median of the outputs."""
+    error = max(_standard_error(deviation) * ERRORS, math.ulp(median))
+    guesses = [guess for guess in _statistics(side) if abs(guess - median) <= error]
+    nearest = round(median)
+    whole = [float(nearest + step) for step in (0, 1, -1)]
+    guesses += [guess for guess in whole if abs(guess - median) <= error]
+    return tuple(dict.fromkeys(guesses))[:MOST_ANSWERS]
+
+
+def _statistics(side: Any) -> list[float]:
+    """What a query may ask of a dataset: 0, counts, sums and means, of all records and of each column."""
+    guesses = [0.0]
+    with contextlib.suppress(TypeError, ValueError, OverflowError), np.errstate(all="ignore"):
+        values = as_array(side)
+        guesses.append(float(len(values)) if values.ndim else 1.0)
+        for column in (values.reshape(-1), *(values.T[:MOST_COLUMNS] if values.ndim == 2 else ())):
+            guesses += [float(count) for _, count in Counter(column.tolist()).most_common(MOST_ANSWERS)]
+            if column.dtype.kind in "biuf" and column.size:
+                doubles = column.astype(np.float64)
+                total = float(doubles.sum())
+                guesses += [total, total / doubles.size, float(np.median(doubles)), math.fsum(doubles)]
+    return [guess for guess in dict.fromkeys(guesses) if math.isfinite(guess)]

@@ -1,0 +1,220 @@
+"""Which bets on low bits are worth a fresh sample? Models are tried on a few outputs before any is judged.
+
+Under a wrong model, either nothing can be reached from the answer that it came from, or the same share of both inputs'
+outputs can be reached from one answer only. Neither can win. What is left is a handful of bets, chosen on outputs that
+nothing is judged on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from attacklab.attacks.base import Event, Scenario
+from attacklab.attacks.common.noisy_numbers import NoisyNumber, Side, View
+from attacklab.attacks.released_formats import common_step
+from attacklab.attacks.samplers.grid_points import Bools
+from attacklab.attacks.samplers.model import Assumed, Model
+from attacklab.auditing.statistics.choosing import expected_evidence
+from attacklab.model.claims import Claim, PrivacyClaim
+from attacklab.model.findings import ON_LATTICE
+from attacklab.model.floats import Doubles, Floats
+from attacklab.model.targets import Outputs
+
+GLANCED_AT = 128
+"""How many rows a model is tried on at first: a bet that wins one time in 25 loses on all with probability 0.5 %."""
+
+GUESSED_AT = 32  # how many rows tell whether a guess of the answer, the scale and the sampler can be right
+
+COARSE = {1: 256.0, 2: 3.0}
+"""If rounding may have moved one number, or two, by more half ulps than this, any number nearby counts as reachable."""
+
+ENOUGH = 0.01  # if a bet promises so much evidence a trial, in nats, no other numbers are looked at
+EXPECTED = 0.75  # a model that reaches a smaller share of the outputs from their own answer is a wrong one
+STANDARD_ERRORS = 3.0  # by how many a bet must win on the outputs looked at to be judged
+
+NEARLY = 0.95
+"""Bets that promise less than so much of the best one's evidence are left out; a first look might prefer them."""
+
+LATTICE_TOLERANCE = 1e-3  # how far from a multiple of a step, in steps, a number may be rounded
+
+MOST_NUMBERS = 10  # how many numbers, each scaled in one way, are looked at
+MOST_BETS = 3  # how many bets on a pair are judged
+MOST_SCENARIOS = 2  # how many pairs are judged if their true answers were guessed
+
+
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """That a row comes from the backed side, because the model reaches it from there and not from the excluded one."""
+
+    view: View
+    model: Model
+    backed: Side
+    excluded: Side
+    on_first: bool
+
+    def contains(self, outputs: Outputs) -> Bools:
+        """Which rows win the bet."""
+        return self.wins(*self.view.look(outputs, self.model.answers))
+
+    def wins(self, rows: Floats, widths: Doubles) -> Bools:
+        """Which rows win the bet, as the view shows them."""
+        inside = reached(self.model, rows, widths, self.backed)
+        rest = np.flatnonzero(inside)
+        inside[rest] = ~reached(self.model, rows[rest], widths[rest], self.excluded)
+        return inside
+
+    @property
+    def event(self) -> Event:
+        """The bet as an event."""
+        backed, excluded = self.backed.assumed.scale, self.excluded.assumed.scale
+        other = f" at scale {excluded!r}" if self.excluded.answer == self.backed.answer else ""
+        words = (
+            f"reachable from {self.backed.answer!r} and not from {self.excluded.answer!r}{other} by "
+            f"{self.model.description}, scale {backed!r}{self.view.description}"
+        )
+        return Event(words, self.contains, flaw=self.model.flaw)
+
+
+def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:
+    """Which rows a model reaches from a side."""
+    return model.reachable(rows, widths, side.answer, side.assumed)
+
+
+def scenarios(
+    claim: Claim, numbers: Iterable[NoisyNumber], models_of: Callable[[View], Sequence[Model]]
+) -> list[Scenario]:
+    """The scenarios worth judging; if the answers are given and no bet is worth it, one with the first model.
+
+    Where noise lies on a lattice and that alone tells the answers apart as well as any model does, the bet is on the
+    lattice: it says nothing of how the noise was drawn.
+
+    Args:
+        claim: the target's.
+        numbers: with noise in the outputs of pairs.
+        models_of: the models for outputs seen in that way.
+    """
+    ranked: list[tuple[float, NoisyNumber, Bet]] = []
+    looked_at: list[NoisyNumber] = []
+    fallback: Scenario | None = None
+    for number in itertools.islice(numbers, MOST_NUMBERS):
+        models = models_of(number.view)
+        if fallback is None and number.answers_known:
+            first, second = number.first[0], number.second[0]
+            blind = (
+                Bet(number.view, models[0], first, second, on_first=True),
+                Bet(number.view, models[0], second, first, on_first=False),
+            )
+            fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
+        if ranked and max(ranked, key=_worth)[0] > (0.0 if number.view.slope != 1 else ENOUGH):
+            break
+        looked_at.append(number)
+        coarseness = number.coarseness
+        models = [model for model in models if model.coarse or coarseness <= COARSE[model.answers]]
+        for answers in sorted({model.answers for model in models}):
+            try:
+                composed = claim.composed(answers).nominal
+            except ValueError:
+                continue
+            same = [model for model in models if model.answers == answers]
+            ranked += _ranked(composed, number, same, answers)
+    ranked.sort(key=_worth, reverse=True)
+    promising = [entry for entry in ranked if entry[0] > 0]
+    if promising:
+        lattices = (_ranked(claim.nominal, number, list(_lattices(number)), 1) for number in looked_at)
+        plain = sorted(itertools.chain.from_iterable(lattices), key=_worth, reverse=True)
+        promising = [entry for entry in plain if entry[0] >= NEARLY * promising[0][0]] or promising
+    if promising or fallback is None:
+        return _grouped(promising)
+    return _grouped([entry for entry in ranked if entry[1].answers_known][:1]) or [fallback]
+
+
+def _ranked(
+    claim: PrivacyClaim, number: NoisyNumber, models: Sequence[Model], answers: int
+) -> list[tuple[float, NoisyNumber, Bet]]:
+    """The bets by these models that won, with the evidence a trial that each promises."""
+    return [(float(expected_evidence([claim], *rates)), number, bet) for rates, bet in _bets(number, models, answers)]
+
+
+def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
+    return ranked[0]
+
+
+def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]:
+    """The best bets on the best pairs, all on the first input; those on one answer and those on two apart."""
+    groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
+    best: dict[tuple[int, int], float] = {}
+    for worth, number, bet in ranked:
+        key = (id(number.pair), bet.model.answers)
+        if worth >= NEARLY * best.setdefault(key, worth):
+            groups.setdefault(key, []).append((number, bet))
+    chosen = []
+    for group in itertools.islice(groups.values(), MOST_SCENARIOS):
+        number, bet = group[0]
+        pair = number.pair if bet.on_first else number.pair.swapped()
+        events = [candidate.event for _, candidate in group if candidate.on_first == bet.on_first]
+        chosen.append(Scenario(pair, tuple(events[:MOST_BETS]), bet.model.answers))
+    return chosen
+
+
+def _lattices(number: NoisyNumber) -> Iterator[Model]:
+    """The lattice that the noise lies on, where the outputs show one about some guess of their true answer."""
+    for sides, outputs in zip((number.first, number.second), number.probed, strict=True):
+        rows = number.view.look(outputs)[0].astype(np.float64)
+        for answer in dict.fromkeys(side.answer for side in sides):
+            step = common_step(rows - answer)
+            if step is not None:
+                yield Model(f"noise on the multiples of {step!r}", partial(_on_lattice, step=step), flaw=ON_LATTICE)
+                return
+
+
+def _on_lattice(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, step: float) -> Bools:  # noqa: ARG001
+    """Which outputs lie a whole number of steps from an answer, but for roundings."""
+    noise = outputs.astype(np.float64) - answer
+    return np.asarray(np.abs(noise - np.rint(noise / step) * step) <= half_widths + LATTICE_TOLERANCE * step)
+
+
+def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tuple[tuple[float, float], Bet]]:
+    """The bets that won on the outputs looked at, with how often they won on either side's."""
+    samples = [_rows(number.view, outputs, answers) for outputs in number.probed]
+    glances = [(rows[:GLANCED_AT], widths[:GLANCED_AT]) for rows, widths in samples]
+    won = []
+    for model in models:
+        likely = [
+            _likely(model, sides, seen[:GUESSED_AT], widths[:GUESSED_AT])
+            for sides, (seen, widths) in zip((number.first, number.second), glances, strict=True)
+        ]
+        for pair in itertools.product(*likely):
+            # Which side's bet it is, and the outputs in the order of its own and the other's.
+            for side, (backed, excluded) in enumerate((pair, pair[::-1])):
+                bet = Bet(number.view, model, backed, excluded, on_first=side == 0)
+                if not _hits(bet, glances[side]):
+                    continue
+                rows = len(samples[side][0])
+                hits, false_hits = (_hits(bet, samples[place]) for place in (side, 1 - side))
+                if hits - false_hits > STANDARD_ERRORS * math.sqrt(hits + false_hits + 1):
+                    won.append(((hits / rows, false_hits / rows), bet))
+    return won
+
+
+def _likely(model: Model, sides: Sequence[Side], rows: Floats, widths: Doubles) -> list[Side]:
+    """The sides from which the model reaches most of the rows, two at the most; none if it reaches few from each."""
+    shares = [(float(reached(model, rows, widths, side).mean()), side) for side in sides]
+    most = max(share for share, _ in shares)
+    return [side for share, side in shares if share >= max(most, EXPECTED)][:2]
+
+
+def _hits(bet: Bet, sample: tuple[Floats, Doubles]) -> int:
+    return int(bet.wins(*sample).sum())
+
+
+def _rows(view: View, outputs: Outputs, answers: int) -> tuple[Floats, Doubles]:
+    if answers == 1:
+        return view.look(outputs)
+    whole = len(outputs) // answers
+    return view.look(outputs[: whole * answers].reshape(whole, answers, *outputs.shape[1:]), answers)

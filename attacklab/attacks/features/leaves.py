@@ -1,0 +1,289 @@
+"""What is read off values besides the numbers in them: lengths, types, presence and order of keys, texts and bytes.
+
+Each function of values gives one number a value, and NaN for a value of another kind. The functions that start with
+`in_` look at some values and say what is worth reading off others like them.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.features.atoms import hash_of
+from attacklab.attacks.features.paths import EXACT_IN_DOUBLES, NUMBER_IN_TEXT, Values, as_numbers
+from attacklab.attacks.features.recent import recalled
+from attacklab.attacks.features.values import EXACT, MISSING, Parts, kind_name, opened
+from attacklab.attacks.features.variety import most_telling
+from attacklab.model.plain_text import quoted
+
+Read: TypeAlias = Callable[[Values], NDArray[Any]]
+Named: TypeAlias = Iterator[tuple[str, Read]]
+
+MOST_NAMES = 64  # how many keys of a dict or members of a set are looked at
+MOST_IN_TEXT = 16  # how many numbers in a text are looked at
+MOST_DIGITS = 19  # integers of fewer digits fit in 64 bits
+MOST_BYTES = 64  # how many bytes are looked at
+ORDERED = 8  # how many keys have their place in the order looked at
+
+_SIGNIFICAND: Final = np.uint64((1 << 52) - 1)
+
+READINGS: Final = {8: ("<f8", ">f8", "<i8", ">i8"), 4: ("<f4", ">f4", "<i4", ">i4"), 2: ("<f2", ">f2", "<i2", ">i2")}
+"""How bytes of a length may be read as one number."""
+
+
+def lengths(values: Values) -> NDArray[np.float64]:
+    """How many parts each value has."""
+    return _each(values, _length)
+
+
+def hidden_bits(numbers: NDArray[Any]) -> NDArray[np.float64]:
+    """What comparing numbers does not tell: the sign of a zero, and a NaN's sign and payload; NaN for other numbers."""
+    if numbers.dtype.kind != "f":
+        return np.full(len(numbers), math.nan)
+    with np.errstate(invalid="ignore", over="ignore"):
+        doubles = np.ascontiguousarray(numbers, dtype=np.float64)
+    payloads = 2.0 + (doubles.view(np.uint64) & _SIGNIFICAND)
+    of_nans = np.where(np.signbit(doubles), -payloads, payloads)
+    return np.where(np.isnan(doubles), of_nans, np.where(doubles == 0, np.signbit(doubles), math.nan))
+
+
+def hidden_bits_of(values: Values) -> NDArray[np.float64]:
+    """The hidden bits of what are numbers among values."""
+    return hidden_bits(as_numbers(values))
+
+
+def type_codes(values: Values, *, names: tuple[str, ...]) -> NDArray[np.float64]:
+    """The place of each value's type among some names."""
+    codes = {name: float(place) for place, name in enumerate(names)}
+    return _each(values, lambda value: math.nan if value is MISSING else codes.get(kind_name(value), math.nan))
+
+
+def presence(values: Values, *, name: Any, of_parts: bool = False) -> NDArray[np.bool_]:
+    """Which values have a part of that name."""
+    return np.fromiter((name in _names(opened(value), of_parts) for value in values), dtype=bool, count=len(values))
+
+
+def names_of(known: Iterable[Any], *, of_parts: bool) -> list[Any]:
+    """The names that any of the opened values has, in the order in which they come up."""
+    return list(dict.fromkeys(name for value in known for name in _names(value, of_parts)))
+
+
+def order_of_keys(known: list[Any]) -> Named:
+    """The places of the first few keys in the order of keys, if that order varies."""
+    orders = {tuple(value) for value in known if isinstance(value, dict)}
+    if len({tuple(sorted(order, key=repr)) for order in orders}) == len(orders):
+        return
+    for name in names_of(known, of_parts=False)[:ORDERED]:
+        yield f"the place of {quoted(name)} among the keys", partial(_places_of, name=name)
+
+
+def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Named:
+    """The presence of each member, or of the most telling ones."""
+    members = sorted({member for value in known if isinstance(value, frozenset) for member in value}, key=repr)
+    reads = [partial(_has_member, member=member) for member in members]
+    places = most_telling(reads, known, of_first, MOST_NAMES) if len(members) > MOST_NAMES else range(len(members))
+    for place in places:
+        yield f"the presence of {quoted(members[place])}", reads[place]
+
+
+def remainders(known: list[Any]) -> Named:
+    """What of numbers a double leaves off: the last digits of large integers and of exact fractions."""
+    if any(isinstance(value, int) and abs(value) > EXACT_IN_DOUBLES for value in known):
+        yield "the last 32 bits", partial(_each, of=_last_bits)
+    if any(isinstance(value, EXACT) for value in known):
+        yield "what the nearest double leaves off", partial(_each, of=_left_off)
+        yield "the size of the denominator", partial(_each, of=_denominator)
+
+
+def in_text(known: list[Any]) -> Named:
+    """The numbers printed in texts, with their digits after the point; the length of texts, and the text itself."""
+    most = max(len(_numbers_in(value)) for value in known if isinstance(value, str))
+    for place in range(min(most, MOST_IN_TEXT)):
+        yield f"number {place} in", partial(_number_in_text, place=place)
+    for place in range(min(most, MOST_IN_TEXT)):
+        yield f"the digits after the point of number {place} in", partial(_each, of=partial(_digits, place=place))
+    yield "the length of", lengths
+    yield "the wording of", partial(_each, of=_wording)
+    yield "the hash of", _hashes_of_text
+
+
+def in_bytes(known: list[Any]) -> Named:
+    """The readings of bytes as numbers, single bytes, and the length."""
+    sizes = Counter(len(value) for value in known if isinstance(value, bytes))
+    for width, codes in READINGS.items():
+        if any(length and length % width == 0 for length in sizes):
+            for code in codes:
+                yield f"number {code}", partial(_reading, code=code)
+            break
+    for place in range(min(max(sizes), MOST_BYTES)):
+        yield f"byte {place}", partial(_each, of=partial(_byte, place=place))
+    yield "the length", lengths
+
+
+def in_rows(values: Values) -> Named:
+    """The order of the numbers in rows: which is the largest and the least, both themselves, the sum, how sorted."""
+    if not np.isfinite(_rows(values)).any():
+        return
+    for name, of in _OF_ROWS:
+        yield name, partial(_of_rows, of=of)
+
+
+def _each(values: Values, of: Callable[[Any], float]) -> NDArray[np.float64]:
+    return np.fromiter((of(opened(value)) for value in values), dtype=np.float64, count=len(values))
+
+
+def _length(value: Any) -> float:
+    return (
+        float(len(value)) if isinstance(value, str | bytes | list | tuple | dict | frozenset | np.ndarray) else math.nan
+    )
+
+
+def _names(value: Any, of_parts: bool) -> dict[Any, Any]:
+    if isinstance(value, Parts):
+        return value.named if of_parts else {}
+    return value if isinstance(value, dict) and not of_parts else {}
+
+
+def _places_of(values: Values, *, name: Any) -> NDArray[np.float64]:
+    def place(value: Any) -> float:
+        return float(list(value).index(name)) if isinstance(value, dict) and name in value else math.nan
+
+    return _each(values, place)
+
+
+def _has_member(values: Values, *, member: Any) -> NDArray[np.float64]:
+    return _each(values, lambda value: float(member in value) if isinstance(value, frozenset) else math.nan)
+
+
+def _last_bits(value: Any) -> float:
+    return float(value & 0xFFFFFFFF) if isinstance(value, int) else math.nan
+
+
+def _left_off(value: Any) -> float:
+    if not isinstance(value, EXACT):
+        return math.nan
+    try:
+        return float(Fraction(value) - Fraction(float(value)))
+    except (OverflowError, ValueError):  # beyond the doubles, or not finite
+        return math.nan
+
+
+def _denominator(value: Any) -> float:
+    if isinstance(value, Decimal):
+        exponent = value.as_tuple().exponent
+        return float(-exponent) if isinstance(exponent, int) else math.nan
+    return float(value.denominator.bit_length()) if isinstance(value, Fraction) else math.nan
+
+
+def _numbers_in(value: Any) -> Sequence[str]:
+    return _printed(value) if isinstance(value, str) else ()
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _printed(text: str) -> tuple[str, ...]:
+    return tuple(NUMBER_IN_TEXT.findall(text))
+
+
+def _number_in_text(values: Values, *, place: int) -> NDArray[Any]:
+    return as_numbers([_parsed(_numbers_in(opened(value)), place) for value in values])
+
+
+def _parsed(texts: Sequence[str], place: int) -> Any:
+    if place >= len(texts):
+        return MISSING
+    text = texts[place]
+    if "x" in text.lower():
+        return float.fromhex(text)
+    return int(text) if len(text) < MOST_DIGITS and text.lstrip("+-").isdecimal() else float(text)
+
+
+def _digits(value: Any, *, place: int) -> float:
+    texts = _numbers_in(value)
+    if place >= len(texts):
+        return math.nan
+    return float(len(texts[place].lower().split("e")[0].partition(".")[2]))
+
+
+def _wording(value: Any) -> float:
+    """A number for the text without its numbers."""
+    return _of_hash(NUMBER_IN_TEXT.sub("#", value)) if isinstance(value, str) else math.nan
+
+
+def _of_hash(text: str) -> float:
+    return float(hash_of(text) >> 11)  # 53 bits, which a double holds
+
+
+def _hashes_of_text(values: Values) -> NDArray[np.float64]:
+    return _each(values, lambda value: _of_hash(value) if isinstance(value, str) else math.nan)
+
+
+def _reading(values: Values, *, code: str) -> NDArray[Any]:
+    dtype = np.dtype(code)
+    read = [
+        np.frombuffer(value, dtype, 1)[0] if isinstance(value, bytes) and len(value) >= dtype.itemsize else MISSING
+        for value in map(opened, values)
+    ]
+    return as_numbers(read)
+
+
+def _byte(value: Any, *, place: int) -> float:
+    return float(value[place]) if isinstance(value, bytes) and place < len(value) else math.nan
+
+
+def _rows(values: Values) -> NDArray[np.float64]:
+    return recalled(values, "rows", lambda: _as_rows(values))
+
+
+def _as_rows(values: Values) -> NDArray[np.float64]:
+    """The numbers in each value as a row of doubles, with NaN up to the longest: shape (n, longest)."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf" and values.ndim > 1:
+        return values.reshape(len(values), -1).astype(np.float64)
+    known = [value if isinstance(value, list | tuple | np.ndarray) else () for value in map(opened, values)]
+    if any(isinstance(value, np.ndarray) and value.ndim > 1 for value in known):
+        known = [np.ravel(value) for value in known]
+    sizes = np.fromiter(map(len, known), dtype=np.intp, count=len(known))
+    filled = np.full((len(known), max(1, int(sizes.max(initial=0)))), math.nan)
+    inside = np.arange(filled.shape[1]) < sizes[:, np.newaxis]
+    filled[inside] = as_numbers(list(itertools.chain.from_iterable(known))).astype(np.float64)
+    return filled
+
+
+def _of_rows(values: Values, *, of: Callable[[NDArray[np.float64]], NDArray[Any]]) -> NDArray[np.float64]:
+    rows = _rows(values)
+    known = ~np.isnan(rows).all(axis=1)
+    results = np.full(len(rows), math.nan)
+    with np.errstate(invalid="ignore", over="ignore"):
+        results[known] = of(rows[known]) if known.any() else math.nan
+    return results
+
+
+def _descents(rows: NDArray[np.float64]) -> NDArray[Any]:
+    return np.asarray(np.count_nonzero(rows[:, 1:] < rows[:, :-1], axis=1))
+
+
+def _distinct(rows: NDArray[np.float64]) -> NDArray[Any]:
+    ordered = np.sort(rows, axis=1)
+    return np.asarray(1 + np.count_nonzero(ordered[:, 1:] > ordered[:, :-1], axis=1))
+
+
+_OF_ROWS: Final[tuple[tuple[str, Callable[[NDArray[np.float64]], NDArray[Any]]], ...]] = (
+    ("the place of the largest number", lambda rows: np.nanargmax(rows, axis=1)),
+    ("the place of the least number", lambda rows: np.nanargmin(rows, axis=1)),
+    ("the largest number", lambda rows: np.nanmax(rows, axis=1)),
+    ("the least number", lambda rows: np.nanmin(rows, axis=1)),
+    ("the sum", lambda rows: np.nansum(rows, axis=1)),
+    ("the number of descents", _descents),
+    ("the number of distinct numbers", _distinct),
+    ("the number of zeros", lambda rows: (rows == 0).sum(axis=1)),
+    ("the number of missing numbers", lambda rows: np.isnan(rows).sum(axis=1)),
+)

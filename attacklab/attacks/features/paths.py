@@ -1,0 +1,171 @@
+"""Paths into outputs: steps from the values at one place of every output to the values at a place inside them.
+
+A step takes the values of many outputs at once, an array or a list, and gives as many: `MISSING` where a value has no
+such part. So a path is a pure function that is defined on whatever outputs come later.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.features.recent import recalled
+from attacklab.attacks.features.values import EXACT, MISSING, Parts, is_foreign, opened
+from attacklab.model.plain_text import quoted
+
+Values: TypeAlias = "NDArray[Any] | list[Any]"
+
+NUMBER_IN_TEXT: Final = re.compile(
+    r"[+-]?(?:0[xX][0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?(?:[pP][+-]?\d+)?|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
+    r"|(?<![A-Za-z])[+-]?(?:inf(?:inity)?|nan)(?![A-Za-z])",
+    re.IGNORECASE,
+)
+
+EXACT_IN_DOUBLES = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The part at a position of a sequence, a row or bytes."""
+
+    place: int
+
+    def __call__(self, values: Values) -> Values:
+        """The values at that position."""
+        if isinstance(values, np.ndarray) and values.dtype != object:
+            inside = values.ndim > 1 and self.place < values.shape[1]
+            return values[:, self.place] if inside else [MISSING] * len(values)
+        return [self._of(opened(value)) for value in values]
+
+    def _of(self, value: Any) -> Any:
+        if isinstance(value, list | tuple | np.ndarray | bytes) and self.place < len(value):
+            return opened(value[self.place])
+        return MISSING
+
+    def words(self, whole: str) -> str:
+        """The part in words, given those for the whole."""
+        return f"number {self.place} of {whole}"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The value under a key of a dict, or the part of an object that has a name."""
+
+    name: Any
+    of_parts: bool = False
+
+    def __call__(self, values: Values) -> Values:
+        """The values under that key."""
+        if isinstance(values, np.ndarray) and values.dtype.names is not None:
+            return values[self.name] if self.name in values.dtype.names else [MISSING] * len(values)
+        return [self._of(opened(value)) for value in values]
+
+    def _of(self, value: Any) -> Any:
+        if isinstance(value, Parts):
+            return opened(value.named.get(self.name, MISSING)) if self.of_parts else MISSING
+        return opened(value.get(self.name, MISSING)) if isinstance(value, dict) and not self.of_parts else MISSING
+
+    def words(self, whole: str) -> str:
+        """The part in words, given those for the whole."""
+        return f"{self.name if self.of_parts else quoted(self.name)} of {whole}"
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Something computed from each value by itself.
+
+    Attributes:
+        name: what it is, in words.
+        of: the computation; it gives `MISSING` for a value that has nothing of the kind.
+    """
+
+    name: str
+    of: Callable[[Any], Any]
+
+    def __call__(self, values: Values) -> Values:
+        """What is computed from each."""
+        return [self.of(opened(value)) for value in values]
+
+    def words(self, whole: str) -> str:
+        """The part in words, given those for the whole."""
+        return f"{self.name} of {whole}"
+
+
+Step: TypeAlias = Position | Named | Computed
+
+
+def followed(outputs: Values, steps: tuple[Step, ...]) -> Values:
+    """The values at the end of a path."""
+    if not steps:
+        return recalled(outputs, "table", lambda: as_table(outputs))
+    return recalled(outputs, steps, lambda: as_table(steps[-1](followed(outputs, steps[:-1]))))
+
+
+def as_table(values: Values) -> Values:
+    """Numbers of one type, or rows of as many of them each, as an array of that type; others opened, in a list."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return values
+    values = list(map(opened, values))
+    types = set(map(type, values))
+    if types == {np.ndarray}:
+        alike = len({(value.shape, value.dtype) for value in values}) == 1 and values[0].dtype.kind in "biuf"
+        return np.stack(values) if alike else values
+    if types == {list} or types == {tuple}:
+        if len(set(map(len, values))) == 1 and values[0]:
+            table = _table_of(list(itertools.chain.from_iterable(values)))
+            return values if table is None else table.reshape(len(values), -1)
+        return values
+    table = _table_of(values) if types else None
+    return values if table is None else table
+
+
+def _table_of(values: list[Any]) -> NDArray[Any] | None:
+    types = set(map(type, values))
+    if len(types) == 1 and issubclass(next(iter(types)), float | np.floating):
+        return np.array(values)
+    if types == {int} and max(map(abs, values)) <= EXACT_IN_DOUBLES:
+        return np.array(values, dtype=np.int64)
+    return None
+
+
+def as_numbers(values: Values) -> NDArray[Any]:
+    """Numbers as an array, floats in the format in which all of them came; NaN for what is not a number.
+
+    Exact numbers become the nearest doubles, and infinities beyond the largest.
+    """
+    if isinstance(values, np.ndarray) and (values.dtype.kind in "biuf" or is_foreign(values.dtype)):
+        if values.ndim > 1:
+            return np.full(len(values), math.nan)
+        return values.astype(np.float32) if is_foreign(values.dtype) else values
+    known = [opened(value) for value in values]
+    types = {type(value) for value in known}
+    if len(types) == 1:
+        (kind,) = types
+        if kind is bool:
+            return np.array(known, dtype=bool)
+        if kind is int and all(-(1 << 63) <= value < 1 << 63 for value in known):
+            return np.array(known, dtype=np.int64)
+    formats = {kind for kind in types if issubclass(kind, np.floating | float)}
+    if len(formats) == 1 and not types & {int, bool, *EXACT}:
+        (form,) = formats
+        blank = form(math.nan)
+        return np.array([value if type(value) is form else blank for value in known], dtype=form)
+    return np.fromiter(map(_as_double, known), dtype=np.float64, count=len(known))
+
+
+def _as_double(value: Any) -> float:
+    if not isinstance(value, int | float | np.floating | EXACT[0] | EXACT[1]):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signalling NaN of a decimal
+        return math.nan

@@ -1,0 +1,236 @@
+"""Local sensitivity: noise scaled to the dataset tells which dataset it is.
+
+- **Where it jumps.** On some datasets nobody's record moves a median, a maximum, a count of triangles or the cost of a
+  spanning tree, and on a neighbour one record moves it as far as it can go. Noise of scale 0 releases the exact answer,
+  and one answer tells the two apart. The pairs are those that the target declares. Of records within bounds there are
+  besides all datasets of a few records at the two bounds: between some number of them at the upper one and the next the
+  middle, or another quantile, or a cut of a graph goes from one bound to the other. Of other inputs there are the pairs
+  of the domain. A few outputs of each dataset show on which pairs the spread differs most. The adversary bets on the
+  exact answer where one side has no noise, and else on outputs far from the answer.
+- **The number of records.** A mean of n records in [l, u] with noise scaled to its local sensitivity (u − l)/(n + 1)
+  gives n away: a few answers are enough to estimate the scale of the noise, and n follows from it. The pair is the
+  worst one: n records at the lower bound against n + 1 of them. Their means are equal, so only the scale differs. The
+  adversary bets on the n that it reads off the answers.
+
+The adversary knows ε, the bounds and the two datasets.
+
+A negative result does not rule out jumps on other datasets, or that n can be read off more answers. For few records one
+answer is enough: scales that differ by a factor move tail probabilities without limit. For many records the ratio of
+the scales is near 1, and few answers do not tell.
+
+Source: Nissim, Raskhodnikova and Smith 2007, 'Smooth Sensitivity and Sampling in Private Data Analysis', sections 1 and
+3; Near and Abuah, 'Programming Differential Privacy', chapter 8. The pairs are ours.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attacklab.attacks.base import (
+    Event,
+    OfKinds,
+    Probe,
+    Scenario,
+    adapted_pairs,
+    as_floats,
+    bounds_of,
+    on_path,
+)
+from attacklab.attacks.common.exact_answers import exact_answer
+from attacklab.attacks.common.failures import despite_failures
+from attacklab.attacks.common.half_lines import typical
+from attacklab.model.domains import Records
+from attacklab.model.errors import TargetError
+from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
+from attacklab.model.targets import Kind, Outputs, Target, are_numbers
+
+TAIL_FACTORS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
+"""How many times the scale half way between the two candidates' the estimate must exceed; the choosing sample picks
+one.
+"""
+
+RECORDS = 11
+"""How many records a dataset of two values has where the domain lets it: an odd number, and one more is an even one."""
+
+MOST_SIZES = 32
+"""Up to how many records every number of them at the upper bound is tried; of more, those near the quarters."""
+
+MOST_PAIRS = 96
+"""How many pairs are looked at."""
+
+GLANCED_AT = 8
+"""How many outputs of each dataset show whether there is noise, and about how much."""
+
+LOOKED_AT = 64
+"""How many outputs of each dataset are drawn where a pair is looked at closely."""
+
+CLOSER_LOOKS = 4
+"""How many pairs are looked at closely until one is found whose sides differ."""
+
+LEAST_RATIO = 3.0
+"""By which factor `LOOKED_AT` outputs of either side must differ in spread: those of one Laplace law do about once in
+10^9 times.
+"""
+
+
+@dataclass(frozen=True)
+class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
+    """The attack.
+
+    Attributes:
+        sizes: the numbers n of records of a mean that are tried.
+        answers: the numbers of answers from which n is estimated.
+    """
+
+    sizes: tuple[int, ...] = (1, 256)
+    answers: tuple[int, ...] = (1, 8)
+    name: str = "local_sensitivity"
+    flaw: str = "noise scaled to the local sensitivity tells the number of records, or which side of a jump they are on"
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """For a mean, every size at which it answers, with every number of answers; for all, a pair at a jump."""
+        if target.kind is Kind.MEAN:
+            for size in self.sizes:
+                yield from despite_failures([self.scenario(target, size, answers) for answers in self.answers], probe)
+        yield from jumps(target, probe)
+
+    @staticmethod
+    def scenario(target: Target, size: int, answers: int) -> Scenario:
+        """The pair of `size` records against one more, with the bets on what `answers` answers reveal."""
+        lower, upper = bounds_of(target)
+        epsilon = target.claim.nominal.epsilon
+        between = (upper - lower) / (epsilon * (size + 1.5))
+
+        def event(threshold: float) -> Event:
+            words = f"the mean |y − f(D)| of {answers} answers exceeds {threshold:.4g}: n seems to be {size}"
+            return _far(words, lower, threshold, answers)
+
+        pair = NeighbouringPair.records(np.full(size, lower), np.full(size + 1, lower), Relation.ADD_REMOVE)
+        return Scenario(pair, tuple(event(factor * between) for factor in TAIL_FACTORS), answers)
+
+
+def jumps(target: Target, probe: Probe) -> Iterator[Scenario]:
+    """The pair whose outputs differ most in spread, if any does, with a bet on the exact answer or the wider noise."""
+    seen: dict[tuple[Any, ...], float | None] = {}
+    ranked: list[tuple[float, float, NeighbouringPair]] = []
+    for pair in itertools.islice(adapted_pairs(target, _pairs(target)), MOST_PAIRS):
+        sides = [(_key(side), side) for side in (pair.first, pair.second)]
+        for key, side in sides:
+            if key not in seen:
+                seen[key] = _spread(_numbers(probe, side, GLANCED_AT))
+        spreads = [seen[key] for key, _ in sides]
+        ranked.append((_ratio(spreads), max(spread or 0.0 for spread in spreads), pair))
+    ranked.sort(key=lambda entry: entry[:2], reverse=True)
+    for _, _, pair in ranked[:CLOSER_LOOKS]:
+        outputs = [_numbers(probe, side, LOOKED_AT) for side in (pair.first, pair.second)]
+        if _ratio([_spread(numbers) for numbers in outputs]) >= LEAST_RATIO:
+            yield _at_jump(pair, [numbers for numbers in outputs if numbers is not None])
+            return
+
+
+def _pairs(target: Target) -> Iterator[NeighbouringPair]:
+    """The declared pairs, and those of records at two bounds; where the input is something else, its domain's."""
+    yield from target.pairs
+    domain = target.domain
+    if target.kind is not Kind.DATASET:
+        yield from _of_two_values(*bounds_of(target), RECORDS, target.relation)
+    elif domain is not None and isinstance(domain.shape, Records):
+        least, most = domain.shape.least, domain.shape.most
+        lower, upper = domain.ends()
+        yield from _of_two_values(lower, upper, max(least, min(RECORDS, most - 1)), target.relation)
+    elif domain is not None:
+        yield from domain.pairs(target.relation)
+
+
+def _of_two_values(lower: float, upper: float, size: int, relation: Relation | None) -> Iterator[NeighbouringPair]:
+    """Some of so many records at the upper bound, against one more of them there, or one record more at either."""
+    near = {size * quarter // 4 + step for quarter in range(5) for step in (-2, -1, 0, 1, 2)}
+    for uppers in range(size + 1) if size <= MOST_SIZES else sorted(near & {*range(size + 1)}):
+        records = on_path(lower, upper, size, uppers)
+        if relation is not Relation.ADD_REMOVE and uppers < size:
+            yield NeighbouringPair.records(records, on_path(lower, upper, size, uppers + 1), Relation.SUBSTITUTE)
+        if relation is not Relation.SUBSTITUTE:
+            yield NeighbouringPair.records(np.append(records, lower), records, Relation.ADD_REMOVE)
+            yield NeighbouringPair.records(np.append(upper, records), records, Relation.ADD_REMOVE)
+
+
+def _key(side: Any) -> tuple[Any, ...]:
+    array = as_array(side)
+    return array.shape, array.dtype.str, array.tobytes() if array.dtype != object else repr(array.tolist())
+
+
+def _numbers(probe: Probe, side: Any, trials: int) -> NDArray[np.float64] | None:
+    """Outputs of a dataset as doubles, failures left out; None where they are not numbers or most are failures."""
+    try:
+        outputs: Outputs = probe(side, trials)
+    except TargetError:
+        return None
+    if outputs.ndim != 1 or not are_numbers(outputs):
+        return None
+    values = as_floats(outputs)
+    values = values[~np.isnan(values)]
+    return values if 2 * len(values) > trials else None
+
+
+def _spread(values: NDArray[np.float64] | None) -> float | None:
+    return None if values is None else float(estimated_scale(values, typical(values)).mean())
+
+
+def _ratio(spreads: Sequence[float | None]) -> float:
+    """How many times the one spread the other is; 0 if one is not known, or there is none on either side."""
+    known = [spread for spread in spreads if spread is not None and math.isfinite(spread)]
+    if len(known) < len(spreads) or not any(known):
+        return 0.0
+    return max(known) / min(known) if min(known) else math.inf
+
+
+def _at_jump(pair: NeighbouringPair, outputs: Sequence[NDArray[np.float64]]) -> Scenario:
+    """The bet on the exact answer of the side without noise, or else on outputs far from the narrower side's answer."""
+    (narrow, _, place), (wide, _, _) = sorted(
+        (float(_spread(values) or 0.0), typical(values), place) for place, values in enumerate(outputs)
+    )
+    answer = typical(outputs[place])
+    if not narrow:
+        return Scenario(pair if place == 0 else pair.swapped(), (exact_answer(answer),))
+    scales = (narrow, math.sqrt(narrow * wide))
+    thresholds = dict.fromkeys(factor * scale for scale in scales for factor in TAIL_FACTORS)
+    events = (_far(f"|y − {answer:.4g}| exceeds {threshold:.4g}", answer, threshold, 1) for threshold in thresholds)
+    return Scenario(pair if place == 1 else pair.swapped(), tuple(events))
+
+
+def _far(words: str, answer: float, threshold: float, answers: int) -> Event:
+    """The bet that outputs lie further from an answer than a threshold, on average."""
+    line = f"abs(float(output) - {answer!r}) > {threshold!r}" if answers == 1 else ""
+    return Event(words, partial(_is_far, answer=answer, threshold=threshold), line)
+
+
+def _is_far(outputs: Outputs, *, answer: float, threshold: float) -> NDArray[np.bool_]:
+    return np.asarray(estimated_scale(as_floats(outputs), answer) > threshold)
+
+
+def estimated_scale(answers: NDArray[np.float64], mean: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Estimate the scale of Laplace noise as its mean absolute deviation.
+
+    Args:
+        answers: answers to one query: several in each row, shape (…, m), or single ones, shape (n,).
+        mean: the true answer, or a guess at it; its shape broadcasts to that of `answers`.
+
+    Returns:
+        One estimate for each row; NaN for a row with a failure in it.
+    """
+    deviations = np.abs(answers - mean)
+    return deviations.mean(axis=-1) if deviations.ndim > 1 else deviations
+
+
+def size_of_scale(scale: ArrayLike, lower: float, upper: float, epsilon: float) -> NDArray[np.float64]:
+    """The number of records n for which the noise on their mean has the scale (u − l)/((n + 1)·ε)."""
+    with np.errstate(divide="ignore"):
+        return np.asarray((upper - lower) / (epsilon * np.asarray(scale)) - 1)

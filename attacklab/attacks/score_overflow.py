@@ -1,0 +1,151 @@
+"""Score overflow: utilities at the end of a number format, where their differences, weights or doubles go wrong.
+
+There are five forms. In each, the two neighbours lie on either side of the point where the target's arithmetic breaks.
+
+- **Weights.** exp(ε·u/(2Δu)) of a large utility overflows to infinity, and the target fails on one neighbour only.
+- **Differences.** In a machine integer u − max u wraps around: in eight bits −65 − 65 is +126, so the worst outcome
+  becomes the best. The pair is (x, −x), which wraps, against (x − Δ, −x + Δ), which does not.
+- **Doubles.** Integer utilities above 2^53 are rounded: 2^60 + 128 goes down to 2^60, 2^60 + 129 goes up to 2^60 + 256.
+  The pair is (t + Δ, t) against (t, t + Δ), for a t half way between two doubles.
+- **Exponents.** ε·u/(2Δu) of a large utility is rounded to a short format, or u is. One of two equal utilities rises
+  step by step; both outcomes are drawn until the sum reaches the next number of the format, and then that one alone.
+- **Scale.** ε/(2Δu), or the noise of a noisy max, overflows or underflows. The pair is the smallest step, (Δ, 0)
+  against (0, Δ), which the target then answers with certainty.
+
+The adversary knows ε and Δu, picks the utilities, and bets on outcome 0 or on failure. It finds the breaking point of
+three forms from outputs alone: where two equal outcomes are no longer both drawn without failure, where the worse of
+two outcomes is drawn more often than the better, and where an outcome far behind is no longer drawn. If a target has no
+such point, the pair of the first two is put where binary64 overflows or where 64-bit integers wrap, and the exponents
+are left out.
+
+A negative result does not rule out breaks elsewhere: differences are tried at x = 3·2^j, in units of the integer step,
+up to the first that breaks, so a format that lacks these values, or more than two outcomes, may break at another point.
+Weights are tried up to an exponent of 2^14. For ε/Δu below 1/8, doubles below 2^63 are too close together to show the
+third form with certainty.
+
+Source: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 2 (weights out
+of range); Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
+Private Libraries and How to Fix It' (wrapping integers, casts). The searches are ours.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import OfKinds, Probe, Scenario, adapted_pairs, whole_only
+from attacklab.attacks.common.failures import failed, probed, scenario_on
+from attacklab.attacks.common.thresholds import DEEPEST_NATS, OUTCOME_0, both_drawn
+from attacklab.model.bisection import first
+from attacklab.model.floats import BINARY64, power_of_two_within, tie_between_floats
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Kind, Outputs, Target
+
+LARGEST_INTEGER = 2**63 - 1  # the largest value of the widest machine integer in which utilities are given
+EXACT_INTEGERS = 2**53  # every integer up to this one is a double
+ROUNDED_NATS = 64.0  # how far apart, in ε·u/(2Δu), the doubles around an integer utility should be
+
+HEIGHTS_NATS = (2.0**11, 2.0**14, 2.0**28)
+"""Heights, in ε·u/(2Δu), at which the numbers of bfloat16, of binary16 and of binary32 are 16 apart or more."""
+
+FAR_BEHIND_NATS = 12.0
+"""How far behind the better outcome the worse should not be drawn any more: it is, with probability e^−12."""
+
+
+@dataclass(frozen=True)
+class ScoreOverflow(OfKinds, kinds={Kind.SELECTION}):
+    """The attack."""
+
+    name: str = "score_overflow"
+    flaw: str = "utilities, their differences or their weights overflow on one dataset only"
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """One scenario for each form that applies; the two on integers need a sensitivity of at least 1."""
+        pairs = [_smallest_step(target), _overflowing_weights(target, probe), *_rounded_exponents(target, probe)]
+        if target.sensitivity >= 1:
+            pairs += [_wrapping_difference(target, probe), _rounded_integers(target)]
+        for pair in adapted_pairs(target, pairs):
+            sides = [probed(probe, side) for side in (pair.first, pair.second)]
+            yield scenario_on(pair, sides, (OUTCOME_0,))
+
+
+def _smallest_step(target: Target) -> NeighbouringPair:
+    step = np.array([target.sensitivity, 0.0])
+    return NeighbouringPair.utilities(step, step[::-1], sensitivity=target.sensitivity)
+
+
+def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
+    """Two equal utilities high enough for their weights to overflow, against the same one step lower."""
+    # Small multiples of a power of two are exact, so the utilities differ by exactly one step.
+    step = max(power_of_two_within(target.sensitivity) / (1 if whole_only(target) else 4), math.ulp(0.0))
+    nats = target.claim.nominal.epsilon / 2 * (step / target.sensitivity)
+    most = int(min(DEEPEST_NATS / nats, EXACT_INTEGERS, sys.float_info.max / step))
+
+    def breaks(height: int) -> bool:
+        return not both_drawn(probe, height * step)
+
+    height = first(breaks, most=most - 1) or max(1, min(math.ceil(math.log(sys.float_info.max) / nats), most))
+    broken, sound = (np.full(2, number * step) for number in (height, height - 1))
+    return NeighbouringPair.utilities(broken, sound, sensitivity=target.sensitivity)
+
+
+def _rounded_exponents(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
+    """The last step at which the worse of two high utilities is still drawn, where it should not be."""
+    step = power_of_two_within(target.sensitivity)
+    nats = target.claim.nominal.epsilon / 2 * (step / target.sensitivity)
+    behind = math.ceil(FAR_BEHIND_NATS / nats)
+    for height in HEIGHTS_NATS:
+        base = math.floor(height / nats)
+        if base + behind > EXACT_INTEGERS or not math.isfinite(2 * base * step):
+            return
+
+        def both(ahead: int, base: int = base) -> NeighbouringPair:
+            lower = (base + ahead - 1) * step
+            before, after = np.array([base * step, lower]), np.array([base * step, lower + step])
+            return NeighbouringPair.utilities(before, after, sensitivity=target.sensitivity)
+
+        def is_lost(ahead: int, both: Callable[[int], NeighbouringPair] = both) -> bool:
+            outputs = probed(probe, both(ahead).second)
+            return outputs is None or not (outputs == 0).any()
+
+        if probed(probe, both(1).first) is None or is_lost(behind):
+            continue
+        lost = first(is_lost, start=2 * behind, most=base)
+        if lost is not None:
+            yield both(lost)
+
+
+def _wrapping_difference(target: Target, probe: Probe) -> NeighbouringPair:
+    """The least x for which −x is drawn more often than x, against the next lower step."""
+    step = math.floor(target.sensitivity)
+
+    def opposite(units: int) -> NDArray[np.int64]:
+        return np.array([units * step, -units * step])
+
+    def breaks(units: int) -> bool:
+        outputs = probed(probe, opposite(units))
+        return outputs is not None and _worse_is_favoured(outputs)
+
+    units = first(breaks, start=3, most=LARGEST_INTEGER // step) or LARGEST_INTEGER // (2 * step) + 1
+    # Not `NeighbouringPair.utilities`, which holds doubles: these integers may not be doubles.
+    return NeighbouringPair(opposite(units), opposite(units - 1), None)
+
+
+def _worse_is_favoured(outputs: Outputs) -> bool:
+    """Whether outcome 1 leads by more than 4 standard deviations of a fair coin; failures are left out."""
+    drawn = outputs[~failed(outputs)]
+    lead = int((drawn == 1).sum()) - int((drawn == 0).sum())
+    return lead > 4 * math.sqrt(len(outputs))
+
+
+def _rounded_integers(target: Target) -> NeighbouringPair:
+    """Integers on either side of the middle of two doubles that are many noise scales apart."""
+    step = math.floor(target.sensitivity)
+    tie = tie_between_floats(BINARY64, 2 * target.sensitivity * ROUNDED_NATS / target.claim.nominal.epsilon)
+    # Not `NeighbouringPair.utilities`, which holds doubles: these integers are not doubles.
+    return NeighbouringPair(np.array([tie + step, tie]), np.array([tie, tie + step]), None)
