@@ -22,7 +22,7 @@ def test_every_attack_lives_in_the_module_of_its_name_and_no_name_comes_twice() 
     assert len(set(names)) == len(names)
     for attack in ATTACKS:
         module = importlib.import_module(type(attack).__module__)
-        assert module.__name__.split(".")[3] == (attack.name if attack.name not in PAIRS else "known_pairs")
+        assert module.__name__.split(".")[2] == (attack.name if attack.name not in PAIRS else "known_pairs")
         assert "Source: " in (module.__doc__ or "")
         assert "\n" not in attack.flaw
 
