@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how_to" / "writing_an_attack.md"
-ATTACK = Path("attacklab", "auditing", "attacks", "fraction.py")
+ATTACK = Path("attacklab", "attacks", "fraction.py")
 TEST = Path("tests", "statistical", "attacklab", "attacks", "test_fraction.py")
 REGISTRY = ATTACK.with_name("__init__.py")
 COMMAND_LINE = ("-c", "from attacklab.cli import main; main()")
@@ -43,7 +43,7 @@ def register(tree: Path) -> None:
     """Follow the page's first step."""
     text = (tree / REGISTRY).read_text("utf-8")
     text = inserted_before(
-        text, r"^from attacklab\.auditing\.attacks\..*$", "from attacklab.attacks.fraction import Fraction"
+        text, r"^from attacklab\.attacks\..*$", "from attacklab.attacks.fraction import Fraction"
     )
     text = inserted_before(text, r'^    "[A-Z][a-z]\w*",$', '    "Fraction",')
     text, times = re.subn(r"(?m)^(ATTACKS: .*\(\n(?:    .*\n)*)\)", r"\1    Fraction(),\n)", text)
