@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from attacklab.attacks import (
+    DOUBLE_BUDGET,
+    MISSING_CLIP,
+    POSITION_CHUNKS,
+    SUM_SENSITIVITY,
     Attack,
-    DoubleBudget,
     LocalSensitivity,
     LowBitGaussian,
     LowBitLaplace,
-    MissingClip,
-    PositionChunks,
-    SumSensitivity,
     TruncatedAddition,
     ZeroRounding,
 )
@@ -58,7 +58,7 @@ def _cases(attacks: tuple[Attack, ...], names: str, by: BlackBox = FAST) -> list
     return [Case(getattr(targets, name), attacks, by) for name in names.split()]
 
 
-MEANS = (LocalSensitivity(), DoubleBudget(), MissingClip(), PositionChunks())
+MEANS = (LocalSensitivity(), DOUBLE_BUDGET, MISSING_CLIP, POSITION_CHUNKS)
 NAIVE_NOISY_MAX = "naive_laplace_noisy_max naive_gumbel_noisy_max naive_exponential_noisy_max"
 EXACT_SELECTIONS = "exact_exponential_base2 exact_laplace_noisy_max exact_exponential_noisy_max"
 GAUSSIANS = """naive_gaussian_box_muller naive_gaussian_box_muller_binary32 naive_gaussian_polar
@@ -81,7 +81,7 @@ GROUPS: dict[str, Sequence[Case]] = {
     ),
     "additive noise": (*_cases((LowBitLaplace(),), LAPLACES), *_cases((LowBitGaussian(),), GAUSSIANS)),
     "sums and means": (
-        *_cases((SumSensitivity(),), SUMS),
+        *_cases((SUM_SENSITIVITY,), SUMS),
         *_cases(MEANS, FAST_MEANS),
         *_cases(MEANS, "exact_ptr_mean exact_smooth_mean", SLOW),
     ),

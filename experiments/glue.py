@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks import BlackBox, SumSensitivity
+from attacklab.attacks import SUM_SENSITIVITY, BlackBox
 from attacklab.attacks.base import Attack
 from attacklab.auditing.alignment import alignment
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
@@ -34,7 +34,7 @@ QUESTION = "How many outputs show a flaw between the mechanisms, and how many ru
 
 EPSILON = 1.0
 TRIALS = (2_000, 20_000, 200_000)
-ATTACKS: tuple[Attack, ...] = (SumSensitivity(), BlackBox())
+ATTACKS: tuple[Attack, ...] = (SUM_SENSITIVITY, BlackBox())
 """The bet on sums, and the search that looks for anything."""
 
 

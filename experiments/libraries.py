@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attacklab.attacks import ATTACKS, Attack, Precision, SumSensitivity
+from attacklab.attacks import ATTACKS, SUM_SENSITIVITY, Attack, Precision
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.libraries import library
@@ -33,7 +33,7 @@ QUESTION = "What do the attacks find in the DP libraries that people use?"
 HERE = ("numpy", "scipy")  # what the lab depends on is audited by this interpreter, all else in its own environment
 NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)  # a sum's doubles are further apart than its sensitivity
 UNPUBLISHED = Path("reports-unpublished")
-QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SumSensitivity(most_records=1 << 10))
+QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SUM_SENSITIVITY.given(most_records=1 << 10))
 Row = dict[str, Any]
 
 

@@ -45,8 +45,8 @@ SMALLER: Mapping[str, attacks.Attack] = {
     "zero_rounding": attacks.ZeroRounding(outcomes=FEW_OUTCOMES),
     "lost_weights": attacks.LostWeights(most_outcomes=FEW_OUTCOMES),
     "truncated_addition": attacks.TruncatedAddition(most_outcomes=FEW_OUTCOMES),
-    "missing_clip": attacks.MissingClip(size=FEW_RECORDS),
-    "sum_sensitivity": attacks.SumSensitivity(most_records=FEW_RECORDS),
+    "missing_clip": attacks.MISSING_CLIP.given(size=FEW_RECORDS),
+    "sum_sensitivity": attacks.SUM_SENSITIVITY.given(most_records=FEW_RECORDS),
 }
 ATTACKS = tuple(attack for attack in attacks.ALL_ATTACKS if attack.name != "alignment")
 """All but the one that asks for the code around the noise, which the experiment glue is about."""

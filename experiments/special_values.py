@@ -1,4 +1,4 @@
-"""NaN, infinities and extremes (see attacklab.attacks.special_values)."""
+"""NaN, infinities and extremes (see attacklab.attacks.known_pairs)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.special_values import SPECIAL_RECORDS, SPECIAL_UTILITIES, SpecialValues
+from attacklab.attacks.known_pairs import SPECIAL_RECORDS, SPECIAL_UTILITIES, SPECIAL_VALUES
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import assess, share_of_alpha
 from attacklab.model.claims import PrivacyClaim
@@ -99,7 +99,7 @@ SILENT: tuple[tuple[Callable[[float, int], Target], str, Role], ...] = (
 
 def collect(settings: Settings) -> Collected:
     """Audit sums and selections, and bet on additive noise at the end of the subnormals."""
-    cases = [(SpecialValues(), make, EPSILON) for make, _, _ in (*SUMS, *SELECTIONS)]
+    cases = [(SPECIAL_VALUES, make, EPSILON) for make, _, _ in (*SUMS, *SELECTIONS)]
     trials = settings.budget(20_000, 2_000)
     alpha = share_of_alpha(DEFAULT_ALPHA, len(cases) + len(SILENT) * len(STEPS))
     findings = audits(cases, alpha, settings, trials=trials)

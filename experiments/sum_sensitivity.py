@@ -1,4 +1,4 @@
-"""Sums that move further than their declared sensitivity (see attacklab.attacks.sum_sensitivity)."""
+"""Sums that move further than their declared sensitivity (see attacklab.attacks.known_pairs)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from attacklab.attacks.base import Attack, on_path
-from attacklab.attacks.integer_cast import IntegerCast
-from attacklab.attacks.sum_sensitivity import SumSensitivity, steepest_step
+from attacklab.attacks.known_pairs import INTEGER_CAST, SUM_SENSITIVITY, steepest_step
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims import PrivacyClaim
@@ -47,7 +46,7 @@ CAST: Rows = (
     (targets.naive_laplace_numpy, "naive, integers near 2^60 cast", Role.NAIVE),
     (targets.exact_rounded_laplace_wide, "exact, integers near 2^60", Role.EXACT),
 )
-GROUPS: Sequence[tuple[Attack, Rows]] = ((SumSensitivity(), (*ROUNDED, *WRAPPED)), (IntegerCast(), CAST))
+GROUPS: Sequence[tuple[Attack, Rows]] = ((SUM_SENSITIVITY, (*ROUNDED, *WRAPPED)), (INTEGER_CAST, CAST))
 
 
 def collect(settings: Settings) -> Collected:

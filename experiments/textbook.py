@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from attacklab.attacks.base import Attack
-from attacklab.attacks.known_pairs import DoubleBudget, MissingClip, PositionChunks
+from attacklab.attacks.known_pairs import DOUBLE_BUDGET, MISSING_CLIP, POSITION_CHUNKS
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.findings import Finding
@@ -32,16 +32,16 @@ SLOW = (targets.exact_smooth_mean, targets.exact_ptr_mean)
 """They draw a few thousand outputs a second, and get fewer trials."""
 
 AUDITED: Sequence[tuple[Attack, Maker, str, Role]] = (
-    (PositionChunks(), targets.naive_sample_aggregate, "chunks by\nposition", Role.NAIVE),
-    (MissingClip(), targets.naive_sum_over_count, "no lower clip,\nsum / count", Role.NAIVE),
-    (MissingClip(), targets.naive_ptr_mean, "no lower clip,\nPTR", Role.NAIVE),
-    (MissingClip(size=1 << 12), targets.naive_smooth_mean, "no lower clip,\nsmooth", Role.NAIVE),
-    (DoubleBudget(), targets.naive_sum_over_count, "budget spent\ntwice", Role.NAIVE),
-    (PositionChunks(), targets.exact_sum_over_count, "chunks by\nposition", Role.EXACT),
-    (MissingClip(), targets.exact_sum_over_count, "no lower clip,\nsum / count", Role.EXACT),
-    (MissingClip(), targets.exact_ptr_mean, "no lower clip,\nPTR", Role.EXACT),
-    (MissingClip(size=1 << 12), targets.exact_smooth_mean, "no lower clip,\nsmooth", Role.EXACT),
-    (DoubleBudget(), targets.exact_sum_over_count, "budget spent\ntwice", Role.EXACT),
+    (POSITION_CHUNKS, targets.naive_sample_aggregate, "chunks by\nposition", Role.NAIVE),
+    (MISSING_CLIP, targets.naive_sum_over_count, "no lower clip,\nsum / count", Role.NAIVE),
+    (MISSING_CLIP, targets.naive_ptr_mean, "no lower clip,\nPTR", Role.NAIVE),
+    (MISSING_CLIP.given(size=1 << 12), targets.naive_smooth_mean, "no lower clip,\nsmooth", Role.NAIVE),
+    (DOUBLE_BUDGET, targets.naive_sum_over_count, "budget spent\ntwice", Role.NAIVE),
+    (POSITION_CHUNKS, targets.exact_sum_over_count, "chunks by\nposition", Role.EXACT),
+    (MISSING_CLIP, targets.exact_sum_over_count, "no lower clip,\nsum / count", Role.EXACT),
+    (MISSING_CLIP, targets.exact_ptr_mean, "no lower clip,\nPTR", Role.EXACT),
+    (MISSING_CLIP.given(size=1 << 12), targets.exact_smooth_mean, "no lower clip,\nsmooth", Role.EXACT),
+    (DOUBLE_BUDGET, targets.exact_sum_over_count, "budget spent\ntwice", Role.EXACT),
 )
 
 

@@ -7,8 +7,15 @@ from attacklab.attacks.base import Attack, Learning
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.generator_seed import GeneratorSeed
 from attacklab.attacks.generator_state import GeneratorState
-from attacklab.attacks.integer_cast import IntegerCast
-from attacklab.attacks.known_pairs import DoubleBudget, FailingSize, MissingClip, PositionChunks
+from attacklab.attacks.known_pairs import (
+    DOUBLE_BUDGET,
+    FAILING_SIZE,
+    INTEGER_CAST,
+    MISSING_CLIP,
+    POSITION_CHUNKS,
+    SPECIAL_VALUES,
+    SUM_SENSITIVITY,
+)
 from attacklab.attacks.lattice_bias import LatticeBias
 from attacklab.attacks.local_sensitivity import LocalSensitivity
 from attacklab.attacks.lost_weights import LostWeights
@@ -17,34 +24,32 @@ from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.attacks.precision import Precision
 from attacklab.attacks.repeated_noise import RepeatedNoise
 from attacklab.attacks.score_overflow import ScoreOverflow
-from attacklab.attacks.special_values import SpecialValues
-from attacklab.attacks.sum_sensitivity import SumSensitivity
 from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.attacks.zero_rounding import ZeroRounding
 
 __all__ = [
     "ALL_ATTACKS",
     "ATTACKS",
+    "DOUBLE_BUDGET",
+    "FAILING_SIZE",
+    "INTEGER_CAST",
+    "MISSING_CLIP",
+    "POSITION_CHUNKS",
+    "SPECIAL_VALUES",
+    "SUM_SENSITIVITY",
     "Alignment",
     "Attack",
     "BlackBox",
-    "DoubleBudget",
-    "FailingSize",
     "GeneratorSeed",
     "GeneratorState",
-    "IntegerCast",
     "LatticeBias",
     "LocalSensitivity",
     "LostWeights",
     "LowBitGaussian",
     "LowBitLaplace",
-    "MissingClip",
-    "PositionChunks",
     "Precision",
     "RepeatedNoise",
     "ScoreOverflow",
-    "SpecialValues",
-    "SumSensitivity",
     "TruncatedAddition",
     "ZeroRounding",
     "sized",
@@ -58,16 +63,16 @@ ATTACKS: tuple[Attack, ...] = (
     LowBitGaussian(),
     Precision(),
     LatticeBias(),
-    IntegerCast(),
+    INTEGER_CAST,
     GeneratorSeed(),
     GeneratorState(),
-    SumSensitivity(),
+    SUM_SENSITIVITY,
     LocalSensitivity(),
-    PositionChunks(),
-    MissingClip(),
-    DoubleBudget(),
-    FailingSize(),
-    SpecialValues(),
+    POSITION_CHUNKS,
+    MISSING_CLIP,
+    DOUBLE_BUDGET,
+    FAILING_SIZE,
+    SPECIAL_VALUES,
     RepeatedNoise(),
     BlackBox(),
 )

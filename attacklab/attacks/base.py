@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
@@ -146,6 +146,47 @@ class OfKinds:
     def applies_to(self, target: Target) -> bool:
         """Whether the target is of such a kind."""
         return target.kind in self._kinds
+
+
+@dataclass(frozen=True, repr=False)
+class FunctionAttack:
+    """An attack that is one function, whose name is the attack's, and a row of facts about it.
+
+    Attributes:
+        find: `find(target, probe, **settings)` yields scenarios. Its docstring says flaw, adversary, pair, event and
+            what a negative result does not show.
+        flaw: the flaw in one line.
+        kinds: the kinds of targets that can have it.
+        source: where it was described.
+        settings: what `find` is given besides, by name.
+    """
+
+    find: Callable[..., Iterable[Scenario]]
+    flaw: str
+    kinds: frozenset[Kind]
+    source: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The attack's name on the command line and in findings."""
+        return self.find.__name__
+
+    def applies_to(self, target: Target) -> bool:
+        """Whether the target is of such a kind."""
+        return target.kind in self.kinds
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """What the function yields."""
+        return self.find(target, probe, **dict(self.settings))
+
+    def given(self, **settings: Any) -> FunctionAttack:
+        """The attack with other settings."""
+        return replace(self, settings=tuple(settings.items()))
+
+    def __repr__(self) -> str:
+        given = f".given({', '.join(f'{name}={value!r}' for name, value in self.settings)})" if self.settings else ""
+        return f"{self.name.upper()}{given}"
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -32,23 +32,20 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks.base import OfKinds, Probe, Scenario, as_floats, origin
-from attacklab.attacks.common.failures import answered
-from attacklab.attacks.common.half_lines import half_line, half_lines, typical
+from attacklab.attacks.base import Probe, Scenario, as_floats, origin
+from attacklab.attacks.bets import half_line, half_lines, typical
+from attacklab.attacks.failures import answered
 from attacklab.attacks.released_formats import DRAWN, inferred
 from attacklab.model.bisection import steepest_step
 from attacklab.model.errors import Refused, TargetError
 from attacklab.model.floats import power_of_two_within, tie_between_floats
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.targets import Kind, Outputs, Target
-
-EXCESS = 256.0  # how many noise scales apart the floats on either side of the answer should be
+from attacklab.model.targets import Outputs, Target
 
 HEIGHTS = tuple((2**power + math.isqrt(5 * 4**power)) // 2 for power in (*range(4, 63, 2), 63))
 """How many steps from 0 answers are looked at: the golden ratio times powers of 2, which every format has to round."""
 
-PROBED = 5  # how many outputs stand for the typical one at each answer of the search, by their median
-CONFIRMED = 31  # how many show that a step is a jump
+PROBED, CONFIRMED = 5, 31  # how many outputs stand for the typical one in the search, and to show that a step is a jump
 WITHOUT_JUMP = 2  # after so many heights at which outputs have moved away without a jump, no more are looked at
 
 SPREADS = 4.0
@@ -56,34 +53,27 @@ SPREADS = 4.0
 10^7."""
 
 
-@dataclass(frozen=True)
-class IntegerCast(OfKinds, kinds={Kind.NOISE}):
-    """The attack on answers that are rounded or wrap around."""
-
-    name: str = "integer_cast"
-    flaw: str = "an answer is rounded or wraps around in a narrower format before the noise is added"
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """A tie between two floats of the outputs' format and the integer above it, or the jumps that are found."""
-        least = 0 if target.takes(0) else origin(target)
-        try:
-            outputs = answered(probe, least, DRAWN)
-        except Refused:  # it takes no integers
-            least = float(least)
-            outputs = answered(probe, least, DRAWN)
-        axis = _Axis(target, probe, SPREADS * max(_spread(outputs), target.sensitivity))
-        tie = None
-        if target.sensitivity >= 1 and isinstance(least, int):
-            scales = target.sensitivity / min(target.claim.nominal.epsilon, 1.0)
-            tie = tie_between_floats(inferred(outputs).form, EXCESS * scales)
-        if tie is None or not axis.jumps(tie, tie + 1):
-            found = axis.first_jump()
-            if found is not None:
-                yield found
-            if found is not None or tie is None or math.isnan(axis.moved(tie + 1)):
-                return
-        # Not `NeighbouringPair.answers`, which holds doubles: these integers are not doubles.
-        yield Scenario(NeighbouringPair(tie + 1, tie, None), (half_line(tie),))
+def integer_cast(target: Target, probe: Probe) -> Iterator[Scenario]:
+    """An answer is rounded or wraps around in a narrower format before the noise is added; see the module."""
+    least = 0 if target.takes(0) else origin(target)
+    try:
+        outputs = answered(probe, least, DRAWN)
+    except Refused:  # it takes no integers
+        least = float(least)
+        outputs = answered(probe, least, DRAWN)
+    axis = _Axis(target, probe, SPREADS * max(_spread(outputs), target.sensitivity))
+    tie = None
+    if target.sensitivity >= 1 and isinstance(least, int):
+        scales = target.sensitivity / min(target.claim.nominal.epsilon, 1.0)
+        tie = tie_between_floats(inferred(outputs).form, 256 * scales)  # floats so many noise scales apart
+    if tie is None or not axis.jumps(tie, tie + 1):
+        found = axis.first_jump()
+        if found is not None:
+            yield found
+        if found is not None or tie is None or math.isnan(axis.moved(tie + 1)):
+            return
+    # Not `NeighbouringPair.answers`, which holds doubles: these integers are not doubles.
+    yield Scenario(NeighbouringPair(tie + 1, tie, None), (half_line(tie),))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,146 +1,237 @@
-"""Pairs of datasets on which the flaws of textbook sums and means show: each flaw is a few pairs, with a bet on each.
+"""Known flaws as a table: each is one function that yields its pairs and the bets on them; the rows are at the end.
 
-A class is a flaw: what it is, its pairs, and what a negative result does not rule out. The adversary knows the bounds,
-ε and, of chunks, their number. Where nothing else is said, the event is a half-line: outputs beyond the middle of the
-two typical answers. The events are given, not learned as those of `black_box` are: some of them are too rare to learn.
-
-Source: Near and Abuah, 'Programming Differential Privacy', chapter 8, whose code has these flaws: the mean with global
-sensitivity spends ε twice and clips from above only, sample and aggregate cuts by position, and the smooth sensitivity
-divides by zero for fewer than 199 records. The pairs and events are ours.
+In all of them the adversary knows ε, the sensitivity or the bounds, and picks the inputs. Where a function says nothing
+else, the event is a half-line: outputs beyond the middle of the two typical answers. The events are given, not learned
+as those of `black_box` are: some of them are too rare to learn.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, OfKinds, Probe, Scenario, as_floats, bounds_of
-from attacklab.attacks.common.failures import answered, despite_failures, failed, probed, scenario_on
-from attacklab.attacks.common.half_lines import PROBED, half_line_scenario, probed_within
-from attacklab.model.bisection import least
-from attacklab.model.errors import OutsideDomain
+from attacklab.attacks.base import (
+    Event,
+    FunctionAttack,
+    Probe,
+    Scenario,
+    adapted_pairs,
+    as_floats,
+    bounds_of,
+    ends,
+    literal,
+    on_path,
+    origin,
+)
+from attacklab.attacks.bets import exact_answer, half_lines, typical
+from attacklab.attacks.failures import answered, bet_on_failing, despite_failures, failed, probed, scenario_on
+from attacklab.attacks.integer_cast import integer_cast
+from attacklab.model import bisection
+from attacklab.model.domains.datasets import RELATIONS, relations_of
+from attacklab.model.errors import OutsideDomain, TargetError
+from attacklab.model.floats import BINARY64, format_of, power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
 
-FAR_AWAY = 2.0**30  # how many widths of the range a record lies outside it
-COMMON_EXPONENT = 2.0  # the n·ε at which the claim is exceeded most, for ε up to 2: n is proportional to 1/ε
-NEGATIVE_WINDOW = (-2.8, -0.36)  # the y/u whose likelihood ratio exceeds e^ε at that n
+TYPICAL = 127  # how many outputs of a dataset its typical answer is taken from: their median
+TYPICAL_ON_PATH = 31  # the same at each of some three dozen steps of a path
+
+SPECIAL_RECORDS = (math.nan, math.inf, -math.inf, sys.float_info.max, -sys.float_info.max, math.ulp(0.0), -0.0)
+SPECIAL_UTILITIES = (math.nan, math.inf, -math.inf)
+
+NEGATIVE_WINDOW = (-2.8, -0.36)
+"""The y/u whose likelihood ratio exceeds e^ε where a mean's budget is spent twice, for 2/ε records."""
+
+Records = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class PositionChunks(OfKinds, kinds={Kind.MEAN}):
+def position_chunks(target: Target, probe: Probe, chunks: int = 600) -> Iterator[Scenario]:
     """Sample and aggregate that cuts chunks by position, so that removing one record changes all chunks after it.
 
-    Its noise is scaled to a change of one of k chunks' answers. Chunks that are runs of ⌈n/k⌉ positions break that in
-    two ways. Without the first record all records move up by one, and every chunk changes, which shows if chunks
-    answer with something like a maximum. And from k to k + 1 records the runs double in length: only ⌈(k + 1)/2⌉ chunks
-    are left, and the last one, a single record, weighs twice what the noise is scaled to, which shows if they answer
-    with a mean. A vector of records carries no names: if a mechanism takes positions for the identities of persons,
-    removing the first record renames everybody. A negative result does not rule out other numbers of chunks, or other
-    ways of cutting.
-
-    Attributes:
-        chunks: their number k.
-        probed: how many outputs of each dataset the typical answer is taken from.
+    Its noise is scaled to a change of one of k chunks' answers. Without the first record all records move up by one,
+    and every chunk of two equal records mixes, which shows where chunks answer with a maximum. From k to k + 1 records
+    the runs double in length: the last chunk, a single record, weighs twice what the noise is scaled to, which shows
+    where they answer with a mean. The adversary knows k. A negative result does not rule out other numbers of chunks,
+    or other ways of cutting.
     """
-
-    chunks: int = 600
-    probed: int = PROBED
-    name: str = "position_chunks"
-    flaw: str = "removing one record changes every later chunk"
-
-    @property
-    def looks(self) -> int:
-        """How many outputs it draws of its two pairs."""
-        return 4 * self.probed
-
-    def within(self, trials: int) -> PositionChunks:
-        """The attack with as many outputs of each dataset as an audit of so many trials warrants."""
-        return replace(self, probed=probed_within(self.probed, trials))
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Chunks of two equal records, all of which mix without the first record; and one record more than chunks."""
-        lower, upper = bounds_of(target)
-        blocks = np.tile([lower, lower, upper, upper], self.chunks // 2)
-        at_lower = np.full(self.chunks, lower)
-        for longer, shorter in ((blocks, blocks[1:]), (np.append(at_lower, upper), at_lower)):
-            yield half_line_scenario(longer, shorter, Relation.ADD_REMOVE, probe, probed=self.probed)
+    lower, upper = bounds_of(target)
+    blocks = np.tile([lower, lower, upper, upper], chunks // 2)
+    at_lower = np.full(chunks, lower)
+    for longer, shorter in ((blocks, blocks[1:]), (np.append(at_lower, upper), at_lower)):
+        yield _on_higher(longer, shorter, Relation.ADD_REMOVE, probe)
 
 
-@dataclass(frozen=True)
-class MissingClip(OfKinds, kinds={Kind.SUM, Kind.MEAN}):
+def missing_clip(target: Target, probe: Probe, size: int = 1 << 15, widths: float = 2.0**30) -> Iterator[Scenario]:
     """A record outside the bounds counts at its full value, because it is clipped on one side only or not at all.
 
-    In the pair all records lie at one bound, and one of them is moved far outside it, where it must count as that
-    bound. If the claim holds for add-remove only, the record outside is added instead of moved. A negative result does
-    not rule out a missing clip for records less than 2^30 widths of the range outside it, nor one hidden by a clamp of
-    the answer to the bounds.
-
-    Attributes:
-        size: the number of records; large, because propose-test-release refuses to answer for few.
-        probed: how many outputs of each dataset the typical answer is taken from.
+    All records lie at one bound, and one of them is moved 2^30 widths of the range outside it, where it must count as
+    that bound; if the claim holds for add-remove only, it is added. There are many records, because some mechanisms
+    refuse to answer for few. A negative result does not rule out a missing clip nearer to the range, nor one hidden by
+    a clamp of the answer.
     """
-
-    size: int = 1 << 15
-    probed: int = PROBED
-    name: str = "missing_clip"
-    flaw: str = "a record outside the bounds is not clipped"
-
-    @property
-    def looks(self) -> int:
-        """How many outputs it draws of its two pairs."""
-        return 4 * self.probed
-
-    def within(self, trials: int) -> MissingClip:
-        """The attack with as many outputs of each dataset as an audit of so many trials warrants."""
-        return replace(self, probed=probed_within(self.probed, trials))
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Records at a bound, against the same with one record far outside that bound; for each of the two bounds."""
-        lower, upper = bounds_of(target)
-        away = FAR_AWAY * (upper - lower)
-        relation = target.relation or Relation.SUBSTITUTE
-        for bound, outside in ((lower, lower - away), (upper, upper + away)):
-            inside = np.full(self.size, bound)
-            others = inside if relation is Relation.ADD_REMOVE else inside[1:]
-            with contextlib.suppress(OutsideDomain):
-                near = target.adapted(NeighbouringPair.records(np.append(others, outside), inside, relation))
-                yield half_line_scenario(near.first, near.second, relation, probe, probed=self.probed)
+    lower, upper = bounds_of(target)
+    relation = target.relation or Relation.SUBSTITUTE
+    for bound, outside in ((lower, lower - widths * (upper - lower)), (upper, upper + widths * (upper - lower))):
+        inside = np.full(size, bound)
+        others = inside if relation is Relation.ADD_REMOVE else inside[1:]
+        with contextlib.suppress(OutsideDomain):
+            near = target.adapted(NeighbouringPair.records(np.append(others, outside), inside, relation))
+            yield _on_higher(near.first, near.second, relation, probe)
 
 
-@dataclass(frozen=True)
-class DoubleBudget(OfKinds, kinds={Kind.MEAN}):
+def double_budget(target: Target, probe: Probe) -> Iterator[Scenario]:
     """A mean computed as a noisy sum over a noisy count, each of which spends all of ε.
 
     The pair is n records at the bound u against n + 1 of them. An answer y near −u needs noise that moves the sum and
     the count apart by 2n records in all, however that is divided between the two. One more record makes it 2n + 2, so
-    the two losses add up to nearly 2ε. At y = −u the likelihood ratio is e^(2ε)·(n² + n/ε + 1/(2ε²))/((n + 1)² +
-    (n + 1)/ε + 1/(2ε²)), which `mechanisms/local_sensitivity/README.md` derives. At n = 2/ε the event, a window around
-    −u, is common enough to be seen. A negative result does not rule out a budget that is overspent in any other way
-    than on a sum and a count, nor this flaw behind a clamp of the answer to the bounds.
+    the losses add up to nearly 2ε. At y = −u the likelihood ratio is e^(2ε)·(n² + n/ε + 1/(2ε²))/((n + 1)² + (n + 1)/ε
+    + 1/(2ε²)), which `mechanisms/local_sensitivity/README.md` derives. At n = 2/ε the event, a window around −u, is
+    common enough to be seen. A negative result does not rule out a budget overspent in any other way, nor this flaw
+    behind a clamp of the answer.
     """
+    largest = max(bounds_of(target), key=abs)
+    size = max(1, round(2 / target.claim.nominal.epsilon))
+    low, high = sorted(largest * end for end in NEGATIVE_WINDOW)
+    window = f"{low!r} <= float(output) <= {high!r}"
+    event = Event(f"the answer lies in [{low!r}, {high!r}]", partial(_between, low=low, high=high), window)
+    pair = NeighbouringPair.records(np.full(size, largest), np.full(size + 1, largest), Relation.ADD_REMOVE)
+    yield from despite_failures([Scenario(pair, (event,))], probe)
 
-    name: str = "double_budget"
-    flaw: str = "a noisy sum and a noisy count each spend all of ε"
 
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Some records at the bound of larger magnitude, against one more of them."""
-        largest = max(bounds_of(target), key=abs)
-        size = max(1, round(COMMON_EXPONENT / target.claim.nominal.epsilon))
-        low, high = sorted(largest * end for end in NEGATIVE_WINDOW)
-        event = Event(
-            f"the answer lies in [{low!r}, {high!r}]",
-            partial(_between, low=low, high=high),
-            f"{low!r} <= float(output) <= {high!r}",
-        )
-        pair = NeighbouringPair.records(np.full(size, largest), np.full(size + 1, largest), Relation.ADD_REMOVE)
-        yield from despite_failures([Scenario(pair, (event,))], probe)
+def failing_size(target: Target, probe: Probe, most_records: int = 1 << 12) -> Iterator[Scenario]:
+    """A target that fails only for datasets of some sizes tells by failing whether one person is present.
+
+    Code that divides by the number of records, or by that less a constant, fails below some size. Datasets of 0, 1, 2,
+    4, 8, … equal records show between which sizes the target starts or stops failing, and bisection finds the border.
+    The pair lies on either side of it; the event is the failure. Where the number of records is public, nothing leaks.
+    A negative result does not rule out failures beyond the largest size, sizes that fail between two powers of two, or
+    failures that depend on the values of records (see `special_values`).
+
+    Raises:
+        TargetError: the target raises at every size.
+    """
+    if target.relation is Relation.SUBSTITUTE:
+        return
+    lower, _ = bounds_of(target)
+
+    @functools.cache
+    def fails(size: int) -> bool:
+        outputs = probed(probe, np.full(size, lower))
+        return outputs is None or bool(failed(outputs).any())
+
+    sizes = [0, *(1 << power for power in range(most_records.bit_length()))]
+    if all(map(fails, sizes)):
+        answered(probe, np.full(most_records, lower), 1)
+    for low, high in itertools.pairwise(sizes):
+        if fails(low) != fails(high):
+            border = bisection.least(fails if fails(high) else partial(_answers_at, fails), low, high)
+            pair = NeighbouringPair.records(np.full(border - 1, lower), np.full(border, lower), Relation.ADD_REMOVE)
+            yield scenario_on(pair, [probed(probe, side) for side in (pair.first, pair.second)], ())
+
+
+def sum_sensitivity(target: Target, probe: Probe, most_records: int = 1 << 14) -> Iterator[Scenario]:
+    """A rounded, wrapped or overflowing sum moves further between neighbours than the sensitivity its noise is for.
+
+    A path of datasets leads from n records at one end of the bounds to n at the other, one record at a time. However
+    the sum is rounded, it is a double, and doubles near it are U apart. If the whole path moves the sum by U or more,
+    then *some single step* moves it by U, though in real arithmetic it moves by u − l. With bounds (1, 1 + 2^−48) and
+    1024 records, U is 64 times that, in whatever order records are added. Bisection finds the step from noisy outputs
+    alone. If the bounds are too wide, it looks for the change that real arithmetic does not explain: a machine integer
+    wraps around, or a double overflows. For add-remove, the path adds records at the bound of larger magnitude.
+
+    A step moves the real sum by no more than the sensitivity under either relation, max(|l|, |u|) or u − l. A negative
+    result does not rule out a machine integer that takes more than 2^14 records at the bounds to fill, nor repeated
+    rounding or reordering, which matter in binary32 from a few thousand records on (Higham 2002, section 4.2).
+    """
+    near, far = ends(target)
+    for relation in relations_of(target.relation, RELATIONS):
+        path: Callable[[int], Records]
+        if relation is Relation.ADD_REMOVE:
+            size, path = most_records, partial(_of_added, far)
+            slope = 0.0 if target.kind is Kind.MEAN else far
+        else:
+            size = _size_that_rounds(target, near, far, most_records)
+            path = partial(on_path, near, far, size)
+            # If doubles near the sum are further apart than a step, any change at all is what we look for.
+            rounds_away = math.ulp(size * far) > abs(far - near)
+            slope = 0.0 if rounds_away else (far - near) / (size if target.kind is Kind.MEAN else 1)
+        step = steepest_step(partial(_typical_on, path, probe), size, slope)
+        yield _on_higher(path(step), path(step + 1), relation, probe, TYPICAL_ON_PATH)
+
+
+def special_values(target: Target, probe: Probe) -> Iterator[Scenario]:
+    """NaN, an infinity or an extreme value makes the target fail, or its noise vanish, on one dataset only.
+
+    One NaN among the records passes through `np.clip` and makes the sum NaN in every trial. If a sensitivity is so
+    small that the scale of the noise rounds to 0, the bare answer is released. A target may do anything with such a
+    value, even fail, as long as it does so on both neighbours alike.
+
+    - **Answers**: 0 against the sensitivity, 0 against the least subnormal, 0.0 against −0.0, and the two largest
+      numbers that still resolve the sensitivity; all in the outputs' format, as rounding to it is not the target's.
+    - **Records**: all at the bound of smaller magnitude (at 0 if the bounds' signs differ), with one replaced by NaN,
+      ±∞, ± the largest double, the least subnormal, −0.0 or the other bound, and the other way round; for add-remove,
+      added. Whatever record within the bounds the target takes it for, the sum moves by no more than the sensitivity.
+    - **Utilities**: NaN or ±∞ as one of them; only failing is judged, because no sensitivity bounds these.
+
+    The adversary bets on a failure, on the larger half of the outputs, and on one exact output, bit for bit. A negative
+    result does not rule out other parameters than the target's own, failures rarer than one in a few dozen, or ones
+    that depend on the number of records (see `failing_size`).
+    """
+    makes = {Kind.NOISE: _special_answers, Kind.SELECTION: _special_utilities}
+    for pair in adapted_pairs(target, makes.get(target.kind, _special_records)(target, probe)):
+        sides = [probed(probe, side) for side in (pair.first, pair.second)]
+        bets = () if target.kind is Kind.SELECTION else tuple(_bets_on_values(sides))
+        yield scenario_on(pair, sides, bets)
+
+
+def steepest_step(answer: Callable[[int], float], size: int, slope: float) -> int:
+    """Bisect a path for a step that moves the answer more than it should.
+
+    If answers are multiples of U, `slope` is 0 and the ends of the path differ, the step found moves the answer by U or
+    more: at least one of two halves has ends that differ. The same holds if answers differ from real arithmetic by
+    multiples of U and `slope` is how far each step moves the answer in real arithmetic.
+
+    Args:
+        answer: `answer(k)`, the answer to dataset k of the path.
+        size: the number of steps.
+        slope: how far each step is expected to move the answer; that much of its move is not counted.
+
+    Returns:
+        A number k; the step leads from dataset k to dataset k + 1.
+    """
+    seen = functools.cache(answer)
+    seen(0), seen(size)
+
+    def excess(low: int, high: int) -> float:
+        change = seen(high) - seen(low)
+        if not math.isfinite(change):
+            return abs(change) if math.isinf(change) else 0.0
+        return abs(change - slope * (high - low))
+
+    return bisection.steepest_step(excess, 0, size)
+
+
+def _on_higher(first: Records, second: Records, by: Relation, probe: Probe, outputs: int = TYPICAL) -> Scenario:
+    """The bet on which of two datasets has the higher answers; on failure if the target fails on one of them."""
+    try:
+        sides = [(typical(probe(records, outputs)), records) for records in (first, second)]
+    except TargetError:
+        return bet_on_failing(NeighbouringPair.records(first, second, by), probe)
+    (low, lower), (high, higher) = sorted(sides, key=lambda side: side[0])
+    return Scenario(NeighbouringPair.records(higher, lower, by), half_lines(low, high))
+
+
+def _answers_at(fails: Callable[[int], bool], size: int) -> bool:
+    return not fails(size)
 
 
 def _between(outputs: Outputs, *, low: float, high: float) -> NDArray[np.bool_]:
@@ -148,54 +239,112 @@ def _between(outputs: Outputs, *, low: float, high: float) -> NDArray[np.bool_]:
     return (low <= values) & (values <= high)
 
 
-@dataclass(frozen=True)
-class FailingSize:
-    """A target that fails only for datasets of some sizes tells by failing whether one person is present.
+def _size_that_rounds(target: Target, near: float, far: float, most: int) -> int:
+    """The least power of two at which doubles near the sum are 64 noise scales apart; the largest one if none is."""
+    wanted = 64.0 * abs(far - near) / min(target.claim.nominal.epsilon, 1.0)
+    size = 2
+    while size < most and not math.ulp(size * far) >= wanted:
+        size *= 2
+    return size
 
-    Code that divides by the number of records, or by that number less a constant, raises or returns NaN below some
-    size; code that was written for small datasets may fail above one. If the relation is add-remove, the size is not
-    public. Datasets of 0, 1, 2, 4, 8, … equal records show between which powers of two the target starts or stops
-    failing, and bisection finds the border. The pair is the two datasets on either side of it; the event is the
-    failure. If the target fails at every size, or at none, nothing leaks. A negative result does not rule out failures
-    beyond the largest size tried, a range of failing sizes that lies between two powers of two, or failures that depend
-    on the values of records (see `special_values`).
 
-    Attributes:
-        most_records: the largest size tried.
-    """
+def _typical_on(path: Callable[[int], Records], probe: Probe, place: int) -> float:
+    """The typical answer to a dataset of the path; 0 if the target fails, as it may on few records."""
+    try:
+        return typical(probe(path(place), TYPICAL_ON_PATH))
+    except TargetError:
+        return 0.0
 
-    most_records: int = 1 << 12
-    name: str = "failing_size"
-    flaw: str = "the target fails only for datasets of some sizes"
 
-    def applies_to(self, target: Target) -> bool:
-        """Sums and means whose number of records is not public."""
-        return target.kind in (Kind.SUM, Kind.MEAN) and target.relation is not Relation.SUBSTITUTE
+def _of_added(far: float, added: int) -> Records:
+    """The dataset of one record at the far end and `added` more."""
+    return np.full(1 + added, far)
 
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """One scenario for each border.
 
-        Raises:
-            TargetError: the target always raises, at every size.
-        """
-        lower, _ = bounds_of(target)
+def _special_answers(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
+    outputs, sensitivity = probed(probe, origin(target)), target.sensitivity
+    released = BINARY64 if outputs is None else format_of(outputs)
+    # At the largest answer that still resolves the sensitivity, numbers of the format are this power of two apart.
+    step = power_of_two_within(sensitivity)
+    large = released.at_most(min(2.0**released.significand_bits * step, sys.float_info.max))
+    next_below = float(released.next_below(released.rounded(np.array([large])))[0])
+    for first, second in (
+        (released.at_most(sensitivity), 0.0),
+        (released.least, 0.0),
+        (0.0, -0.0),
+        (large, next_below),
+    ):
+        yield NeighbouringPair.answers(first, second, sensitivity=sensitivity)
 
-        def records(size: int) -> NDArray[np.float64]:
-            return np.full(size, lower)
 
-        def has_failed(size: int) -> bool:
-            outputs = probed(probe, records(size))
-            return outputs is None or bool(failed(outputs).any())
+def _special_records(target: Target, _probe: Probe) -> Iterator[NeighbouringPair]:
+    (near, far), few = ends(target), 4
+    base = np.full(few, near)
+    values = [value for value in SPECIAL_RECORDS if target.takes(value)]
+    unlike = [value for value in values if value != near or math.copysign(1.0, value) != math.copysign(1.0, near)]
+    for value, records in (*((value, base) for value in (*unlike, far)), (near, np.full(few, far))):
+        if target.relation is Relation.ADD_REMOVE:
+            yield NeighbouringPair.records(np.append(value, records), records, target.relation)
+        else:
+            yield NeighbouringPair.records(np.append(value, records[1:]), records, Relation.SUBSTITUTE)
 
-        def differs(size: int, *, fails: bool) -> bool:
-            return has_failed(size) != fails
 
-        sizes = [0, *(1 << power for power in range(self.most_records.bit_length()))]
-        fails = {size: has_failed(size) for size in sizes}
-        if all(fails.values()):
-            answered(probe, records(self.most_records), 1)
-        for low, high in itertools.pairwise(sizes):
-            if fails[low] != fails[high]:
-                border = least(partial(differs, fails=fails[low]), low, high)
-                pair = NeighbouringPair.records(records(border - 1), records(border), Relation.ADD_REMOVE)
-                yield scenario_on(pair, [probed(probe, side) for side in (pair.first, pair.second)], ())
+def _special_utilities(_target: Target, _probe: Probe) -> Iterator[NeighbouringPair]:
+    for value in SPECIAL_UTILITIES:
+        yield NeighbouringPair(np.array([0.0, value]), np.zeros(2), None)
+
+
+def _bets_on_values(sides: Iterable[Outputs | None]) -> Iterator[Event]:
+    values = [as_floats(outputs) for outputs in sides if outputs is not None]
+    values = [numbers[~np.isnan(numbers)] for numbers in values]
+    medians = [typical(numbers) for numbers in values if numbers.size]
+    if medians:
+        larger = max(medians)
+        at_least = f"float(output) >= {literal(larger)}"
+        yield Event(f"the answer is at least {larger!r}", partial(_at_least, threshold=larger), at_least)
+    atoms: dict[int, float] = {}
+    for numbers in values:
+        patterns, seen = np.unique(numbers.view(np.int64), return_counts=True)
+        if seen.size and seen.max() > 1:
+            atoms[int(patterns[seen.argmax()])] = float(patterns[seen.argmax()].view(np.float64))
+    yield from map(exact_answer, atoms.values())
+
+
+def _at_least(outputs: Outputs, *, threshold: float) -> NDArray[np.bool_]:
+    return np.asarray(as_floats(outputs) >= threshold)
+
+
+NEAR = "Near and Abuah, 'Programming Differential Privacy', chapter 8; the pairs and events are ours"
+CASACUBERTA = (
+    "Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially "
+    "Private Libraries and How to Fix It'"
+)
+
+
+def _row(find: Callable[..., Iterable[Scenario]], kinds: Iterable[Kind], flaw: str, source: str) -> FunctionAttack:
+    return FunctionAttack(find, flaw, frozenset(kinds), source)
+
+
+SUMS: tuple[Any, ...] = (Kind.SUM, Kind.MEAN)
+INTEGER_CAST = _row(
+    integer_cast,
+    {Kind.NOISE},
+    "an answer is rounded or wraps around in a narrower format before the noise is added",
+    f"{CASACUBERTA}, on casts of types; the search is ours",
+)
+SUM_SENSITIVITY = _row(
+    sum_sensitivity,
+    SUMS,
+    "a rounded, wrapped or overflowing sum moves further than its declared sensitivity",
+    f"{CASACUBERTA}, with pairs for known orders of summation; the bisection is ours",
+)
+POSITION_CHUNKS = _row(position_chunks, {Kind.MEAN}, "removing one record changes every later chunk", NEAR)
+MISSING_CLIP = _row(missing_clip, SUMS, "a record outside the bounds is not clipped", NEAR)
+DOUBLE_BUDGET = _row(double_budget, {Kind.MEAN}, "a noisy sum and a noisy count each spend all of ε", NEAR)
+FAILING_SIZE = _row(failing_size, SUMS, "the target fails only for datasets of some sizes", NEAR)
+SPECIAL_VALUES = _row(
+    special_values,
+    set(Kind) - {Kind.DATASET},
+    "NaN, an infinity or an extreme value makes the target fail or its noise vanish on one dataset only",
+    f"{CASACUBERTA}, on sums that overflow; IEEE 754-2019, sections 6 and 7; the pairs are ours",
+)

@@ -36,7 +36,7 @@ from attacklab.attacks.base import (
     as_floats,
     pair_of_answers,
 )
-from attacklab.attacks.common.failures import sampled
+from attacklab.attacks.failures import sampled
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import UsageError

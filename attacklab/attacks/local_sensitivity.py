@@ -44,9 +44,8 @@ from attacklab.attacks.base import (
     bounds_of,
     on_path,
 )
-from attacklab.attacks.common.exact_answers import exact_answer
-from attacklab.attacks.common.failures import despite_failures
-from attacklab.attacks.common.half_lines import typical
+from attacklab.attacks.bets import exact_answer, typical
+from attacklab.attacks.failures import despite_failures
 from attacklab.model.domains import Records
 from attacklab.model.errors import TargetError
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array

@@ -42,8 +42,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, OfKinds, Probe, Scenario, as_floats, is_dear, whole_only
-from attacklab.attacks.common.failures import sampled
-from attacklab.attacks.common.thresholds import HEAVY, LIGHT, among
+from attacklab.attacks.bets import HEAVY, LIGHT, among
+from attacklab.attacks.failures import sampled
 from attacklab.model.bisection import steepest_step
 from attacklab.model.claims import PrivacyClaim, directions
 from attacklab.model.errors import OutsideDomain, UsageError

@@ -31,8 +31,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from attacklab.attacks.base import OfKinds, Probe, Scenario
-from attacklab.attacks.common.noisy_numbers import View, noisy_numbers, pairs_with_answers
-from attacklab.attacks.common.screening import scenarios
+from attacklab.attacks.low_bits import scenarios
+from attacklab.attacks.noisy_numbers import View, noisy_numbers, pairs_with_answers
 from attacklab.attacks.samplers import coarse_uniforms
 from attacklab.attacks.samplers.gaussian import SEARCHED
 from attacklab.attacks.samplers.model import Model

@@ -9,7 +9,7 @@ models: uniforms on a fine grid, inverted (`samplers.laplace`); uniforms of few 
 number times λ, a number of a narrower format, or a multiple of 2^−53, as differences of two variates are
 (`samplers.products`); and the logarithm of a quotient or product of uniforms (`samplers.logarithms`). The numbers
 may be the whole output, or stand in rows, dicts or text, and may have been scaled or rounded to a fine grid afterwards
-(see `common.noisy_numbers`). A look at some outputs tells which guesses are worth a bet; fresh outputs judge them.
+(see `noisy_numbers`). A look at some outputs tells which guesses are worth a bet; fresh outputs judge them.
 
 A negative result does not rule out a sampler that none of these models fits, nor one of them with answers so large
 against λ, or a grid so coarse against it, that every number near them is reachable. In datasets it does not rule out a
@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from attacklab.attacks.base import OfKinds, Probe, Scenario
-from attacklab.attacks.common.noisy_numbers import View, noisy_numbers, pairs_with_answers
-from attacklab.attacks.common.screening import scenarios
+from attacklab.attacks.low_bits import scenarios
+from attacklab.attacks.noisy_numbers import View, noisy_numbers, pairs_with_answers
 from attacklab.attacks.samplers import coarse_uniforms, laplace
 from attacklab.attacks.samplers.grid_points import Bools
 from attacklab.attacks.samplers.logarithms import LOGARITHMS

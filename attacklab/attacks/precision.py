@@ -20,7 +20,7 @@ outputs for one answer show a grid, the third pair has another answer a golden s
 lies a whole number of steps from the one answer and not from the other.
 
 In a sum, the adversary picks records whose sums are such answers. In other datasets the true answers are guessed (see
-`common.noisy_numbers`), for every number in the outputs. If the noise comes in a narrower format than the sum, in
+`noisy_numbers`), for every number in the outputs. If the noise comes in a narrower format than the sum, in
 binary32 say, the event is every y that is not the answer plus a number of that format.
 
 A negative result does not rule out a leak if y is computed in any other way than as one floating-point sum of the
@@ -57,9 +57,9 @@ from attacklab.attacks.base import (
     origin,
     pair_of_answers,
 )
-from attacklab.attacks.common.failures import answered
-from attacklab.attacks.common.noisy_numbers import Answers, View, noisy_numbers, pairs_with_answers
-from attacklab.attacks.common.screening import scenarios
+from attacklab.attacks.failures import answered
+from attacklab.attacks.low_bits import scenarios
+from attacklab.attacks.noisy_numbers import Answers, View, noisy_numbers, pairs_with_answers
 from attacklab.attacks.released_formats import Released, common_step, inferred
 from attacklab.attacks.samplers.grid_points import Bools
 from attacklab.attacks.samplers.model import Assumed, Model

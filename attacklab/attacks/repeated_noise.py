@@ -41,7 +41,7 @@ from attacklab.attacks.base import (
     on_path,
     pair_of_answers,
 )
-from attacklab.attacks.common.failures import failed
+from attacklab.attacks.failures import failed
 from attacklab.attacks.features import NotUnderstood, hashes, numbers
 from attacklab.auditing.statistics.choosing import expected_evidence
 from attacklab.model.bisection import first

@@ -39,8 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import OfKinds, Probe, Scenario, adapted_pairs, whole_only
-from attacklab.attacks.common.failures import failed, probed, scenario_on
-from attacklab.attacks.common.thresholds import DEEPEST_NATS, OUTCOME_0, both_drawn
+from attacklab.attacks.bets import DEEPEST_NATS, OUTCOME_0, both_drawn
+from attacklab.attacks.failures import failed, probed, scenario_on
 from attacklab.model.bisection import first
 from attacklab.model.floats import BINARY64, power_of_two_within, tie_between_floats
 from attacklab.model.neighbours import NeighbouringPair

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacklab.attacks.base import OfKinds, Probe, Scenario, whole_only
-from attacklab.attacks.common.thresholds import LIGHT
+from attacklab.attacks.bets import LIGHT
 from attacklab.model.errors import OutsideDomain
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, Format, power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacklab.attacks.base import OfKinds, Probe, Scenario, is_dear, whole_only
-from attacklab.attacks.common.failures import PROBES
-from attacklab.attacks.common.thresholds import DEEPEST_NATS, OUTCOME_0, both_drawn
+from attacklab.attacks.bets import DEEPEST_NATS, OUTCOME_0, both_drawn
+from attacklab.attacks.failures import PROBES
 from attacklab.model.bisection import first
 from attacklab.model.errors import OutsideDomain
 from attacklab.model.floats import BINARY64, power_of_two_within

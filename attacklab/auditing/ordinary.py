@@ -14,7 +14,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from attacklab.attacks import BlackBox, IntegerCast, MissingClip, SpecialValues, SumSensitivity
+from attacklab.attacks import INTEGER_CAST, MISSING_CLIP, SPECIAL_VALUES, SUM_SENSITIVITY, BlackBox
 from attacklab.auditing.flaws import explained
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.model.findings import FAILURE, TOO_LITTLE, VALUE_OF_TEXT, Finding
@@ -26,7 +26,7 @@ ORDINARY = 4.0
 UNKNOWN = 400.0
 """How far from ordinary an input is that has NaN or an infinity in it: further than any double."""
 
-ON_EXTREMES = frozenset(attack.name for attack in (IntegerCast, MissingClip, SpecialValues, SumSensitivity))
+ON_EXTREMES = frozenset(attack.name for attack in (INTEGER_CAST, MISSING_CLIP, SPECIAL_VALUES, SUM_SENSITIVITY))
 """Attacks on flaws that show on inputs which are out of the ordinary, by events that too little noise shows as well."""
 
 
@@ -80,7 +80,7 @@ def _is_on_extremes(finding: Finding) -> bool:
 
 def _is_on_ordinary_inputs(finding: Finding) -> bool:
     """Whether ordinary inputs refute the claim, although special values were looked for."""
-    return _is_on_extremes(finding) and finding.attack == SpecialValues.name and extremeness(finding.pair) <= ORDINARY
+    return _is_on_extremes(finding) and finding.attack == SPECIAL_VALUES.name and extremeness(finding.pair) <= ORDINARY
 
 
 def _is_plain(pair: Mapping[str, Any] | None) -> bool:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import FEW, Attack, Event, Scenario
-from attacklab.attacks.common.failures import FAILS, answered, is_failure
+from attacklab.attacks.failures import FAILS, answered, is_failure
 from attacklab.attacks.features import hashes
 from attacklab.auditing.meter import Meter
 from attacklab.model.errors import AttackError, LabFault, OutsideDomain, TargetError

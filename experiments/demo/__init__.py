@@ -13,7 +13,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks import LocalSensitivity, LowBitLaplace, SumSensitivity, TruncatedAddition, ZeroRounding
+from attacklab.attacks import SUM_SENSITIVITY, LocalSensitivity, LowBitLaplace, TruncatedAddition, ZeroRounding
 from attacklab.attacks.base import Attack, Event, Scenario
 from attacklab.auditing.referee import DEFAULT_ALPHA as ALPHA
 from attacklab.auditing.statistics.inference import clopper_pearson
@@ -48,7 +48,7 @@ SHOWS = {
     "zero_rounding": Show(ZeroRounding(), targets.naive_exponential, _SELECTION, 0.5),
     "truncated_addition": Show(TruncatedAddition(), targets.naive_exponential_bfloat16, _SELECTION, 0.5),
     "local_sensitivity": Show(_LOCAL, targets.naive_local_sensitivity_mean, targets.exact_sum_over_count, 0.01),
-    "sums": Show(SumSensitivity(), targets.naive_bounded_sum_numpy, targets.exact_bounded_sum, 0.5),
+    "sums": Show(SUM_SENSITIVITY, targets.naive_bounded_sum_numpy, targets.exact_bounded_sum, 0.5),
 }
 
 

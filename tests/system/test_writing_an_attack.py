@@ -42,9 +42,7 @@ def inserted_before(text: str, names: str, new: str) -> str:
 def register(tree: Path) -> None:
     """Follow the page's first step."""
     text = (tree / REGISTRY).read_text("utf-8")
-    text = inserted_before(
-        text, r"^from attacklab\.attacks\..*$", "from attacklab.attacks.fraction import Fraction"
-    )
+    text = inserted_before(text, r"^from attacklab\.attacks\..*$", "from attacklab.attacks.fraction import Fraction")
     text = inserted_before(text, r'^    "[A-Z][a-z]\w*",$', '    "Fraction",')
     text, times = re.subn(r"(?m)^(ATTACKS: .*\(\n(?:    .*\n)*)\)", r"\1    Fraction(),\n)", text)
     assert times == 1

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import Event
 from attacklab.attacks.black_box.learned_scores import learned_scores, scores_of_all
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
-from attacklab.attacks.common.failures import FAILS
+from attacklab.attacks.failures import FAILS
 from attacklab.attacks.features.atoms import form_of_list
 from attacklab.attacks.features.paths import as_numbers
 from attacklab.attacks.features.recent import recalled

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.common.failures import failed
+from attacklab.attacks.failures import failed
 from attacklab.attacks.features import Feature
 from attacklab.model.floats import Doubles
 from attacklab.model.targets import Outputs

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_floats
 from attacklab.attacks.black_box.scores import grid_exponent
-from attacklab.attacks.common.failures import sampled
+from attacklab.attacks.failures import sampled
 from attacklab.attacks.features import features, hashes
 from attacklab.auditing.statistics.choosing import expected_evidence, promised_epsilon
 from attacklab.model.claims import PrivacyClaim

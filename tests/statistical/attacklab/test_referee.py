@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.attacks import ATTACKS, BlackBox, MissingClip
+from attacklab.attacks import ATTACKS, MISSING_CLIP, BlackBox
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing import referee
 from attacklab.auditing.judge import EARLY, LARGEST_BUDGET, Advance
@@ -454,15 +454,15 @@ def test_an_attack_on_another_flaw_says_that_the_target_fails_where_that_is_what
         return records.sum() + rng.laplace(0.0, 1.0, trials)
 
     target = Target.sum(strict_sum, epsilon=1.0, bounds=(0.0, 1.0), name="strict_sum")
-    findings = audit(target, [MissingClip()], trials=2_000)
+    findings = audit(target, [MISSING_CLIP], trials=2_000)
     assert {(finding.verdict, finding.flaw) for finding in findings} == {(Verdict.VIOLATED, FAILURE)}
     assert all(finding.reason.startswith("the target failed in ") for finding in findings)
 
     def unclipped(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         return records.sum() + rng.laplace(0.0, 1.0, trials)
 
-    (below, _) = audit(replace(target, release=unclipped), [MissingClip()], trials=2_000)
-    assert (below.verdict, below.flaw) == (Verdict.VIOLATED, MissingClip().flaw)
+    (below, _) = audit(replace(target, release=unclipped), [MISSING_CLIP], trials=2_000)
+    assert (below.verdict, below.flaw) == (Verdict.VIOLATED, MISSING_CLIP.flaw)
     assert below.reason.startswith("E happened in ")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import BlackBox, MissingClip, SpecialValues
+from attacklab.attacks import MISSING_CLIP, SPECIAL_VALUES, BlackBox
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.referee import audit
 from attacklab.laws.proof import default_pair, prove
@@ -99,10 +99,10 @@ def test_an_unknown_relation_and_one_of_graphs_for_a_sum_or_mean_are_refused() -
 @pytest.mark.parametrize(
     ("attack", "kind"),
     [
-        (MissingClip(size=16), "sum"),
-        (MissingClip(size=16), "mean"),
-        (SpecialValues(), "sum"),
-        (SpecialValues(), "mean"),
+        (MISSING_CLIP.given(size=16), "sum"),
+        (MISSING_CLIP.given(size=16), "mean"),
+        (SPECIAL_VALUES, "sum"),
+        (SPECIAL_VALUES, "mean"),
         (BlackBox(learning=64), "mean"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import SpecialValues
+from attacklab.attacks import SPECIAL_VALUES
 from attacklab.auditing.referee import audit
 from attacklab.cli.output import status_of
 from attacklab.cli.status import Status
@@ -26,7 +26,7 @@ def failing_on_nan(utilities: np.ndarray, trials: int, rng: np.random.Generator)
 
 
 def audited(domain: Domain | None = None) -> list[Finding]:
-    return audit(Target.selection(failing_on_nan, epsilon=1.0, domain=domain), [SpecialValues()], trials=1_000)
+    return audit(Target.selection(failing_on_nan, epsilon=1.0, domain=domain), [SPECIAL_VALUES], trials=1_000)
 
 
 def test_a_failure_on_nan_among_utilities_is_a_note_unless_the_domain_has_it() -> None:
@@ -46,7 +46,7 @@ def test_a_failure_on_nan_among_records_refutes_the_claim_unless_the_domain_excl
 
     def refuted(domain: Domain | None) -> bool:
         target = Target.sum(release, bounds=(0, 1), epsilon=1.0, domain=domain)
-        return any(one.refutes for one in audit(target, [SpecialValues()], trials=1_000))
+        return any(one.refutes for one in audit(target, [SPECIAL_VALUES], trials=1_000))
 
     assert refuted(None)
     assert refuted(Domain())
@@ -62,7 +62,7 @@ def test_notes_do_not_set_the_exit_status_and_are_notes_in_sarif() -> None:
 
 @pytest.mark.parametrize("others", [0, 1])
 def test_a_test_does_not_fail_by_notes_nor_pass_by_notes_alone(others: int) -> None:
-    quiet = [one for one in audit(Target.noise(grid, epsilon=1.0), [SpecialValues()], trials=2_000) if one.counts]
+    quiet = [one for one in audit(Target.noise(grid, epsilon=1.0), [SPECIAL_VALUES], trials=2_000) if one.counts]
     assert {one.verdict for one in quiet} == {Verdict.NOT_DETECTED}
     findings = (*audited(), *quiet[:others])
     test = AuditedTest(test="t", place=Place("t.py"), alpha=1e-6, trials=1_000, seed=0, findings=findings)

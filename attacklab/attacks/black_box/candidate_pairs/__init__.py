@@ -14,7 +14,7 @@ from attacklab.attacks.black_box.candidate_pairs.answers import pairs_of_answers
 from attacklab.attacks.black_box.candidate_pairs.lines import LINE_OUTPUTS
 from attacklab.attacks.black_box.candidate_pairs.records import pairs_of_records
 from attacklab.attacks.black_box.candidate_pairs.utilities import pairs_of_utilities
-from attacklab.attacks.common.failures import sampled
+from attacklab.attacks.failures import sampled
 from attacklab.model.floats import format_of
 from attacklab.model.neighbours import NeighbouringPair, fingerprint
 from attacklab.model.targets import Kind, Target

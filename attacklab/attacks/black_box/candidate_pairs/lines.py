@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_floats
-from attacklab.attacks.common.failures import sampled
+from attacklab.attacks.failures import sampled
 from attacklab.model.bisection import steepest_step
 from attacklab.model.claims import PrivacyClaim, directions
 from attacklab.model.errors import OutsideDomain

@@ -16,8 +16,8 @@ from functools import partial
 import numpy as np
 
 from attacklab.attacks.base import Probe, is_dear
+from attacklab.attacks.bets import DEEPEST_NATS
 from attacklab.attacks.black_box.candidate_pairs.lines import broken_steps
-from attacklab.attacks.common.thresholds import DEEPEST_NATS
 from attacklab.model.floats import Doubles, power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import pickle
 import struct
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attacklab.attacks import ALL_ATTACKS, ATTACKS
-from attacklab.attacks.base import as_floats
+from attacklab.attacks import ALL_ATTACKS, ATTACKS, MISSING_CLIP
+from attacklab.attacks.base import FunctionAttack, as_floats
 from attacklab.model.targets import Kind, Target
 
-PAIRS = ("double_budget", "failing_size", "missing_clip", "position_chunks")
 
-
-def test_every_attack_lives_in_the_module_of_its_name_and_no_name_comes_twice() -> None:
+def test_every_attack_names_its_flaw_and_source_and_no_name_comes_twice() -> None:
     names = [attack.name for attack in ATTACKS]
     assert len(set(names)) == len(names)
     for attack in ATTACKS:
-        module = importlib.import_module(type(attack).__module__)
-        assert module.__name__.split(".")[2] == (attack.name if attack.name not in PAIRS else "known_pairs")
-        assert "Source: " in (module.__doc__ or "")
         assert "\n" not in attack.flaw
+        if isinstance(attack, FunctionAttack):
+            assert attack.find.__doc__
+            assert attack.source
+        else:
+            module = importlib.import_module(type(attack).__module__)
+            assert module.__name__.split(".")[2] == attack.name
+            assert "Source: " in (module.__doc__ or "")
+
+
+def test_a_function_attack_shows_itself_as_it_is_written_and_travels() -> None:
+    assert repr(MISSING_CLIP) == "MISSING_CLIP"
+    given = MISSING_CLIP.given(size=8)
+    assert repr(given) == "MISSING_CLIP.given(size=8)"
+    assert pickle.loads(pickle.dumps(given)) == given  # noqa: S301 - our own bytes
 
 
 NOISE, SELECTION, SUM, MEAN, DATASET = Kind

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from attacklab.attacks.common.half_lines import half_lines, typical
+from attacklab.attacks.bets import half_lines, typical
 
 
 def test_the_typical_output_is_the_median_of_those_that_are_not_failures() -> None:

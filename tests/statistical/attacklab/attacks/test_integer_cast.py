@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.integer_cast import IntegerCast
+from attacklab.attacks.known_pairs import INTEGER_CAST
 from attacklab.auditing.referee import audit
 from attacklab.model.domains import Domain
 from attacklab.model.findings import Finding, Verdict
@@ -26,7 +26,7 @@ from tests.unit.attacklab.narrow import NARROW, TYPES, carried, naive_laplace_in
 
 
 def judged(target: Target) -> Finding:
-    (finding,) = audit(target, [IntegerCast()], trials=20_000, seed=3, spend_all=True)
+    (finding,) = audit(target, [INTEGER_CAST], trials=20_000, seed=3, spend_all=True)
     return finding
 
 

@@ -15,20 +15,17 @@ from numpy.typing import NDArray
 from scipy import integrate
 
 from attacklab.attacks import (
+    DOUBLE_BUDGET,
+    FAILING_SIZE,
+    MISSING_CLIP,
+    POSITION_CHUNKS,
     Attack,
-    DoubleBudget,
-    FailingSize,
     LocalSensitivity,
-    MissingClip,
-    PositionChunks,
-    SumSensitivity,
 )
-from attacklab.attacks.base import FEW, Learning
 from attacklab.attacks.known_pairs import NEGATIVE_WINDOW
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
-from attacklab.processes.batches import Bench
 from mechanisms.core.grid import Grid
 from mechanisms.local_sensitivity.exact import exact_sum_over_count
 from mechanisms.local_sensitivity.naive import naive_sample_aggregate, naive_smooth_mean, naive_sum_over_count
@@ -70,7 +67,7 @@ def mirrored() -> Target:
     return Target.mean(release, bounds=(-BOUNDS[1], -BOUNDS[0]), epsilon=1.0, name="mirrored")
 
 
-@pytest.mark.parametrize("attack", [DoubleBudget(), MissingClip(size=40), PositionChunks()])
+@pytest.mark.parametrize("attack", [DOUBLE_BUDGET, MISSING_CLIP.given(size=40), POSITION_CHUNKS])
 def test_every_pair_moves_the_real_clipped_sum_by_no_more_than_one_record_can(attack: Attack) -> None:
     for scenario in attack.scenarios(SOUND, lambda records, trials: np.full(trials, np.sum(records))):
         first, second = (
@@ -96,12 +93,12 @@ def window_probability(size: int, epsilon: float) -> float:
 
 def test_a_budget_spent_twice_is_caught_at_the_rates_that_integration_gives() -> None:
     """Rates of 0.06 and 0.02 in 200 000 trials: 0.004 is over 7 standard deviations."""
-    (finding,) = judged(mean_target(naive_sum_over_count, upper=BOUNDS[1]), DoubleBudget(), trials=200_000)
+    (finding,) = judged(mean_target(naive_sum_over_count, upper=BOUNDS[1]), DOUBLE_BUDGET, trials=200_000)
     assert finding.verdict is Verdict.VIOLATED
     assert finding.epsilon_lower > 1
     assert finding.first.estimate == pytest.approx(window_probability(2, 1.0), abs=0.004)
     assert finding.second.estimate == pytest.approx(window_probability(3, 1.0), abs=0.004)
-    assert verdicts(mirrored(), DoubleBudget(), trials=200_000) == [Verdict.VIOLATED]
+    assert verdicts(mirrored(), DOUBLE_BUDGET, trials=200_000) == [Verdict.VIOLATED]
 
 
 def test_the_window_breaks_a_claim_of_epsilon_and_keeps_one_of_twice_that() -> None:
@@ -114,8 +111,8 @@ def test_the_window_breaks_a_claim_of_epsilon_and_keeps_one_of_twice_that() -> N
 def test_a_budget_that_is_halved_is_not_accused() -> None:
     halved = partial(naive_sum_over_count, upper=BOUNDS[1], epsilon=0.5)
     target = Target.mean(halved, bounds=BOUNDS, epsilon=1.0)
-    assert verdicts(target, DoubleBudget(), trials=100_000) == [Verdict.NOT_DETECTED]
-    assert verdicts(SOUND, DoubleBudget()) == [Verdict.NOT_DETECTED]
+    assert verdicts(target, DOUBLE_BUDGET, trials=100_000) == [Verdict.NOT_DETECTED]
+    assert verdicts(SOUND, DOUBLE_BUDGET) == [Verdict.NOT_DETECTED]
 
 
 def test_a_missing_clip_is_caught_on_the_side_where_it_is_missing() -> None:
@@ -124,16 +121,16 @@ def test_a_missing_clip_is_caught_on_the_side_where_it_is_missing() -> None:
 
     caught, not_caught = Verdict.VIOLATED, Verdict.NOT_DETECTED
     from_above_only = mean_target(naive_sum_over_count, upper=BOUNDS[1])
-    below, above = judged(from_above_only, MissingClip())
+    below, above = judged(from_above_only, MISSING_CLIP)
     assert (below.verdict, above.verdict, below.pair["relation"]) == (caught, not_caught, "substitute")
-    assert verdicts(mirrored(), MissingClip()) == [not_caught, caught]
-    assert verdicts(Target.sum(unclipped_sum, bounds=BOUNDS, epsilon=1.0), MissingClip()) == [caught] * 2
+    assert verdicts(mirrored(), MISSING_CLIP) == [not_caught, caught]
+    assert verdicts(Target.sum(unclipped_sum, bounds=BOUNDS, epsilon=1.0), MISSING_CLIP) == [caught] * 2
 
 
 @pytest.mark.parametrize("target", CLIPPED)
 def test_records_beyond_the_bounds_leave_no_trace_where_they_are_clipped(target: Target) -> None:
     """The laws are equal; with 0.1 for 4000 trials each of the two differs with probability below 1e-16."""
-    for finding in judged(target, MissingClip()):
+    for finding in judged(target, MISSING_CLIP):
         assert finding.verdict is Verdict.NOT_DETECTED
         assert abs(finding.advantage.estimate) < 0.1
 
@@ -143,7 +140,7 @@ def aggregate(statistic: Callable[..., Any]) -> Target:
 
 
 def test_chunks_of_positions_are_caught_by_the_shift_where_they_answer_with_a_maximum() -> None:
-    shifted, _ = judged(aggregate(np.max), PositionChunks())
+    shifted, _ = judged(aggregate(np.max), POSITION_CHUNKS)
     assert shifted.verdict is Verdict.VIOLATED
     assert sizes(shifted) == (1199, 1200)
     assert shifted.advantage.estimate == 1  # the aggregate moves from 50 to 100 under noise of scale 1/6
@@ -151,10 +148,10 @@ def test_chunks_of_positions_are_caught_by_the_shift_where_they_answer_with_a_ma
 
 def test_chunks_of_positions_are_caught_by_one_record_more_where_they_answer_with_a_mean() -> None:
     """The aggregate moves by 100/301 under noise of scale 1/6: 1 − e^−0.997; 0.05 is 6 standard deviations."""
-    mixed, doubled = judged(aggregate(np.mean), PositionChunks())
+    mixed, doubled = judged(aggregate(np.mean), POSITION_CHUNKS)
     assert (mixed.verdict, doubled.verdict) == (Verdict.NOT_DETECTED, Verdict.VIOLATED)
     assert doubled.advantage.estimate == pytest.approx(1 - math.exp(-300 / 301), abs=0.05)
-    assert verdicts(SOUND, PositionChunks()) == [Verdict.NOT_DETECTED] * 2
+    assert verdicts(SOUND, POSITION_CHUNKS) == [Verdict.NOT_DETECTED] * 2
 
 
 def mean_that(fails: Callable[[Records, np.random.Generator], bool], *, by_nan: bool = False, **rest: Any) -> Target:
@@ -178,20 +175,20 @@ def sizes(finding: Finding) -> tuple[int, int]:
 @pytest.mark.parametrize("by_nan", [False, True])
 def test_the_first_size_that_a_target_answers_for_is_found_and_refutes_it(border: int, by_nan: bool) -> None:
     target = mean_that(lambda records, _rng: len(records) < border, by_nan=by_nan)
-    (finding,) = audit(target, [FailingSize()], trials=1_000)
+    (finding,) = audit(target, [FAILING_SIZE], trials=1_000)
     assert (finding.verdict, finding.event) == (Verdict.VIOLATED, "the target fails")
     assert sizes(finding) == (border - 1, border)
     assert (finding.counts.first, finding.counts.second) == (finding.counts.trials, 0)
 
 
 def test_every_border_is_tried_whichever_side_fails() -> None:
-    findings = audit(mean_that(lambda records, _rng: not 3 <= len(records) <= 100), [FailingSize()], trials=1_000)
+    findings = audit(mean_that(lambda records, _rng: not 3 <= len(records) <= 100), [FAILING_SIZE], trials=1_000)
     assert [sizes(finding) for finding in findings] == [(2, 3), (100, 101)]
     assert {finding.verdict for finding in findings} == {Verdict.VIOLATED}
 
 
 def test_a_size_that_tells_nothing_or_is_public_is_not_accused_and_one_that_always_fails_is_an_error() -> None:
-    attack = FailingSize()
+    attack = FAILING_SIZE
     assert verdicts(mean_that(lambda *_: False), attack) == [Verdict.NOT_APPLICABLE]
     public = mean_that(lambda records, _rng: len(records) < 10, relation="substitute")
     assert verdicts(public, attack) == [Verdict.NOT_APPLICABLE]
@@ -202,13 +199,13 @@ def test_a_size_that_tells_nothing_or_is_public_is_not_accused_and_one_that_alwa
 def test_the_smooth_sensitivity_of_a_textbook_fails_below_199_records() -> None:
     release = partial(naive_smooth_mean, upper=100.0, epsilon=1.0, delta=1e-9)
     target = Target.mean(release, epsilon=1.0, delta=1e-9, bounds=(0.0, 100.0))
-    (finding,) = audit(target, [FailingSize()], trials=1_000)
+    (finding,) = audit(target, [FAILING_SIZE], trials=1_000)
     assert finding.verdict is Verdict.VIOLATED
     assert sizes(finding) == (198, 199)
 
 
 @pytest.mark.parametrize(
-    ("attack", "size"), [(LocalSensitivity(sizes=(5,), answers=(1,)), 5), (DoubleBudget(), 2), (PositionChunks(), 600)]
+    ("attack", "size"), [(LocalSensitivity(sizes=(5,), answers=(1,)), 5), (DOUBLE_BUDGET, 2), (POSITION_CHUNKS, 600)]
 )
 def test_a_failure_on_one_input_only_refutes_the_claim(attack: Attack, size: int) -> None:
     findings = audit(mean_that(lambda records, _rng: len(records) <= size), [attack], trials=1_000)
@@ -218,7 +215,7 @@ def test_a_failure_on_one_input_only_refutes_the_claim(attack: Attack, size: int
 
 
 def test_a_record_outside_the_bounds_that_makes_a_target_raise_refutes_its_claim() -> None:
-    findings = judged(mean_that(lambda records, _rng: bool((np.abs(records) > 1).any())), MissingClip(size=8))
+    findings = judged(mean_that(lambda records, _rng: bool((np.abs(records) > 1).any())), MISSING_CLIP.given(size=8))
     assert [finding.verdict for finding in findings] == [Verdict.VIOLATED] * 2
     assert {finding.event for finding in findings} == {"the target fails"}
 
@@ -228,31 +225,11 @@ def test_a_pair_on_which_a_target_always_fails_is_passed_over() -> None:
     (finding,) = judged(fails, LocalSensitivity(sizes=(1, 256), answers=(1,)))
     assert "n seems to be 256" in str(finding.event)
     assert finding.verdict is Verdict.NOT_DETECTED
-    assert verdicts(fails, DoubleBudget()) == [Verdict.NOT_APPLICABLE]
-    assert verdicts(mean_that(lambda *_: True), PositionChunks()) == [Verdict.ERROR]
+    assert verdicts(fails, DOUBLE_BUDGET) == [Verdict.NOT_APPLICABLE]
+    assert verdicts(mean_that(lambda *_: True), POSITION_CHUNKS) == [Verdict.ERROR]
 
 
 def test_failures_equally_frequent_on_both_inputs_are_bet_on_and_refute_nothing() -> None:
     """A false alarm has probability at most 1e-6, and the seed is fixed."""
-    (finding,) = judged(mean_that(lambda _records, rng: bool(rng.random() < 0.9)), DoubleBudget(), trials=1_000)
+    (finding,) = judged(mean_that(lambda _records, rng: bool(rng.random() < 0.9)), DOUBLE_BUDGET, trials=1_000)
     assert (finding.event, finding.verdict) == ("the target fails", Verdict.NOT_DETECTED)
-
-
-@pytest.mark.parametrize("attack", [MissingClip(), PositionChunks(), SumSensitivity()])
-def test_what_is_looked_at_follows_the_trials(attack: Learning) -> None:
-    """Large datasets are what a slow sum takes long for: few trials warrant few outputs of them, many not ever more."""
-    drawn = []
-
-    def release(records: Records, trials: int, rng: np.random.Generator) -> Records:
-        drawn.append(trials * (len(records) > 100))
-        return records.mean() + rng.laplace(0.0, 1.0, trials)
-
-    looked_at = {}
-    for trials in (60, 600, 6_000, 600_000):
-        drawn.clear()
-        Bench(Target.mean(release, bounds=BOUNDS, epsilon=1.0), [attack.within(trials)], seed=0).outlines(0)
-        looked_at[trials] = sum(drawn)
-        assert 0 < looked_at[trials] <= attack.within(trials).looks + FEW  # a few show of what form outputs are
-    assert 2 * looked_at[60] < looked_at[600] <= looked_at[6_000] == looked_at[600_000]
-    assert looked_at[60] < 6 * 60
-    assert attack.within(600_000) == attack

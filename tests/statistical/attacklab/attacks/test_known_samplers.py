@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import IntegerCast, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
+from attacklab.attacks import INTEGER_CAST, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
 from attacklab.attacks.base import Attack
 from attacklab.attacks.samplers.coarse_uniforms import GAUSSIAN as COARSE_GAUSSIAN
 from attacklab.attacks.samplers.model import Assumed, Model
@@ -152,7 +152,7 @@ def test_an_integer_cast_to_binary32_is_seen_through_doubles() -> None:
         noise = rng.laplace(0.0, 1.0, trials).astype(np.float32)
         return (np.float32(answer) + noise).astype(np.float64)
 
-    assert Verdict.VIOLATED in verdicts(Target.noise(release, epsilon=1.0), IntegerCast())
+    assert Verdict.VIOLATED in verdicts(Target.noise(release, epsilon=1.0), INTEGER_CAST)
 
 
 def clipped_sum(records: Any) -> float:
@@ -253,7 +253,7 @@ SOUND: dict[str, Release] = {
 def test_sound_noise_is_not_accused(name: str, delta: float) -> None:
     """A false alarm has probability at most 1e-9."""
     target = Target.noise(SOUND[name], epsilon=1.0, delta=delta, domain=Domain(bounds=(-1024, 1024)))
-    attacks = [LowBitLaplace(), LowBitGaussian(), Precision(), IntegerCast()]
+    attacks = [LowBitLaplace(), LowBitGaussian(), Precision(), INTEGER_CAST]
     findings = audit(target, attacks, trials=TRIALS // 2, alpha=1e-9)
     assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.NOT_APPLICABLE}, findings
 

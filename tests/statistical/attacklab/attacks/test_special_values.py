@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks.special_values import SPECIAL_RECORDS, SpecialValues
+from attacklab.attacks.known_pairs import SPECIAL_RECORDS, SPECIAL_VALUES
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import Format
@@ -33,7 +33,7 @@ TINY = math.ulp(0.0)
 
 
 def judged(target: Target, trials: int = 2_000) -> list[Finding]:
-    return audit(target, [SpecialValues()], trials=trials, seed=3)
+    return audit(target, [SPECIAL_VALUES], trials=trials, seed=3)
 
 
 def verdicts(findings: list[Finding]) -> list[Verdict]:
@@ -154,7 +154,7 @@ def test_whatever_clipping_makes_of_a_record_the_sum_stays_within_either_sensiti
     lower, upper = bounds
     stand_in = {"lower": lower, "upper": upper, "zero": min(max(0.0, lower), upper)}[nan_is]
     allowed = min(max(abs(lower), abs(upper)), upper - lower)
-    for scenario in scenarios_of(SpecialValues(), naive_sum(lower, upper)):
+    for scenario in scenarios_of(SPECIAL_VALUES, naive_sum(lower, upper)):
         sums = [
             sum(Fraction(min(max(stand_in if math.isnan(value) else value, lower), upper)) for value in records)
             for records in (scenario.pair.first.tolist(), scenario.pair.second.tolist())
@@ -166,7 +166,7 @@ def test_whatever_clipping_makes_of_a_record_the_sum_stays_within_either_sensiti
 @pytest.mark.parametrize("sensitivity", [TINY, 1e-310, 0.3, 1.0, 1e17, 1e300, 1.7e308])
 def test_answers_of_a_pair_differ_by_no_more_than_the_sensitivity(sensitivity: float) -> None:
     release = partial(naive_laplace_numpy, epsilon=1.0, sensitivity=sensitivity)
-    scenarios = scenarios_of(SpecialValues(), Target.noise(release, epsilon=1.0, sensitivity=sensitivity))
+    scenarios = scenarios_of(SPECIAL_VALUES, Target.noise(release, epsilon=1.0, sensitivity=sensitivity))
     assert len(scenarios) == 4
     for scenario in scenarios:
         assert abs(Fraction(scenario.pair.first) - Fraction(scenario.pair.second)) <= Fraction(sensitivity)

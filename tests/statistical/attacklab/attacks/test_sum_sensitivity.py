@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import ends, on_path
-from attacklab.attacks.sum_sensitivity import SumSensitivity, steepest_step
+from attacklab.attacks.known_pairs import SUM_SENSITIVITY, steepest_step
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import Relation
@@ -44,12 +44,12 @@ def naive_sum(bounds: tuple[float, float], epsilon: float = 1.0, **rest: Any) ->
 
 
 def judged(target: Target) -> Finding:
-    (finding,) = audit(target, [SumSensitivity()], trials=20_000, seed=3, spend_all=True)
+    (finding,) = audit(target, [SUM_SENSITIVITY], trials=20_000, seed=3, spend_all=True)
     return finding
 
 
 def the_pair(target: Target) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    (scenario,) = scenarios_of(SumSensitivity(), target)
+    (scenario,) = scenarios_of(SUM_SENSITIVITY, target)
     assert scenario.pair.relation is Relation.SUBSTITUTE
     return scenario.pair.first, scenario.pair.second
 
@@ -168,10 +168,10 @@ SOUND = [
 
 def test_a_claim_without_a_relation_is_judged_on_a_step_of_each() -> None:
     target = replace(naive_sum((-3.0, 100.0)), relation=None)
-    findings = audit(target, [SumSensitivity()], trials=1_000)
+    findings = audit(target, [SUM_SENSITIVITY], trials=1_000)
     assert [finding.pair and finding.pair["relation"] for finding in findings] == ["add-remove", "substitute"]
     width_for_added = replace(naive_sum(NARROW, relation="substitute"), relation=None)
-    added_record, _ = audit(width_for_added, [SumSensitivity()], trials=1_000)
+    added_record, _ = audit(width_for_added, [SUM_SENSITIVITY], trials=1_000)
     assert added_record.verdict is Verdict.VIOLATED
 
 

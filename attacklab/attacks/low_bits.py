@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from attacklab.attacks.base import Event, Scenario
-from attacklab.attacks.common.noisy_numbers import NoisyNumber, Side, View
+from attacklab.attacks.noisy_numbers import NoisyNumber, Side, View
 from attacklab.attacks.released_formats import common_step
 from attacklab.attacks.samplers.grid_points import Bools
 from attacklab.attacks.samplers.model import Assumed, Model

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_released, ends, pair_of_answers
-from attacklab.attacks.common.failures import answered
+from attacklab.attacks.failures import answered
 from attacklab.attacks.features import numbers
 from attacklab.attacks.released_formats import Released, inferred, merged
 from attacklab.attacks.samplers.model import Assumed
