@@ -5,7 +5,7 @@ how many trials it will take to refute the claim by it; a fresh sample judges it
 decided: the evidence against a claim may be looked at as often as one likes (see `betting`). If a call for many outputs
 raises, both samples are drawn anew, one output a call. Where the choosing sample shows that the chosen event keeps the
 claim, the fresh one is hardly larger than it, and the power that is stated is that of the trials drawn. What is drawn,
-and that it does not depend on what else runs or where, is told in `batches`; where it is drawn, in `runners`.
+and that it does not depend on what else runs or where, is told in `samples`; where it is drawn, in `drawing`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from attacklab.attacks.base import Attack
+from attacklab.attacks.base import Attack, Event
+from attacklab.auditing.drawing import Draws
 from attacklab.auditing.meter import Meter
+from attacklab.auditing.samples import REFUSES, Role, Sample, counted, replays
+from attacklab.auditing.scenarios import Found, applies, found_scenarios
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.choosing import choosing_trials, expected_evidence, promised_evidence
 from attacklab.auditing.statistics.inference import (
@@ -44,8 +47,6 @@ from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
 from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, upper_text
 from attacklab.model.targets import Target
-from attacklab.processes.batches import REFUSES, Bench, Outline, Role, Sample, applies
-from attacklab.processes.runners import Runner
 
 DEFAULT_TRIALS = 100_000
 """The outputs of either input on which an event is judged where more can hardly refute the claim."""
@@ -111,9 +112,8 @@ class Judge:
     Attributes:
         target: the implementation.
         attack: the attack.
-        bench: what scenarios and counts derive from.
-        runner: where trials run.
-        place: the attack's place among those that the runner knows.
+        draws: draws its outputs.
+        seed: what all randomness is derived from.
         spend_all: whether to go on to the last trial whatever has been seen before.
         spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
         advice: what to do where more trials could decide.
@@ -123,10 +123,9 @@ class Judge:
 
     target: Target
     attack: Attack
-    bench: Bench
-    runner: Runner
+    draws: Draws
+    seed: int
     _: KW_ONLY
-    place: int = 0
     spend_all: bool = False
     spec: str | None = None
     advice: str = "raise --trials"
@@ -141,15 +140,15 @@ class Judge:
                 reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
                 return self.finding(Verdict.NOT_APPLICABLE, reason)
             with meter.looking() if meter else contextlib.nullcontext():
-                outlines = self.runner.outlines(self.place, meter)
+                found = found_scenarios(self.draws, self.attack, self.seed, meter)
         except (TargetError, LabFault) as error:
             seconds = time.perf_counter() - started
             if isinstance(error, OutOfTime):  # more trials could decide
                 return self.finding(Verdict.INCONCLUSIVE, str(error), seconds=seconds, counts=Counts(0, 0, 0))
             return self.finding(Verdict.ERROR, str(error), seconds=seconds)
-        if not outlines:
+        if not found:
             return self.finding(Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target")
-        return tuple(PlannedScenario(self, outline, place, len(outlines)) for place, outline in enumerate(outlines))
+        return tuple(PlannedScenario(self, each, place, len(found)) for place, each in enumerate(found))
 
     def findings(self, plan: Plan, trials: int, alpha: float, *, until_refuted: bool = False) -> list[Finding]:
         """Judge all that was planned.
@@ -168,10 +167,10 @@ class Judge:
             return [replace(plan, replay=replay(trials))]
         share, findings = share_of_alpha(alpha, len(plan)), []
         for planned in plan:
-            most = trials if planned.outline.trials is None else min(trials, planned.outline.trials)
+            most = min(trials, planned.found.scenario.trials or trials)
             started = time.perf_counter()
             finding = planned.judged(most, share)
-            if finding.verdict is not Verdict.VIOLATED or self.bench.replays(self.place, planned.number):
+            if finding.verdict is not Verdict.VIOLATED or planned.replays():
                 used = (
                     most if self.enough is None or finding.refutes or finding.counts is None else finding.counts.trials
                 )
@@ -201,16 +200,16 @@ class Judge:
             claim=claim,
             relation=self.target.relation,
             ceiling=claim.ceiling,
-            seed=self.bench.seed,
+            seed=self.seed,
             **rest,
         )
 
     def _replay(self, trials: int, alpha: float) -> str:
         if self.spec is None:
-            settings = f"trials={trials}, alpha={alpha!r}, seed={self.bench.seed}"
+            settings = f"trials={trials}, alpha={alpha!r}, seed={self.seed}"
             settings += ", spend_all=True" if self.spend_all else ""
             return f"audit({self.target.name}, [{self.attack!r}], {settings})"
-        settings = f"--trials {trials} --alpha {alpha!r} --seed {self.bench.seed}"
+        settings = f"--trials {trials} --alpha {alpha!r} --seed {self.seed}"
         settings += " --spend-all" if self.spend_all else ""
         return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
 
@@ -218,7 +217,7 @@ class Judge:
 class _Decision(NamedTuple):
     """The event that was chosen, what was seen while choosing, and what judging it gave."""
 
-    event: int
+    event: Event
     judged_at: PrivacyClaim
     seen: Counts
     needed: int | None
@@ -232,13 +231,13 @@ class PlannedScenario:
 
     Attributes:
         judge: of that attack on that target.
-        outline: the scenario.
+        found: the scenario.
         number: its place among those of the attack.
         scenarios: how many the attack has.
     """
 
     judge: Judge
-    outline: Outline
+    found: Found
     number: int
     scenarios: int
 
@@ -246,27 +245,33 @@ class PlannedScenario:
     def claim(self) -> Claim | None:
         """What is claimed of one trial; None if nothing is claimed of so many answers together."""
         try:
-            return self.judge.target.claim.composed(self.outline.answers)
+            return self.judge.target.claim.composed(self.answers)
         except ValueError:
             return None
 
     @property
-    def events(self) -> tuple[int, ...]:
-        """The places of its events; the last: that the target fails."""
-        return tuple(range(len(self.outline.events) + 1))
+    def answers(self) -> int:
+        """How many answers the adversary collects in one trial."""
+        return self.found.scenario.answers
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Its events; the last: that the target fails."""
+        return (*self.found.scenario.events, REFUSES)
 
     def without_claim(self) -> Finding:
         """What is found where nothing is claimed of a trial."""
-        reason = f"the claim promises nothing of {self.outline.answers} answers together"
-        return self.judge.finding(Verdict.UNTESTABLE, reason, pair=self.outline.pair, severity=self.outline.severity)
+        reason = f"the claim promises nothing of {self.answers} answers together"
+        return self.judge.finding(Verdict.UNTESTABLE, reason, pair=self.found.pair, severity=self.found.severity)
 
-    def sample(self, role: Role, events: tuple[int, ...], trials: int, **rest: Any) -> Sample:
+    def sample(self, role: Role, events: tuple[Event, ...], trials: int, **rest: Any) -> Sample:
         """Trials to draw; `rest` are other fields of the sample."""
         settings = {"spend_all": self.judge.spend_all, **rest}
-        outline = self.outline
-        return Sample(
-            self.judge.place, self.number, outline.digest(), role, events, outline.answers, trials, **settings
-        )
+        return Sample(self.judge.attack.name, self.found.scenario, self.number, role, events, trials, **settings)
+
+    def replays(self) -> bool:
+        """Whether the target gives the same outputs again under the same seed."""
+        return replays(self.sample(Role.PROBE, (), 0), self.judge.draws, self.judge.seed)
 
     def looks(self, sample: Sample, needed: int | None = None) -> Generator[list[Counts], None, None]:
         """The counts of each event after ever more trials; only after all where all are to be spent.
@@ -280,8 +285,8 @@ class PlannedScenario:
         """
         counts = [Counts(0, 0, 0)] * len(sample.events)
         name, choosing = self.judge.attack.name, sample.role is Role.CHOOSE
-        with contextlib.closing(self.judge.runner.counts(sample, sample.batches())) as results:
-            for batch, drawn in zip(sample.batches(), results, strict=True):
+        with contextlib.closing(counted(sample, self.judge.draws, self.judge.seed)) as results:
+            for batch, drawn in results:
                 counts = [before + new for before, new in zip(counts, drawn, strict=True)]
                 self.judge.report(
                     Advance(name, self.number + 1, self.scenarios, choosing, batch.done, sample.trials, needed)
@@ -299,9 +304,9 @@ class PlannedScenario:
         claim = self.claim
         if claim is None:
             return self.without_claim()
-        fields: dict[str, Any] = {"pair": self.outline.pair, "severity": self.outline.severity}
+        fields: dict[str, Any] = {"pair": self.found.pair, "severity": self.found.severity}
         if not is_testable(claim, trials, alpha):
-            fields |= {"answers": self.outline.answers, "claim": claim, "alpha": alpha}
+            fields |= {"answers": self.answers, "claim": claim, "alpha": alpha}
             return self.judge.finding(Verdict.UNTESTABLE, _untestable(claim, alpha), **fields)
         try:
             try:
@@ -314,7 +319,7 @@ class PlannedScenario:
 
     def _decided(self, claim: Claim, trials: int, alpha: float, *, one_by_one: bool = False) -> _Decision:
         """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
-        drawn_as = {"output_bytes": self.outline.output_bytes, "one_by_one": one_by_one}
+        drawn_as = {"output_bytes": self.found.output_bytes, "one_by_one": one_by_one}
         choosing = self.sample(Role.CHOOSE, self.events, choosing_trials(claim, trials), **drawn_as)
         event, judged_at, seen = self._chosen(choosing, claim, trials, alpha)
         needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
@@ -332,7 +337,7 @@ class PlannedScenario:
                     break
         return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha))
 
-    def _chosen(self, sample: Sample, claim: Claim, trials: int, alpha: float) -> tuple[int, PrivacyClaim, Counts]:
+    def _chosen(self, sample: Sample, claim: Claim, trials: int, alpha: float) -> tuple[Event, PrivacyClaim, Counts]:
         """The candidate that promises most, the point at which it does, and what was seen of it.
 
         No more is drawn once one surely breaks the claim; nor, of a sample that is larger than for `DEFAULT_TRIALS`,
@@ -349,7 +354,7 @@ class PlannedScenario:
         first, second = [event.first for event in counts], [event.second for event in counts]
         promised = promised_evidence(points, first, second, counts[0].trials)
         best, place = map(int, np.unravel_index(int(promised.argmax()), promised.shape))
-        return best, claim.at(points[place].epsilon), counts[best]
+        return sample.events[best], claim.at(points[place].epsilon), counts[best]
 
     def _finding(self, claim: Claim, decision: _Decision, trials: int, alpha: float) -> Finding:
         assessment, counts = decision.assessment, decision.counts
@@ -360,7 +365,7 @@ class PlannedScenario:
             detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
         fails, advice = shown["flaw"] == FAILURE, self.judge.advice
         verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=fails, advice=advice)
-        if verdict is Verdict.VIOLATED and self.outline.severity is Severity.ROBUSTNESS:
+        if verdict is Verdict.VIOLATED and self.found.severity is Severity.ROBUSTNESS:
             reason += ONLY_ROBUSTNESS
         return self.judge.finding(
             verdict,
@@ -372,27 +377,27 @@ class PlannedScenario:
             smallest_detectable=detectable,
             trials_needed=decision.needed,
             alpha=alpha,
-            trials=2 * (decision.seen.trials + counts.trials) * self.outline.answers,
+            trials=2 * (decision.seen.trials + counts.trials) * self.answers,
         )
 
-    def shown(self, event: int, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment) -> dict[str, Any]:
+    def shown(self, event: Event, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment) -> dict[str, Any]:
         """What a finding says of an event that was judged, by the names of its fields.
 
         Args:
-            event: the place of the event; the last: that the target fails.
+            event: the event.
             judged_at: the point of the claim at which the event was judged.
             counts: how often it happened.
             assessment: what they say.
         """
         return {
-            "pair": self.outline.pair,
-            "severity": self.outline.severity,
-            "answers": self.outline.answers,
-            "flaw": (*self.outline.flaws, REFUSES.flaw)[event] or self.judge.attack.flaw,
+            "pair": self.found.pair,
+            "severity": self.found.severity,
+            "answers": self.answers,
+            "flaw": event.flaw or self.judge.attack.flaw,
             "claim": self.claim,
             "judged_at": None if self.claim is not None and judged_at == self.claim else judged_at,
-            "event": (*self.outline.events, REFUSES.description)[event],
-            "line": (*self.outline.lines, REFUSES.line)[event],
+            "event": event.description,
+            "line": event.line,
             "counts": counts,
             "first": assessment.first,
             "second": assessment.second,

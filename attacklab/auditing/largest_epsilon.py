@@ -29,9 +29,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from attacklab.attacks import ATTACKS, BlackBox, sized
-from attacklab.attacks.base import Attack
+from attacklab.attacks.base import Attack, Event
+from attacklab.auditing.drawing import Draws
 from attacklab.auditing.flaws import explained
 from attacklab.auditing.judge import Advance, Judge, PlannedScenario
+from attacklab.auditing.samples import Role, Sample
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
 from attacklab.auditing.statistics.ratio import READINGS, Reading
@@ -41,8 +43,6 @@ from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
-from attacklab.processes.batches import Bench, Role, Sample
-from attacklab.processes.runners import InProcess
 
 ROUNDS = 4
 """At most so many rounds; a further one is run only if the last raised the ε that is shown by `RISE`."""
@@ -69,7 +69,7 @@ class _Bet:
     """
 
     planned: PlannedScenario
-    event: int
+    event: Event
     reading: Reading
     shown: tuple[float, ...]
     one_by_one: bool
@@ -83,7 +83,7 @@ class _Bet:
 
 @default_errors
 def largest_epsilon(
-    target: Target,
+    draws: Draws,
     attacks: Sequence[Attack] | None,
     *,
     trials: int,
@@ -95,7 +95,7 @@ def largest_epsilon(
     """Find the largest lower bound on a target's ε, at the δ that it claims (of a profile, at its nominal point's δ).
 
     Args:
-        target: the implementation; its claim is where the search begins, and what the verdict is about.
+        draws: draws outputs of the target; its claim is where the search begins, and what the verdict is about.
         attacks: which attacks, all of `ATTACKS` by default.
         trials: the outputs of each input that judge; each scenario is chosen on a tenth, the best few on half.
         alpha: the probability that the bound is wrong.
@@ -116,7 +116,8 @@ def largest_epsilon(
         attack.proving_within(trials) if isinstance(attack, BlackBox) else sized(attack, trials)
         for attack in (ATTACKS if attacks is None else attacks)
     )
-    search = _Search(target, chosen, trials, alpha, seed, report)
+    target = draws.target
+    search = _Search(draws, chosen, trials, alpha, seed, report)
     bets, findings = search.bets()
     if bets and bets[-1].always:
         better = bets[-1:]
@@ -146,12 +147,16 @@ def _replay(
 
 @dataclass(frozen=True)
 class _Search:
-    target: Target
+    draws: Draws
     attacks: tuple[Attack, ...]
     trials: int
     alpha: float
     seed: int
     report: Callable[[Advance], object]
+
+    @property
+    def target(self) -> Target:
+        return self.draws.target
 
     def bets(self) -> tuple[list[_Bet], list[Finding]]:
         """The best bet of each scenario, and what the first round found in place of bets.
@@ -181,19 +186,18 @@ class _Search:
 
     def _round(self, claimed: Target, known: set[tuple[int, str]], *, first: bool) -> Iterator[_Bet | Finding]:
         """The best bets of the scenarios that are not known yet, and what is found in place of others."""
-        bench = Bench(claimed, self.attacks, self.seed)
-        runner = InProcess(bench)
+        draws = self.draws.claiming(claimed)
         for place, attack in enumerate(self.attacks):
             if isinstance(attack, BlackBox) and not first:
                 continue
-            judge = Judge(claimed, attack, bench, runner, place=place, spend_all=True, report=self.report)
+            judge = Judge(claimed, attack, draws, self.seed, spend_all=True, report=self.report)
             plan = judge.plan()
             if isinstance(plan, Finding):
                 yield plan
                 continue
             for planned in plan:
-                scenario = (place, planned.outline.digest())
-                if planned.outline.severity is Severity.CLAIM and scenario not in known:
+                scenario = (place, planned.found.key())
+                if planned.found.severity is Severity.CLAIM and scenario not in known:
                     known.add(scenario)
                     claiming = replace(planned, judge=replace(judge, target=self.target))
                     yield self.chosen(claiming, max(1, self.trials // SHARE))
@@ -207,11 +211,11 @@ class _Search:
         claim = planned.claim
         if claim is None:
             return planned.without_claim()
-        delta, answers = claim.nominal.delta, planned.outline.answers
+        delta, answers = claim.nominal.delta, planned.answers
         try:
             seen, one_by_one = _counted(planned, planned.sample(Role.CHOOSE, planned.events, trials))
         except (TargetError, LabFault) as error:
-            return planned.judge.finding(Verdict.ERROR, str(error), pair=planned.outline.pair)
+            return planned.judge.finding(Verdict.ERROR, str(error), pair=planned.found.pair)
         shown = {
             (event, reading): tuple(
                 reading.guessed(counts, delta, alpha) / answers
@@ -223,17 +227,17 @@ class _Search:
         event, reading = max(shown, key=shown.__getitem__)
         counts = seen[event]
         always = {counts.first, counts.second} == {0, counts.trials}
-        return _Bet(planned, event, reading, shown[event, reading], one_by_one, always)
+        return _Bet(planned, planned.events[event], reading, shown[event, reading], one_by_one, always)
 
     def judged(self, bet: _Bet) -> Finding:
         """What a fresh sample shows of a bet."""
-        planned, judge, outline = bet.planned, bet.planned.judge, bet.planned.outline
-        judged = self.target.claim.composed(outline.answers).nominal
+        planned, judge = bet.planned, bet.planned.judge
+        judged = self.target.claim.composed(planned.answers).nominal
         sample = planned.sample(Role.JUDGE, (bet.event,), self.trials, one_by_one=bet.one_by_one)
         try:
             (counts,), _ = _counted(planned, sample)
         except (TargetError, LabFault) as error:
-            fields = {"pair": outline.pair, "severity": outline.severity, "answers": outline.answers}
+            fields = {"pair": planned.found.pair, "severity": planned.found.severity, "answers": planned.answers}
             return judge.finding(Verdict.ERROR, str(error), **fields)
         assessment = assess(judged, counts, self.alpha)
         epsilon = bet.reading.epsilon(counts, judged.delta, self.alpha)
@@ -246,7 +250,7 @@ class _Search:
             epsilon_lower=epsilon,
             delta_lower=assessment.delta_lower if violated else 0.0,
             alpha=self.alpha,
-            trials=2 * outline.answers * (max(1, self.trials // SHARE) + self.trials // AGAIN + self.trials),
+            trials=2 * planned.answers * (max(1, self.trials // SHARE) + self.trials // AGAIN + self.trials),
         )
 
     def _undecided(self, claim: PrivacyClaim) -> Verdict:

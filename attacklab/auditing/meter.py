@@ -1,23 +1,14 @@
-"""The time that a target may draw for: while scenarios are looked for, nothing is drawn for which there is none left.
-
-A meter may be sent to another process to draw there; what it has seen comes back (`Meter.continue_from`).
-"""
+"""The time that a target may draw for: while scenarios are looked for, nothing is drawn beyond it."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import math
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterator
 
-import numpy as np
-
+from attacklab.auditing.drawing import Drawn, Draws, Request
 from attacklab.model.errors import OutOfTime
-from attacklab.model.targets import Outputs
-
-Draw: TypeAlias = Callable[[Any, int, np.random.Generator], Outputs]
 
 REHEARSING_SHARE = 50
 """A target is rehearsed until that takes the seconds that there are for it, divided by this."""
@@ -37,22 +28,23 @@ class Meter:
         self._is_doubted = True
         """Whether the rate is measured again before it first leaves no time: both outputs it is from may be held up."""
 
-    def draw(self, outputs: Draw, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
-        """`outputs(input_, trials, rng)`.
+    def draw(self, draws: Draws, request: Request) -> Drawn:
+        """`draws(request)`.
 
         Raises:
             OutOfTime: there is no time for so many, while scenarios are looked for.
         """
         if self._kept is not None:
-            self._require_time(self._kept, outputs, input_, trials, rng)
-        return self._timed(outputs, input_, trials, rng)
+            self._require_time(self._kept, draws, request)
+        return self._timed(draws, request)
 
-    def _require_time(self, kept: float, outputs: Draw, input_: Any, trials: int, rng: np.random.Generator) -> None:
+    def _require_time(self, kept: float, draws: Draws, request: Request) -> None:
+        trials = request.trials
         if trials > 1 and self._rate_is_unknown:
-            self._rehearse(outputs, input_, trials, rng)
+            self._rehearse(draws, request)
         if not self._affords(trials, kept) and self._is_doubted and self._fastest < self.left:
             self._is_doubted = False
-            self._timed(outputs, copy.deepcopy(input_), 1, copy.deepcopy(rng))
+            self._timed(draws, request._replace(trials=1))
         if not self._affords(trials, kept):
             raise OutOfTime(
                 f"there is no time left to look for what it tries: the target takes {self._fastest:.2g} s for an "
@@ -63,24 +55,22 @@ class Meter:
         needed = trials * self._fastest if math.isfinite(self._fastest) else 0.0
         return self.left > 0 and self.left - needed >= kept
 
-    def _rehearse(self, outputs: Draw, input_: Any, trials: int, rng: np.random.Generator) -> None:
+    def _rehearse(self, draws: Draws, request: Request) -> None:
         """Find the rate from ever longer calls, so that what a call costs is not taken for what an output costs."""
-        self._timed(
-            outputs, copy.deepcopy(input_), 1, copy.deepcopy(rng)
-        )  # what the first call costs is not seen again
+        self._timed(draws, request._replace(trials=1))  # what the first call costs is not seen again
         self._rate_is_unknown, size, before = False, 1, self._spent
-        while size < trials and self._spent - before < self._seconds / REHEARSING_SHARE:
-            self._timed(outputs, copy.deepcopy(input_), size, copy.deepcopy(rng))
+        while size < request.trials and self._spent - before < self._seconds / REHEARSING_SHARE:
+            self._timed(draws, request._replace(trials=size))
             size *= 4
 
-    def _timed(self, outputs: Draw, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
+    def _timed(self, draws: Draws, request: Request) -> Drawn:
         started = time.perf_counter()
         try:
-            return outputs(input_, trials, rng)
+            return draws(request)
         finally:
             elapsed = time.perf_counter() - started
             self._spent += elapsed
-            self._fastest = min(self._fastest, elapsed / max(1, trials))
+            self._fastest = min(self._fastest, elapsed / max(1, request.trials))
 
     @property
     def left(self) -> float:
@@ -91,10 +81,6 @@ class Meter:
     def output(self) -> float:
         """The seconds that an output takes; infinite as long as none was drawn."""
         return self._fastest
-
-    def continue_from(self, elsewhere: Meter) -> None:
-        """Take over what this meter has seen in another process."""
-        vars(self).update(vars(elsewhere))
 
     @contextlib.contextmanager
     def charging(self) -> Iterator[None]:

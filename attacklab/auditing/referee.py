@@ -22,6 +22,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -29,11 +30,13 @@ from typing import Any
 from attacklab.attacks import ATTACKS, Alignment, BlackBox, sized
 from attacklab.attacks.base import Attack
 from attacklab.auditing.alignment import alignment, not_aligned, replay_line
+from attacklab.auditing.drawing import Draws, Load, Say
 from attacklab.auditing.flaws import explained
 from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan
 from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.auditing.meter import Meter
 from attacklab.auditing.ordinary import supported
+from attacklab.auditing.scenarios import applies
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.auditing.time_budget import STEPS, Cost, affordable, rehearsed
 from attacklab.model.claims.base import require_numbers
@@ -41,8 +44,6 @@ from attacklab.model.errors import AttackError, UsageError, UsageTypeError
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
-from attacklab.processes.batches import Bench, applies
-from attacklab.processes.runners import InProcess, Runner, Say
 from attacklab.processes.targets import ProcessRelease
 
 DEFAULT_ALPHA = 1e-6
@@ -78,7 +79,9 @@ def audit(
     seed: int = 0,
     spend_all: bool = False,
     spec: str | None = None,
-    where: Callable[[Bench], Runner] = InProcess,
+    executor: Executor | None = None,
+    load: Load | None = None,
+    here_seconds: float = 0.0,
     report: Callable[[Advance], object] = lambda _: None,
     say: Say = lambda _: None,
     seconds: float | None = None,
@@ -99,9 +102,11 @@ def audit(
         seed: what all randomness is derived from.
         spend_all: whether to go on to the last trial whatever has been seen before, for closer bounds.
         spec: the words after `attacklab audit` that load this target, for the line that replays a finding.
-        where: where trials run, this process by default; the `runner` of any `Workers` runs them there.
+        executor: draws the outputs, in place of this process; any `concurrent.futures.Executor`.
+        load: makes the target in a worker of the executor; by default the target itself is sent.
+        here_seconds: how long outputs are drawn in this process before the executor is used.
         report: is told after every batch how far the audit is.
-        say: is told, in one line, of each attack its rate and trials, with `seconds`.
+        say: is told, in one line, of each attack its rate and trials, with `seconds`; and if the target cannot be sent.
         seconds: how long it may take, about, besides what attacks compute while they look for scenarios: the budget in
             place of `trials`, of which each attack gets as many as there is time for, 5 million at the most. An event
             is judged on more than `DEFAULT_TRIALS` only while it may still refute the claim.
@@ -123,16 +128,15 @@ def audit(
             or not an integer), or two of the settings exclude each other.
         ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
-    if maximise_epsilon and (seconds is not None or until_refuted or where is not InProcess):
-        raise UsageError(
-            "the largest epsilon is found by so many trials in this process; leave out seconds, until_refuted and where"
-        )
+    if maximise_epsilon and (seconds is not None or until_refuted):
+        raise UsageError("the largest epsilon is found by so many trials; leave out seconds and until_refuted")
+    draws = Draws(target, executor, here_seconds=here_seconds, load=load, say=say)
     if seconds is None and (spend_all or maximise_epsilon):
         trials = DEFAULT_TRIALS if trials is None else trials
     _require_settings(trials, seconds, alpha, seed)
     trials, alpha, seed = trials and int(trials), float(alpha), int(seed)  # JSON holds no numbers of numpy
     if maximise_epsilon and trials:
-        return largest_epsilon(target, attacks, trials=trials, alpha=alpha, seed=seed, spec=spec, report=report)
+        return largest_epsilon(draws, attacks, trials=trials, alpha=alpha, seed=seed, spec=spec, report=report)
     if ideal_noise and attacks is not None:
         raise UsageError("ideal_noise takes no attacks, as it runs the alignment alone; leave one out")
     chosen = (Alignment(),) if ideal_noise else tuple(ATTACKS if attacks is None else attacks)
@@ -152,7 +156,7 @@ def audit(
         until_refuted=until_refuted,
         spend_all=spend_all,
         spec=spec,
-        where=where,
+        draws=draws,
         report=report,
         say=say,
     )
@@ -253,7 +257,7 @@ class Audit:
     until_refuted: bool = False
     spend_all: bool = False
     spec: str | None = None
-    where: Callable[[Bench], Runner] = InProcess
+    draws: Draws | None = None
     report: Callable[[Advance], object] = lambda _: None
     say: Say = lambda _: None
 
@@ -312,20 +316,15 @@ class Audit:
         """The attacks with their shares of α, the budget and what draws their trials."""
         meter = None if self.trials is not None else Meter(self.seconds or DEFAULT_SECONDS)
         planned_first = None if self.until_refuted else self.trials
-        bench = Bench(self.target, [sized(attack, planned_first or STEPS[0]) for attack in self.attacks], self.seed)
-        runner = self.where(bench)
-
-        def judge(bench: Bench, runner: Runner, place: int = 0) -> Judge:
-            settings: dict[str, Any] = {"place": place, "spend_all": self.spend_all, "spec": self.spec}
-            settings |= {} if self.seconds is None else {"advice": "allow more seconds or trials"}
-            settings |= {} if meter is None else {"enough": DEFAULT_TRIALS}
-            return Judge(self.target, bench.attacks[place], bench, runner, report=self.report, **settings)
-
-        def alone(attack: Attack) -> Judge:
-            bench = Bench(self.target, [attack], self.seed)
-            return judge(bench, self.where(bench))
-
-        turns = [_Turn(attack, judge(bench, runner, place), alone, meter) for place, attack in enumerate(self.attacks)]
+        draws = self.draws or Draws(self.target)
+        settings: dict[str, Any] = {"spend_all": self.spend_all, "spec": self.spec, "report": self.report}
+        settings |= {} if self.seconds is None else {"advice": "allow more seconds or trials"}
+        settings |= {} if meter is None else {"enough": DEFAULT_TRIALS}
+        judges = (
+            Judge(self.target, sized(attack, planned_first or STEPS[0]), draws, self.seed, **settings)
+            for attack in self.attacks
+        )
+        turns = [_Turn(attack, judge, meter) for attack, judge in zip(self.attacks, judges, strict=True)]
         trying = [isinstance(turn.plan, tuple) if planned_first else turn.applies for turn in turns]
         for turn, share in zip(turns, shares(self.attacks, trying, self.alpha), strict=True):
             turn.alpha = share
@@ -339,7 +338,6 @@ class _Turn:
     Attributes:
         attack: the attack.
         judge: judges it, learning from as many outputs as `trials` warrant.
-        alone: gives a judge of an attack of another size.
         meter: the time that is left; None where none is kept.
         alpha: the attack's part of α, in all rounds together.
         trials: the most outputs of either input on which an event was judged in the last round.
@@ -349,7 +347,6 @@ class _Turn:
 
     attack: Attack
     judge: Judge
-    alone: Callable[[Attack], Judge]
     meter: Meter | None
     alpha: float = 1.0
     trials: int = 0
@@ -382,7 +379,7 @@ class _Turn:
     @property
     def seconds_an_output(self) -> float:
         """As far as looking for scenarios or rehearsing them has shown; infinite where neither drew any."""
-        rehearsed_ = [cost.trial / (2 * cost.answers) for cost in self.costs or ()]
+        rehearsed_ = [cost.trial / (2 * cost.planned.answers) for cost in self.costs or ()]
         return min([self.meter.output if self.meter else math.inf, *rehearsed_])
 
     def described(self, trials: int) -> str:
@@ -395,7 +392,7 @@ class _Turn:
         self.trials = trials
         attack = sized(self.attack, trials)
         if attack != self.judge.attack:
-            self.judge = self.alone(attack)
+            self.judge = replace(self.judge, attack=attack)
             self.__dict__.pop("plan", None)
         plan = self.plan
         with self.meter.charging() if self.meter else contextlib.nullcontext():

@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from attacklab.attacks.base import Attack, Learning
 from attacklab.auditing.judge import PlannedScenario, is_testable
 from attacklab.auditing.meter import REHEARSING_SHARE, Meter
+from attacklab.auditing.samples import FIRST_LOOK, Role, counted
 from attacklab.auditing.statistics.choosing import choosing_trials
 from attacklab.model.claims import Claim
 from attacklab.model.errors import LabFault, Refused, TargetError
-from attacklab.processes.batches import FIRST_LOOK, Role, Sample
 
 MEASURED = 1_000
 """The most trials that a scenario is rehearsed with."""
@@ -42,11 +42,11 @@ class Cost:
 
     trial: float
     batch: float
-    answers: int
+    planned: PlannedScenario
 
     def of(self, trials: int) -> float:
         """The seconds that so many trials take."""
-        sample = Sample(0, 0, "", Role.JUDGE, (0,), self.answers, trials, spend_all=False)
+        sample = self.planned.sample(Role.JUDGE, (), trials, spend_all=False)
         return trials * self.trial + self.batch * sum(1 for _ in sample.batches())
 
 
@@ -71,7 +71,7 @@ def rehearsed(planned: Sequence[PlannedScenario], seconds: float, alpha: float, 
                 except Refused:  # as it will be judged then
                     costs.append(_timed(scenario, enough, one_by_one=True))
             if time.perf_counter() - started > seconds / SLOW_SHARE:
-                return costs + [replace(costs[-1], answers=later.outline.answers) for later in testable[place:]]
+                return costs + [replace(costs[-1], planned=later) for later in testable[place:]]
     return costs
 
 
@@ -79,9 +79,9 @@ def _timed(planned: PlannedScenario, enough: float, *, one_by_one: bool = False)
     """The cost of one scenario, from ever longer samples until one took `enough` seconds."""
 
     def seconds(trials: int) -> float:
-        sample = planned.sample(Role.CHOOSE, (0,), trials, spend_all=True, one_by_one=one_by_one)
+        sample = planned.sample(Role.CHOOSE, planned.events[:1], trials, spend_all=True, one_by_one=one_by_one)
         started = time.perf_counter()
-        for _ in planned.judge.runner.counts(sample, sample.batches()):
+        for _ in counted(sample, planned.judge.draws, planned.judge.seed):
             pass
         return time.perf_counter() - started
 
@@ -97,7 +97,7 @@ def _timed(planned: PlannedScenario, enough: float, *, one_by_one: bool = False)
         trials = FIRST_LOOK
         elapsed = seconds(trials)
     trial = max((elapsed - shortest) / (trials - 1), elapsed / trials / MISJUDGED)
-    return Cost(trial, max(0.0, elapsed - trial * trials), planned.outline.answers)
+    return Cost(trial, max(0.0, elapsed - trial * trials), planned)
 
 
 def affordable(
@@ -115,13 +115,13 @@ def affordable(
     """
     if not (costs or isinstance(attack, Learning)):
         return STEPS[0]
-    output = sum(cost.trial / (2 * cost.answers) for cost in costs) / len(costs) if costs else meter.output
+    output = sum(cost.trial / (2 * cost.planned.answers) for cost in costs) / len(costs) if costs else meter.output
 
     def needed(trials: int) -> float:
         learning = 0.0
         if isinstance(attack, Learning) and (larger := attack.within(trials)) != planned:
             learning = output * larger.looks
-        judging = (cost.of(choosing_trials(claim.composed(cost.answers), trials)) + cost.of(trials) for cost in costs)
-        return learning + sum(judging)
+        choosing = (choosing_trials(claim.composed(cost.planned.answers), trials) for cost in costs)
+        return learning + sum(cost.of(most) + cost.of(trials) for cost, most in zip(costs, choosing, strict=True))
 
     return max(step for step in STEPS if step == STEPS[0] or needed(step) <= seconds)

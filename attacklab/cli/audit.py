@@ -17,7 +17,7 @@ from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
-from attacklab.cli.where import runners
+from attacklab.cli.where import executor
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Kind
@@ -69,12 +69,12 @@ def command(
     with (
         _interruptible(),
         only_findings_on_output(),
-        runners(workers, scheduler, elsewhere.load, asked.library) as where,
+        executor(workers, scheduler, asked.library) as (drawing, here_seconds),
         progress(error_console()) as report,
     ):
         settings |= {"report": report, "maximise_epsilon": maximise_epsilon, "ideal_noise": ideal_noise}
         if not maximise_epsilon:
-            settings |= {"where": where}
+            settings |= {"executor": drawing, "here_seconds": here_seconds, "load": elsewhere.load}
         constant = without_variety(loaded, seed)
         if chosen is None and not (maximise_epsilon or ideal_noise):
             chosen = [*ATTACKS, Alignment()]

@@ -225,7 +225,7 @@ Workers: TypeAlias = Annotated[
     Option(
         min=1,
         help="Number of processes that draw outputs; 1 draws in this process "
-        "[default: 1, then one per processor once a sample takes long]",
+        "[default: 1, then one per processor after ten seconds of drawing]",
     ),
 ]
 Scheduler: TypeAlias = Annotated[

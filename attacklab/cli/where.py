@@ -1,30 +1,42 @@
-"""What the options say of where trials run: in this process, in others, or in the workers of a Dask scheduler."""
+"""Where outputs are drawn, by the options: in this process, in others, or in the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from concurrent.futures import Executor, Future
+from typing import Any
 
-from attacklab.cli.messages import say
 from attacklab.libraries import Library
 from attacklab.model.errors import UsageError
-from attacklab.processes.batches import Bench
-from attacklab.processes.dask import DaskWorkers
-from attacklab.processes.runners import InProcess, ParallelWhenSlow, Runner
-from attacklab.processes.workers import Load, ProcessWorkers, processors
+from attacklab.model.targets import in_one_line
+
+LONG_SECONDS = 10.0
+"""Where nobody says how many processes draw, one for each processor is started once drawing has taken so long."""
+
+CONNECTING_SECONDS = 10.0
+"""How long a Dask scheduler may take to answer."""
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 @contextlib.contextmanager
-def runners(
-    workers: int | None, scheduler: str | None, load: Load, library: Library | None
-) -> Iterator[Callable[[Bench], Runner]]:
-    """What makes the runner of a bench, while the context lasts.
+def executor(
+    workers: int | None, scheduler: str | None, library: Library | None
+) -> Iterator[tuple[Executor | None, float]]:
+    """What draws outputs while the context lasts, and for how many seconds this process draws before it does.
 
     Args:
         workers: the option --workers.
         scheduler: the option --scheduler.
-        load: loads the target in a worker.
         library: the library that the target belongs to, if any; one that no seed replays runs in this process only.
 
     Raises:
@@ -37,12 +49,75 @@ def runners(
             raise UsageError(
                 f"no seed replays {library.name}, so it runs in one process; leave --workers and --scheduler out"
             )
-        yield InProcess
+        yield None, 0.0
     elif scheduler is not None:
-        with DaskWorkers(scheduler, load=load, say=say) as cluster:
-            yield cluster.runner
+        with _cluster(scheduler) as cluster:
+            yield cluster, 0.0
     elif workers == 1 or (workers is None and processors() == 1):
-        yield InProcess
+        yield None, 0.0
     else:
-        with ProcessWorkers(workers, load=load, say=say) as pool:
-            yield pool.runner if workers else partial(ParallelWhenSlow, backend=pool, say=say)
+        processes = Processes(workers or processors())
+        try:
+            yield processes, 0.0 if workers else LONG_SECONDS
+        finally:
+            processes.shutdown()
+
+
+class Processes(Executor):
+    """Processes of this machine, started when first needed, and started anew after one of them has died."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._running: Any = None
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """As any executor."""
+        from loky import get_reusable_executor  # here, because few audits need it
+
+        self._running = get_reusable_executor(self._count, timeout=None, initializer=_end_with_parent)
+        future: Future[Any] = self._running.submit(fn, *args, **kwargs)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 - the interface
+        """End the processes: what they still do is no longer wanted."""
+        if self._running is not None:
+            self._running.shutdown(wait=wait, kill_workers=True)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, however that ended; leave Ctrl-C to that one."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextlib.contextmanager
+def _cluster(address: str) -> Iterator[Executor]:
+    """The workers of a Dask cluster, which keeps running."""
+    try:
+        import distributed.comm  # here, because it is optional
+    except ImportError as error:
+        raise UsageError("a scheduler needs Dask, which is not installed: pip install 'attacklab[dask]'") from error
+    try:
+        distributed.comm.get_address_host(address)  # given a bad one, a client would print a traceback
+    except ValueError as error:
+        message = f"{address!r} is not the address of a Dask scheduler ({error}); write tcp://HOST:PORT"
+        raise UsageError(message) from error
+    try:
+        client = distributed.Client(address, timeout=CONNECTING_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        message = f"no Dask scheduler answers at {address} ({in_one_line(error)}); is it running?"
+        raise UsageError(message) from error
+    with client:
+        if not client.nthreads():
+            raise UsageError(f"the Dask scheduler at {address} has no workers; start one with: dask worker {address}")
+        # Dask knows a pure call by its arguments: made again, it would be the call that was given up before.
+        workers: Executor = client.get_executor(pure=False)
+        yield workers
+        workers.shutdown(wait=False)

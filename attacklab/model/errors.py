@@ -54,10 +54,6 @@ class OutOfTime(LabFault):
     """The time was up before the next outputs could be drawn, so nothing was decided."""
 
 
-class WorkersGone(LabFault):
-    """No worker is left to run anything."""
-
-
 def text_of(error: BaseException) -> str:
     """The message of an exception; empty if it cannot be had, because its class has a faulty `__str__`."""
     try:

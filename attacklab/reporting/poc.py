@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks import ALL_ATTACKS, sized
-from attacklab.attacks.failures import FAILS
+from attacklab.attacks.common.failures import FAILS
+from attacklab.auditing.drawing import Draws
 from attacklab.auditing.ordinary import best
+from attacklab.auditing.scenarios import found_scenarios
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.auditing.statistics.power import trials_needed
 from attacklab.auditing.statistics.reasons import counted, odds_text
@@ -27,7 +29,6 @@ from attacklab.model.findings import Counts, Finding, Verdict, described_pair, r
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.plain_text import escaped
 from attacklab.model.targets import Failure, Outputs, Target
-from attacklab.processes.batches import Bench
 from attacklab.reporting.wording import claim_text, repair_text
 
 ALPHA = 1e-9  # the probability of a false alarm, were the claim true
@@ -115,10 +116,10 @@ class Imported:
         if self.event == FAILS.description:
             return FAILS.contains
         (attack,) = (sized(attack, self.trials or MOST) for attack in ALL_ATTACKS if attack.name == self.attack)
-        bench, wanted = Bench(target, [attack], self.seed), described_pair(NeighbouringPair(first, second, None))
-        for outline, scenario in zip(bench.outlines(0), bench.scenarios(0), strict=True):
-            for event in scenario.events:
-                if event.description == self.event and wanted | {"relation": outline.pair["relation"]} == outline.pair:
+        wanted = described_pair(NeighbouringPair(first, second, None))
+        for found in found_scenarios(Draws(target), attack, self.seed):
+            for event in found.scenario.events:
+                if event.description == self.event and wanted | {"relation": found.pair["relation"]} == found.pair:
                     return event.contains
         raise UsageError(f"{self.attack} does not find this event again; audit the target anew")
 

@@ -20,6 +20,7 @@ from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing import referee
 from attacklab.auditing.judge import EARLY, LARGEST_BUDGET, Advance
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.samples import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 from attacklab.auditing.statistics.betting import judge
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.power import smallest_detectable_advantage, trials_needed
@@ -28,7 +29,6 @@ from attacklab.model.errors import ArithmeticModeError, UsageTypeError
 from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, upper_text
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Failure, Kind, Target
-from attacklab.processes.batches import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 
 PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
 ZERO = Event("a zero", lambda outputs: np.asarray(outputs == 0, dtype=bool))

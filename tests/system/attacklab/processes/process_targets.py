@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -93,12 +91,6 @@ def leaving_large_batches(records: NDArray[Any], trials: int, rng: np.random.Gen
     return noisy(records, trials, rng)
 
 
-def hanging_in_large_batches(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    if trials > 300:
-        time.sleep(600)
-    return noisy(records, trials, rng)
-
-
 def killed_once(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
     if records[0] == 1 and _is_first():
         os._exit(5)
@@ -115,31 +107,10 @@ def _is_first() -> bool:
 
 
 def holding(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    """Never lets another thread of its process run, once it has left a file named by the process."""
+    """Never returns, once it has left a file named by the process."""
     if records[0] == 7:
         Path(os.environ["HOLDING"], str(os.getpid())).touch()
-        ctypes.PyDLL(None).sleep(600)
-    return noisy(records, trials, rng)
-
-
-def forking(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    """Leaves a process that keeps everything open that this one has open."""
-    if records[0] == 7 and os.fork() == 0:
         time.sleep(600)
-    return leaving(records, trials, rng)
-
-
-def kills_its_worker(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    """Kills the process that waits for its answer, too."""
-    if records[0] == 7:
-        os.kill(os.getppid(), signal.SIGKILL)
-        time.sleep(600)
-    return noisy(records, trials, rng)
-
-
-def kills_its_worker_once(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    if records[0] == 7 and _is_first():
-        kills_its_worker(records, trials, rng)
     return noisy(records, trials, rng)
 
 
@@ -155,10 +126,6 @@ def slow(answer: float, trials: int, rng: np.random.Generator, *, kept: Path) ->
         file.write(f"{trials}\n")
     time.sleep(trials / 100)
     return np.floor(answer) + np.round(rng.laplace(0.0, 4.0, trials))
-
-
-def unseeded(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:  # noqa: ARG001
-    return records.sum() + np.random.default_rng().laplace(0.0, 1.0, trials)
 
 
 def remembering(flag: str, release: Callable[..., Floats]) -> Target:

@@ -1,10 +1,10 @@
-"""Batches: how a sample is cut, and that a target which cannot be replayed is not mixed up."""
+"""Samples: how they are cut into batches."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,25 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.auditing.drawing import Draws
 from attacklab.auditing.referee import audit
-from attacklab.model.errors import TargetError
+from attacklab.auditing.samples import BATCH_BYTES, BATCH_OUTPUTS, FIRST_BATCH, Role, Sample
+from attacklab.auditing.scenarios import found_scenarios
 from attacklab.model.targets import Target
-from attacklab.processes.batches import BATCH_BYTES, BATCH_OUTPUTS, FIRST_BATCH, Bench, Role, Sample
-from attacklab.processes.runners import InProcess
 from tests.system.attacklab.processes import process_targets as own
 from tests.system.attacklab.processes.process_targets import Bets
+
+ANY = Event("any", lambda outputs: np.ones(len(outputs), dtype=bool))
+
+
+def sample_of(answers: int, trials: int, *, spend_all: bool, **rest: Any) -> Sample:
+    return Sample("any", Scenario(own.PAIR, (ANY,), answers), 0, Role.JUDGE, (ANY,), trials, spend_all, **rest)
 
 
 @pytest.mark.parametrize(("answers", "trials"), [(1, 1), (1, 63), (1, 1_000_003), (7, 400_001), (70_000, 100)])
 @pytest.mark.parametrize("spend_all", [False, True])
 def test_a_sample_is_cut_into_batches_of_bounded_size_that_add_up(answers: int, trials: int, spend_all: bool) -> None:
-    sample = Sample(0, 0, "", Role.JUDGE, (0,), answers, trials, spend_all)
+    sample = sample_of(answers, trials, spend_all=spend_all)
     batches = list(sample.batches())
     assert [batch.number for batch in batches] == list(range(len(batches)))
     assert list(itertools.accumulate(batch.rows for batch in batches)) == [batch.done for batch in batches]
@@ -35,7 +41,7 @@ def test_a_sample_is_cut_into_batches_of_bounded_size_that_add_up(answers: int, 
 
 
 def test_no_batch_between_looks_holds_more_trials_than_were_drawn_before_it() -> None:
-    sample = Sample(0, 0, "", Role.JUDGE, (0,), 1, 1_000_003, spend_all=False, first_look=100_000)
+    sample = sample_of(1, 1_000_003, spend_all=False, first_look=100_000)
     batches = list(sample.batches())
     assert all(batch.rows <= max(FIRST_BATCH, batch.done - batch.rows) for batch in batches)
     looked = [batch.done for batch in batches if batch.looked_at]
@@ -43,18 +49,8 @@ def test_no_batch_between_looks_holds_more_trials_than_were_drawn_before_it() ->
     assert looked[-1] == 1_000_003
 
 
-def test_a_target_without_a_seed_is_not_mixed_up_across_processes() -> None:
-    target = Target.dataset(own.unseeded, epsilon=1.0)
-    outlines = Bench(target, [Bets()], 0).outlines(0)
-    sample = Sample(0, 0, outlines[0].digest(), Role.JUDGE, (0,), 1, 10, spend_all=False)
-    with pytest.raises(
-        TargetError, match="unseeded gave different outputs when it was probed again with the same seed, so"
-    ):
-        list(InProcess(Bench(target, [Bets()], 0)).counts(sample, sample.batches()))
-
-
 def test_batches_of_large_outputs_are_bounded_in_bytes() -> None:
-    sample = Sample(0, 0, "", Role.JUDGE, (0,), 3, 100_000, spend_all=True, output_bytes=1 << 13)
+    sample = sample_of(3, 100_000, spend_all=True, output_bytes=1 << 13)
     batches = list(sample.batches())
     assert all(batch.rows * 3 << 13 <= BATCH_BYTES for batch in batches)
     assert batches[0].rows * 4 << 13 > BATCH_BYTES
@@ -67,7 +63,7 @@ class Sized(Bets):
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
         probe(own.PAIR.first, 4)
-        yield Scenario(own.PAIR, (Event("any", lambda outputs: np.ones(len(outputs), dtype=bool)),), trials=100)
+        yield Scenario(own.PAIR, (ANY,), trials=100)
 
 
 def vectors(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -78,13 +74,12 @@ def texts(records: Any, trials: int, rng: np.random.Generator) -> list[tuple[str
     return [("x" * 10_000 * len(records), trial) for trial in range(trials)]
 
 
-def test_an_outline_says_how_large_outputs_are() -> None:
+def test_a_scenario_says_how_large_outputs_are() -> None:
     of_vectors, of_texts = (
-        Bench(Target.dataset(release, epsilon=1.0), [Sized()], 0).outlines(0)[0] for release in (vectors, texts)
+        found_scenarios(Draws(Target.dataset(release, epsilon=1.0)), Sized(), 0)[0] for release in (vectors, texts)
     )
     assert of_vectors.output_bytes == 8 * 1000
     assert 10_000 <= of_texts.output_bytes < 11_000
-    assert of_vectors.digest() == replace(of_vectors, output_bytes=8).digest()
 
 
 @dataclass(frozen=True)
@@ -92,7 +87,7 @@ class Blind(Bets):
     """Bets without a look at any output."""
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
-        yield Scenario(own.PAIR, (Event("any", lambda outputs: np.ones(len(outputs), dtype=bool)),), trials=10_000)
+        yield Scenario(own.PAIR, (ANY,), trials=10_000)
 
 
 def test_batches_of_vectors_are_bounded_in_bytes_though_the_attack_looked_at_none() -> None:
@@ -123,5 +118,5 @@ def test_an_attack_that_looks_at_numbers_finds_nothing_where_the_target_gives_so
     def words(records: NDArray[Any], trials: int, rng: np.random.Generator) -> list[str]:
         return [f"about {records.sum() + rng.laplace():.0f}" for _ in range(trials)]
 
-    bench = Bench(Target.sum(words, epsilon=1.0, bounds=(0.0, 1.0)), [_BetsOnSums()], seed=1)
-    assert bench.outlines(0) == ()
+    draws = Draws(Target.sum(words, epsilon=1.0, bounds=(0.0, 1.0)))
+    assert found_scenarios(draws, _BetsOnSums(), 1) == ()

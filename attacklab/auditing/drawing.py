@@ -1,0 +1,245 @@
+"""Drawing: outputs of a target for an input, in this process or in any `concurrent.futures.Executor` (PEP 3148).
+
+All randomness of a draw is in its seed, so it gives the same outputs wherever it is made. An executor gets the target
+by value and gives back outputs; what attacks bet on stays here. A worker that dies fails the draw that it died in, and
+no other: where an executor loses a draw, this one is made again with nothing beside it.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import pickle
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import cloudpickle
+import numpy as np
+
+from attacklab.model.errors import (
+    ArithmeticModeError,
+    LabError,
+    LabFault,
+    OutsideDomain,
+    Refused,
+    TargetError,
+    in_one_line,
+)
+from attacklab.model.floats import default_errors, require_ieee_arithmetic
+from attacklab.model.random_bits import words_between
+from attacklab.model.targets import Outputs, Target
+from attacklab.processes.sending import CannotBeSent, sent, unsendable
+
+Load: TypeAlias = Callable[[], Target]
+Say: TypeAlias = Callable[[str], object]
+
+AHEAD = 32
+"""Draws that an executor has at once: each is of at most some megabytes, and those behind a decision are wasted."""
+
+KEPT_BYTES = 1 << 24
+"""The C library of Linux returns freed blocks to the system, and new pages cost more than the outputs in them: a fast
+release takes four times as long. It keeps blocks up to the size of the largest one that was ever freed."""
+
+
+class Request(NamedTuple):
+    """A draw to make: what it takes besides the target; `alone` has the release called once a trial, see `outputs`."""
+
+    input_: Any
+    trials: int
+    seed: np.random.SeedSequence
+    alone: bool = False
+
+
+class Drawn(NamedTuple):
+    """What a draw gave, and the states of its generator before and after it."""
+
+    outputs: Outputs
+    states: tuple[dict[str, Any], dict[str, Any]]
+
+    @property
+    def words(self) -> int:
+        """How many random words of 64 bits the target has taken from the generator that it was given."""
+        return words_between(*self.states)
+
+
+def draw(target: Target, input_: Any, trials: int, seed: np.random.SeedSequence, alone: bool = False) -> Drawn:
+    """Draw outputs of a target.
+
+    Raises:
+        TargetError: as `Target.outputs` does.
+    """
+    rng = np.random.default_rng(seed)
+    before = dict(rng.bit_generator.state)
+    outputs = target.outputs(input_, trials, rng, sees_failures=alone)
+    return Drawn(outputs, (before, dict(rng.bit_generator.state)))
+
+
+class Draws:
+    """Draws outputs of a target, here or elsewhere.
+
+    Args:
+        target: the implementation.
+        executor: where to draw; None for this process. Its workers need this package and what the target imports.
+        here_seconds: how long to draw in this process before the executor is used.
+        load: makes the target in a worker; by default the target itself is sent.
+        say: is told, in one line, if the target cannot leave this process.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        executor: Executor | None = None,
+        *,
+        here_seconds: float = 0.0,
+        load: Load | None = None,
+        say: Say = warnings.warn,
+    ) -> None:
+        np.empty(KEPT_BYTES, dtype=np.uint8)  # freed at once, for the reason given there
+        self.target, self._executor, self._say = target, executor, say
+        self._load, self._seconds_left = load, here_seconds
+        self._job: bytes | None = None
+
+    def claiming(self, target: Target) -> Draws:
+        """The same draws, of the target with another claim."""
+        draws = copy.copy(self)
+        draws.target = target
+        return draws
+
+    def __call__(self, request: Request) -> Drawn:
+        """Make one draw.
+
+        Raises:
+            TargetError: the target failed, even if it ended the process that it ran in.
+            LabFault: no worker is left, or none can load the target.
+        """
+        (drawn,) = self.in_order([request])
+        return drawn
+
+    def in_order(self, requests: Iterable[Request]) -> Generator[Drawn, None, None]:
+        """Make many draws; those that were begun and are not asked for are given up when the generator is closed.
+
+        Raises:
+            TargetError: as above.
+            LabFault: as above.
+        """
+        requests = iter(requests)
+        for request in requests:
+            if self._draws_elsewhere():
+                yield from self._elsewhere(itertools.chain([request], requests))
+                return
+            started = time.perf_counter()
+            drawn = draw(self.target, *request)
+            self._seconds_left -= time.perf_counter() - started
+            yield drawn
+
+    def _draws_elsewhere(self) -> bool:
+        if self._executor is None or self._seconds_left > 0:
+            return False
+        if self._job is None:
+            try:
+                self._job, _ = sent(self._load or partial(_itself, self.target), self.target.version)
+            except CannotBeSent as error:
+                self._executor = None
+                self._say(
+                    f"{self.target.name} cannot be sent to another process ({in_one_line(error.__cause__ or error)}), "
+                    "so it runs in this one; to use workers, let its release hold nothing that belongs to this process"
+                )
+        return self._job is not None
+
+    def _elsewhere(self, requests: Iterable[Request]) -> Generator[Drawn, None, None]:
+        requests, waiting, ahead = iter(requests), deque[tuple[Request, Future[bytes]]](), AHEAD
+        try:
+            while True:
+                waiting.extend(
+                    (request, self._submit(request)) for request in itertools.islice(requests, ahead - len(waiting))
+                )
+                if not waiting:
+                    return
+                _, future = waiting[0]
+                try:
+                    reply = future.result()
+                except Exception:  # whatever an executor says of a worker that died; a draw itself raises nothing
+                    reply = self._again(waiting)
+                    requests = itertools.chain([later for later, _ in list(waiting)[1:]], requests)
+                    waiting.clear()
+                    ahead = 1
+                else:
+                    waiting.popleft()
+                yield self._read(reply)
+        finally:
+            _give_up(waiting)
+
+    def _submit(self, request: Request) -> Future[bytes]:
+        assert self._executor is not None and self._job is not None  # noqa: S101, PT018 - asked before
+        try:
+            return self._executor.submit(_draw_in_worker, self._job, request)
+        except Exception as death:  # as above
+            raise LabFault(f"the workers are gone ({in_one_line(death)}); start the audit again") from death
+
+    def _again(self, waiting: deque[tuple[Request, Future[bytes]]]) -> bytes:
+        """Make the first draw anew, alone: its worker may have been killed for another reason, or by another draw."""
+        _give_up(waiting)
+        try:
+            return self._submit(waiting[0][0]).result()
+        except LabError:
+            raise
+        except Exception as death:  # as above
+            raise TargetError(f"{self.target.name}: a worker process died ({in_one_line(death)})") from death
+
+    def _read(self, reply: bytes) -> Drawn:
+        drawn: Drawn | LabError = pickle.loads(reply)  # noqa: S301 - our own worker wrote it
+        if isinstance(drawn, LabError):
+            raise drawn
+        return drawn
+
+
+def _give_up(waiting: Iterable[tuple[Request, Future[bytes]]]) -> None:
+    for _, future in waiting:
+        future.cancel()
+
+
+def _itself(target: Target) -> Target:
+    return target
+
+
+# In a worker
+
+
+@default_errors
+def _draw_in_worker(job: bytes, request: Request) -> bytes:
+    """What a draw gave, or the error that it ended in: whatever is raised is the worker's own fault."""
+    try:
+        target = _loaded(job)
+        drawn = draw(target, *request)
+        require_ieee_arithmetic()
+        try:
+            reply: bytes = cloudpickle.dumps(drawn)
+            return reply
+        except Exception as error:  # whatever the __reduce__ of somebody's class raises
+            raise TargetError(unsendable(f"an output of {target.name}", error)) from error
+    except LabError as error:
+        kinds = (ArithmeticModeError, OutsideDomain, Refused, TargetError)
+        kind = next((kind for kind in kinds if isinstance(error, kind)), LabFault)
+        return pickle.dumps(kind(in_one_line(error)))
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(job: bytes) -> Target:
+    try:
+        load, version, _ = pickle.loads(job)  # noqa: S301 - written by `Draws`
+        target: Target = load()
+    except Exception as error:
+        raise LabFault(f"a worker cannot load the target: {in_one_line(error)}") from error
+    if target.version != version:
+        raise LabFault(
+            f"a worker has version {target.version} of {target.name}, not {version}; "
+            "give every worker the same files, and start again"
+        )
+    np.empty(KEPT_BYTES, dtype=np.uint8)
+    return target
