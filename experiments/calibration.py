@@ -29,19 +29,21 @@ COSTLY = (
 )
 """Quantities whose bounds take long."""
 
-_MASS = "[mass at the threshold missing](https://github.com/opendp/opendp/issues/2922)"
-_ROUNDED = "rounded the wrong way](https://github.com/opendp/opendp/pull/2802)"
-_FLOATS = "in floats](https://github.com/w3c/attribution/issues/77)"
 FLAWS: Mapping[str, str] = {
     "gaussian_sigma": "[classical σ](https://proceedings.mlr.press/v80/balle18a.html), valid below ε = 1 only",
     "zcdp_delta": "[δ falls short by rounding](https://github.com/opendp/opendp/pull/2820)",
-    "laplace_tail": f"[exponent {_ROUNDED}",
-    "gaussian_tail": f"[quotient {_ROUNDED}",
-    "discrete_laplace_tail": f"[exponent {_ROUNDED}",
-    **{f"{law}_threshold{kind}": _MASS for law in ("laplace", "gaussian") for kind in ("_delta", "")},
-    "budget_total": f"[budgets added {_FLOATS}",
-    "budget_share": f"[budgets divided {_FLOATS}",
-    "budget_remaining": f"[budgets subtracted {_FLOATS}",
+    **dict.fromkeys(
+        ("laplace_tail", "gaussian_tail", "discrete_laplace_tail"),
+        "[exponent rounded the wrong way](https://github.com/opendp/opendp/pull/2802)",
+    ),
+    **dict.fromkeys(
+        ("laplace_threshold_delta", "gaussian_threshold_delta", "laplace_threshold", "gaussian_threshold"),
+        "[mass at the threshold missing](https://github.com/opendp/opendp/issues/2922)",
+    ),
+    **dict.fromkeys(
+        ("budget_total", "budget_share", "budget_remaining"),
+        "[budgets in floats](https://github.com/w3c/attribution/issues/77)",
+    ),
 }
 """Where the flaw of a naive formula is told of; the others round to nearest, or cancel, in plain doubles."""
 
@@ -69,8 +71,6 @@ def _own(name: str, kind: Role, formula: Formula, grid: Sequence[Arguments]) -> 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """How far the naive formulas are on the unsafe side."""
     rows = [row for row in data["measured"]["own"] if row["kind"] == Role.NAIVE and row["worst"]][::-1]
-    if not rows:
-        return []
     shown = [min(max(row["worst"]["deviation"], sys.float_info.epsilon**2), 1e3) for row in rows]
     deviations = panel(
         "largest proved deviation to the unsafe side",
@@ -81,7 +81,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         y_names=[row["quantity"] for row in rows],
     )
     caption = "By how much formulas are proved to fall to the unsafe side, as a part of the certified bound."
-    return [figure("calibration", caption, [deviations])]
+    return [figure("calibration", caption, [deviations])] if rows else []
 
 
 def explain(data: dict[str, Any]) -> str:

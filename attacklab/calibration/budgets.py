@@ -1,4 +1,4 @@
-"""Budgets that add up: exact sums of floats, and what m releases keep together.
+"""Budgets that add up: exact rational numbers, and what m releases keep together.
 
 Sources: Kairouz, Oh and Viswanath 2015, 'The Composition Theorem for Differential Privacy', theorem 3.3 and section 3:
 the least ε′ of m releases that are ε-DP each is that of m randomized responses; m releases that are (ε, δ)-DP each have
@@ -19,32 +19,37 @@ from attacklab.model.intervals import Interval
 
 def total(parts: Sequence[float]) -> Interval:
     """The sum of what was spent: ε of pure DP, or ρ of zCDP."""
-    return _enclosed(sum(map(Fraction, parts), Fraction(0)))
-
-
-def share(total: float, releases: int) -> Interval:
-    """The most that each of m releases may spend."""
-    return _enclosed(Fraction(total) / releases)
+    return remaining(0.0, [-part for part in parts])
 
 
 def remaining(total: float, parts: Sequence[float]) -> Interval:
     """What is left of a total after some were spent."""
-    return _enclosed(Fraction(total) - sum(map(Fraction, parts), Fraction(0)))
+    return _rational(Fraction(total) - sum(map(Fraction, parts), Fraction(0)))
+
+
+def share(total: float, releases: int) -> Interval:
+    """The most that each of m releases may spend."""
+    return _rational(Fraction(total) / releases)
 
 
 def epsilon(scale: float, sensitivity: float) -> Interval:
     """The ε of Laplace noise."""
-    return _enclosed(Fraction(sensitivity) / Fraction(scale))
+    return _rational(Fraction(sensitivity) / Fraction(scale))
 
 
 def scale(epsilon: float, sensitivity: float) -> Interval:
     """The scale of Laplace noise at ε."""
-    return _enclosed(Fraction(sensitivity) / Fraction(epsilon))
+    return _rational(Fraction(sensitivity) / Fraction(epsilon))
 
 
 def composed_delta(delta: float, releases: int) -> Interval:
     """The least δ′ at mε of m releases that are (ε, δ)-DP each."""
     return any_of(Interval.of(delta), releases)
+
+
+def _rational(number: Fraction) -> Interval:
+    """A rational number, without an error where so many bits hold it."""
+    return refined(lambda: Interval.of(number), lambda interval: bool(interval.lower == interval.upper))
 
 
 def any_of(probability: Interval, tries: int) -> Interval:
@@ -65,30 +70,19 @@ def composed_epsilon(epsilon: float, releases: int, delta: float) -> Interval:
     ε′ ≥ ln((P[E] − δ)/Q[E]); the largest of these over all k is the ε′ that is needed.
     """
     if delta == 0:
-        return _enclosed(Fraction(epsilon) * releases)
+        return _rational(Fraction(epsilon) * releases)
     odds = Interval.of(epsilon).exp()
-    lie = 1 / (odds + 1)
-    smallest = Interval.of(1)
-    for _ in range(releases):
-        smallest = smallest * lie
     ratios = [Interval.of(1)]
     for _ in range(releases):
         ratios.append(ratios[-1] * odds)
+    ways = [math.comb(releases, lies) for lies in range(releases + 1)]
+    spared = sum((ratio * count for ratio, count in zip(ratios, ways, strict=True)), Interval.of(0)) * delta
     first = second = Interval.of(0)
     lower = upper = gmpy2.mpfr(0)
-    for lies in range(releases + 1):
-        ways = smallest * math.comb(releases, lies)
-        first = first + ways * ratios[releases - lies]
-        second = second + ways * ratios[lies]
-        excess = first - delta
-        if excess.upper <= 0:
-            continue
-        needed = Interval(max(excess.lower, gmpy2.mpfr(0)), excess.upper) / second
-        logarithm = needed.log()
-        lower, upper = max(lower, logarithm.lower), max(upper, logarithm.upper)
+    for lies, count in enumerate(ways):
+        first, second = first + ratios[releases - lies] * count, second + ratios[lies] * count
+        excess = first - spared
+        if excess.upper > 0:
+            needed = (Interval(max(excess.lower, gmpy2.mpfr(0)), excess.upper) / second).log()
+            lower, upper = max(lower, needed.lower), max(upper, needed.upper)
     return Interval(lower, upper)
-
-
-def _enclosed(number: Fraction) -> Interval:
-    """A rational number, without an error where so many bits hold it."""
-    return refined(lambda: Interval.of(number), lambda interval: bool(interval.lower == interval.upper))

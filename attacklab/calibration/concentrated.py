@@ -50,11 +50,11 @@ def epsilon(rho: float, delta: float) -> Interval:
     if gmpy2.is_infinite(enough):
         return Interval.hull(0, math.inf)
 
-    def is_unrefuted(halvings: int) -> bool:
-        return not _witnessed(rho, float(exact(enough) * (1 - Fraction(1, 1 << halvings)))) > delta
+    def less(halvings: int) -> float:
+        return float(exact(enough) * (1 - Fraction(1, 1 << halvings)))
 
-    nearest = least(is_unrefuted, 0, FINEST_HALVINGS) - 1
-    known = Interval(Interval.of(float(exact(enough) * (1 - Fraction(1, 1 << nearest)))).lower, enough)
+    nearest = least(lambda halvings: not _witnessed(rho, less(halvings)) > delta, 0, FINEST_HALVINGS) - 1
+    known = Interval(gmpy2.mpfr(less(nearest)), enough)
     if known.upper - known.lower <= known.upper * AGREED:
         return known
 
@@ -62,13 +62,12 @@ def epsilon(rho: float, delta: float) -> Interval:
         p, q = telling_event(claim, loss)
         return p - math.exp(loss) * q - delta
 
-    crossed = scipy.optimize.brentq(excess, 0.0, float(known.upper)) if excess(0.0) > 0 else 0.0
+    crossed = scipy.optimize.brentq(excess, 0.0, float(enough)) if excess(0.0) > 0 else 0.0
     below, above = crossed * (1 - AGREED / 4), crossed * (1 + AGREED / 4)
-    if _witnessed(rho, below) > delta:
-        known = Interval(gmpy2.mpfr(below), known.upper)
-    if delta_bound(claim, above).upper <= delta:
-        known = Interval(known.lower, gmpy2.mpfr(above))
-    return known
+    return Interval(
+        gmpy2.mpfr(below) if _witnessed(rho, below) > delta else known.lower,
+        gmpy2.mpfr(above) if delta_bound(claim, above).upper <= delta else known.upper,
+    )
 
 
 def _witnessed(rho: float, epsilon: float) -> Any:
@@ -77,17 +76,13 @@ def _witnessed(rho: float, epsilon: float) -> Any:
     if not (q.lower > 0 and p.upper < 1):
         return gmpy2.mpfr(0)
 
-    def less_often(halvings: int) -> tuple[Interval, Interval]:
-        kept = 1 - Fraction(1, 1 << halvings)
-        return p * kept, q * kept
-
     def is_uncertified(halvings: int) -> bool:
-        first, second = less_often(halvings)
+        first, second = (answer * (1 - Fraction(1, 1 << halvings)) for answer in (p, q))
         return not (keeps(first, second, rho) and keeps(second, first, rho))
 
     halvings = LEAST_MIXED if not is_uncertified(LEAST_MIXED) else least(is_uncertified, 0, LEAST_MIXED) - 1
-    first, second = less_often(halvings)
-    return max(gmpy2.mpfr(0), (first - Interval.of(epsilon).exp() * second).lower)
+    kept = 1 - Fraction(1, 1 << halvings)
+    return max(gmpy2.mpfr(0), (p * kept - Interval.of(epsilon).exp() * (q * kept)).lower)
 
 
 def two_answers(rho: float, epsilon: float) -> tuple[Interval, Interval]:

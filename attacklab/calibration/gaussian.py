@@ -24,12 +24,7 @@ def sigma(epsilon: float, delta: float, sensitivity: float) -> Interval:
     return crossing(lambda scale: gaussian_delta(epsilon, Interval.of(sensitivity) / scale), delta)
 
 
-def epsilon(delta: float, sigma: float, sensitivity: float) -> Interval:
-    """The least ε at which the Gaussian mechanism is (ε, δ)-DP."""
-    return composed_epsilon(delta, sigma, sensitivity, 1)
-
-
-def composed_epsilon(delta: float, sigma: float, sensitivity: float, releases: int) -> Interval:
+def epsilon(delta: float, sigma: float, sensitivity: float, releases: int = 1) -> Interval:
     """The least ε at which m releases of the Gaussian mechanism are (ε, δ)-DP together."""
     signal = Interval.of(releases).sqrt() * sensitivity / sigma
     if is_kept(lambda: gaussian_delta(0, signal), delta):

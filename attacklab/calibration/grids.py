@@ -12,24 +12,22 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
-_AROUND_ONE = (math.nextafter(1.0, 0.0), 1.0, math.nextafter(1.0, 2.0))
-EPSILONS = (1e-300, 1e-10, 0.01, 0.1, 0.5, *_AROUND_ONE, 2.0, 10.0, 100.0, 700.0)
 DELTAS = (1e-300, 1e-100, 1e-20, 1e-10, 1e-6, 1e-2)
 SCALES = (1e-3, 0.1, 1 / 3, 1.0, 3.0, 10.0, 1e10)
 DISCRETE_SCALES = (0.1, 0.5, 1.0, 2.0, 10 / 3, 10.0, 40.0)
 RELEASES = (1, 2, 3, 7, 10, 100, 1000)
-TOTALS = (1e-300, 0.1, 0.3, 1.0, 3.0, 10.0)
 THIRD = 1 / 3
 
 
 def neighbourhood(number: float, steps: int = 1) -> tuple[float, ...]:
     """A double, and so many of its neighbours on either side."""
-    below = above = number
     numbers = [number]
     for _ in range(steps):
-        below, above = math.nextafter(below, -math.inf), math.nextafter(above, math.inf)
-        numbers += [below, above]
-    return tuple(sorted(numbers))
+        numbers = [math.nextafter(numbers[0], -math.inf), *numbers, math.nextafter(numbers[-1], math.inf)]
+    return tuple(numbers)
+
+
+EPSILONS = (1e-300, 1e-10, 0.01, 0.1, 0.5, *neighbourhood(1.0), 2.0, 10.0, 100.0, 700.0)
 
 
 def _named(names: str, *families: Iterable[tuple[Any, ...]]) -> tuple[dict[str, Any], ...]:
@@ -37,8 +35,6 @@ def _named(names: str, *families: Iterable[tuple[Any, ...]]) -> tuple[dict[str, 
     return tuple(dict(zip(names.split(), row, strict=True)) for row in rows)
 
 
-_NEAR_ONE = neighbourhood(1.0, 2)
-_NEAR_A_TENTH = (1.0, *neighbourhood(0.1))
 _LAPLACE_SENSITIVITIES = (1.0, 0.1, 3.0, 10.0)
 _UNEQUAL_PARTS = (
     (0.1, 0.2),
@@ -55,7 +51,7 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
     "gaussian_sigma": _named(
         "epsilon delta sensitivity",
         product(EPSILONS, DELTAS, (1.0,)),
-        product((1.0,), neighbourhood(1e-6, 2), _NEAR_A_TENTH),
+        product((1.0,), neighbourhood(1e-6, 2), (1.0, *neighbourhood(0.1))),
     ),
     "gaussian_delta": _named(
         "epsilon sigma sensitivity",
@@ -86,7 +82,7 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
             for rho in (1e-10, 1e-3, 0.005, 0.1, 0.5, 1.0, 2.63, 10.0)
             for factor in (0.5, 3.0, 9.0, 14.0, 20.0, 40.0)
         ],
-        product(neighbourhood(0.005, 2), _NEAR_ONE),
+        product(neighbourhood(0.005, 2), neighbourhood(1.0, 2)),
         [(1e-300, 1e-300), (0.5, 700.0), (1e-300, 1.0)],
     ),
     "zcdp_epsilon": _named("rho delta", product((1e-3, 0.1, 1.0, 2.63), (1e-100, *neighbourhood(1e-20), 1e-6))),
@@ -118,7 +114,7 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
         [((part,) * releases,) for part in (0.1, 0.7, 1e-300, THIRD) for releases in RELEASES],
         [(parts,) for parts in _UNEQUAL_PARTS],
     ),
-    "budget_share": _named("total releases", product(TOTALS, RELEASES)),
+    "budget_share": _named("total releases", product((1e-300, 0.1, 0.3, 1.0, 3.0, 10.0), RELEASES)),
     # Parts that use a total up, nearly, or that are too small to be seen beside it.
     "budget_remaining": _named(
         "total parts",

@@ -1,18 +1,67 @@
-"""Holding a formula to the certified bounds of a quantity."""
+"""Holding a formula to the certified bounds of a quantity; the record has the schema `attacklab/calibration/1`.
+
+Arguments and returned numbers travel as hex floats. The ends of the certified bound are longer than doubles, so that
+a shortfall of less than one unit in the last place is told: they stand as an integer significand and a power of two,
+`0x1fp-3`, which `float.fromhex` reads too.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from numbers import Real
+from typing import Any
 
-from attacklab.calibration.findings import CalibrationFinding, deviation
-from attacklab.calibration.quantities import Arguments, Quantity, Unsafe, quantity
+import gmpy2
+
+from attacklab.calibration.quantities import Argument, Arguments, Quantity, Unsafe, quantity
 from attacklab.model.errors import LabFault
-from attacklab.model.findings import Verdict
+from attacklab.model.findings import Verdict, environment
 from attacklab.model.intervals import Interval
 from attacklab.model.targets import described, in_one_line
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationFinding:
+    """What is known of one number that the formula `name` of a quantity returned at some parameters.
+
+    The verdict is VIOLATED where the number is proved to be unsafe, PROVED where it is proved to be safe, INCONCLUSIVE
+    between the two, NOT_APPLICABLE where the formula refused the arguments, ERROR where it failed. Where it returned no
+    number, there is no bound either.
+    """
+
+    quantity: str
+    name: str
+    parameters: Mapping[str, Argument]
+    returned: float | None = None
+    bound: Interval | None = None
+    verdict: Verdict
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as plain JSON values."""
+        return {
+            **vars(self),
+            "parameters": {name: _hexadecimal(value) for name, value in self.parameters.items()},
+            "returned": _hexadecimal(self.returned),
+            "bound": self.bound and [_hexadecimal(self.bound.lower), _hexadecimal(self.bound.upper)],
+            "verdict": str(self.verdict),
+        }
+
+    @property
+    def deviation(self) -> float:
+        """How far the number is on the unsafe side at least, as a part of the bound; 0 where it is not refuted."""
+        if self.verdict is not Verdict.VIOLATED or self.returned is None or self.bound is None:
+            return 0.0
+        return _deviation(self.returned, self.bound)
+
+
+def record(findings: Sequence[CalibrationFinding]) -> dict[str, Any]:
+    """The JSON record of some findings."""
+    rows = [finding.to_json() for finding in findings]
+    return {"schema": "attacklab/calibration/1", "environment": environment(), "findings": rows}
 
 
 def calibrate(
@@ -32,25 +81,24 @@ def calibrate(
 
 def _finding(about: Quantity, function: Callable[..., object], name: str, arguments: Arguments) -> CalibrationFinding:
     finding = partial(CalibrationFinding, quantity=about.name, name=name, parameters=dict(arguments))
-    failed = partial(finding, returned=None, bound=None, verdict=Verdict.ERROR)
     try:
         answer = function(**arguments)
     except LabFault:
         raise
     except ValueError as error:
         reason = f"the formula refused these arguments: {in_one_line(error)}"
-        return failed(verdict=Verdict.NOT_APPLICABLE, reason=reason)
+        return finding(verdict=Verdict.NOT_APPLICABLE, reason=reason)
     except Exception as error:
-        return failed(reason=f"the formula raised {in_one_line(error)}; make it refuse with a ValueError")
+        reason = f"the formula raised {in_one_line(error)}; make it refuse with a ValueError"
+        return finding(verdict=Verdict.ERROR, reason=reason)
     number = _double(answer)
     if number is None:
         shown = "NaN" if isinstance(answer, Real) and answer != answer else described(answer)
-        return failed(reason=f"the formula returned {shown}; it must return one double")
+        return finding(verdict=Verdict.ERROR, reason=f"the formula returned {shown}; it must return one double")
     exact = about.bound(arguments)
-    for bound in (exact + 0, exact):  # as short as decides
-        verdict, reason = _judged(about, number, bound)
-        if verdict is not Verdict.INCONCLUSIVE:
-            break
+    short = exact + 0
+    bound = exact if _judged(about, number, short)[0] is Verdict.INCONCLUSIVE else short
+    verdict, reason = _judged(about, number, bound)
     return finding(returned=number, bound=bound, verdict=verdict, reason=reason)
 
 
@@ -62,15 +110,38 @@ def _double(answer: object) -> float | None:
         number = float(answer)
     except OverflowError:
         return None
-    return None if math.isnan(number) or number != answer else number
+    return number if number == answer else None
 
 
 def _judged(about: Quantity, number: float, bound: Interval) -> tuple[Verdict, str]:
     is_small = about.unsafe is Unsafe.TOO_SMALL
     known = f"{about.meaning} lies in [{bound.lower:.20Dg}, {bound.upper:.20Ug}]"
     if number < bound.lower if is_small else number > bound.upper:
-        part = f"{deviation(number, bound):.1e}"
+        part = f"{_deviation(number, bound):.1e}"
         return Verdict.VIOLATED, f"{number!r} is {about.unsafe} by at least {part} of the bound: {known}"
     if number >= bound.upper if is_small else number <= bound.lower:
         return Verdict.PROVED, f"{number!r} is safe: {known}"
     return Verdict.INCONCLUSIVE, f"neither proved safe nor unsafe: {known}, and so does {number!r}"
+
+
+def _deviation(number: float, bound: Interval) -> float:
+    """How far a number outside of a bound is from it at least, as a part of its nearer end."""
+    end = bound.lower if number < bound.lower else bound.upper
+    if end == 0 or not math.isfinite(number):
+        return math.inf
+    away = Interval(end, end) - number
+    return (max(away, -away, key=lambda part: part.lower) / Interval(abs(end), abs(end))).below()
+
+
+def _hexadecimal(value: Any) -> Any:
+    """A number or several, as plain JSON values: doubles and MPFR numbers become hex floats."""
+    if isinstance(value, tuple):
+        return [_hexadecimal(part) for part in value]
+    if isinstance(value, float):
+        return value.hex()
+    if not isinstance(value, gmpy2.mpfr):
+        return value
+    if not gmpy2.is_finite(value):
+        return str(value)
+    significand, exponent = map(int, value.as_mantissa_exp())
+    return f"{significand:#x}p{exponent:+d}"

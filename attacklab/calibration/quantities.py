@@ -38,8 +38,6 @@ class Quantity:
             reaches from the one to the other.
         source: of the theorem.
         unsafe: on which side of the bound a returned number is unsafe.
-        is_limited_by_bits: whether the interval becomes as narrow as wanted with more bits; not where nobody knows the
-            best possible number.
     """
 
     name: str
@@ -47,7 +45,6 @@ class Quantity:
     enclose: Callable[..., Interval] = field(repr=False)
     source: str
     unsafe: Unsafe = Unsafe.TOO_SMALL
-    is_limited_by_bits: bool = True
 
     @property
     def grid(self) -> Sequence[Arguments]:
@@ -55,28 +52,22 @@ class Quantity:
         return GRIDS[self.name]
 
     @property
-    def arguments(self) -> tuple[str, ...]:
-        """The names of what a formula is given."""
-        return tuple(self.grid[0])
-
-    @property
     def signature(self) -> str:
         """How a formula of it is called."""
-        return f"{self.name}({', '.join(self.arguments)})"
+        return f"{self.name}({', '.join(self.grid[0])})"
 
     def bound(self, arguments: Arguments) -> Interval:
         """The certified bound at some arguments, computed once; a `UsageError` if they are not of this quantity."""
-        if set(arguments) != set(self.arguments):
+        if set(arguments) != set(self.grid[0]):
             raise UsageError(f"{self.signature} cannot be asked for {', '.join(arguments) or 'nothing'}")
-        return _bound(self.name, tuple(sorted(arguments.items())))
+        return _bound(self, tuple(sorted(arguments.items())))
 
 
 @lru_cache(maxsize=4096)
-def _bound(name: str, arguments: tuple[tuple[str, Argument], ...]) -> Interval:
-    known = quantity(name)
-    if not known.is_limited_by_bits:
-        return known.enclose(**dict(arguments))
-    return refined(lambda: known.enclose(**dict(arguments)), is_narrow)
+def _bound(about: Quantity, arguments: tuple[tuple[str, Argument], ...]) -> Interval:
+    if about.source == _ZCDP:  # nobody knows the best possible number, and more bits do not narrow the interval
+        return about.enclose(**dict(arguments))
+    return refined(lambda: about.enclose(**dict(arguments)), is_narrow)
 
 
 _BALLE = "Balle and Wang 2018, theorem 8"
@@ -90,20 +81,15 @@ _STABILITY = "Korolova et al. 2009; Rogers 2023, algorithm 1"
 _SPENT = "Dwork and Roth 2014, theorem 3.16"
 _KAIROUZ = "Kairouz, Oh and Viswanath 2015, theorem 3.3"
 
-_GAUSSIAN = "the Gaussian mechanism"
-_KEYS = "the δ of releasing the keys whose count with discrete {} noise is at least the threshold"
-_BEGIN = (
-    "where thresholds on counts with discrete {} noise begin to keep δ (one between two integers acts as the larger)"
-)
-
 
 def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
-    yield "gaussian_sigma", f"the least σ at which {_GAUSSIAN} is (ε, δ)-DP", gaussian.sigma, _BALLE
-    yield "gaussian_delta", f"the least δ at which {_GAUSSIAN} is (ε, δ)-DP", gaussian.delta, _BALLE
-    yield "gaussian_epsilon", f"the least ε at which {_GAUSSIAN} is (ε, δ)-DP", gaussian.epsilon, _BALLE
-    together = f"the least ε at which m releases of {_GAUSSIAN} are (ε, δ)-DP together"
-    yield "gaussian_composed_epsilon", together, gaussian.composed_epsilon, _DONG
-    yield "gaussian_rho", f"the least ρ at which {_GAUSSIAN} is ρ-zCDP", gaussian.rho, _BUN
+    is_kept = "the Gaussian mechanism is (ε, δ)-DP"
+    yield "gaussian_sigma", f"the least σ at which {is_kept}", gaussian.sigma, _BALLE
+    yield "gaussian_delta", f"the least δ at which {is_kept}", gaussian.delta, _BALLE
+    yield "gaussian_epsilon", f"the least ε at which {is_kept}", gaussian.epsilon, _BALLE
+    together = "the least ε at which m releases of the Gaussian mechanism are (ε, δ)-DP together"
+    yield "gaussian_composed_epsilon", together, gaussian.epsilon, _DONG
+    yield "gaussian_rho", "the least ρ at which the Gaussian mechanism is ρ-zCDP", gaussian.rho, _BUN
     yield "laplace_epsilon", "the least ε at which Laplace noise of this scale is ε-DP", budgets.epsilon, _DWORK
     yield "laplace_scale", "the least scale at which Laplace noise is ε-DP", budgets.scale, _DWORK
     yield "zcdp_delta", "the least δ at ε that all ρ-zCDP mechanisms keep", concentrated.delta, _ZCDP
@@ -112,11 +98,13 @@ def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
     yield "gaussian_tail", "P[X > t] of Gaussian noise", tails.gaussian, "its density"
     yield "discrete_laplace_tail", "P[X > t] of discrete Laplace noise", tails.discrete_laplace, _GHOSH
     yield "discrete_gaussian_tail", "P[X > t] of discrete Gaussian noise", tails.discrete_gaussian, _CANONNE
-    both = (("laplace", "Laplace", tails.discrete_laplace), ("gaussian", "Gaussian", tails.discrete_gaussian))
-    for name, law, tail in both:
-        yield f"{name}_threshold_delta", _KEYS.format(law), partial(tails.threshold_delta, tail), _STABILITY
-    for name, law, tail in both:
-        yield f"{name}_threshold", _BEGIN.format(law), partial(tails.threshold, tail), _STABILITY
+    appear = "the δ of releasing the keys whose count with discrete {} noise is at least the threshold"
+    begin = "where thresholds on counts with discrete {} noise begin to keep δ"
+    begin += " (one between two integers acts as the larger)"
+    kinds = (("threshold_delta", appear, tails.threshold_delta), ("threshold", begin, tails.threshold))
+    for kind, meaning, bound in kinds:
+        for law, tail in (("Laplace", tails.discrete_laplace), ("Gaussian", tails.discrete_gaussian)):
+            yield f"{law.lower()}_{kind}", meaning.format(law), partial(bound, tail), _STABILITY
     parts = "the sum of the parts, each the ε of a pure DP release or the ρ of a zCDP one"
     yield "budget_total", parts, budgets.total, f"{_SPENT}; Bun and Steinke 2016, lemma 1.7"
     yield "budget_share", "the most that each of m releases may spend of a total", budgets.share, _SPENT
@@ -127,14 +115,8 @@ def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
     yield "composed_epsilon", least, budgets.composed_epsilon, _KAIROUZ
 
 
-QUANTITIES: tuple[Quantity, ...] = tuple(
-    Quantity(
-        *row,
-        unsafe=Unsafe.TOO_LARGE if row[0] in ("budget_share", "budget_remaining") else Unsafe.TOO_SMALL,
-        is_limited_by_bits=row[3] != _ZCDP,
-    )
-    for row in _rows()
-)
+_TOO_LARGE = ("budget_share", "budget_remaining")
+QUANTITIES = tuple(Quantity(*row, Unsafe.TOO_LARGE if row[0] in _TOO_LARGE else Unsafe.TOO_SMALL) for row in _rows())
 
 
 def quantity(name: str) -> Quantity:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import gmpy2
 
+from attacklab.model.bisection import least
 from attacklab.model.intervals import Interval, precision
 
 PRECISIONS = (192, 768, 3072, 12288)
@@ -19,9 +19,11 @@ NARROW = 2.0**-100
 """The relative width at which a number counts as known."""
 
 LARGEST = math.nextafter(math.inf, 0.0)
-DOUBLES_IN_AN_OCTAVE = 1 << 52
+OCTAVES = (-1075, 1024)
+"""Every double above 0 lies between these powers of two."""
+
 MOST_SECANTS, SECANT_ENDS = 40, 2.0**-120
-GUESSED_BITS = (108, 96, 80, 64)
+GUESSED_BITS = (108, 64)
 """To how many bits a guess is tried; less than 53 would not tell doubles apart."""
 
 
@@ -41,24 +43,20 @@ def is_narrow(interval: Interval) -> bool:
     return bool(interval.upper - interval.lower <= abs(interval.lower) * NARROW)
 
 
-def within(interval: Interval, threshold: float) -> bool | None:
-    """Whether all of an interval is at most a threshold; None if it holds numbers on both sides."""
+def is_kept(enclose: Callable[[], Interval], threshold: float) -> bool | None:
+    """Whether a number is at most a threshold; None where no precision tells."""
+    interval = refined(enclose, lambda interval: bool(interval.upper <= threshold or interval.lower > threshold))
     if interval.upper <= threshold:
         return True
     return False if interval.lower > threshold else None
 
 
-def is_kept(enclose: Callable[[], Interval], threshold: float) -> bool | None:
-    """Whether a number is at most a threshold; None where no precision tells."""
-    return within(refined(enclose, lambda interval: within(interval, threshold) is not None), threshold)
-
-
 def crossing(enclose: Callable[[Fraction], Interval], threshold: float) -> Interval:
     """Find where a decreasing function of positive numbers comes down to a threshold above 0.
 
-    Bisection among the doubles finds the power of two, the secant method on logarithms the number; what it found is
-    only a guess until the function, enclosed at both ends, is above the threshold at the lower one and not above it at
-    the upper one. The upper end is infinite where no double is large enough.
+    Bisection finds the power of two, the secant method on logarithms the number. What it found is only a guess until
+    the function, enclosed at both ends, is above the threshold at the lower one and not above it at the upper one.
+    The upper end is infinite where no double is large enough.
     """
 
     def keeps(number: Fraction) -> bool | None:
@@ -66,20 +64,16 @@ def crossing(enclose: Callable[[Fraction], Interval], threshold: float) -> Inter
 
     if not keeps(Fraction(LARGEST)):
         return Interval.hull(LARGEST, math.inf)
-    first, last = 0, _place(LARGEST)
-    while last - first > DOUBLES_IN_AN_OCTAVE:
-        middle = (first + last) // 2
-        first, last = (first, middle) if keeps(Fraction(_double(middle))) else (middle, last)
-    guess = _secant(enclose, threshold, Fraction(_double(max(first, 1))), Fraction(_double(last)))
+    octave = Fraction(2) ** least(lambda exponent: bool(keeps(Fraction(2) ** exponent)), *OCTAVES)
+    guess = _secant(enclose, threshold, octave / 2, octave)
     for bits in GUESSED_BITS if guess else ():
         margin = guess / (1 << bits)
         if keeps(guess - margin) is False and keeps(guess + margin):
             return Interval.hull(guess - margin, guess + margin)
-    while last - first > 1:
-        middle = (first + last) // 2
-        first, last = (first, middle) if keeps(Fraction(_double(middle))) else (middle, last)
-    below = Fraction(_double(first))
-    return Interval.hull(below if first and keeps(below) is False else 0, _double(last))
+    step = octave / (1 << 53)
+    steps = least(lambda steps: bool(keeps(steps * step)), 1 << 52, 1 << 53)
+    below = (steps - 1) * step
+    return Interval.hull(below if keeps(below) is False else 0, steps * step)
 
 
 def _secant(enclose: Callable[[Fraction], Interval], threshold: float, low: Fraction, high: Fraction) -> Fraction:
@@ -90,17 +84,14 @@ def _secant(enclose: Callable[[Fraction], Interval], threshold: float, low: Frac
             value = refined(lambda: enclose(exact(gmpy2.exp(place))), is_narrow)
             return gmpy2.log((value.lower + value.upper) / 2) - gmpy2.log(threshold)
 
-        older, newer = gmpy2.log(gmpy2.mpfr(gmpy2.mpq(low))), gmpy2.log(gmpy2.mpfr(gmpy2.mpq(high)))
-        bounds = older, newer
+        older, newer = bounds = tuple(gmpy2.log(gmpy2.mpfr(gmpy2.mpq(end))) for end in (low, high))
         at_older, at_newer = height(older), height(newer)
         for _ in range(MOST_SECANTS):
             if at_older == at_newer or not gmpy2.is_finite(at_older - at_newer):
                 return Fraction(0)
-            next_place = newer - at_newer * (newer - older) / (at_newer - at_older)
-            next_place = min(max(next_place, bounds[0]), bounds[1])
-            step = abs(next_place - newer)
-            older, at_older, newer = newer, at_newer, next_place
-            if step < SECANT_ENDS:
+            place = newer - at_newer * (newer - older) / (at_newer - at_older)
+            older, at_older, newer = newer, at_newer, min(max(place, bounds[0]), bounds[1])
+            if abs(newer - older) < SECANT_ENDS:
                 break
             at_newer = height(newer)
         return exact(gmpy2.exp(newer))
@@ -108,14 +99,4 @@ def _secant(enclose: Callable[[Fraction], Interval], threshold: float, low: Frac
 
 def exact(end: Any) -> Fraction:
     """The rational number that a finite MPFR number is."""
-    ratio = gmpy2.mpq(end)
-    return Fraction(int(ratio.numerator), int(ratio.denominator))
-
-
-def _place(number: float) -> int:
-    """The place of a double of at least 0 among all of them."""
-    return int(struct.unpack("<q", struct.pack("<d", number))[0])
-
-
-def _double(place: int) -> float:
-    return float(struct.unpack("<d", struct.pack("<q", place))[0])
+    return Fraction(*map(int, end.as_integer_ratio()))

@@ -60,7 +60,10 @@ def threshold_delta(tail: Tail, scale: float, threshold: int, keys: int) -> Inte
 
 
 def threshold(tail: Tail, scale: float, delta: float, keys: int) -> Interval:
-    """Where thresholds on counts with noise of such a tail begin to keep δ."""
+    """Where thresholds on counts with noise of such a tail begin to keep δ.
+
+    A noisy count is an integer: any number above the last threshold that is too low does what the next integer does.
+    """
 
     def is_enough(threshold: int) -> bool:
         kept = is_kept(lambda: threshold_delta(tail, scale, threshold, keys), delta)
@@ -68,9 +71,7 @@ def threshold(tail: Tail, scale: float, delta: float, keys: int) -> Interval:
             raise LabFault(f"no precision tells whether the threshold {threshold} keeps delta = {delta}")
         return kept
 
-    least = first(is_enough, start=1)
-    # A noisy count is an integer: any number above the last threshold that is too low does what the next integer does.
-    return Interval.of(math.nextafter(float(least or 1) - 1, math.inf))
+    return Interval.of(math.nextafter(float(first(is_enough) or 1) - 1, math.inf))
 
 
 def _terms_from(scale: float, least: int) -> Interval:

@@ -47,10 +47,7 @@ About: TypeAlias = Annotated[
     str, Argument(metavar="QUANTITY", help="What the formula computes; list shows the quantities there are")
 ]
 FormulaTarget: TypeAlias = Annotated[
-    str | None, Argument(metavar="TARGET", help="path/file.py:function or package.module:function; none with --exec")
-]
-FormulaExec: TypeAlias = Annotated[
-    str | None, Option("--exec", metavar="COMMAND", help="Ask this program, in any language, for the formula's numbers")
+    str | None, Argument(metavar="TARGET", help="path/file.py:function or package.module:function")
 ]
 ProgramSeconds: TypeAlias = Annotated[
     float, Option("--seconds", help="Timeout of a request to the program, in seconds")

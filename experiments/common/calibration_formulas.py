@@ -1,17 +1,12 @@
 """A naive and a sound formula for each quantity of calibration: the naive one falls to the unsafe side somewhere.
 
-The naive ones have flaws that are publicly known of libraries and textbooks, in formulas of our own:
+Most pairs are one formula: the naive one computes it in doubles, the sound one in numbers of many digits that are
+rounded once, to the safe side. The other naive ones have flaws that are publicly known of libraries and textbooks:
 
 - the classical σ of the Gaussian mechanism above ε = 1 (Balle and Wang 2018, section 2.3);
-- a conversion from ρ-zCDP whose δ falls short by rounding (https://github.com/opendp/opendp/pull/2820);
 - tail bounds whose exponent is rounded the wrong way (https://github.com/opendp/opendp/pull/2802);
 - a threshold's δ without the mass at the threshold (https://github.com/opendp/opendp/issues/2922);
-- budgets in floats that add up past the total (https://github.com/w3c/attribution/issues/77);
-- the δ of the Gaussian mechanism as a difference in doubles, in which everything may cancel;
 - advanced composition without its second term (Dwork and Roth 2014, theorem 3.20 has both).
-
-The sound ones are evaluated by mpmath with many digits, or by rational arithmetic, and rounded once, to the safe side:
-most return the least double that is safe.
 """
 
 from __future__ import annotations
@@ -19,57 +14,77 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import struct
 from collections.abc import Callable
-from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import mpmath
 
-Formula = Callable[..., float]
+from attacklab.calibration import Unsafe, quantity
+from attacklab.model.bisection import first, least
+
+Formula = Callable[..., Any]
 
 PRECISION = 2400
 """Bits: more than cancel at the most adversarial arguments."""
 
-# --- naive -----------------------------------------------------------------------------------------------------------
+# Each takes the module that computes it, math or mpmath.
 
 
-def _naive_gaussian_delta(epsilon: float, sigma: float, sensitivity: float) -> float:
-    """The exact formula, as a difference of doubles."""
-    half, shift = sensitivity / (2 * sigma), epsilon * sigma / sensitivity
-    return _normal_tail(shift - half) - math.exp(epsilon) * _normal_tail(shift + half)
+def _gaussian_delta(module: Any, epsilon: Any, signal: Any) -> Any:
+    half, shift, root = signal / 2, epsilon / signal, module.sqrt(2)
+    return (module.erfc((shift - half) / root) - module.exp(epsilon) * module.erfc((shift + half) / root)) / 2
 
 
-def _naive_gaussian_epsilon(delta: float, sigma: float, sensitivity: float) -> float:
-    """Bisection on that difference."""
-    return _bisected(lambda epsilon: _naive_gaussian_delta(epsilon, sigma, sensitivity) <= delta, 0.0, 700.0)
+def _gaussian_epsilon(module: Any, delta: Any, sigma: Any, sensitivity: Any, releases: int = 1) -> float:
+    signal, most = module.sqrt(releases) * sensitivity / sigma, 700.0 if module is math else 1e300
+    return _least_double(lambda epsilon: _gaussian_delta(module, epsilon, signal) <= delta, float(delta), most)
 
 
-def _naive_zcdp_delta(rho: float, epsilon: float) -> float:
-    """The bound at the best order, with every step rounded to nearest."""
-    low, high = 0.0, (epsilon + 1) / (2 * rho) + 1
-    for _ in range(200):
-        order = (low + high) / 2
-        is_below = (2 * order + 1) * rho - epsilon < math.log1p(1 / order)
-        low, high = (order, high) if is_below else (low, order)
-    exponent = order * ((order + 1) * rho - epsilon) - (order + 1) * math.log1p(1 / order)
-    return math.exp(exponent) / order if exponent < math.log(order) else 1.0
+def _zcdp_delta(module: Any, rho: Any, epsilon: Any) -> Any:
+    """The bound at the order where its logarithm, which is convex, has slope 0; found by bisection."""
+    with mpmath.workprec(200):
+        low, high = module.exp(-3 * rho - 1), (epsilon + 1) / (2 * rho) + 1
+        for _ in range(150):
+            order = module.sqrt(low * high)
+            is_below = (2 * order + 1) * rho - epsilon < module.log1p(1 / order)
+            low, high = (order, high) if is_below else (low, order)
+    exponent = order * ((order + 1) * rho - epsilon) - (order + 1) * module.log1p(1 / order)
+    return min(module.exp(exponent) / order, 1) if exponent < 700 else 1.0
+
+
+def _laplace_tail(module: Any, scale: Any, tail: Any) -> Any:
+    return module.exp(-tail / scale) / 2
+
+
+def _gaussian_tail(module: Any, scale: Any, tail: Any) -> Any:
+    return module.erfc(tail / scale / module.sqrt(2)) / 2
+
+
+def _discrete_laplace_tail(module: Any, scale: Any, tail: Any) -> Any:
+    return module.exp(-tail / scale) / (module.exp(1 / scale) + 1)
+
+
+def _composed_epsilon(module: Any, epsilon: Any, releases: int, delta: Any, second_term: int = 1) -> Any:
+    """Basic or advanced composition, whichever is less."""
+    basic = releases * epsilon
+    if delta == 0:
+        return basic
+    advanced = module.sqrt(2 * releases * module.log(1 / delta)) * epsilon
+    return min(basic, advanced + second_term * basic * module.expm1(epsilon))
+
+
+# Where the two are not one formula
 
 
 def _naive_zcdp_epsilon(rho: float, delta: float) -> float:
-    """Bisection on that bound, which ends after forty halvings in the middle of what is left."""
+    """Bisection which ends after forty halvings in the middle of what is left."""
     low, high = 0.0, 1000.0
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (low, middle) if _naive_zcdp_delta(rho, middle) <= delta else (middle, high)
+        low, high = (low, middle) if _zcdp_delta(math, rho, middle) <= delta else (middle, high)
     return (low + high) / 2
-
-
-def _naive_discrete_laplace_tail(scale: float, tail: int) -> float:
-    """The same exponent over e^(1/s) + 1."""
-    try:
-        return math.exp(-math.nextafter(tail / scale, math.inf)) / (math.exp(1 / scale) + 1)
-    except OverflowError:
-        raise ValueError("a scale so small overflows") from None
 
 
 def _naive_discrete_gaussian_tail(scale: float, tail: int) -> float:
@@ -78,203 +93,107 @@ def _naive_discrete_gaussian_tail(scale: float, tail: int) -> float:
     return math.fsum(terms[tail + 1 :]) / (2 * math.fsum(terms) - 1)
 
 
-def _naive_composed_epsilon(epsilon: float, releases: int, delta: float) -> float:
-    """Advanced composition without its second term."""
-    if delta == 0:
-        return releases * epsilon
-    return min(releases * epsilon, math.sqrt(2 * releases * math.log(1 / delta)) * epsilon)
+def _least_double(is_enough: Callable[[float], bool], delta: float, most: float = 1e300) -> float:
+    """The least double of at least 0 with a condition, or `most`."""
+    number = struct.Struct("<d")
+    with mpmath.workprec(160 - math.frexp(delta)[1]):
+        if is_enough(0.0):
+            return 0.0
+        highest = int.from_bytes(number.pack(most), "little")
+        place = least(lambda place: is_enough(*number.unpack(place.to_bytes(8, "little"))), 0, highest)
+    return float(*number.unpack(place.to_bytes(8, "little")))
 
 
-NAIVE: dict[str, Formula] = {
-    # The classical σ, which is meant for ε < 1 (Dwork and Roth 2014, theorem 3.22).
-    "gaussian_sigma": lambda epsilon, delta, sensitivity: sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon,
-    "gaussian_delta": _naive_gaussian_delta,
-    "gaussian_epsilon": _naive_gaussian_epsilon,
-    "gaussian_composed_epsilon": lambda delta, sigma, sensitivity, releases: _naive_gaussian_epsilon(
-        delta, sigma / math.sqrt(releases), sensitivity
-    ),
-    # Rounded to nearest three times, and once each.
-    "gaussian_rho": lambda sigma, sensitivity: (sensitivity / sigma) ** 2 / 2,
-    "laplace_epsilon": lambda scale, sensitivity: sensitivity / scale,
-    "laplace_scale": lambda epsilon, sensitivity: sensitivity / epsilon,
-    "zcdp_delta": _naive_zcdp_delta,
-    "zcdp_epsilon": _naive_zcdp_epsilon,
-    # The exponent is rounded away from 0, and t/s up: the ways that make a tail smaller.
-    "laplace_tail": lambda scale, tail: math.exp(-math.nextafter(tail / scale, math.inf)) / 2,
-    "gaussian_tail": lambda scale, tail: _normal_tail(math.nextafter(tail / scale, math.inf)),
-    "discrete_laplace_tail": _naive_discrete_laplace_tail,
-    "discrete_gaussian_tail": _naive_discrete_gaussian_tail,
-    # P[1 + X > T], where a count that reaches T is released: the mass at the threshold is missing.
-    "laplace_threshold_delta": lambda scale, threshold, keys: keys * _naive_discrete_laplace_tail(scale, threshold - 1),
-    "gaussian_threshold_delta": lambda scale, threshold, keys: (
-        keys * _naive_discrete_gaussian_tail(scale, threshold - 1)
-    ),
-    "laplace_threshold": lambda scale, delta, keys: _first(
-        lambda threshold: NAIVE["laplace_threshold_delta"](scale, threshold, keys) <= delta
-    ),
-    "gaussian_threshold": lambda scale, delta, keys: _first(
-        lambda threshold: NAIVE["gaussian_threshold_delta"](scale, threshold, keys) <= delta
-    ),
-    # Sums and differences in floats, and a quotient rounded to nearest: m of them may exceed the total.
-    "budget_total": lambda parts: functools.reduce(operator.add, parts, 0.0),
-    "budget_share": lambda total, releases: total / releases,
-    "budget_remaining": lambda total, parts: functools.reduce(operator.sub, parts, total),
-    # 0 for a δ below 2^−54.
-    "composed_delta": lambda delta, releases: 1 - (1 - delta) ** releases,
-    "composed_epsilon": _naive_composed_epsilon,
-}
-"""The formulas that fall to the unsafe side."""
+def _sound(name: str, formula: Formula) -> Formula:
+    """A formula in mpmath's numbers of many digits, rounded once."""
+    safe = math.inf if quantity(name).unsafe is Unsafe.TOO_SMALL else -math.inf
 
-# --- sound -----------------------------------------------------------------------------------------------------------
-
-
-def rounded_up(number: Any) -> float:
-    """The least double that is at least an mpmath or rational number."""
-    nearest = float(number)
-    is_below = Fraction(nearest) < number if isinstance(number, Fraction) else mpmath.mpf(nearest) < number
-    return math.nextafter(nearest, math.inf) if is_below else nearest
-
-
-def _precisely(formula: Callable[..., Any]) -> Formula:
-    """A formula in mpmath's numbers of many digits, rounded up once."""
-
-    def rounded(*arguments: Any, **named: Any) -> float:
+    def rounded(**arguments: Any) -> float:
         with mpmath.workprec(PRECISION):
-            return rounded_up(formula(*arguments, **named))
+            number = formula(mpmath, **{argument: _many_digits(value) for argument, value in arguments.items()})
+            nearest = float(number)
+            is_unsafe = nearest < number if safe > 0 else nearest > number
+            return math.nextafter(nearest, safe) if is_unsafe else nearest
 
     return rounded
 
 
-def _sound_gaussian_epsilon(delta: float, sigma: float, sensitivity: float, releases: int) -> float:
-    """The least double whose δ by mpmath is enough, at σ/√m."""
-
-    def is_enough(epsilon: float) -> bool:
-        signal = mpmath.sqrt(releases) * sensitivity / mpmath.mpf(sigma)
-        return bool(_gaussian_delta(epsilon, signal) <= delta)
-
-    return _least_double(is_enough, delta)
+def _many_digits(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [mpmath.mpf(part) for part in value]
+    return mpmath.mpf(value) if isinstance(value, float) else value
 
 
-def _gaussian_tail(scale: float, tail: float) -> Any:
-    return mpmath.erfc(mpmath.mpf(tail) / scale / mpmath.sqrt(2)) / 2
-
-
-def _composed_epsilon(epsilon: float, releases: int, delta: float) -> Any:
-    """Basic or advanced composition, whichever is less."""
-    basic = mpmath.mpf(epsilon) * releases
-    if delta == 0:
-        return basic
-    return min(
-        basic, mpmath.sqrt(2 * releases * mpmath.log(1 / mpmath.mpf(delta))) * epsilon + basic * mpmath.expm1(epsilon)
-    )
-
-
-def _normal_tail(number: float) -> float:
-    return math.erfc(number / math.sqrt(2)) / 2
-
-
-def _gaussian_delta(epsilon: float, signal: Any) -> Any:
-    half, shift, root = signal / 2, epsilon / signal, mpmath.sqrt(2)
-    return (mpmath.erfc((shift - half) / root) - mpmath.exp(epsilon) * mpmath.erfc((shift + half) / root)) / 2
-
-
-def _zcdp_delta(rho: Any, epsilon: Any) -> Any:
-    """The bound at the order where its logarithm, which is convex, has slope 0; found by bisection."""
-    with mpmath.workprec(200):
-        low, high = mpmath.exp(-3 * rho - 1), (epsilon + 1) / (2 * rho) + 1
-        for _ in range(150):
-            order = mpmath.sqrt(low * high)
-            is_below = (2 * order + 1) * rho - epsilon < mpmath.log1p(1 / order)
-            low, high = (order, high) if is_below else (low, order)
-    exponent = order * ((order + 1) * rho - epsilon) - (order + 1) * mpmath.log1p(1 / order)
-    return min(mpmath.exp(exponent) / order, mpmath.mpf(1))
+def _threshold(delta_of: Formula, scale: float, delta: float, keys: int) -> float:
+    """The least threshold from 2 on that keeps δ."""
+    return float(first(lambda threshold: delta_of(scale=scale, threshold=threshold, keys=keys) <= delta, start=2) or 2)
 
 
 def _any_of(probability: Any, keys: int) -> Any:
     return -mpmath.expm1(keys * mpmath.log1p(-probability))
 
 
-def _discrete_laplace_tail(scale: float, tail: int) -> Any:
-    if tail < 0:
-        return 1 - _discrete_laplace_tail(scale, -tail - 1)
-    return mpmath.exp(-mpmath.mpf(tail) / scale) / (mpmath.exp(1 / mpmath.mpf(scale)) + 1)
-
-
-def _bisected(is_enough: Callable[[float], bool], low: float, high: float) -> float:
-    if is_enough(low):
-        return low
-    while (middle := (low + high) / 2) not in (low, high):
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
-
-
-def _least_double(is_enough: Callable[[float], bool], delta: float) -> float:
-    """The least double of at least 0 with a condition, by bisection on their order of magnitude first."""
-    with mpmath.workprec(160 - math.frexp(delta)[1]):
-        if is_enough(2.0**-1000):
-            low, high = 0.0, 2.0**-1000
-        else:
-            lowest, highest = -1000, 1023
-            while highest - lowest > 1:
-                middle = (lowest + highest) // 2
-                lowest, highest = (lowest, middle) if is_enough(2.0**middle) else (middle, highest)
-            low, high = 2.0**lowest, 2.0**highest
-        return _bisected(is_enough, low, high)
-
-
-def _first(is_enough: Callable[[int], bool]) -> float:
-    """The least threshold from 2 on with a condition that goes on to hold."""
-    high = 2
-    while not is_enough(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return float(2 if is_enough(2) else high)
-
-
-SOUND: dict[str, Formula] = {
-    # The least doubles whose δ by mpmath is enough.
-    "gaussian_sigma": lambda epsilon, delta, sensitivity: _least_double(
-        lambda sigma: _gaussian_delta(epsilon, sensitivity / mpmath.mpf(sigma)) <= delta, delta
-    ),
-    "gaussian_delta": _precisely(
-        lambda epsilon, sigma, sensitivity: _gaussian_delta(epsilon, sensitivity / mpmath.mpf(sigma))
-    ),
-    "gaussian_epsilon": lambda delta, sigma, sensitivity: _sound_gaussian_epsilon(delta, sigma, sensitivity, 1),
-    "gaussian_composed_epsilon": _sound_gaussian_epsilon,
-    # Rational numbers, rounded up once.
-    "gaussian_rho": lambda sigma, sensitivity: rounded_up((Fraction(sensitivity) / Fraction(sigma)) ** 2 / 2),
-    "laplace_epsilon": lambda scale, sensitivity: rounded_up(Fraction(sensitivity) / Fraction(scale)),
-    "laplace_scale": lambda epsilon, sensitivity: rounded_up(Fraction(sensitivity) / Fraction(epsilon)),
-    "zcdp_delta": _precisely(lambda rho, epsilon: _zcdp_delta(mpmath.mpf(rho), mpmath.mpf(epsilon))),
-    "zcdp_epsilon": lambda rho, delta: _least_double(
-        lambda epsilon: _zcdp_delta(mpmath.mpf(rho), mpmath.mpf(epsilon)) <= delta, 1.0
-    ),
-    "laplace_tail": _precisely(lambda scale, tail: mpmath.exp(-mpmath.mpf(tail) / scale) / 2),
-    "gaussian_tail": _precisely(_gaussian_tail),
-    "discrete_laplace_tail": _precisely(_discrete_laplace_tail),
-    # The continuous tail from t on, which is larger (Canonne, Kamath and Steinke 2020, proposition 25).
-    "discrete_gaussian_tail": _precisely(_gaussian_tail),
-    # 1 − (1 − P[1 + X ≥ T])^m.
-    "laplace_threshold_delta": _precisely(
-        lambda scale, threshold, keys: _any_of(_discrete_laplace_tail(scale, threshold - 2), keys)
-    ),
-    "gaussian_threshold_delta": _precisely(
-        lambda scale, threshold, keys: _any_of(_gaussian_tail(scale, threshold - 2), keys)
-    ),
-    "laplace_threshold": lambda scale, delta, keys: _first(
-        lambda threshold: SOUND["laplace_threshold_delta"](scale, threshold, keys) <= delta
-    ),
-    "gaussian_threshold": lambda scale, delta, keys: _first(
-        lambda threshold: SOUND["gaussian_threshold_delta"](scale, threshold, keys) <= delta
-    ),
-    # Rational numbers again; what may be spent is rounded down.
-    "budget_total": lambda parts: rounded_up(sum(map(Fraction, parts), Fraction(0))),
-    "budget_share": lambda total, releases: -rounded_up(-Fraction(total) / releases),
-    "budget_remaining": lambda total, parts: -rounded_up(sum(map(Fraction, parts), Fraction(0)) - Fraction(total)),
-    "composed_delta": lambda delta, releases: rounded_up(Fraction(delta) * releases),
-    "composed_epsilon": _precisely(_composed_epsilon),
+BOTH: dict[str, Formula] = {
+    # A difference in which everything may cancel, and bisection on it.
+    "gaussian_delta": lambda module, epsilon, sigma, sensitivity: _gaussian_delta(module, epsilon, sensitivity / sigma),
+    "gaussian_epsilon": _gaussian_epsilon,
+    "gaussian_composed_epsilon": _gaussian_epsilon,
+    "gaussian_rho": lambda _, sigma, sensitivity: (sensitivity / sigma) ** 2 / 2,
+    "laplace_epsilon": lambda _, scale, sensitivity: sensitivity / scale,
+    "laplace_scale": lambda _, epsilon, sensitivity: sensitivity / epsilon,
+    # In doubles, δ falls short by rounding (https://github.com/opendp/opendp/pull/2820).
+    "zcdp_delta": _zcdp_delta,
+    # In doubles, budgets add up past the total (https://github.com/w3c/attribution/issues/77).
+    "budget_total": lambda _, parts: functools.reduce(operator.add, parts, 0.0),
+    "budget_share": lambda _, total, releases: total / releases,
+    "budget_remaining": lambda _, total, parts: functools.reduce(operator.sub, parts, total),
 }
+
+NAIVE: dict[str, Formula] = {name: partial(formula, math) for name, formula in BOTH.items()} | {
+    "gaussian_sigma": lambda epsilon, delta, sensitivity: sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon,
+    "zcdp_epsilon": _naive_zcdp_epsilon,
+    # The exponent is rounded away from 0, the way that makes a tail smaller.
+    "laplace_tail": lambda scale, tail: _laplace_tail(math, 1.0, math.nextafter(tail / scale, math.inf)),
+    "gaussian_tail": lambda scale, tail: _gaussian_tail(math, 1.0, math.nextafter(tail / scale, math.inf)),
+    "discrete_laplace_tail": lambda scale, tail: _discrete_laplace_tail(math, scale, math.nextafter(tail, math.inf)),
+    "discrete_gaussian_tail": _naive_discrete_gaussian_tail,
+    # P[1 + X > T], where a count that reaches T is released.
+    "laplace_threshold_delta": lambda scale, threshold, keys: (
+        keys * _discrete_laplace_tail(math, scale, math.nextafter(threshold - 1, math.inf))
+    ),
+    "gaussian_threshold_delta": lambda scale, threshold, keys: (
+        keys * _naive_discrete_gaussian_tail(scale, threshold - 1)
+    ),
+    # 0 for a δ below 2^−54.
+    "composed_delta": lambda delta, releases: 1 - (1 - delta) ** releases,
+    "composed_epsilon": partial(_composed_epsilon, math, second_term=0),
+}
+"""The formulas that fall to the unsafe side."""
+
+_SOUND: dict[str, Formula] = BOTH | {
+    "gaussian_sigma": lambda _, epsilon, delta, sensitivity: _least_double(
+        lambda sigma: sigma > 0 and _gaussian_delta(mpmath, epsilon, sensitivity / sigma) <= delta, float(delta)
+    ),
+    "zcdp_epsilon": lambda _, rho, delta: _least_double(
+        lambda epsilon: _zcdp_delta(mpmath, rho, mpmath.mpf(epsilon)) <= delta, 1.0
+    ),
+    "laplace_tail": _laplace_tail,
+    "gaussian_tail": _gaussian_tail,
+    "discrete_laplace_tail": _discrete_laplace_tail,
+    # The continuous tail from t on, which is larger (Canonne, Kamath and Steinke 2020, proposition 25).
+    "discrete_gaussian_tail": _gaussian_tail,
+    "laplace_threshold_delta": lambda module, scale, threshold, keys: _any_of(
+        _discrete_laplace_tail(module, scale, threshold - 2), keys
+    ),
+    "gaussian_threshold_delta": lambda module, scale, threshold, keys: _any_of(
+        _gaussian_tail(module, scale, threshold - 2), keys
+    ),
+    "composed_delta": lambda _, delta, releases: delta * releases,
+    "composed_epsilon": _composed_epsilon,
+}
+SOUND: dict[str, Formula] = {name: _sound(name, formula) for name, formula in _SOUND.items()}
 """The formulas that hold, by the same names."""
+
+for _formulas in (NAIVE, SOUND):
+    for _law in ("laplace", "gaussian"):
+        _formulas[f"{_law}_threshold"] = partial(_threshold, _formulas[f"{_law}_threshold_delta"])
