@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections import Counter
 from collections.abc import Sequence
@@ -31,7 +32,9 @@ DEFAULT_TRIALS = 2_000
 SHOWN = 10
 """Findings of one type that are printed; `--json` writes all."""
 
-JUDGED = (Verdict.PROVED, Verdict.NOT_DETECTED, Verdict.VIOLATED)
+RIGHT = (Verdict.PROVED, Verdict.NOT_DETECTED)
+COLUMNS = dict(zip((*RIGHT, Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_APPLICABLE), (0, 0, 1, 2, 3), strict=True))
+"""Where a verdict is counted: right, wrong, error, skipped."""
 
 
 def command(
@@ -59,11 +62,8 @@ def command(
     read = [read_file(file) for file in chosen]
     written = Files(json)
     written.require_writable()
-    asked = VectorProgram(words_of(program), seconds)
-    try:
+    with contextlib.closing(VectorProgram(words_of(program), seconds)) as asked:
         findings = list(check(read, asked, Budget(trials, alpha, seed)))
-    finally:
-        asked.close()
     text = to_text({"schema": SCHEMA, "environment": environment(), "findings": [*map(CaseFinding.to_json, findings)]})
     written.leave(text, lambda: _print(findings))
     cases = sum(file["cases"] for file in read)
@@ -75,10 +75,9 @@ def command(
 def _write(folder: Path) -> None:
     enter_lab(Path.cwd())
     require_writable_folder(folder)
-    for name, make in importlib.import_module("experiments.vectors").FILES.items():
-        path = folder / f"{name}.json"
-        write_whole(path, make().to_bytes())
-        typer.echo(f"written: {path}")
+    for name, content in importlib.import_module("experiments.vectors").contents():
+        write_whole(folder / name, content)
+        typer.echo(f"written: {folder / name}")
 
 
 def _status(findings: Sequence[CaseFinding]) -> Status:
@@ -87,7 +86,7 @@ def _status(findings: Sequence[CaseFinding]) -> Status:
         return Status.REFUTED
     if Verdict.ERROR in verdicts:
         return Status.FAILED
-    if not verdicts & set(JUDGED):
+    if verdicts <= {Verdict.NOT_APPLICABLE}:
         say("nothing was checked: the program has none of these mechanisms")
         return Status.FAILED
     return Status.OK
@@ -103,9 +102,7 @@ def _print(findings: Sequence[CaseFinding]) -> None:
         if len(matching) > SHOWN:
             console.print(f"… and {len(matching) - SHOWN} more {verdict}; --json FILE writes all")
     table = Table("type", "flag", "right", "wrong", "error", "skipped", box=None)
-    counts = Counter((finding.type, flag, finding.verdict) for finding in findings for flag in finding.flags)
+    counts = Counter((finding.type, flag, COLUMNS[finding.verdict]) for finding in findings for flag in finding.flags)
     for type_, flag in sorted({(type_, flag) for type_, flag, _ in counts}):
-        right = counts[type_, flag, Verdict.PROVED] + counts[type_, flag, Verdict.NOT_DETECTED]
-        rest = (Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_APPLICABLE)
-        table.add_row(type_, flag, str(right), *(str(counts[type_, flag, verdict]) for verdict in rest))
+        table.add_row(type_, flag, *(str(counts[type_, flag, column]) for column in range(4)))
     console.print(table)

@@ -24,8 +24,7 @@ from attacklab.vectors.values import read_value, written
 Case: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = Mapping[str, Any]
 Ask: TypeAlias = Callable[..., Answer]
-Judged: TypeAlias = tuple[Verdict, str]
-Judge: TypeAlias = Callable[[Case, Ask, "Budget"], Judged]
+Judge: TypeAlias = Callable[[Case, Ask, "Budget"], str | None]
 
 SAMPLED = ("law", "pair")
 """The types for which a program may answer with samples."""
@@ -110,32 +109,35 @@ def check(files: Sequence[Mapping[str, Any]], ask: Ask, budget: Budget) -> Itera
     """
     errors, sampled = 0, sum(file["cases"] for file in files if file["type"] in SAMPLED)
     share = replace(budget, alpha=budget.alpha / max(1, sampled))
-    for type_, mechanism, case in (
-        (file["type"], group["mechanism"], case)
-        for file in files
-        for group in file["groups"]
-        for case in group["cases"]
-    ):
-        verdict, reason = _judged(type_, mechanism, case, ask, share)
-        yield CaseFinding(type_, case["id"], mechanism, tuple(case["flags"]), verdict, reason)
+    cases = ((file["type"], group, case) for file in files for group in file["groups"] for case in group["cases"])
+    for type_, group, case in cases:
+        verdict, reason = _judged(type_, group["mechanism"], case, ask, share)
+        yield CaseFinding(type_, case["id"], group["mechanism"], tuple(case["flags"]), verdict, reason)
         errors = errors + 1 if verdict is Verdict.ERROR else 0
         if errors == FAILURES_IN_A_ROW:
             return
 
 
-def _judged(type_: str, mechanism: str, case: Case, ask: Ask, budget: Budget) -> Judged:
+def _judged(type_: str, mechanism: str, case: Case, ask: Ask, budget: Budget) -> tuple[Verdict, str]:
+    is_sampled = False
+
     def about(*forms: Sequence[str], **request: Any) -> Answer:
+        nonlocal is_sampled
         parameters = {"parameters": case["parameters"]} if "parameters" in case else {}
-        return ask({"vectors": 1, "type": type_, "mechanism": mechanism, **parameters, **request}, *forms)
+        answer = ask({"vectors": 1, "type": type_, "mechanism": mechanism, **parameters, **request}, *forms)
+        is_sampled = is_sampled or "outputs" in answer
+        return answer
 
     try:
-        return JUDGES[type_](case, about, budget)
+        if wrong := JUDGES[type_](case, about, budget):
+            return Verdict.VIOLATED, wrong
     except Skipped:
         return Verdict.NOT_APPLICABLE, "the program has no such mechanism"
     except Failed as error:
         return WHERE_FAILED.get(type_, Verdict.VIOLATED), f"it failed: {error}"
     except (TargetError, UsageError) as error:
         return Verdict.ERROR, str(error)
+    return (Verdict.NOT_DETECTED, "compatible") if is_sampled else (Verdict.PROVED, "right")
 
 
 WHERE_FAILED: Mapping[str, Verdict] = {"calibration": Verdict.NOT_APPLICABLE, "pair": Verdict.ERROR}
@@ -143,137 +145,118 @@ WHERE_FAILED: Mapping[str, Verdict] = {"calibration": Verdict.NOT_APPLICABLE, "p
 is known, and a failure is a wrong one."""
 
 
-def _said(wrong: str, *, is_exact: bool = True) -> Judged:
-    if wrong:
-        return Verdict.VIOLATED, wrong
-    return (Verdict.PROVED, "right") if is_exact else (Verdict.NOT_DETECTED, "compatible")
-
-
-def _tape(case: Case, about: Ask, _budget: Budget) -> Judged:
-    fields = ("output", "bits_used")
-    answer = about(fields, input=case["input"], bits=case["bits"])
+def _tape(case: Case, about: Ask, _: Budget) -> str | None:
+    answer = about(fields := ("output", "bits_used"), input=case["input"], bits=case["bits"])
     for name in fields:
-        if _key(read_value(answer[name])) != _key(read_value(case[name])):
-            return _said(f"its {name.replace('_', ' ')} is {str(answer[name])[:80]!r}, not {case[name]!r}")
-    return _said("")
+        if _key(answer[name]) != _key(case[name]):
+            return f"its {name.replace('_', ' ')} is {str(answer[name])[:80]!r}, not {case[name]!r}"
+    return None
 
 
-def _sum(case: Case, about: Ask, _budget: Budget) -> Judged:
+def _sum(case: Case, about: Ask, _: Budget) -> str | None:
     fields = {name: case[name] for name in ("bounds", "relation", "order", "format")}
     first, second = (_number(about(("value",), **fields, records=case[side])["value"]) for side in ("first", "second"))
     if any(isinstance(value, float) and not math.isfinite(value) for value in (first, second)):
-        return _said(f"its sums are {first} and {second}")
+        return f"its sums are {first} and {second}"
     apart = abs(Fraction(first) - Fraction(second)) / Fraction(read_value(case["sensitivity"]))
-    return _said(f"its sums lie {_shown(apart)} times the sensitivity apart" if apart > 1 else "")
+    return f"its sums lie {_shown(apart)} times the sensitivity apart" if apart > 1 else None
 
 
-def _calibration(case: Case, about: Ask, _budget: Budget) -> Judged:
+def _calibration(case: Case, about: Ask, _: Budget) -> str | None:
     number, limit = _number(about(("value",))["value"]), read_value(case["limit"])
     if isinstance(number, Fraction) or (isinstance(number, int) and abs(number) > LARGEST_INTEGER):
         raise UsageError(f"value must be a double or an integer of at most 53 bits, not {_shown(number)}")
     if math.isnan(number):
-        return _said("its value is NaN")
+        return "its value is NaN"
     is_unsafe = number < limit if case["unsafe"] == "too small" else number > limit
-    return _said(f"its value {float(number)!r} is {case['unsafe']}: the limit is {limit!r}" if is_unsafe else "")
+    return f"its value {float(number)!r} is {case['unsafe']}: the limit is {limit!r}" if is_unsafe else None
 
 
-def _law(case: Case, about: Ask, budget: Budget) -> Judged:
+def _law(case: Case, about: Ask, budget: Budget) -> str | None:
     answer = about(("outputs",), ("law",), input=case["input"], trials=budget.trials, seed=budget.seed)
+    right = {_key(outcome): _ends(probability) for outcome, probability in case["law"]}
+    rest = Fraction(read_value(case["rest"]))
     if "law" in answer:
-        return _said(_unlike_law(case, _probabilities(answer["law"])))
-    return _said(_unlike_sample(case, _outputs(answer["outputs"], budget.trials), budget), is_exact=False)
-
-
-def _unlike_law(case: Case, answered: dict[str, Bounds]) -> str:
-    least = sum(Fraction(bounds.lower) for bounds in answered.values())
-    if least > 1:
-        return f"its probabilities sum to {_shown(least)}"
-    for outcome, probability in case["law"]:
-        right, stated = _ends(probability), answered.pop(_key(read_value(outcome)), Bounds(0, 0))
-        if stated.upper < right.lower or stated.lower > right.upper:
-            return f"P[{outcome}] is {_shown(stated.lower)}, not {_shown(right.lower)}"
-    unlisted, rest = sum(Fraction(bounds.lower) for bounds in answered.values()), Fraction(read_value(case["rest"]))
-    return f"other outcomes have probability {_shown(unlisted)}, not {_shown(rest)}" if unlisted > rest else ""
-
-
-def _unlike_sample(case: Case, values: Sequence[Any], budget: Budget) -> str:
+        return _unlike_law(answer["law"], right, rest)
+    values = _outputs(answer, budget)
     counts = Counter(map(_key, values))
     rows = [
-        (f"P[noise ≥ {place}]", sum(_is_at_least(value, read_value(place)) for value in values), _ends(probability))
+        (f"P[noise ≥ {place}]", sum(_is_at_least(value, place) for value in values), _ends(probability))
         for place, probability in case["tails"]
     ]
-    for outcome, probability in case["law"]:
-        rows.append((f"P[{outcome}]", counts.pop(_key(read_value(outcome)), 0), _ends(probability)))
-    rows.append(("P[another outcome]", counts.total(), Bounds(Fraction(0), Fraction(read_value(case["rest"])))))
-    for label, hits, right in rows:
+    rows += [(f"P[{outcome}]", counts.pop(outcome, 0), bounds) for outcome, bounds in right.items()]
+    rows.append(("P[another outcome]", counts.total(), Bounds(Fraction(0), rest)))
+    for label, hits, bounds in rows:
         low, high = clopper_pearson(hits, budget.trials, budget.alpha / len(rows))
-        if low > right.upper or high < right.lower:
-            return f"{label} lies in [{low:.6g}, {high:.6g}], not at {_shown(right.upper)}"
-    return ""
+        if low > bounds.upper or high < bounds.lower:
+            return f"{label} lies in [{low:.6g}, {high:.6g}], not at {_shown(bounds.upper)}"
+    return None
 
 
-def _pair(case: Case, about: Ask, budget: Budget) -> Judged:
+def _unlike_law(law: Any, right: Mapping[str, Bounds], rest: Fraction) -> str | None:
+    if not isinstance(law, list) or not all(isinstance(entry, list) and len(entry) == 2 for entry in law):
+        raise UsageError("law must be a list of pairs of an outcome and its probability")
+    answered = {_key(outcome): _ends(probability) for outcome, probability in law}
+    if len(answered) < len(law):
+        raise UsageError("law names an outcome twice")
+    if (least := sum(bounds.lower for bounds in answered.values())) > 1:
+        return f"its probabilities sum to {_shown(least)}"
+    for outcome, bounds in right.items():
+        stated = answered.pop(outcome, Bounds(0, 0))
+        if stated.upper < bounds.lower or stated.lower > bounds.upper:
+            return f"P[{outcome}] is {_shown(stated.lower)}, not {_shown(bounds.lower)}"
+    unlisted = sum(bounds.lower for bounds in answered.values())
+    return f"other outcomes have probability {_shown(unlisted)}, not {_shown(rest)}" if unlisted > rest else None
+
+
+def _pair(case: Case, about: Ask, budget: Budget) -> str | None:
     epsilon, delta = (Fraction(read_value(case["claim"][name])) for name in ("epsilon", "delta"))
-    sides, is_exact = [], True
-    for number, side in enumerate(("first", "second")):
-        request = {"input": case[side], "event": case["event"]}
-        request |= {"trials": budget.trials, "seed": 2 * budget.seed + number}
+    sides = []
+    for seed, side in enumerate(("first", "second"), 2 * budget.seed):
+        request = {"input": case[side], "event": case["event"], "trials": budget.trials, "seed": seed}
         answer = about(("outputs",), ("probability",), **request)
         if "probability" in answer:
             sides.append(_ends(answer["probability"]))
         else:
-            is_exact = False
-            hits = sum(_happened(case["event"], output) for output in _outputs(answer["outputs"], budget.trials))
-            ends = clopper_pearson(hits, budget.trials, budget.alpha / 2)
-            sides.append(Bounds(*(Fraction(float(end)) for end in ends)))
-    allowed = Fraction(exp_bounds(epsilon).upper) * Fraction(sides[1].upper) + delta
+            hits = sum(_happened(case["event"], output) for output in _outputs(answer, budget))
+            sides.append(Bounds(*map(Fraction, map(float, clopper_pearson(hits, budget.trials, budget.alpha / 2)))))
+    allowed = Fraction(exp_bounds(epsilon).upper) * sides[1].upper + delta
     wrong = f"the event has probability {_shown(sides[0].lower)} at least, and {_shown(allowed)} is allowed"
-    return _said(wrong if sides[0].lower > allowed else "", is_exact=is_exact)
+    return wrong if sides[0].lower > allowed else None
 
 
 JUDGES: Mapping[str, Judge] = {"calibration": _calibration, "law": _law, "pair": _pair, "sum": _sum, "tape": _tape}
-"""What each type makes of the program's answers."""
+"""What is wrong with a program's answers to a case of each type; None if nothing is."""
 
 
-def _key(value: Any) -> str:
+def _key(text: Any) -> str:
     """What tells two values apart: type and bits."""
-    return str(written(value))
+    return str(written(read_value(text)))
 
 
 def _number(text: Any) -> Any:
     value = read_value(text)
-    if not _is_number(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
         raise UsageError(f"{str(text)[:80]!r} is not a number")
     return value
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
-
-
-def _probabilities(law: Any) -> dict[str, Bounds]:
-    if not isinstance(law, list) or not all(isinstance(entry, list) and len(entry) == 2 for entry in law):
-        raise UsageError("law must be a list of pairs of an outcome and its probability")
-    bounds = {_key(read_value(outcome)): _ends(probability) for outcome, probability in law}
-    if len(bounds) < len(law):
-        raise UsageError("law names an outcome twice")
-    return bounds
-
-
-def _outputs(outputs: Any, trials: int) -> list[Any]:
-    if not isinstance(outputs, list) or len(outputs) != trials:
-        raise UsageError(f"outputs must be a list of {trials} values")
-    return [read_value(output) for output in outputs]
+def _outputs(answer: Answer, budget: Budget) -> list[Any]:
+    outputs = answer["outputs"]
+    if not isinstance(outputs, list) or len(outputs) != budget.trials:
+        raise UsageError(f"outputs must be a list of {budget.trials} values")
+    return outputs
 
 
 def _happened(event: Mapping[str, Any], output: Any) -> bool:
     if "outcomes" in event:
-        return _key(output) in [_key(read_value(outcome)) for outcome in event["outcomes"]]
-    return _is_at_least(output, read_value(event["at_least"]))
+        return _key(output) in map(_key, event["outcomes"])
+    return _is_at_least(output, event["at_least"])
 
 
 def _is_at_least(output: Any, place: Any) -> bool:
-    return _is_number(output) and bool(output >= place)
+    value = read_value(output)
+    return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool) and value >= read_value(place)
 
 
 def _ends(probability: Any) -> Bounds:

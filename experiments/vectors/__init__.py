@@ -1,10 +1,26 @@
 """Language-neutral test vectors: what each file holds is computed here, and written by `attacklab vectors write`."""
 
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
 from experiments.vectors.calibrations import calibrations
 from experiments.vectors.laws import laws
+from experiments.vectors.notes import to_bytes
 from experiments.vectors.pairs import pairs
 from experiments.vectors.sums import sums
 from experiments.vectors.tapes import tapes
 
-FILES = {"calibration": calibrations, "law": laws, "pair": pairs, "sum": sums, "tape": tapes}
+FILES: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "calibration": calibrations,
+    "law": laws,
+    "pair": pairs,
+    "sum": sums,
+    "tape": tapes,
+}
 """What writes the file of each type."""
+
+
+def contents() -> Iterator[tuple[str, bytes]]:
+    """The name and the bytes of each file."""
+    for type_, make in FILES.items():
+        yield f"{type_}.json", to_bytes(make())

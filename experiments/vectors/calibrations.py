@@ -9,8 +9,7 @@ from gmpy2 import mpq
 
 from attacklab.calibration import QUANTITIES, Quantity, Unsafe
 from attacklab.laws.enclosures import float_above, float_below
-from attacklab.vectors import Case, Group, VectorFile
-from experiments.vectors.notes import file_of
+from experiments.vectors.notes import case, file_of
 
 MOST = 16
 """The most cases of a quantity, spread over its arguments."""
@@ -19,19 +18,19 @@ LEAST_USUAL, GREATEST_USUAL = 1e-50, 100.0
 """Arguments outside are extreme."""
 
 
-def calibrations(every: int = 1) -> VectorFile:
+def calibrations(every: int = 1) -> dict[str, Any]:
     """The file; of each quantity all cases, or one in so many."""
-    groups = [Group(of.name, of.source, list(_cases(of, every)), {"meaning": of.meaning}) for of in QUANTITIES]
-    return file_of("calibration", groups)
+    about = {of.name: {"source": of.source, "meaning": of.meaning} for of in QUANTITIES}
+    return file_of("calibration", {of.name: _cases(of, every) for of in QUANTITIES}, about)
 
 
-def _cases(quantity: Quantity, every: int) -> Iterator[Case]:
+def _cases(quantity: Quantity, every: int) -> Iterator[dict[str, Any]]:
     rows = quantity.grid
     for place in sorted({number * (len(rows) - 1) // (MOST - 1) for number in range(MOST)})[::every]:
         yield _case(quantity, rows[place])
 
 
-def _case(quantity: Quantity, row: Mapping[str, Any]) -> Case:
+def _case(quantity: Quantity, row: Mapping[str, Any]) -> dict[str, Any]:
     bound = quantity.bound(row)
     ends = {"lower": float_below(mpq(bound.lower)), "upper": float_above(mpq(bound.upper))}
     comment = ", ".join(f"{name} {value}" for name, value in row.items() if not isinstance(value, tuple))
@@ -39,4 +38,4 @@ def _case(quantity: Quantity, row: Mapping[str, Any]) -> Case:
     is_extreme = any(not LEAST_USUAL <= value <= GREATEST_USUAL for value in numbers)
     limit = float_above(mpq(bound.lower)) if quantity.unsafe is Unsafe.TOO_SMALL else float_below(mpq(bound.upper))
     fields = {"parameters": row, "quantity": ends, "limit": limit, "unsafe": str(quantity.unsafe)}
-    return Case(comment, ["ExtremeBudget" if is_extreme else "UnsafeRounding"], fields)
+    return case(comment, ["ExtremeBudget" if is_extreme else "UnsafeRounding"], fields)

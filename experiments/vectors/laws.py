@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import distributions as of
 from experiments.vectors.distributions import Distribution
-from experiments.vectors.notes import PARAMETERS, SOURCES, UTILITIES, file_of, fractions
+from experiments.vectors.notes import PARAMETERS, UTILITIES, case, file_of, fractions
 
 TINY = Fraction(1, 1 << 53)
 """Below this, a probability is lost beside 1 in binary64."""
@@ -19,38 +18,35 @@ LARGE, BIASED = 10**6, (3, 9, 20)
 """A utility u whose e^u overflows in every format, and scales at which a published sampler was biased."""
 
 
-def laws() -> VectorFile:
+def laws() -> dict[str, Any]:
     """The file."""
-    groups = [
-        Group(name, SOURCES[name], [case for value in fractions(PARAMETERS[name]) for case in make(value)])
-        for name, make in CASES.items()
-    ]
-    return file_of("law", groups)
+    values = {name: fractions(PARAMETERS[name]) for name in CASES}
+    return file_of("law", {name: [row for value in values[name] for row in CASES[name](value)] for name in CASES})
 
 
 def _case(
     comment: str, parameters: dict[str, Any], input_: Any, law: Distribution, *flags: str, tails: Sequence[Any] = ()
-) -> Case:
+) -> dict[str, Any]:
     probabilities, rest = law
     lightest = min(bounds.upper for bounds in probabilities.values() if bounds.upper)
     flags = (*flags, *(["TinyProbability"] if lightest < TINY else []))
     rows = [[outcome, bounds] for outcome, bounds in probabilities.items()]
     fields = {"parameters": parameters, "input": input_, "law": rows, "rest": rest, "tails": list(tails)}
-    return Case(comment, flags or ["Basic"], fields)
+    return case(comment, flags or ["Basic"], fields)
 
 
-def _coin(word: str, name: str, value: Fraction, law: Distribution, fine: int = 1) -> Iterator[Case]:
+def _coin(word: str, name: str, value: Fraction, law: Distribution, fine: int = 1) -> Iterator[dict[str, Any]]:
     """A coin or an integer; `fine` is the denominator of its probabilities."""
     yield _case(f"{word} {value}", {name: value}, None, law, *(["FineRatio"] if fine & (fine - 1) else []))
 
 
-def _responses(epsilon: Fraction) -> Iterator[Case]:
+def _responses(epsilon: Fraction) -> Iterator[dict[str, Any]]:
     for truth in (False, True):
         comment = f"ε = {epsilon}, the truth is {str(truth).lower()}"
         yield _case(comment, {"epsilon": epsilon}, truth, of.randomized_response(truth, epsilon))
 
 
-def _noise(name: str, value: Fraction, law: Distribution) -> Iterator[Case]:
+def _noise(name: str, value: Fraction, law: Distribution) -> Iterator[dict[str, Any]]:
     """Noise; that of a scale with tails near 0, and at one and three scales."""
     flags = [flag for flag, holds in (("BiasedIntegers", value in BIASED), ("LongTail", value > 1 << 32)) if holds]
     places = sorted({1, math.ceil(value), math.ceil(3 * value)}) if name == "scale" else []
@@ -58,14 +54,14 @@ def _noise(name: str, value: Fraction, law: Distribution) -> Iterator[Case]:
     yield _case(f"{name} {value}", {name: value}, None, law, *flags, tails=tails)
 
 
-def _selected(name: str, law_of: Callable[..., Distribution], value: Fraction) -> Iterator[Case]:
+def _selected(name: str, law_of: Callable[..., Distribution], value: Fraction) -> Iterator[dict[str, Any]]:
     for comment, utilities in UTILITIES.items():
         is_large, is_tied = max(map(abs, utilities)) >= LARGE, len(set(utilities)) < len(utilities)
         flags = ["LargeExponent"] if is_large else ["EqualWeights"] if is_tied else []
         yield _case(f"{comment}, {name} {value}", {name: value}, utilities, law_of(utilities, value), *flags)
 
 
-CASES: Mapping[str, Callable[[Fraction], Iterator[Case]]] = {
+CASES: Mapping[str, Callable[[Fraction], Iterator[dict[str, Any]]]] = {
     "uniform_below": lambda bound: _coin("below", "bound", bound, of.uniform(int(bound)), int(bound)),
     "bernoulli": lambda p: _coin("probability", "probability", p, of.coin(p), p.denominator),
     "bernoulli_exp": lambda gamma: _coin("γ =", "gamma", gamma, of.coin_of_exp(gamma)),

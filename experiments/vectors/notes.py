@@ -2,28 +2,69 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
-from attacklab.vectors import Group, Note, VectorFile
+from attacklab.vectors import written
+from attacklab.vectors.files import SCHEMAS, VERSION
 
 _DATA = Path(__file__).parent.parent / "data"
 _DESCRIPTIONS, _NOTES = (
     tomllib.loads((_DATA / f"vector_{it}.toml").read_text("utf-8")) for it in ("descriptions", "notes")
 )
 
-SOURCES: Mapping[str, str] = _DESCRIPTIONS["sources"]
-"""Where the definition of each mechanism stands."""
-
+_SOURCES: Mapping[str, str] = _DESCRIPTIONS["sources"]
 PARAMETERS: Mapping[str, str] = _DESCRIPTIONS["parameters"]
 UTILITIES: Mapping[str, list[int]] = _DESCRIPTIONS["utilities"]
 
 
-def file_of(type_: str, groups: Sequence[Group]) -> VectorFile:
-    """A file with the description of its type and the notes."""
-    return VectorFile(type_, _DESCRIPTIONS[type_], {flag: Note(**note) for flag, note in _NOTES.items()}, groups)
+def case(comment: str, flags: Iterable[str], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A case: what is special about it, the notes that it belongs to, and what the type of the file asks for."""
+    return {"comment": comment, "flags": list(flags), **_field(fields)}
+
+
+def file_of(
+    type_: str, groups: Mapping[str, Iterable[Mapping[str, Any]]], about: Mapping[str, Mapping[str, str]] | None = None
+) -> dict[str, Any]:
+    """A file: its description, the notes that a case refers to, and the cases of each mechanism, numbered.
+
+    Args:
+        type_: of the vectors.
+        groups: the cases of each mechanism.
+        about: what else is said of a mechanism; by default where its definition stands.
+    """
+    numbers, numbered = itertools.count(1), []
+    for name, cases in groups.items():
+        fields = about[name] if about else {"source": _SOURCES.get(f"{type_}_{name}") or _SOURCES[name]}
+        rows = [{"id": next(numbers), **row} for row in cases]
+        numbered.append({"mechanism": name, **fields, "cases": rows})
+    used = {flag for group in numbered for row in group["cases"] for flag in row["flags"]}
+    return {
+        "version": VERSION,
+        "type": type_,
+        "schema": f"{SCHEMAS}/{type_}.json",
+        "description": _DESCRIPTIONS[type_],
+        "cases": next(numbers) - 1,
+        "notes": {flag: _NOTES[flag] for flag in sorted(used)},
+        "groups": numbered,
+    }
+
+
+def to_bytes(file: Mapping[str, Any]) -> bytes:
+    """The file's bytes: the same for the same cases."""
+    return (json.dumps(file, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _field(value: Any) -> Any:
+    """Text stands for itself; everything else is a value or a mapping of fields."""
+    if isinstance(value, Mapping):
+        return {name: _field(part) for name, part in value.items()}
+    return value if isinstance(value, str) else written(value)
 
 
 def fractions(text: str) -> list[Fraction]:

@@ -17,10 +17,9 @@ from gmpy2 import mpq
 
 from attacklab.laws import Bounds, exp_bounds
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
-from attacklab.vectors import Case, Group, VectorFile
 from experiments.vectors import distributions as of
 from experiments.vectors.distributions import discrete_laplace_tail, exactly, laplace_tail, outward
-from experiments.vectors.notes import SOURCES, file_of, fractions
+from experiments.vectors.notes import case, file_of, fractions
 from experiments.vectors.sums import widest
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.threshold import least_threshold
@@ -28,7 +27,7 @@ from mechanisms.core.threshold import least_threshold
 WORD = 1 << 53
 
 
-def pairs() -> VectorFile:
+def pairs() -> dict[str, Any]:
     """The file."""
     cases = {
         "exponential": [*_underflowing(), *_lost()],
@@ -38,7 +37,7 @@ def pairs() -> VectorFile:
         "mean_with_local_sensitivity": _means(),
         "partition_selection": _partitions(),
     }
-    return file_of("pair", [Group(name, SOURCES[name], list(group)) for name, group in cases.items()])
+    return file_of("pair", cases)
 
 
 def _case(
@@ -50,7 +49,7 @@ def _case(
     sound: Sequence[Bounds],
     naive: Sequence[Bounds],
     implementation: str,
-) -> Case:
+) -> dict[str, Any]:
     """A case; the probabilities are those on the first and on the second neighbour."""
     sides = ("first", "second")
     sound_sides, naive_sides = (
@@ -59,7 +58,7 @@ def _case(
     fields = {"parameters": parameters, **dict(zip(sides, neighbours, strict=True))}
     fields["claim"] = {"epsilon": parameters["epsilon"], "delta": parameters.get("delta", Fraction(0))}
     fields |= {"event": event, "sound": sound_sides, "naive": {"implementation": implementation, **naive_sides}}
-    return Case(comment, [flag], fields)
+    return case(comment, [flag], fields)
 
 
 def _rounding(format_: Format) -> gmpy2.context:
@@ -80,7 +79,7 @@ def _naive_selection(utilities: Sequence[int], rate: Fraction, format_: Format) 
     return [Fraction(high - low, WORD) for low, high in itertools.pairwise(reached)]
 
 
-def _underflowing() -> Iterator[Case]:
+def _underflowing() -> Iterator[dict[str, Any]]:
     """Two outcomes; the worse one is the last that can be drawn, and its neighbour cannot."""
     for format_, epsilon in itertools.product((BINARY64, BINARY32, BFLOAT16, BINARY16), fractions("1/4 1/2 1 2")):
         drawn = itertools.takewhile(lambda u: _naive_selection([0, -u], epsilon / 2, format_)[1], itertools.count(1))  # noqa: B023
@@ -89,7 +88,7 @@ def _underflowing() -> Iterator[Case]:
         yield _selected("a weight that vanishes", "TinyProbability", epsilon, inputs, 1, format_)
 
 
-def _lost() -> Iterator[Case]:
+def _lost() -> Iterator[dict[str, Any]]:
     """Equal outcomes up to where the format no longer counts in ones, and one more that the neighbour cannot reach."""
     heavy = [0] * (1 << BFLOAT16.significand_bits)
     for epsilon in fractions("1 3/2 2 5/2 3"):
@@ -99,7 +98,7 @@ def _lost() -> Iterator[Case]:
 
 def _selected(
     comment: str, flag: str, epsilon: Fraction, inputs: Sequence[list[int]], outcome: int, format_: Format
-) -> Case:
+) -> dict[str, Any]:
     return _case(
         f"{comment}, {format_.name}",
         flag,
@@ -112,7 +111,7 @@ def _selected(
     )
 
 
-def _responses() -> Iterator[Case]:
+def _responses() -> Iterator[dict[str, Any]]:
     """The values of ε among k/16 at which rounding favours the truth."""
     for epsilon in (Fraction(numerator, 16) for numerator in range(1, 65)):
         with _rounding(BINARY64):
@@ -131,7 +130,7 @@ def _responses() -> Iterator[Case]:
             )
 
 
-def _bounded_noise() -> Iterator[Case]:
+def _bounded_noise() -> Iterator[dict[str, Any]]:
     """An output beyond the largest noise that one uniform number of 53 bits makes: ⌊53·scale·ln 2⌋."""
     for scale in map(Fraction, (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)):
         with gmpy2.context(precision=200):
@@ -154,7 +153,7 @@ def _tail_of_53_bits(least: int, scale: Fraction) -> Fraction:
     return Fraction(count, 2 * WORD)
 
 
-def _sums() -> Iterator[Case]:
+def _sums() -> Iterator[dict[str, Any]]:
     """The sums of type `sum` that move furthest, with ideal Laplace noise added, at the larger of both."""
     for data, rounded in widest("forward"):
         sides = sorted(zip(rounded, (data.first, data.second), strict=True), key=lambda side: -side[0])
@@ -171,7 +170,7 @@ def _sums() -> Iterator[Case]:
         )
 
 
-def _means() -> Iterator[Case]:
+def _means() -> Iterator[dict[str, Any]]:
     """Records of 0 under a bound of 1: noise scaled to 1/n, against noise scaled to 1/(n + 1)."""
     for size, threshold in ((size, Fraction(4)) for size in range(1, 13)):
         yield _case(
@@ -186,7 +185,7 @@ def _means() -> Iterator[Case]:
         )
 
 
-def _partitions() -> Iterator[Case]:
+def _partitions() -> Iterator[dict[str, Any]]:
     """A key of one person, named where the count with integer noise reaches ⌊1 + ln(1/(2δ))/ε⌋, made for others."""
     for epsilon, delta in itertools.product(fractions("1/10 1/4 1/2 1 2"), fractions("1e-4 1e-5 1e-6 1e-7 1e-9")):
         right, usual = least_threshold(DiscreteLaplace(1 / epsilon), delta), 1

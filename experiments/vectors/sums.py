@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attacklab.vectors import Case, Group, VectorFile
-from experiments.vectors.notes import SOURCES, file_of
+from experiments.vectors.notes import case, file_of
 from experiments.vectors.tapes import RecordedBits
 
 ORDERS = ("forward", "backward", "pairwise", "compensated")
@@ -46,12 +45,12 @@ class Neighbours(NamedTuple):
     sensitivity: int = 1
 
 
-def sums() -> VectorFile:
+def sums() -> dict[str, Any]:
     """The file."""
-    return file_of("sum", [Group(f"{order}_sum", SOURCES["order_of_sums"], list(_cases(order))) for order in ORDERS])
+    return file_of("sum", {f"{order}_sum": _cases(order) for order in ORDERS})
 
 
-def _cases(order: str) -> Iterator[Case]:
+def _cases(order: str) -> Iterator[dict[str, Any]]:
     for name, size, relation in itertools.product(FORMATS, SIZES, RELATIONS):
         data, rounded = _widest(order, name, size, relation)
         if (moved := _moved(rounded)) > data.sensitivity:
@@ -60,7 +59,7 @@ def _cases(order: str) -> Iterator[Case]:
             exact = [sum(map(Fraction, side), Fraction(0)) for side in (data.first, data.second)]
             fields |= {"sensitivity": data.sensitivity, "exact": exact}
             comment = f"{len(data.first)} records; {float(moved):.6g} times the sensitivity"
-            yield Case(comment, ["SumMovesFar" if moved >= 2 * data.sensitivity else "SumMovesABit"], fields)
+            yield case(comment, ["SumMovesFar" if moved >= 2 * data.sensitivity else "SumMovesABit"], fields)
 
 
 def widest(order: str) -> Iterator[tuple[Neighbours, list[float]]]:

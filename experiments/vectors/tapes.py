@@ -10,8 +10,7 @@ from fractions import Fraction
 from hashlib import shake_256
 from typing import Any, TypeAlias
 
-from attacklab.vectors import Case, Group, VectorFile
-from experiments.vectors.notes import SOURCES, file_of, fractions
+from experiments.vectors.notes import case, file_of, fractions
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
@@ -94,28 +93,27 @@ SETTINGS: Mapping[str, tuple[str, Sequence[Any], Sequence[Any]]] = {
 """The name of a parameter, its values, and inputs; None for pure noise."""
 
 
-def tapes() -> VectorFile:
+def tapes() -> dict[str, Any]:
     """The file."""
-    sources = {name: SOURCES.get(f"tape_{name}") or SOURCES[name] for name in SETTINGS}
-    return file_of("tape", [Group(name, source, _cases(name)) for name, source in sources.items()])
+    return file_of("tape", {name: _cases(name) for name in SETTINGS})
 
 
-def _cases(name: str) -> list[Case]:
+def _cases(name: str) -> list[dict[str, Any]]:
     parameter, values, inputs = SETTINGS[name]
     more = {"lower": -4, "upper": 4} if name.endswith("_on_a_range") else {}
-    return [case for input_ in inputs for value in values for case in _runs(name, {parameter: value, **more}, input_)]
+    return [row for input_ in inputs for value in values for row in _runs(name, {parameter: value, **more}, input_)]
 
 
-def _runs(name: str, parameters: Parameters, input_: Any) -> list[Case]:
+def _runs(name: str, parameters: Parameters, input_: Any) -> list[dict[str, Any]]:
     runs = []
     for number in range(COUNT):
         bits = RecordedBits(f"{name} {dict(parameters)} {input_} {number}")
         output = RUNS[name](parameters, input_, bits)
         runs.append({"bits": bits.first(bits.used + SPARE_BITS), "output": output, "bits_used": bits.used})
     shortest, longest = (choose(runs, key=lambda run: run["bits_used"]) for choose in (min, max))
-    cases: dict[str, Case] = {}
+    cases: dict[str, dict[str, Any]] = {}
     for place, run in {"first": runs[0], "shortest": shortest, "longest": longest}.items():
         is_long = place == "longest" and run["bits_used"] > shortest["bits_used"]
         fields = {"parameters": parameters, "input": input_, **run}
-        cases.setdefault(str(run), Case(f"the {place} of {COUNT} runs", ["LongRun" if is_long else "Basic"], fields))
+        cases.setdefault(str(run), case(f"the {place} of {COUNT} runs", ["LongRun" if is_long else "Basic"], fields))
     return list(cases.values())

@@ -24,6 +24,7 @@ from attacklab.vectors import read_value, written
 from attacklab.vectors.checking import JUDGES, Budget, Skipped, check
 from experiments.vectors import FILES
 from experiments.vectors.calibrations import calibrations
+from experiments.vectors.notes import to_bytes
 from experiments.vectors.tapes import RUNS
 from mechanisms.exponential.naive import naive_exponential_low_precision, naive_exponential_stabilised
 from mechanisms.laplace.naive import naive_randomized_response
@@ -41,13 +42,13 @@ def cases(type_: str, mechanism: str) -> list[Any]:
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != "calibration"])
 def test_the_committed_bytes_are_those_that_are_written(name: str) -> None:
-    assert FILES[name]().to_bytes() == (FOLDER / f"{name}.json").read_bytes()
+    assert to_bytes(FILES[name]()) == (FOLDER / f"{name}.json").read_bytes()
 
 
 def test_every_eighth_case_of_calibrations_is_the_one_that_is_written() -> None:
     """All of them take most of a minute."""
     for sampled, group in zip(
-        calibrations(every=8).to_json()["groups"], vector_file("calibration")["groups"], strict=True
+        calibrations(every=8)["groups"], vector_file("calibration")["groups"], strict=True
     ):
         assert {**sampled, "cases": []} == {**group, "cases": []}
         assert sampled["cases"]
