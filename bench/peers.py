@@ -8,7 +8,6 @@ learning. So the others are spared the search for a pair, and no method has a lu
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +25,7 @@ from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = (
     "How much of the ε that published mechanisms lose do black-box methods prove from the same outputs: ours, "
-    "DP-Sniper, StatDP, and two sequential tests?"
+    "DP-Sniper and StatDP?"
 )
 
 ALPHA = 0.1
@@ -45,7 +44,7 @@ OF_MORE = ("Laplace", "TruncatedGeometric")
 METHOD_STREAM = 30
 """What sets the methods' randomness apart from that of the outputs."""
 
-OURS, DRAWING = "ours", "drawing"
+OURS = "ours"
 
 
 def collect(settings: Settings) -> Collected:
@@ -53,31 +52,20 @@ def collect(settings: Settings) -> Collected:
     attack = BlackBox(learning=settings.budget(LEARNING, 1 << 13), kept=2)
     sizes = [(peer, settings.budget(TRIALS, 50_000)) for peer in PEERS]
     sizes += [(peer, settings.budget(MORE_TRIALS, 100_000)) for peer in PEERS if peer.name in OF_MORE]
-    findings: list[Finding] = []
-    rows, seconds = [], []
-    for peer, trials in sizes:
-        proved, row, spent = _compared(peer, attack, trials, settings.seed)
-        findings += proved
-        rows.append(row)
-        seconds.append(spent)
-    return Collected(findings, {"rows": rows, "trials": rows[0]["trials"]}, {"seconds": seconds})
+    compared = [_compared(peer, attack, trials, settings.seed) for peer, trials in sizes]
+    rows = [row for _, row in compared]
+    return Collected([finding for proved, _ in compared for finding in proved], {"rows": rows, "trials": sizes[0][1]})
 
 
-def _compared(
-    peer: Peer, attack: BlackBox, trials: int, seed: int
-) -> tuple[list[Finding], dict[str, Any], dict[str, float]]:
-    """The findings of the audit, what each method proves of its outputs, and how long each took."""
+def _compared(peer: Peer, attack: BlackBox, trials: int, seed: int) -> tuple[list[Finding], dict[str, Any]]:
+    """The findings of the audit, and what each method proves of its outputs."""
     recorder = Recorder(peer.release)
     target = replace(peer, release=recorder).target()
-    started = time.perf_counter()
     proved = audit(target, [attack], trials=trials, alpha=ALPHA, seed=seed, maximise_epsilon=True)
-    seconds = {DRAWING: recorder.seconds, OURS: time.perf_counter() - started - recorder.seconds}
     bounds = {OURS: max(finding.epsilon_lower or 0.0 for finding in proved)}
     drawn = recorder.drawn(trials)
     for name, method in METHODS.items():
-        started = time.perf_counter()
         bounds[name] = method(drawn, ALPHA, np.random.default_rng([seed, METHOD_STREAM]))
-        seconds[name] = time.perf_counter() - started
     row = {
         "mechanism": peer.name,
         "trials": trials,
@@ -88,7 +76,7 @@ def _compared(
         "bounds": bounds,
         "refuted": any(finding.verdict is Verdict.VIOLATED for finding in proved),
     }
-    return proved, row, seconds
+    return proved, row
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
@@ -115,10 +103,8 @@ def explain(data: dict[str, Any]) -> str:
     rows, measured = _rows(data), data["measured"]
     broken = [row for row in rows if row["true"] is None or row["true"] > CLAIM * (1 + 1e-9)]
     sound = [row for row in rows if row not in broken]
-    over = {
-        name: sum(row["true"] is not None and row["bounds"][name] > row["true"] for row in rows)
-        for name in (OURS, *METHODS)
-    }
+    finite = [row for row in rows if row["true"] is not None]
+    over = {name: sum(row["bounds"][name] > row["true"] for row in finite) for name in (OURS, *METHODS)}
     paragraph = PARAGRAPHS["peers"].format(
         claim=CLAIM,
         confidence=1 - ALPHA,
@@ -131,7 +117,7 @@ def explain(data: dict[str, Any]) -> str:
         refuted=sum(row["refuted"] for row in broken),
         sound=len(sound),
         accused=sum(row["refuted"] for row in sound) or "none",
-        finite=sum(row["true"] is not None for row in rows),
+        finite=len(finite),
         over=", ".join(f"{count} of {name}" for name, count in over.items()),
         largest=math.log(measured["trials"] / math.log(1 / ALPHA)),
     )
@@ -146,9 +132,8 @@ def _rows(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _ahead(rows: list[dict[str, Any]], method: str) -> str:
     behind = [row for row in rows if row["bounds"][OURS] < row["bounds"][method]]
-    named = ", ".join(
-        f"{row['mechanism']} {row['bounds'][OURS]:.4f} against {row['bounds'][method]:.4f}" for row in behind
-    )
+    bounds = ((row["mechanism"], row["bounds"][OURS], row["bounds"][method]) for row in behind)
+    named = ", ".join(f"{mechanism} {ours:.4f} against {theirs:.4f}" for mechanism, ours, theirs in bounds)
     at_least = f"at least that of {method} on {len(rows) - len(behind)} of {len(rows)}"
     return f"{at_least} (behind: {named})" if behind else at_least
 
@@ -167,25 +152,3 @@ def _table(rows: list[dict[str, Any]]) -> str:
         for row in rows
     ]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *body))
-
-
-def explain_timings(data: dict[str, Any]) -> str:
-    """Say how long it took."""
-    seconds = data["timings"]["seconds"]
-    total = {name: sum(row[name] for row in seconds) for name in seconds[0]}
-    named = ", ".join(f"{spent:,.0f} s for {name}" for name, spent in total.items())
-    return (
-        f"The whole benchmark took {sum(total.values()):,.0f} s on this machine, shared with other work: {named}. "
-        "Ours includes the search for a pair, of which the others are spared."
-    )
-
-
-def timing_table(data: dict[str, Any]) -> list[list[str]]:
-    """The seconds of every method on every mechanism."""
-    seconds = data["timings"]["seconds"]
-    names = list(seconds[0])
-    rows = zip(data["measured"]["rows"], seconds, strict=True)
-    return [
-        ["mechanism", "outputs", *(f"{name}, s" for name in names)],
-        *([row["mechanism"], f"{row['trials']:,}", *(f"{spent[name]:.1f}" for name in names)] for row, spent in rows),
-    ]

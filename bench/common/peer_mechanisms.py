@@ -29,6 +29,8 @@ Doubles: TypeAlias = NDArray[np.float64]
 CLAIM = 0.1
 """The ε that every mechanism claims."""
 
+HALF, QUARTER = CLAIM / 2, CLAIM / 4
+
 BINS, QUERIES = 5, 10
 
 STEPS = 1 << 10
@@ -67,12 +69,8 @@ def _rounded(noise: Doubles) -> Doubles:
 
 
 def _noisy(answers: Doubles, trials: int, rng: np.random.Generator, scale: float) -> Doubles:
-    return np.asarray(answers + _rounded(rng.laplace(0.0, scale, (trials, len(answers)))))
-
-
-def histogram(answers: Doubles, trials: int, rng: np.random.Generator, *, scale: float) -> Outputs:
     """All answers with Laplace noise of a scale."""
-    return _noisy(answers, trials, rng, scale)
+    return np.asarray(answers + _rounded(rng.laplace(0.0, scale, (trials, len(answers)))))
 
 
 def noisy_max(answers: Doubles, trials: int, rng: np.random.Generator, *, exponential: bool, value: bool) -> Outputs:
@@ -97,15 +95,15 @@ GEOMETRIC_BITS = math.ceil(math.log(2 / CLAIM))
 
 @dataclass(frozen=True)
 class SparseVector:
-    """A published variant of the sparse vector technique, for at most one query above the threshold.
+    """A published variant of the sparse vector technique.
 
-    Scales are of noise, 0 for none. It may stop after the first answer above the threshold, and give that answer.
+    Scales are of noise, 0 for none. It may stop after so many answers above the threshold, and give these answers.
     """
 
     threshold: float
     threshold_scale: float
     query_scale: float
-    stops: bool = True
+    most: int | None = 1
     gives_value: bool = False
 
     def __call__(self, answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
@@ -114,8 +112,8 @@ class SparseVector:
         noisy = _noisy(answers, trials, rng, self.query_scale) if self.query_scale else np.tile(answers, (trials, 1))
         above = noisy >= bar
         rows = np.where(above, noisy, NOT_ABOVE) if self.gives_value else above.astype(np.int64)
-        if self.stops:  # with one answer above at most, a threshold drawn anew is never used
-            rows[_after(above, 1)] = STOPPED if self.gives_value else NOTHING
+        if self.most is not None:  # with one answer above at most, a threshold drawn anew is never used
+            rows[_after(above, self.most)] = STOPPED if self.gives_value else NOTHING
         return rows
 
 
@@ -126,7 +124,7 @@ def _after(above: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
 
 def numerical_sparse_vector(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
     """Up to two answers above a noisy threshold, with fresh noise; nothing after them."""
-    bar = 1.0 + _rounded(rng.laplace(0.0, 3 / CLAIM, trials))[:, np.newaxis]
+    bar = 1.0 + _rounded(rng.laplace(0.0, 3 / CLAIM, (trials, 1)))
     above = _noisy(answers, trials, rng, 12 / CLAIM) >= bar
     rows = np.where(above, _noisy(answers, trials, rng, 6 / CLAIM), 0.0)
     rows[_after(above, 2)] = NOT_ABOVE
@@ -152,32 +150,11 @@ def rappor(
     return np.asarray(bits, dtype=np.int64)
 
 
-def parallel_laplace(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
-    """One answer twenty times, each with its share of the budget."""
-    return _noisy(np.repeat(answers, 20), trials, rng, 20 / CLAIM)
-
-
 def sparse_vectors_in_parallel(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
     """Two broken variants side by side, for two answers above the threshold each."""
-    first = _up_to_two(answers, trials, rng, CLAIM / 2, CLAIM / 4, value=True)
-    second = _up_to_two(answers, trials, rng, CLAIM / 4, 3 * CLAIM / 4, value=False)
-    return np.hstack([first, second])
-
-
-def _up_to_two(
-    answers: Doubles, trials: int, rng: np.random.Generator, threshold: float, query: float, *, value: bool
-) -> Doubles:
-    bar = 1.0 + _rounded(rng.laplace(0.0, 1 / threshold, trials))[:, np.newaxis]
-    noisy = _noisy(answers, trials, rng, 1 / query)
-    above = noisy >= bar
-    rows = np.where(above, noisy if value else 1.0, NOT_ABOVE if value else 0.0)
-    rows[_after(above, 2)] = STOPPED if value else NOTHING
-    return rows
-
-
-def prefix_sum(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
-    """All sums of the first few noisy answers."""
-    return np.cumsum(_noisy(answers, trials, rng, 1 / CLAIM), axis=1)
+    first = SparseVector(1.0, 1 / HALF, 1 / QUARTER, 2, gives_value=True)
+    second = SparseVector(1.0, 1 / QUARTER, 1 / (3 * QUARTER), 2)
+    return np.hstack([first(answers, trials, rng), second(answers, trials, rng)])
 
 
 def _answers(size: int, *patterns: Pattern, **numbers: Any) -> Domain:
@@ -190,15 +167,14 @@ ANSWERS, LONG = _answers(BINS), _answers(QUERIES)
 VALUES = _answers(1, bounds=(0, 1), integers=True)
 COUNT = _answers(1, bounds=(0, BINS), integers=True)
 
-HALF, QUARTER = CLAIM / 2, CLAIM / 4
 PER_BIT = math.log(0.5125 / 0.4875), math.log(0.525 / 0.475)
 """ln of the ratio of a reported bit's probabilities, where the filter has the bit and where not."""
 
 PEERS = (
-    Peer("Laplace", partial(histogram, scale=1 / CLAIM), ONE, 0.1, 0.0968, 0.0998),
+    Peer("Laplace", partial(_noisy, scale=1 / CLAIM), ONE, 0.1, 0.0968, 0.0998),
     Peer("TruncatedGeometric", truncated_geometric, COUNT, math.log1p(2.0**-GEOMETRIC_BITS), 0.1156, 0.1159),
-    Peer("NoisyHist1", partial(histogram, scale=1 / CLAIM), COUNTS, 0.1, 0.0978, 0.0828),
-    Peer("NoisyHist2", partial(histogram, scale=CLAIM), COUNTS, 10.0, 4.6020, 9.7169),
+    Peer("NoisyHist1", partial(_noisy, scale=1 / CLAIM), COUNTS, 0.1, 0.0978, 0.0828),
+    Peer("NoisyHist2", partial(_noisy, scale=CLAIM), COUNTS, 10.0, 4.6020, 9.7169),
     Peer("ReportNoisyMax1", partial(noisy_max, exponential=False, value=False), ANSWERS, 0.1, 0.0923, 0.0920),
     Peer("ReportNoisyMax2", partial(noisy_max, exponential=True, value=False), ANSWERS, 0.1, 0.0975),
     Peer("ReportNoisyMax3", partial(noisy_max, exponential=False, value=True), ANSWERS, BINS * HALF, 0.2478),
@@ -207,12 +183,13 @@ PEERS = (
     Peer("SVT2", SparseVector(1.0, 1 / HALF, 2 / HALF), LONG, 0.1, 0.0859),
     Peer("SVT3", SparseVector(1.0, 1 / HALF, 1 / HALF, gives_value=True), LONG, math.inf, 0.1716),
     Peer("SVT4", SparseVector(1.0, 1 / QUARTER, 1 / (3 * QUARTER)), LONG, 1.75 * CLAIM, 0.1687),
-    Peer("SVT5", SparseVector(1.0, 1 / HALF, 0.0, stops=False), LONG, math.inf, 1.7612),
-    Peer("SVT6", SparseVector(1.0, 1 / HALF, 1 / HALF, stops=False), LONG, math.inf, 0.2720),
+    Peer("SVT5", SparseVector(1.0, 1 / HALF, 0.0, most=None), LONG, math.inf, 1.7612),
+    Peer("SVT6", SparseVector(1.0, 1 / HALF, 1 / HALF, most=None), LONG, math.inf, 0.2720),
     Peer("RAPPOR", partial(rappor, flipped=0.75, rates=(0.45, 0.55)), VALUES, 6 * PER_BIT[0], 0.2930),
     Peer("OneTimeRAPPOR", partial(rappor, flipped=0.95, rates=None), VALUES, 6 * PER_BIT[1], 0.5978),
-    Peer("LaplaceParallel", parallel_laplace, ONE, 0.1, 0.0350),
+    # One answer twenty times, each with its share of the budget.
+    Peer("LaplaceParallel", lambda it, *args: _noisy(np.repeat(it, 20), *args, 20 / CLAIM), ONE, 0.1, 0.0350),
     Peer("SVT34Parallel", sparse_vectors_in_parallel, LONG, math.inf, 0.2610),
-    Peer("PrefixSum", prefix_sum, LONG, QUERIES * CLAIM, 0.5040),
+    Peer("PrefixSum", lambda *args: _noisy(*args, 1 / CLAIM).cumsum(axis=1), LONG, QUERIES * CLAIM, 0.5040),
     Peer("NumericalSVT", numerical_sparse_vector, LONG, 0.1, 0.0343),
 )

@@ -7,21 +7,16 @@ that a logistic regression's posterior exceeds a threshold, which outputs at the
 that it has probability c under the input that shows it less. The authors fit by stochastic gradient descent; here the
 likelihood is maximised. *StatDP* (Ding, Wang, Wang, Zhang and Kifer 2018, sections 4 and 5): events on simple
 statistics of an output; a claim ε is tested by keeping each hit of the first input with probability e^−ε, and Fisher's
-exact test says how likely more than the second input's would be. *Kernel betting* (González, Dulce-Rubio, Ramdas and
-Ribero 2025, 'Sequentially Auditing Differential Privacy'): a pair's distance in the kernel's space is at most
-√2·tanh(ε/2); a bettor stakes a share of its wealth on f(X) − f(Y) − √2·tanh(ε/2), f a witness of norm 1, and wealth
-exceeds 1/α with probability at most α (Ville). Here f is fitted once, and wealth is a mean over stakes. *Sequential
-trade-off* (Kutta, Dunsche, Wei and Zikas 2026, 'Sequential Auditing for f-Differential Privacy'): a tuned classifier's
-error rates, looked at whenever outputs double, the k-th look with the share 1/(k(k+1)) of α.
+exact test says how likely more than the second input's would be.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy
@@ -43,41 +38,33 @@ class Drawn:
 
 
 class Recorder:
-    """A release that remembers its outputs by input, and how long it took to draw them."""
+    """A release that remembers its outputs by input."""
 
     def __init__(self, release: Release) -> None:
         self._release = release
-        self._outputs: dict[bytes, list[Outputs]] = {}
-        self._last: dict[bytes, None] = {}
-        self.seconds = 0.0
+        self._outputs: dict[bytes, list[Outputs]] = {}  # what was drawn from last stands last
 
     def __call__(self, answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
         """As the release itself."""
-        started = time.perf_counter()
         outputs = self._release(answers, trials, rng)
-        self.seconds += time.perf_counter() - started
         key = np.asarray(answers, dtype=np.float64).tobytes()
-        self._outputs.setdefault(key, []).append(outputs)
-        self._last.pop(key, None)
-        self._last[key] = None
+        self._outputs[key] = [*self._outputs.pop(key, []), outputs]
         return outputs
 
     def drawn(self, judging: int) -> Drawn:
         """The outputs of the pair that was drawn from last: so many judged, and all before them were learned from."""
-        sides = [np.concatenate(self._outputs[key]) for key in list(self._last)[-2:]]
-        learning = min(map(len, sides)) - judging
-        return Drawn(
-            (sides[0][-judging - learning : -judging], sides[1][-judging - learning : -judging]),
-            (sides[0][-judging:], sides[1][-judging:]),
-        )
+        sides = [np.concatenate(outputs) for outputs in list(self._outputs.values())[-2:]]
+        first, second = (side[-min(map(len, sides)) :] for side in sides)
+        return Drawn((first[:-judging], second[:-judging]), (first[-judging:], second[-judging:]))
 
 
 SYMBOLS = (NOT_ABOVE, STOPPED, NOTHING)
 """Numbers that stand for a symbol in vectors: they become flags, and 0 takes their place among the numbers."""
 
 STEPS, SMALLEST_STEP = 100, 1e-5
-FITTED_ON = 1 << 18
-"""At most so many outputs of either input fit the regression, and at most half of those to learn from."""
+LEARNED_ON = 1 << 18
+"""At most so many outputs of either input fit the regression (of DP-Sniper, half of those to learn from) or choose an
+event (of StatDP, whose paper takes 100,000)."""
 
 RIDGE = 1.0
 """The weight of the penalty: as much as one more output."""
@@ -160,8 +147,8 @@ def attack_on(less: Doubles, sign: float) -> Attack:
 
 
 def dp_sniper(drawn: Drawn, alpha: float, rng: np.random.Generator) -> float:
-    """A lower bound on ε."""
-    used = min(FITTED_ON, len(drawn.learning[0]) // 2)
+    """A lower bound on ε by DP-Sniper's event."""
+    used = min(LEARNED_ON, len(drawn.learning[0]) // 2)
     model = fitted(*(side[:used] for side in drawn.learning))
     scores = [model(side[used:]) for side in drawn.learning]
     attacks = [attack_on(scores[1 if sign > 0 else 0], sign) for sign in (1.0, -1.0)]
@@ -172,9 +159,7 @@ def dp_sniper(drawn: Drawn, alpha: float, rng: np.random.Generator) -> float:
 
 
 def _bound(counts: list[int], sign: float, trials: int, alpha: float) -> float:
-    more, less = counts if sign > 0 else counts[::-1]
-    lower, _ = clopper_pearson(more, trials, alpha)
-    _, upper = clopper_pearson(less, trials, alpha)
+    (lower, _), (_, upper) = (clopper_pearson(hits, trials, alpha) for hits in (counts if sign > 0 else counts[::-1]))
     return max(0.0, math.log(lower / upper)) if lower > 0 else 0.0
 
 
@@ -183,14 +168,13 @@ LIKELY_VALUES = 8
 LEAST_SHARE = 0.001
 """Events that hold fewer of the outputs of both inputs are not looked at, as in the paper."""
 
-CHOSEN_ON = 1 << 18
-"""At most so many learning outputs of either input choose the event; the paper takes 100,000."""
 HALVINGS = 30
 """How often the interval of the bound is halved."""
 
 LARGEST = 20.0
 
 Statistic = Callable[[Outputs], Doubles]
+SUMMARIES: tuple[Any, ...] = (np.sum, np.max, np.min)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +191,7 @@ class _Choice:
 
 def statdp(drawn: Drawn, alpha: float, rng: np.random.Generator) -> float:
     """A lower bound on ε."""
-    learning = [side[:CHOSEN_ON] for side in drawn.learning]
+    learning = [side[:LEARNED_ON] for side in drawn.learning]
     choices = (choice for statistic in _statistics(learning[0]) for choice in _of(statistic, learning, alpha))
     shown, chosen = max(choices, key=lambda choice: choice[0], default=(-math.inf, None))
     if chosen is None or shown == -math.inf:
@@ -223,37 +207,26 @@ def _rejected(more: int, less: int, trials: int, alpha: float, uniform: float) -
         kept = int(scipy.stats.binom.ppf(uniform, more, math.exp(-epsilon)))
         return bool(scipy.stats.hypergeom.sf(kept - 1, 2 * trials, kept + less, trials) < alpha)
 
-    return _largest(rejects, LARGEST, HALVINGS)
-
-
-def _largest(rejects: Callable[[float], bool], high: float, steps: int) -> float:
-    """The largest ε that is rejected, by halving an interval."""
-    low = 0.0
-    for _ in range(steps):
+    low, high = 0.0, LARGEST
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if rejects(middle) else (low, middle)
     return low
 
 
 def _statistics(outputs: Outputs) -> Iterator[Statistic]:
+    """Each number of an output; of several their sum, largest and least, and how often a likely value is among them."""
     size = outputs.reshape(len(outputs), -1).shape[1]
-    for place in range(size):
-        yield partial(_number, place=place)
-    if size == 1:
-        return
-    for summary in (np.sum, np.max, np.min):
-        yield partial(_summary, by=summary)
-    values, counts = np.unique(outputs, return_counts=True)
-    for value in values[np.argsort(-counts, kind="stable")[:LIKELY_VALUES]]:
-        yield partial(_how_many, value=value)
+    yield from (partial(_number, place=place) for place in range(size))
+    if size > 1:
+        yield from (partial(summary, axis=1) for summary in SUMMARIES)
+        values, counts = np.unique(outputs, return_counts=True)
+        likely = values[np.argsort(-counts, kind="stable")[:LIKELY_VALUES]]
+        yield from (partial(_how_many, value=value) for value in likely)
 
 
 def _number(outputs: Outputs, *, place: int) -> Doubles:
     return outputs.reshape(len(outputs), -1)[:, place].astype(np.float64)
-
-
-def _summary(outputs: Outputs, *, by: Callable[..., Outputs]) -> Doubles:
-    return by(outputs, axis=1).astype(np.float64)
 
 
 def _how_many(outputs: Outputs, *, value: float) -> Doubles:
@@ -283,104 +256,4 @@ def _of(statistic: Statistic, learning: Sequence[Outputs], alpha: float) -> Iter
         yield float(shown[best]), _Choice(statistic, float(lows[best]), float(highs[best]), of_second)
 
 
-LANDMARKS = 64
-
-WITNESS_FITTED_ON = 1 << 16
-"""At most so many learning outputs of either input fit the witness."""
-
-WITNESS_RIDGE = 1e-3
-STAKES = 0.3 * 8.0 ** -np.arange(4.0)
-"""The largest leaves some wealth whatever happens: a payoff is at least −√2 − √2."""
-
-BET_STEPS = 12
-BATCH = 1 << 14
-LARGEST_BET = 10.0
-
-
-def kernel_betting(drawn: Drawn, alpha: float, _rng: np.random.Generator) -> float:
-    """A lower bound on ε."""
-    landmarks = np.concatenate([_rows(side[: LANDMARKS // 2]) for side in drawn.learning])
-    sample = np.concatenate([_rows(side[: 1 << 12]) for side in drawn.learning])
-    scale = np.where(sample.std(axis=0) > 0, sample.std(axis=0), 1.0) * math.sqrt(sample.shape[1])
-    gram = _kernel(landmarks / scale, landmarks / scale)
-    learned = [
-        np.mean(
-            [values.mean(axis=0) for values in _values(side[LANDMARKS:WITNESS_FITTED_ON], landmarks, scale)], axis=0
-        )
-        for side in drawn.learning
-    ]
-    weights = scipy.linalg.solve(gram + WITNESS_RIDGE * np.eye(len(gram)), learned[0] - learned[1], assume_a="pos")
-    weights = weights / math.sqrt(weights @ gram @ weights)
-    of_first, of_second = (
-        np.concatenate([values @ weights for values in _values(side, landmarks, scale)]) for side in drawn.judging
-    )
-    return _bet_bound(of_first - of_second, alpha)
-
-
-def _bet_bound(gains: Doubles, alpha: float) -> float:
-    def rejects(epsilon: float) -> bool:
-        payoffs = gains - math.sqrt(2) * math.tanh(epsilon / 2)
-        logs = np.array([np.cumsum(np.log1p(stake * payoffs)) for stake in STAKES])
-        most = float(scipy.special.logsumexp(logs, axis=0).max()) - math.log(len(STAKES))
-        return most >= math.log(1 / alpha)
-
-    return _largest(rejects, LARGEST_BET, BET_STEPS)
-
-
-def _rows(outputs: Outputs) -> Doubles:
-    return outputs.reshape(len(outputs), -1).astype(np.float64)
-
-
-def _kernel(rows: Doubles, landmarks: Doubles) -> Doubles:
-    """The Gaussian kernel of width 1, in [0, 1]."""
-    squares = (rows**2).sum(axis=1)[:, np.newaxis] + (landmarks**2).sum(axis=1) - 2 * rows @ landmarks.T
-    return np.asarray(np.exp(-np.maximum(squares, 0) / 2))
-
-
-def _values(outputs: Outputs, landmarks: Doubles, scale: Doubles) -> Iterator[Doubles]:
-    for start in range(0, len(outputs), BATCH):
-        yield _kernel(_rows(outputs[start : start + BATCH]) / scale, landmarks / scale)
-
-
-FIRST_LOOK = 1000
-QUANTILES = np.concatenate([np.arange(1, 40) / 40, 2.0 ** -np.arange(6, 10), 1 - 2.0 ** -np.arange(6, 10)])
-DOUBT = 2.0
-"""How many standard errors a threshold's ε is discounted by when it is tuned."""
-
-
-def sequential_tradeoff(drawn: Drawn, alpha: float, _rng: np.random.Generator) -> float:
-    """A lower bound on ε."""
-    used = min(FITTED_ON, len(drawn.learning[0]) // 2)
-    model = fitted(*(side[:used] for side in drawn.learning))
-    threshold, of_second, complement = _tuned(*(model(side[used:]) for side in drawn.learning))
-    held = [(model(side) > threshold) != complement for side in drawn.judging]
-    more, less = held[::-1] if of_second else held
-    best, looks, trials = 0.0, 1, FIRST_LOOK
-    while trials <= len(more):
-        share = alpha / (looks * (looks + 1))
-        best = max(best, _bound([int(side[:trials].sum()) for side in (more, less)], 1.0, trials, share))
-        looks, trials = looks + 1, len(more) if trials < len(more) < 2 * trials else 2 * trials
-    return best
-
-
-def _tuned(first: Doubles, second: Doubles) -> tuple[float, bool, bool]:
-    """The threshold, whether the second input is the one that shows the event more, and whether it is below it."""
-    ends = np.unique(np.quantile(np.concatenate([first, second]), QUANTILES, method="lower"))
-    rates = [1 - np.searchsorted(np.sort(side), ends, "right") / len(side) for side in (first, second)]
-    best = (-math.inf, 0.0, False, False)
-    for of_second in (False, True):
-        for complement in (False, True):
-            pair = [(1 - rate if complement else rate) + 0.5 / len(first) for rate in rates]
-            more, less = pair[::-1] if of_second else pair
-            shown = np.log(more / less) - DOUBT * np.sqrt((1 / more + 1 / less) / len(first))
-            place = int(np.argmax(shown))
-            best = max(best, (float(shown[place]), float(ends[place]), of_second, complement))
-    return best[1:]
-
-
-METHODS = {
-    "DP-Sniper": dp_sniper,
-    "StatDP": statdp,
-    "kernel betting": kernel_betting,
-    "sequential trade-off": sequential_tradeoff,
-}
+METHODS = {"DP-Sniper": dp_sniper, "StatDP": statdp}

@@ -38,7 +38,8 @@ def file_of(
         groups: the cases of each mechanism.
         about: what else is said of a mechanism; by default where its definition stands.
     """
-    numbers, numbered = itertools.count(1), []
+    numbers = itertools.count(1)
+    numbered: list[dict[str, Any]] = []
     for name, cases in groups.items():
         fields = about[name] if about else {"source": _SOURCES.get(f"{type_}_{name}") or _SOURCES[name]}
         rows = [{"id": next(numbers), **row} for row in cases]

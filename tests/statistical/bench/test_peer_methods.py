@@ -32,11 +32,10 @@ def drawn(first: float, second: float) -> Drawn:
 
 Method = Callable[[Drawn, float, np.random.Generator], float]
 
-EXPECTED = {"DP-Sniper": 0.6, "StatDP": 0.9, "kernel betting": 0.1, "sequential trade-off": 0.6}
+EXPECTED = {"DP-Sniper": 0.6, "StatDP": 0.9}
 """The share of ln 3 that each proves at least.
 
-DP-Sniper's event has a probability of 1 %, of which two bounds of six standard errors take off 0.4; a kernel sees no
-more than a distance.
+DP-Sniper's event has a probability of 1 %, of which two bounds of six standard errors take off 0.4.
 """
 
 
