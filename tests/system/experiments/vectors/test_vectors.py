@@ -47,9 +47,7 @@ def test_the_committed_bytes_are_those_that_are_written(name: str) -> None:
 
 def test_every_eighth_case_of_calibrations_is_the_one_that_is_written() -> None:
     """All of them take most of a minute."""
-    for sampled, group in zip(
-        calibrations(every=8)["groups"], vector_file("calibration")["groups"], strict=True
-    ):
+    for sampled, group in zip(calibrations(every=8)["groups"], vector_file("calibration")["groups"], strict=True):
         assert {**sampled, "cases": []} == {**group, "cases": []}
         assert sampled["cases"]
         for case in sampled["cases"]:
