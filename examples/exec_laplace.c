@@ -1,10 +1,9 @@
 /* The textbook's Laplace mechanism in C, for `attacklab audit --exec`. Its outputs are those of exec_laplace.py, bit
- * for bit; docs/reference/protocol.md describes the protocol. It answers with binary frames, the fastest form.
+ * for bit; docs/reference/protocol.md describes the protocol. It answers with the bytes of an array.
  *
  *     cc -O2 -ffp-contract=off -o exec_laplace exec_laplace.c -lm
  *
- * The fields of a request are in a fixed order and spacing, so no JSON library is needed. The machine must be
- * little-endian, because frames are.
+ * The fields of a request are in a fixed order and spacing, so no JSON library is needed.
  */
 #include <math.h>
 #include <stdint.h>
@@ -35,6 +34,16 @@ static const char *value_of(const char *line, const char *key) {
     return found ? found + strlen(key) : NULL;
 }
 
+/* The eight bytes of a double in hexadecimal, the lowest first. */
+static void print_bytes(double output) {
+    uint64_t bits;
+    memcpy(&bits, &output, sizeof bits);
+    for (int byte = 0; byte < 8; byte++, bits >>= 8) {
+        putchar("0123456789abcdef"[bits >> 4 & 15]);
+        putchar("0123456789abcdef"[bits & 15]);
+    }
+}
+
 int main(void) {
     char line[4096];
     while (fgets(line, sizeof line, stdin)) {
@@ -47,12 +56,9 @@ int main(void) {
             /* A float is a string, which strtod reads exactly; it rounds an integer, as a textbook's code does. */
             double answer = strtod(input + (*input == '"'), NULL);
             uint64_t count = strtoull(trials, NULL, 10), state = strtoull(seed, NULL, 10);
-            double *outputs = malloc(count * sizeof *outputs);
-            if (!outputs) return 1;
-            for (uint64_t trial = 0; trial < count; trial++) outputs[trial] = laplace(answer, &state);
-            printf("{\"binary\": \"f8\", \"count\": %llu}\n", (unsigned long long)count);
-            fwrite(outputs, sizeof *outputs, count, stdout);
-            free(outputs);
+            printf("{\"values\": {\"array\": \"f8\", \"shape\": [%llu], \"bytes\": \"", (unsigned long long)count);
+            for (uint64_t trial = 0; trial < count; trial++) print_bytes(laplace(answer, &state));
+            puts("\"}}");
         }
         fflush(stdout);
     }

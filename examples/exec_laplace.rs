@@ -1,5 +1,5 @@
 //! The textbook's Laplace mechanism in Rust, for `attacklab audit --exec`. Its outputs are those of exec_laplace.py, but
-//! for the last bit of a logarithm; docs/reference/protocol.md describes the protocol. It answers with binary frames.
+//! for the last bit of a logarithm; docs/reference/protocol.md describes the protocol. It answers with the bytes of an array.
 //!
 //!     rustc -O -o exec_laplace examples/exec_laplace.rs
 //!     attacklab audit --exec ./exec_laplace --kind noise --epsilon 1
@@ -52,11 +52,12 @@ fn answered(line: &str, out: &mut impl Write) -> Option<io::Result<()>> {
     let answer = number(value(line, "\"input\": ")?)?;
     let trials: usize = value(line, "\"trials\": ")?.parse().ok()?;
     let mut state: u64 = value(line, "\"seed\": ")?.parse().ok()?;
-    let mut frame = Vec::with_capacity(8 * trials);
+    let mut written = write!(out, "{{\"values\": {{\"array\": \"f8\", \"shape\": [{trials}], \"bytes\": \"");
     for _ in 0..trials {
-        frame.extend(laplace(answer, &mut state).to_le_bytes());
+        let bits = laplace(answer, &mut state).to_bits().swap_bytes();
+        written = written.and_then(|()| write!(out, "{bits:016x}"));
     }
-    Some(writeln!(out, "{{\"binary\": \"f8\", \"count\": {trials}}}").and_then(|()| out.write_all(&frame)))
+    Some(written.and_then(|()| writeln!(out, "\"}}}}")))
 }
 
 fn main() -> io::Result<()> {

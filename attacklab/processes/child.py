@@ -14,7 +14,6 @@ import importlib
 import importlib.util
 import inspect
 import json
-import math
 import os
 import random
 import sys
@@ -91,11 +90,8 @@ def main() -> None:
     _send(answers, greeting)
     for line in requests:
         request = json.loads(line)
-        if isinstance(request["input"], dict) and "binary" in request["input"]:
-            code, shape = request["input"]["binary"], request["input"]["shape"]
-            request["frame"] = requests.read(codec.frame_size(code, math.prod(shape)))
         try:
-            _send(answers, *_answer(_outputs(release, request)))
+            _send(answers, _answer(_outputs(release, request)))
         except _Fault as fault:
             _send(answers, {"error": str(fault), "failure": fault.failure})
         except BaseException as error:  # a panic is not an Exception
@@ -113,9 +109,8 @@ def _private_streams() -> tuple[BinaryIO, BinaryIO]:
     return requests, answers
 
 
-def _send(answers: BinaryIO, head: dict[str, Any], frame: bytes = b"") -> None:
-    answers.write(json.dumps(head).encode() + b"\n")
-    answers.write(frame)
+def _send(answers: BinaryIO, answer: dict[str, Any]) -> None:
+    answers.write(json.dumps(answer).encode() + b"\n")
     answers.flush()
 
 
@@ -228,7 +223,7 @@ def _outputs(release: Any, request: dict[str, Any]) -> Any:
     random.seed(seed)
     np.random.seed([seed >> 32, seed & 0xFFFFFFFF])
     with releases.in_one_process(), np.errstate(all="ignore"):
-        input_, rng = _input(request), np.random.default_rng(seed)
+        input_, rng = codec.decoded(request["input"]), np.random.default_rng(seed)
         released = release(input_, trials, rng)
         outputs = releases.gathered(released, trials)  # which runs what gives one output after another
     _require_arithmetic("after")
@@ -243,20 +238,11 @@ def _require_arithmetic(when: str) -> None:
         raise _Fault("arithmetic mode", f"{fault} {when} a call")
 
 
-def _input(request: dict[str, Any]) -> Any:
-    """A copy of the input, which the target may alter in place."""
-    if "frame" in request:
-        code, shape = request["input"]["binary"], request["input"]["shape"]
-        return codec.unframed(request["frame"], code, math.prod(shape)).reshape(shape).copy()
-    return codec.Reader().read(request["input"])
-
-
-def _answer(outputs: Any) -> tuple[dict[str, Any], bytes]:
-    code = codec.binary_code(outputs)
-    if code is not None:
-        return {"binary": code, "count": len(outputs), "shape": outputs.shape[1:]}, codec.framed(outputs)
+def _answer(outputs: Any) -> dict[str, Any]:
     try:
-        return {"values": [codec.written(output) for output in outputs]}, b""
+        if type(outputs) is np.ndarray and codec.NUMBERS.fullmatch(outputs.dtype.str[1:]):
+            return {"values": codec.written(outputs)}
+        return {"values": [codec.written(output) for output in outputs]}
     except TypeError as error:
         raise _Fault("garbage", f"its outputs: {error}") from error
 

@@ -1,4 +1,4 @@
-"""How values travel between the lab and a target in another process: as plain JSON, or as a binary frame.
+"""How values travel between the lab and a target in another process: as plain JSON.
 
 Both sides use this file. The child loads it as a plain file in an interpreter that may have nothing but numpy: so it
 imports nothing of the package. docs/reference/protocol.md
@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-BINARY_CODES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
-"""numpy's codes of the numbers that a binary frame can hold, little-endian."""
+NUMBERS = re.compile(r"[iu][1248]|f[248]")
+"""numpy's types of the arrays whose bytes are sent in hexadecimal, little-endian: fast, and every bit is kept."""
 
 ARRAYS = re.compile(r"b1|[iu][1248]|f[248]|c8|c16|O|[US][0-9]{1,6}")
 """numpy's types of the arrays that an output may hold."""
@@ -83,6 +83,9 @@ def _written_array(value: Any) -> dict[str, Any]:
         name = value.dtype.str.lstrip("<|=>")
         if not ARRAYS.fullmatch(name):
             raise TypeError(f"values of type {form} cannot be sent")
+        if NUMBERS.fullmatch(name):
+            content = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<")).tobytes().hex()
+            return {"array": name, "shape": value.shape, "bytes": content}
         values = _all_written(value.ravel().tolist())
     return {"array": name, "shape": value.shape, "values": values}
 
@@ -143,6 +146,8 @@ class Reader:
             return value
         if set(value) == {"array", "shape", "values"}:
             return self._array(**value)
+        if set(value) == {"array", "shape", "bytes"}:
+            return array_of(**value)
         if set(value) == {"object", "parts"}:
             named = {str(name): self.read(part) for name, part in value["parts"]}
             return type(str(value["object"]), (SimpleNamespace,), {})(**named)
@@ -178,23 +183,14 @@ def decoded(value: Any) -> Any:
     return Reader().read(value)
 
 
-def binary_code(array: Any) -> str | None:
-    """The code of an array's numbers, or None if a binary frame cannot hold them."""
-    code = str(array.dtype.str[1:])
-    return code if code in BINARY_CODES else None
+def array_of(array: str, shape: Any, bytes: str) -> Any:  # noqa: A002 - the words of the protocol
+    """The numbers that are written as bytes: an array, or a number of numpy's where the shape is empty.
 
-
-def frame_size(code: str, count: int) -> int:
-    """The length in bytes of a frame of so many numbers."""
-    return count * int(code[1:])
-
-
-def framed(array: Any) -> bytes:
-    """The numbers of an array in a binary frame, little-endian, with every bit."""
-    frame: bytes = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
-    return frame
-
-
-def unframed(frame: bytes | bytearray, code: str, count: int) -> Any:
-    """The first numbers of a frame as an array, with every bit; it shares the frame's memory."""
-    return np.frombuffer(frame, dtype="<" + code, count=count)
+    Raises:
+        ValueError, TypeError: there are other numbers of bytes, or these are no such numbers.
+    """
+    if not NUMBERS.fullmatch(array):
+        raise ValueError(f"is an array of type {array}, which has no bytes")
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError("has a shape that is not a list of integers, none of them negative")
+    return np.frombuffer(bytearray.fromhex(bytes), dtype="<" + array).reshape(shape)[()]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from attacklab.model.errors import UsageError
 from attacklab.processes.failures import ChildError, ChildFailure
 from attacklab.processes.group import ProcessGroup, require_process_groups, signal_name
-from attacklab.processes.wire import LONGEST_LINE, Frame, read_answer, read_object
+from attacklab.processes.wire import LONGEST_LINE, read_answer, read_object
 
 CHUNK = 1 << 16
 """Bytes read at a time: as many as a pipe usually holds."""
@@ -104,16 +104,7 @@ class ChildProcess:
             ChildError: the process did not answer as the protocol says; the message says how.
             ReleaseError: the answer says that the release failed.
         """
-        seconds = self._seconds
-        deadline = time.monotonic() + seconds
-        answer = read_answer(self._answered(request, seconds, deadline), trials)
-        if isinstance(answer, Frame):
-            size = answer.size
-            self._wait(lambda: len(self._answer) >= size, seconds, deadline)
-            content, self._answer = self._answer, self._answer[size:]
-            answer = answer.outputs(content)
-        self._require_nothing_left("after the answer")
-        return answer
+        return read_answer(self.ask_line(request), trials)
 
     def ask_line(self, request: bytes) -> bytes:
         """Send one line and read the one line that answers it, without the newline.
@@ -164,7 +155,7 @@ class ChildProcess:
                 return True
             if searched > LONGEST_LINE:
                 raise ChildError(
-                    ChildFailure.GARBAGE, f"it wrote a line of more than {LONGEST_LINE} bytes; use a binary frame"
+                    ChildFailure.GARBAGE, f"it wrote a line of more than {LONGEST_LINE} bytes; write one answer a line"
                 )
             return False
 

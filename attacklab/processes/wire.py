@@ -2,9 +2,9 @@
 
 A request is one line of JSON, `{"kind": ..., "input": ..., "trials": n, "seed": s}`, with each float as its hex string;
 if the input is a numpy array, it has a field `dtype`. An answer is one line, `{"outputs": [...]}` with one output a
-trial (a hex string, an integer, null for a failure), or `{"values": [...]}` with outputs of any form, or
-`{"binary": "f8", "count": n}` followed by n little-endian numbers (n rows, where there is a `shape` of one too), or
-`{"error": "...", "failure": "..."}`. docs/reference/protocol.md describes it for authors of programs.
+trial (a hex string, an integer, null for a failure), or `{"values": ...}` with outputs of any form, in a list or in an
+array with one row a trial, or `{"error": "...", "failure": "..."}`. docs/reference/protocol.md describes it for authors
+of programs.
 
 Decimal text would round, so there is none: a number with a decimal point is refused, and so is a hex string that is
 not a binary64 number.
@@ -13,10 +13,8 @@ not a binary64 number.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,41 +23,16 @@ from numpy.typing import NDArray
 
 from attacklab.model.errors import TargetError
 from attacklab.model.releases import as_outputs
-from attacklab.processes.codec import BINARY_CODES, Reader, binary_code, encoded, frame_size, framed, unframed, written
+from attacklab.processes.codec import Reader, encoded, written
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 
 LONGEST_LINE = 1 << 28
-"""The most bytes in the line of an answer; longer outputs go into a binary frame."""
+"""The most bytes in the line of an answer; an answer to one request is no longer."""
 
 
 _HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", re.IGNORECASE | re.ASCII)
 _WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A binary frame that the line of an answer announces: little-endian numbers.
-
-    Attributes:
-        code: numpy's type of the numbers.
-        count: how many outputs.
-        shape: that of one output; a number has ().
-    """
-
-    code: str
-    count: int
-    shape: tuple[int, ...] = ()
-
-    @property
-    def size(self) -> int:
-        """Its length in bytes."""
-        return frame_size(self.code, self.count * math.prod(self.shape))
-
-    def outputs(self, content: bytearray) -> NDArray[Any]:
-        """The numbers at the start of `content`, with every bit; they share its memory."""
-        numbers: NDArray[Any] = unframed(content, self.code, self.count * math.prod(self.shape))
-        return numbers.reshape((self.count, *self.shape))
 
 
 def request_line(kind: str, input_: Any, trials: int, seed: int, *, to_child: bool = False) -> bytes:
@@ -70,8 +43,7 @@ def request_line(kind: str, input_: Any, trials: int, seed: int, *, to_child: bo
         input_: a number, a numpy array of numbers, or sequences of numbers, booleans and None.
         trials: how many outputs.
         seed: an integer in [0, 2^63) from which the program derives all its randomness.
-        to_child: whether `child.py` reads it: an input may be of any form then, and keeps its types; of an array the
-            line holds no more than type and shape, and its numbers follow in a frame.
+        to_child: whether `child.py` reads it: an input may be of any form then, and keeps its types.
 
     Raises:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
@@ -79,9 +51,6 @@ def request_line(kind: str, input_: Any, trials: int, seed: int, *, to_child: bo
     asked = {"trials": trials, "seed": seed}
     if not to_child:
         return _line({"kind": str(kind), **_input(input_, encoded), **asked, **_dtype_of(input_)})
-    if isinstance(input_, np.ndarray) and (code := binary_code(input_)):
-        shape = {"binary": code, "shape": input_.shape}
-        return _line({"kind": str(kind), "input": shape, **asked}) + framed(input_)
     return _line({"kind": str(kind), **_input(input_, written), **asked})
 
 
@@ -105,7 +74,7 @@ def _dtype_of(input_: Any) -> dict[str, str]:
     return {"dtype": str(input_.dtype)} if is_numpys else {}
 
 
-def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
+def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any]:
     """Read the line of an answer.
 
     Args:
@@ -113,7 +82,7 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
         trials: how many outputs were asked for.
 
     Returns:
-        The outputs, an array if they are of one type and a list otherwise; or the frame that follows.
+        The outputs, an array if they are of one type and a list otherwise.
 
     Raises:
         ChildError: it does not answer this request, or says that the process failed; the message says how.
@@ -122,21 +91,17 @@ def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any] | Frame:
     answer = read_object(line)
     if "error" in answer and set(answer) <= {"error", "failure"} and isinstance(answer["error"], str):
         raise announced_failure(answer)
-    if {"binary", "count"} <= set(answer) <= {"binary", "count", "shape"}:
-        if answer["binary"] not in BINARY_CODES:
-            raise _garbage(f"binary must be one of {', '.join(BINARY_CODES)}")
-        if type(answer["count"]) is not int:
-            raise _garbage("count must be an integer")
-        _require_count(answer["count"], trials)
-        shape = answer.get("shape", [])
-        if not isinstance(shape, list) or not all(type(length) is int and 0 <= length < 1 << 31 for length in shape):
-            raise _garbage("shape must be a list of integers, none of them negative")
-        return Frame(answer["binary"], trials, tuple(shape))
     if set(answer) == {"values"} and isinstance(answer["values"], list):
         _require_count(len(answer["values"]), trials)
         return _values(answer["values"])
+    if set(answer) == {"values"} and isinstance(answer["values"], dict):
+        outputs = _value(answer["values"], "the array")
+        if not isinstance(outputs, np.ndarray) or not outputs.ndim:
+            raise _garbage("values must be a list, or an array with one row a trial")
+        _require_count(len(outputs), trials)
+        return outputs
     if set(answer) != {"outputs"} or not isinstance(answer["outputs"], list):
-        raise _garbage(f"an answer must hold outputs, or binary and count, not {_short(line)}")
+        raise _garbage(f"an answer must hold outputs or values, not {_short(line)}")
     _require_count(len(answer["outputs"]), trials)
     return _as_array([_number(item, trial) for trial, item in enumerate(answer["outputs"])])
 
@@ -178,17 +143,18 @@ def _require_count(count: int, trials: int) -> None:
 
 
 def _values(items: list[Any]) -> NDArray[Any]:
-    values = []
-    for trial, item in enumerate(items):
-        try:
-            values.append(Reader(partial(_number, trial=trial)).read(item))
-        except ChildError:
-            raise
-        except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError, AttributeError) as error:
-            message = f"the output of trial {trial} {error}"
-            raise _garbage(" ".join(message.split())) from None
+    values = [_value(item, f"the output of trial {trial}", trial) for trial, item in enumerate(items)]
     outputs: NDArray[Any] = as_outputs(values)
     return outputs
+
+
+def _value(item: Any, name: str, trial: int = 0) -> Any:
+    try:
+        return Reader(partial(_number, trial=trial)).read(item)
+    except ChildError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError, AttributeError) as error:
+        raise _garbage(" ".join(f"{name} {error}".split())) from None
 
 
 def _number(item: Any, trial: int) -> Any:

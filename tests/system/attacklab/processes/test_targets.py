@@ -262,13 +262,13 @@ def test_a_program_that_misbehaves_is_told_in_one_line(shell: Made, monkeypatch:
     for script, told in (
         ("read -r request; echo hello; sleep 9", "garbage: not a line of JSON: 'hello'"),
         ("""read -r r; printf '{"outputs": [1,2,3]}\n{"outputs": [1,2,3]}\n'; sleep 9""", "bytes too many"),
-        ("""read -r r; printf '{"binary": "i8", "count": 3}\nshort'""", "crash: exited with status 0 before answering"),
-        ("""read -r r; printf '{"binary": "i8", "count": 4}\n'""", "wrong number of outputs: 4 outputs for 3 trials"),
+        ("""read -r r; printf '{"outputs": [1,2,'""", "crash: exited with status 0 before answering"),
+        ("""read -r r; printf '{"outputs": [1,2,3,4]}\n'""", "wrong number of outputs: 4 outputs for 3 trials"),
         ("read -r r; exec >&-; sleep 9", "garbage: it closed its output without an answer"),
         ("kill -s KILL 0", "crash: killed by SIGKILL"),
         ("exit 5", "crash: exited with status 5 before answering"),
         ("""read -r r; echo '{"error": "no luck", "failure": "memory limit"}'""", "memory limit: no luck"),
-        ("read -r r; cat /dev/zero", "it wrote a line of more than 1048576 bytes; use a binary frame"),
+        ("read -r r; cat /dev/zero", "it wrote a line of more than 1048576 bytes; write one answer a line"),
     ):
         assert told in str(failure_of(shell(script))), script
     keeps_open = shell("read -r r; sleep 9 & kill -s SEGV $$", seconds=0.3)  # another process does

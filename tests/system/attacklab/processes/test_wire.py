@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacklab.model.errors import TargetError
+from attacklab.processes.codec import decoded
 from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
-from attacklab.processes.wire import Frame, read_answer, request_line
+from attacklab.processes.wire import read_answer, request_line
 
 NASTY = [5e-324, -5e-324, 0.0, -0.0, 2.0**-1022, 1.7976931348623157e308, 0.1, math.inf, -math.inf]
 
@@ -70,12 +71,13 @@ def test_integers_may_be_decimal_strings_and_other_texts_are_none() -> None:
         assert re.search(r"is not a hex float|does not fit in 64 bits", str(refusal(answer([text]))))
 
 
-def test_an_array_may_follow_its_line_in_binary() -> None:
+def test_an_array_for_a_python_target_keeps_its_type_and_every_bit() -> None:
     values = np.array([[5e-324, -0.0, 0.1], [np.inf, 1.0, -1.0]])
-    line, _, frame = request_line("sum", values, 1, 0, to_child=True).partition(b"\n")
-    assert json.loads(line) == {"kind": "sum", "input": {"binary": "f8", "shape": [2, 3]}, "trials": 1, "seed": 0}
-    assert frame == struct.pack("<6d", *values.ravel().tolist())
-    assert request_line("sum", values.astype(">f8"), 1, 0, to_child=True).endswith(b"\n" + frame)
+    content = struct.pack("<6d", *values.ravel().tolist()).hex()
+    for array in (values, values.astype(">f8"), np.asfortranarray(values)):
+        sent = json.loads(request_line("sum", array, 1, 0, to_child=True))["input"]
+        assert sent == {"array": "f8", "shape": [2, 3], "bytes": content}
+        assert decoded(sent).tobytes() == values.tobytes()
     assert request_line("noise", 1.0, 1, 0, to_child=True) == request_line("noise", 1.0, 1, 0)
 
 
@@ -147,7 +149,7 @@ NO_ANSWERS: tuple[tuple[bytes | str, str], ...] = (
     (b"\xff\xfe", "not a line of JSON"),
     ("[" * 100_000, "not a line of JSON"),
     ("[1]", "not a JSON object"),
-    ("{}", "an answer must hold outputs, or binary and count"),
+    ("{}", "an answer must hold outputs or values"),
     ('{"outputs": "0x1p0"}', "an answer must hold outputs"),
     ('{"outputs": [1], "more": 1}', "an answer must hold outputs"),
     ('{"outputs": [0.5]}', "0.5 is not exact: write floats as hex strings"),
@@ -156,12 +158,11 @@ NO_ANSWERS: tuple[tuple[bytes | str, str], ...] = (
     ('{"outputs": [NaN]}', "NaN is not exact"),
     ('{"outputs": [{"a": 1}]}', "the output of trial 0 is an object"),
     ('{"outputs": [9223372036854775808]}', "does not fit in 64 bits"),
-    ('{"binary": "f8"}', "an answer must hold outputs, or binary and count"),
-    ('{"binary": "f16", "count": 1}', "binary must be one of f2, f4, f8"),
-    ('{"binary": ["f8"], "count": 1}', "binary must be one of"),
-    ('{"binary": "f8", "count": true}', "count must be an integer"),
+    ('{"binary": "f8", "count": 1}', "an answer must hold outputs or values"),
+    ('{"values": {"text": "a"}}', "values must be a list, or an array with one row a trial"),
+    ('{"values": {"array": "f8", "shape": [], "bytes": "0000000000000000"}}', "or an array with one row a trial"),
     ('{"error": 3}', "an answer must hold outputs"),
-    ('{"outputs": [1], "work": [3]}', "an answer must hold outputs, or binary and count"),
+    ('{"outputs": [1], "work": [3]}', "an answer must hold outputs or values"),
 )
 
 
@@ -179,23 +180,42 @@ def test_integers_and_floats_are_not_mixed_since_integers_would_lose_bits() -> N
 
 
 def test_a_wrong_number_of_outputs_is_told_before_anything_is_read() -> None:
-    for count in (0, 2, -1, 10**30):
-        error = refusal(f'{{"binary": "f8", "count": {count}}}', 1)
+    for count in (0, 2):
+        error = refusal(array("i1", [count, 1], "00" * count))
         assert str(error) == f"wrong number of outputs: {count} outputs for 1 trials"
     assert refusal(answer([1, 2]), 1).failure is ChildFailure.COUNT
 
 
-def test_frames_keep_bits_and_formats() -> None:
+def array(code: Any, shape: Any, content: Any) -> str:
+    return json.dumps({"values": {"array": code, "shape": shape, "bytes": content}})
+
+
+def read_array(code: str, content: bytes, count: int) -> Any:
+    return read_answer(array(code, [count], content.hex()).encode(), count)
+
+
+def test_arrays_of_bytes_keep_bits_and_formats() -> None:
     for pattern in (0x7FF8000000000000, 0xFFF8000000000000, 0x7FF0000000000001, 0xFFFFFFFFFFFFFFFF):  # all are NaN
         content = struct.pack("<QQ", 0, pattern)
-        assert Frame("f8", 2).outputs(bytearray(content)).tobytes() == content
-    assert Frame("f8", len(NASTY)).outputs(bytearray(struct.pack(f"<{len(NASTY)}d", *NASTY))).tolist() == NASTY
-    assert Frame("f4", 1).size == 4
-    half = Frame("f2", 1).outputs(bytearray(b"\x01\x80"))
+        assert read_array("f8", content, 2).tobytes() == content
+    assert read_array("f8", struct.pack(f"<{len(NASTY)}d", *NASTY), len(NASTY)).tolist() == NASTY
+    half = read_array("f2", b"\x01\x80", 1)
     assert half.dtype == np.float16
     assert half.tobytes() == b"\x01\x80"
-    assert Frame("i8", 1).outputs(bytearray(b"\xff" * 8)).tolist() == [-1]
-    assert Frame("u8", 1).outputs(bytearray(b"\xff" * 8)).tolist() == [2**64 - 1]
+    assert read_array("i8", b"\xff" * 8, 1).tolist() == [-1]
+    assert read_array("u8", b"\xff" * 8, 1).tolist() == [2**64 - 1]
+    rows = read_answer(array("i2", [2, 3], struct.pack("<6h", *range(6)).hex()).encode(), 2)
+    assert np.asarray(rows).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_bytes_that_are_no_such_array_are_called_garbage() -> None:
+    one = "0" * 16
+    for code, shape, content in (
+        ("f16", [1], one * 2), (["f8"], [1], one), ("O", [1], one), ("U1", [1], "0" * 8), ("f8", [2], one),
+        ("f8", [1], one + "00"), ("f8", [1], "xy" * 8), ("f8", [1], 3), ("f8", 3, one), ("f8", [-1], one),
+        ("f8", ["1"], one), ("f8", [True], one), ("f8", [10**30], one),
+    ):  # fmt: skip
+        assert refusal(array(code, shape, content)).failure is ChildFailure.GARBAGE
 
 
 def test_a_release_that_failed_is_told_apart_from_a_process_that_failed() -> None:
@@ -237,6 +257,7 @@ def test_a_value_of_no_known_form_is_called_garbage() -> None:
         {"array": "O8", "shape": [1], "values": [1]},
         {"array": "U999999999999", "shape": [1], "values": [{"text": "a"}]},
         {"array": "f8", "shape": [3], "values": ["0x1p+0"]},
+        {"array": "f8", "shape": [1], "bytes": "00"},
         {"object": "Answer", "parts": 3},
         {"text": "a", "bytes": "00"},
         "0.5",
@@ -244,14 +265,3 @@ def test_a_value_of_no_known_form_is_called_garbage() -> None:
         error = refusal(json.dumps({"values": [1, value]}), 2)
         assert error.failure is ChildFailure.GARBAGE
         assert "\n" not in str(error)
-
-
-def test_a_frame_may_hold_rows() -> None:
-    frame = read_answer(b'{"binary": "i2", "count": 2, "shape": [3]}', 2)
-    assert isinstance(frame, Frame)
-    assert frame.size == 12
-    assert frame.outputs(bytearray(struct.pack("<6h", *range(6)))).tolist() == [[0, 1, 2], [3, 4, 5]]
-    for shape in (3, [-1], ["3"], [True]):
-        assert "shape must be a list of integers" in str(
-            refusal(json.dumps({"binary": "f8", "count": 1, "shape": shape}))
-        )
