@@ -34,8 +34,7 @@ QUESTION = "How many outputs show a flaw between the mechanisms, and how many ru
 
 EPSILON = 1.0
 TRIALS = (2_000, 20_000, 200_000)
-ATTACKS: tuple[Attack, ...] = (SUM_SENSITIVITY, BlackBox())
-"""The bet on sums, and the search that looks for anything."""
+ATTACKS: tuple[Attack, ...] = (SUM_SENSITIVITY, BlackBox())  # the bet on sums, and the search for anything
 
 
 class Pipeline(NamedTuple):
@@ -58,13 +57,9 @@ def _narrow(raised: int) -> NeighbouringPair:
 
 
 ROWS = [[0.5, 0.25], [0.75, 1.0], [1.0, 1.0]]
-MANY, AGES, FIVE = (
-    _without_last([100.0] * 328),
-    _without_last([20.0, 35.0, 50.0, 65.0, 80.0]),
-    _without_last([50.0] * 5),
-)
-SAME, TWO, GROUPS = _without_last([40.0] * 200), _without_last([20.0, 80.0]), _without_last([0, 0, 1, 0, 1, 2])
-MOMENTS, PRODUCTS = _without_last(ROWS), _without_last([*ROWS, [1.0, 5.0]])
+MANY, AGES = _without_last([100.0] * 328), _without_last([20.0, 35.0, 50.0, 65.0, 80.0])
+SAME, FIVE, TWO = _without_last([40.0] * 200), _without_last([50.0] * 5), _without_last([20.0, 80.0])
+GROUPS, MOMENTS, PRODUCTS = _without_last([0, 0, 1, 0, 1, 2]), _without_last(ROWS), _without_last([*ROWS, [1.0, 5.0]])
 QUERIES, BIT = t.sparse_vectors.QUERIES["pairs"][0], t.making.BIT
 STEPS, HALVES, PUBLIC = p.steps_above_lower_bound, p.sum_over_count_by_halves, p.counts_of_public_groups
 PIPELINES = (
@@ -120,8 +115,7 @@ def collect(settings: Settings) -> Collected:
 
 def aligned(make: Maker, pair: NeighbouringPair, trials: int, seed: int) -> tuple[Finding, int]:
     """What `ideal_noise=True` finds on a pair, by trials in the place of seconds; and how many outputs it drew."""
-    target = make(EPSILON)
-    counted = _Counted(target.release)
+    counted = _Counted((target := make(EPSILON)).release)
     on_pair = Target.dataset(counted, claim=target.claim, relation=pair.relation, name=target.name, pairs=[pair])
 
     def sampled(rounded: Target, _: float, alpha: float) -> Sequence[Finding]:
@@ -140,25 +134,23 @@ def _cost(finding: Finding) -> float | None:
 def _sampled(pipeline: Pipeline, budgets: Sequence[int], seed: int) -> tuple[Finding, int]:
     """The finding that refutes the claim by the fewest outputs, and how many; else the last, and how many all drew."""
     target = replace(pipeline.make(EPSILON), pairs=(pipeline.pair,))
-    drawn: list[tuple[int, Finding]] = []
+    drawn: list[tuple[Finding, int]] = []
     for attack in (attack for attack in ATTACKS if attack.applies_to(target)):
         for trials in budgets:
             counted = _Counted(target.release)
             found = audit(replace(target, release=counted), [attack], trials=trials, alpha=ALPHA, seed=seed)
-            drawn.append((counted.outputs, next((one for one in found if one.refutes), found[0])))
-            if drawn[-1][1].refutes:
+            drawn.append((next((one for one in found if one.refutes), found[0]), counted.outputs))
+            if drawn[-1][0].refutes:
                 break
-    refuting = [entry for entry in drawn if entry[1].refutes]
-    if not refuting:
-        return drawn[-1][1], sum(outputs for outputs, _ in drawn)
-    outputs, shown = min(refuting, key=lambda entry: entry[0])
-    return shown, outputs
+    refuting = [entry for entry in drawn if entry[0].refutes]
+    if refuting:
+        return min(refuting, key=lambda entry: entry[1])
+    return drawn[-1][0], sum(outputs for _, outputs in drawn)
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
     """Outputs against runs; and what shifts cost, in units of the claim."""
     rows = data["measured"]["rows"][::-1]
-    named = [row["label"] for row in rows]
     seen = [
         _marks(rows, "samples", Role.NAIVE, lambda row: row["attack"] and row["outputs"]),
         _marks(rows, "alignment", Role.EXACT, lambda row: row["named"] and row["runs"]),
@@ -169,8 +161,9 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         _marks(rows, "repaired", Role.EXACT, lambda row: row["twin_cost"]),
         line("claimed", Role.CEILING, [1.0] * len(rows), range(len(rows))),
     ]
-    effort = panel("what refutes the claim", "outputs drawn", "", seen, x_scale="log", y_names=named)
-    costs = panel("what the shifts cost", "in units of the claimed ε", "", cost, x_scale="log", y_names=named)
+    scales: Any = {"x_scale": "log", "y_names": [row["label"] for row in rows]}
+    effort = panel("what refutes the claim", "outputs drawn", "", seen, **scales)
+    costs = panel("what the shifts cost", "in units of the claimed ε", "", cost, **scales)
     caption = "One pair of neighbours for each pipeline, at ε = 1. Right: no mark where no shifts serve all outcomes."
     return [figure("glue", caption, [effort, costs])]
 

@@ -1,9 +1,9 @@
 """A scoreboard of real DP libraries: what is installed here and in the built environments, under every attack.
 
-An audit runs for a given time, so all of this depends on the machine. Rows of environments that are not built here
-stay as an earlier run measured them. What an audit refutes and `expected_failures` does not list is withheld: it goes
-to `reports-unpublished/`, which no repository holds, and a warning says so. The page lists only what was expected of a
-mechanism that is refuted, so that no missing row tells what is withheld.
+Rows of environments that are not built here stay as an earlier run measured them. What an audit refutes and
+`expected_failures` does not list is withheld: it goes to `reports-unpublished/`, which no repository holds, and a
+warning says so. The page lists only what was expected of a mechanism that is refuted, so that no missing row tells what
+is withheld.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def collect(settings: Settings) -> Collected:
     for row in rows:
         wanted = (_case(row)[1], row["version"], row["attack"])
         group = [each for each in previous["findings"] if (each.target, each.target_version, each.attack) == wanted]
-        judged.append(({**row, **_compared(row, group)}, group))
+        judged.append((_compared(row, group), group))
     order = [None, *described]
     published = sorted(_published(judged), key=lambda entry: order.index(entry[0]["environment"]))
     kept = [name for name in order if name in {row["environment"] for row, _ in published if _case(row) not in audited}]
@@ -108,24 +108,20 @@ def _judged(case: Case, group: list[Finding]) -> tuple[Row, list[Finding]]:
     """What the scoreboard says of one attack on one mechanism, by its worst scenario; and all its findings."""
     worst = max(decisive(group), key=lambda finding: finding.epsilon_lower or 0.0)
     name, _, mechanism = case.spec.partition(":")
-    row: Row = {
-        "environment": case.environment,
-        "library": name,
-        "version": worst.target_version,
-        "mechanism": mechanism,
-    }
-    row |= {"attack": worst.attack, "verdict": worst.verdict, "reason": worst.reason}
+    row: Row = {"environment": case.environment, "library": name, "version": worst.target_version}
+    row |= {"mechanism": mechanism, "attack": worst.attack, "verdict": worst.verdict, "reason": worst.reason}
     row |= {"epsilon_lower": worst.epsilon_lower, "smallest_detectable": worst.smallest_detectable}
     row |= {"trials": sum(finding.trials for finding in group), "measured": measured_here()}
-    return {**row, **_compared(row, group)}, group
+    return _compared(row, group), group
 
 
 def _compared(row: Row, group: Sequence[Finding]) -> Row:
-    """What a row says of its verdict beside what is publicly known."""
+    """A row, with what it says of its verdict beside what is publicly known."""
     version = row["version"].rpartition(" ")[2]
     link = expected(expected_failures(), row["library"], version, row["mechanism"], row["attack"])
     few = any(finding.trials_needed is not None for finding in group)
-    return {"status": status(Verdict(row["verdict"]), is_expected=link is not None, too_few_trials=few), "link": link}
+    said = status(Verdict(row["verdict"]), is_expected=link is not None, too_few_trials=few)
+    return {**row, "status": said, "link": link}
 
 
 def _published(judged: Sequence[tuple[Row, list[Finding]]]) -> list[tuple[Row, list[Finding]]]:
@@ -152,14 +148,10 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
     if not cells:
         return []
     names, versions = sorted(cells), list(dict.fromkeys(row["version"] for row in data["timings"]["rows"]))
-    nothing = Cell(verdict=Verdict.NOT_APPLICABLE)
-    matrix = Matrix(
-        title="the largest ε that an attack proves of mechanisms that claim ε = 1",
-        row_names=names,
-        column_names=versions,
-        cells=[[cells[name].get(version, nothing) for version in versions] for name in names],
-    )
-    return [figure("libraries", f"By library and version, {matrix.title}. Empty: nothing is listed.", [matrix])]
+    shown = [[cells[name].get(version, Cell(verdict=Verdict.NOT_APPLICABLE)) for version in versions] for name in names]
+    title = "the largest ε that an attack proves of mechanisms that claim ε = 1"
+    matrix = Matrix(title=title, row_names=names, column_names=versions, cells=shown)
+    return [figure("libraries", f"By library and version, {title}. Empty: nothing is listed.", [matrix])]
 
 
 def explain_timings(data: dict[str, Any]) -> str:
@@ -168,15 +160,12 @@ def explain_timings(data: dict[str, Any]) -> str:
     missed = [row for row in rows if row["status"] == Status.PASSES]
     passes = ", ".join(f"{row['mechanism']} of {row['version']} under {row['attack']}" for row in missed)
     labels = {"kept": "Measured by an earlier run", "absent": "Not audited", "failed": "**Could not be loaded**"}
-    return (
-        PARAGRAPHS["libraries"]
-        .format(
-            listed=len({(row["version"], row["mechanism"]) for row in rows}),
-            versions=len({row["version"] for row in rows}),
-            seconds=measured["seconds"],
-            known=sum(row["status"] == Status.KNOWN for row in rows),
-            passes=f"**UNEXPECTED PASSES: {passes}**" if passes else "none that is expected was missed",
-            absent=" ".join(f"{words}: {', '.join(measured[key])}." for key, words in labels.items() if measured[key]),
-        )
-        .rstrip()
+    said = PARAGRAPHS["libraries"].format(
+        listed=len({(row["version"], row["mechanism"]) for row in rows}),
+        versions=len({row["version"] for row in rows}),
+        seconds=measured["seconds"],
+        known=sum(row["status"] == Status.KNOWN for row in rows),
+        passes=f"**UNEXPECTED PASSES: {passes}**" if passes else "none that is expected was missed",
+        absent=" ".join(f"{words}: {', '.join(measured[key])}." for key, words in labels.items() if measured[key]),
     )
+    return said.rstrip()

@@ -88,13 +88,9 @@ def near_library(place: str) -> str:
     return f"; did you mean the library {near[0]!r}?" if near else ""
 
 
-def _adapter(name: str) -> Any:
-    return importlib.import_module(f"{__name__}.{name}_adapter")
-
-
 def library(name: str) -> Library:
     """Describe a library; a `UsageError` where there is no adapter of this name."""
     if name not in NAMES:
         raise UsageError(f"no library {name!r}; there are {', '.join(NAMES)}")
-    made = _adapter(name)
+    made: Any = importlib.import_module(f"{__name__}.{name}_adapter")
     return Library(name, made.DISTRIBUTION, made.UNSEEDED, tuple(made.MECHANISMS), getattr(made, "VERSIONS", {}))

@@ -67,10 +67,6 @@ def _approximate(name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> 
     return _noise(name, {"epsilon": epsilon, "delta": delta})
 
 
-def _bounded_noise(*, epsilon: float = 1.0, delta: float = 1e-3) -> dict[str, Any]:
-    return _noise("LaplaceBoundedNoise", {"epsilon": epsilon, "delta": delta})
-
-
 def _selection(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     from diffprivlib import mechanisms
 
@@ -91,7 +87,7 @@ def _tool(kind: str, /, *, epsilon: float = 1.0, bounds: tuple[float, float] = (
 MECHANISMS: dict[str, Any] = {
     "laplace": partial(_pure, "Laplace"),  # noise from four uniforms, or from one before version 0.5
     "laplace_bounded_domain": partial(_pure, "LaplaceBoundedDomain", RANGE),
-    "laplace_bounded_noise": _bounded_noise,
+    "laplace_bounded_noise": partial(_approximate, "LaplaceBoundedNoise", delta=1e-3),
     "snapping": partial(_pure, "Snapping", RANGE),  # outputs are rounded to a grid as coarse as the noise
     "staircase": partial(_pure, "Staircase"),
     "gaussian": partial(_approximate, "Gaussian"),  # at the textbook's scale, for ε up to 1

@@ -24,7 +24,6 @@ UNSEEDED = False
 FORMATS = ("float64", "float32", "float16", "bfloat16")
 """The formats of the samplers; each sampler is a mechanism in each."""
 
-TWO_ANSWERS = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
 BLOCK = 1 << 13  # outputs drawn at a time
 CELLS = 1 << 22  # random numbers that a selection holds at a time; a block has as many outputs as that allows
 
@@ -99,7 +98,8 @@ def _gaussian_one_key(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str,
         noisy = [add["release"](float(answer), trials, np.random.default_rng(seed)) for answer in answers]
         return np.stack(noisy, axis=1)
 
-    return {**add, "kind": "dataset", "release": release, "domain": TWO_ANSWERS}
+    two_answers = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
+    return {**add, "kind": "dataset", "release": release, "domain": two_answers}
 
 
 MECHANISMS: dict[str, Any] = {

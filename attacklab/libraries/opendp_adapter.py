@@ -63,22 +63,17 @@ def _over(make: str, type_: type, metric: str, **options: Any) -> tuple[Any, Any
     return dp, lambda scale: getattr(dp.m, make)(*space, *options.values(), scale)
 
 
-def _base_laplace(epsilon: float) -> dict[str, Any]:
-    """`make_base_laplace` of version 0.4, at the least scale from 1/ε upwards whose map declares at most ε."""
-    from opendp import meas, mod
+def _laplace(type_: type, /, *, epsilon: float = 1.0) -> dict[str, Any]:
+    if find_spec("opendp.meas") is None:
+        dp, make = _over("make_laplace", type_, "l1_distance")
+        return _noise(type_, make(dp.binary_search_param(make, d_in=type_(1), d_out=epsilon)), epsilon=epsilon)
+    from opendp import meas, mod  # version 0.4: the least scale from 1/ε upwards whose map declares at most ε
 
     mod.enable_features("contrib", "floating-point")
     scale = 1 / epsilon
     while not (measurement := meas.make_base_laplace(scale, D="VectorDomain<AllDomain<f64>>")).check(1.0, epsilon):
         scale = math.nextafter(scale, math.inf)
-    return _noise(float, measurement, epsilon=epsilon)
-
-
-def _laplace(type_: type, /, *, epsilon: float = 1.0) -> dict[str, Any]:
-    if find_spec("opendp.meas") is not None:
-        return _base_laplace(epsilon)
-    dp, make = _over("make_laplace", type_, "l1_distance")
-    return _noise(type_, make(dp.binary_search_param(make, d_in=type_(1), d_out=epsilon)), epsilon=epsilon)
+    return _noise(type_, measurement, epsilon=epsilon)
 
 
 def _laplace_of(answers: int, /, *, epsilon: float = 1.0) -> dict[str, Any]:
@@ -104,8 +99,8 @@ def _gaussian_zcdp(type_: type, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     return _noise(type_, measurement, claim={"kind": "zcdp", "rho": measurement.map(1.0)}, noise_scale=scale)
 
 
-def _largest(measure: str, most: float) -> tuple[Any, Any]:
-    """A release of `make_noisy_max`, and what its map declares of utilities that move by 1."""
+def _largest(measure: str, most: float) -> tuple[dict[str, Any], Any]:
+    """`make_noisy_max`, and what its map declares of utilities that move by 1."""
     dp = _prelude()
 
     def measurement(type_: type) -> Any:
@@ -119,17 +114,16 @@ def _largest(measure: str, most: float) -> tuple[Any, Any]:
         select = over[type(scores[0])]
         return np.array([select(scores) for _ in range(trials)])
 
-    return release, max(select.map(type_(1)) for type_, select in over.items())
+    return {"kind": "selection", "release": release}, max(select.map(type_(1)) for type_, select in over.items())
 
 
 def _noisy_max(*, epsilon: float = 1.0) -> dict[str, Any]:
-    release, _ = _largest("max_divergence", epsilon)
-    return {"kind": "selection", "release": release, "epsilon": epsilon}
+    return {**_largest("max_divergence", epsilon)[0], "epsilon": epsilon}
 
 
 def _noisy_max_zcdp(*, epsilon: float = 1.0) -> dict[str, Any]:
-    release, rho = _largest("zero_concentrated_divergence", epsilon**2 / 8)
-    return {"kind": "selection", "release": release, "claim": {"kind": "zcdp", "rho": rho}}
+    selection, rho = _largest("zero_concentrated_divergence", epsilon**2 / 8)
+    return {**selection, "claim": {"kind": "zcdp", "rho": rho}}
 
 
 def _aggregate(kind: str, /, *, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
@@ -166,6 +160,3 @@ MECHANISMS: dict[str, Any] = {
     "sum": partial(_aggregate, "sum"),
     "mean": partial(_aggregate, "mean"),
 }
-
-
-_LAWS = {"make_laplace": "Laplace", "make_geometric": "Laplace", "make_gaussian": "Gaussian"}

@@ -23,52 +23,37 @@ UNSEEDED = False
 FORMATS = ("float64", "float32", "float16", "bfloat16")
 """The formats of the samplers; each sampler is a mechanism in each."""
 
-TWO_ANSWERS = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
-
 CELLS = 1 << 22  # random numbers that are held at a time
 
 
-def _answer(answer: float, dtype: Any) -> Any:
-    """The answer as a tensor of the format, whose number it must be."""
+def _noise(dtype_name: str, draw: Any, **claim: float) -> dict[str, Any]:
+    """Noise around an answer, which must be a number of the format; `draw` gets a tensor of it, and a seed."""
     import torch
 
-    tensor = torch.tensor(answer, dtype=dtype)
-    if tensor.item() != answer:
-        raise ValueError(f"the answer {answer} cannot be represented in {dtype}")
-    return tensor
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        tensor = torch.tensor(answer, dtype=getattr(torch, dtype_name))
+        if tensor.item() != answer:
+            raise ValueError(f"the answer {answer} cannot be represented in {tensor.dtype}")
+        outputs = draw(torch, tensor, trials, int(rng.integers(1 << 63)))
+        return (outputs.float() if dtype_name == "bfloat16" else outputs).numpy()
 
-
-def _array(outputs: Any) -> Any:
-    import torch
-
-    return (outputs.float() if outputs.dtype == torch.bfloat16 else outputs).numpy()
+    return {"kind": "noise", "release": release, **claim}
 
 
 def _laplace(dtype_name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
-    import torch
+    def draw(torch: Any, answer: Any, trials: int, seed: int) -> Any:
+        torch.manual_seed(seed)
+        return torch.distributions.Laplace(answer, torch.tensor(1 / epsilon, dtype=answer.dtype)).sample((trials,))
 
-    dtype = getattr(torch, dtype_name)
-    scale = torch.tensor(1 / epsilon, dtype=dtype)
-
-    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
-        torch.manual_seed(int(rng.integers(1 << 63)))
-        return _array(torch.distributions.Laplace(_answer(answer, dtype), scale).sample((trials,)))
-
-    return {"kind": "noise", "release": release, "epsilon": epsilon}
+    return _noise(dtype_name, draw, epsilon=epsilon)
 
 
 def _gaussian(dtype_name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    import torch
+    def draw(torch: Any, answer: Any, trials: int, seed: int) -> Any:
+        generator, scale = torch.Generator().manual_seed(seed), math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+        return answer + torch.normal(0.0, scale, (trials,), generator=generator, dtype=answer.dtype)
 
-    dtype = getattr(torch, dtype_name)
-    scale = math.sqrt(2 * math.log(1.25 / delta)) / epsilon
-
-    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
-        generator = torch.Generator().manual_seed(int(rng.integers(1 << 63)))
-        noise = torch.normal(0.0, scale, (trials,), generator=generator, dtype=dtype)
-        return _array(_answer(answer, dtype) + noise)
-
-    return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
+    return _noise(dtype_name, draw, epsilon=epsilon, delta=delta)
 
 
 def _selection(select: Any, dtype_name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
@@ -100,14 +85,11 @@ def _gaussian_one_seed(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str
     add = _gaussian("float32", epsilon=epsilon, delta=delta)
 
     def release(answers: Any, trials: int, rng: np.random.Generator) -> Any:
-        state = rng.bit_generator.state
-        noisy = []
-        for answer in answers:
-            rng.bit_generator.state = state
-            noisy.append(add["release"](float(answer), trials, rng))
-        return np.stack(noisy, 1)
+        seed = int(rng.integers(1 << 63))
+        return np.stack([add["release"](float(it), trials, np.random.default_rng(seed)) for it in answers], axis=1)
 
-    return {**add, "kind": "dataset", "release": release, "domain": TWO_ANSWERS}
+    two_answers = {"shape": {"form": "queries", "size": 2, "patterns": ["one"]}}
+    return {**add, "kind": "dataset", "release": release, "domain": two_answers}
 
 
 MECHANISMS: dict[str, Any] = {

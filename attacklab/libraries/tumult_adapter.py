@@ -26,21 +26,20 @@ def _double(answer: float) -> float:
     return float(answer)
 
 
-def _exact(value: float, *, is_rounded_up: bool) -> Any:
-    """A number as the measurements take it."""
-    from tmlt.core.utils.exact_number import ExactNumber
+def _noise(name: str, *, variance: float = 0.0, epsilon: float = 0.0) -> tuple[Any, Any]:
+    """A measurement of `noise_mechanisms` of a variance or of scale 1/ε, rounded up, and a release of it.
 
-    return ExactNumber.from_float(value, round_up=is_rounded_up)
-
-
-def _noise(name: str, scale: Any) -> tuple[Any, Any]:
-    """A measurement of `noise_mechanisms`, and a release of it; those whose noise is discrete are over the integers."""
+    Those whose noise is discrete are over the integers.
+    """
     from tmlt.core.domains.numpy_domains import NumpyFloatDomain
     from tmlt.core.measurements import noise_mechanisms
+    from tmlt.core.utils.exact_number import ExactNumber
 
     over_floats = name in ("AddLaplaceNoise", "AddGaussianNoise")
     convert: Any = _double if over_floats else math.floor
-    measurement = getattr(noise_mechanisms, name)(*[NumpyFloatDomain()] * over_floats, scale)
+    exact = ExactNumber.from_float(variance or epsilon, round_up=variance > 0)
+    make = getattr(noise_mechanisms, name)
+    measurement = make(*[NumpyFloatDomain()] * over_floats, exact if variance else 1 / exact)
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
         value = convert(answer)
@@ -51,7 +50,7 @@ def _noise(name: str, scale: Any) -> tuple[Any, Any]:
 
 def _pure(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     """A mechanism at the least scale of noise for sensitivity 1 that the claim allows."""
-    _, release = _noise(name, 1 / _exact(epsilon, is_rounded_up=False))
+    _, release = _noise(name, epsilon=epsilon)
     return {"kind": "noise", "release": release, "epsilon": epsilon}
 
 
@@ -62,7 +61,7 @@ def _gaussian(name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dic
     """
     log = math.log(1 / delta)
     variance = 1 / (2 * (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2)
-    _, release = _noise(name, _exact(variance, is_rounded_up=True))
+    _, release = _noise(name, variance=variance)
     scale = {"noise_scale": math.sqrt(variance)} if name == "AddGaussianNoise" else {}
     return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta, **scale}
 
@@ -70,7 +69,7 @@ def _gaussian(name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dic
 def _concentrated(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
     """A mechanism of variance 1/ε² that claims what its privacy function declares of answers that move by 1."""
     variance = 1 / epsilon**2
-    measurement, release = _noise(name, _exact(variance, is_rounded_up=True))
+    measurement, release = _noise(name, variance=variance)
     claim = {"kind": "zcdp", "rho": measurement.privacy_function(1).to_float(round_up=True)}
     return {"kind": "noise", "release": release, "claim": claim, "noise_scale": math.sqrt(variance)}
 

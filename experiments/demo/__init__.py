@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -87,28 +88,25 @@ def _half(show: Show, target: Target, language: str, rng: np.random.Generator) -
     from_first = rng.random(TRIALS) < 0.5  # a coin for each answer
     values = np.where(from_first.reshape(-1, *[1] * (first.ndim - 1)), first, second)
     said_first = event.contains(values)
-    inputs = sorted((scenario.pair.first, scenario.pair.second), key=_order)
-    numbers = np.where([True, False], *((1, 2) if inputs[0] is scenario.pair.first else (2, 1)))
-    claimed = texts["claim"].format(epsilon=show.epsilon, answers=scenario.answers, ceiling=ceiling)
-    pair = texts["pair"].format(first=described(inputs[0]), second=described(inputs[1]))
-    seen = event.description
+    right, seen, shown = said_first == from_first, event.description, 0
     for pattern, words in EVENTS.get(language, {}).items():
         seen = re.sub(f"^{pattern}$", words, seen)
-    yield "\n".join([claimed, pair, texts["bet"].format(number=numbers[0], event=seen)])
-    right, shown = said_first == from_first, 0
+    claimed = texts["claim"].format(epsilon=show.epsilon, answers=scenario.answers, ceiling=ceiling)
+    pair = texts["pair"].format(first=_described(scenario.pair.first), second=_described(scenario.pair.second))
+    yield "\n".join([claimed, pair, texts["bet"].format(number=1, event=seen)])
     for step in STEPS:
         lines = []
         for place in range(shown, shown + step):
-            said, was = (numbers[0 if is_first[place] else 1] for is_first in (said_first, from_first))
+            said, was = (1 if is_first[place] else 2 for is_first in (said_first, from_first))
             mark = texts["right" if right[place] else "wrong"]
             lines.append(texts["row"].format(value=_value(values[place]), said=said, was=was, mark=mark))
         shown += step
-        yield "\n".join([*lines, score(texts, right[:shown], ceiling)[0]])
-    told, lower = score(texts, right, ceiling)
+        yield "\n".join([*lines, _score(texts, right[:shown], ceiling)[0]])
+    told, lower = _score(texts, right, ceiling)
     yield f"{told}\n{texts['broken' if lower > ceiling else 'kept']}"
 
 
-def score(texts: dict[str, str], right: NDArray[np.bool_], ceiling: float) -> tuple[str, float]:
+def _score(texts: dict[str, str], right: NDArray[np.bool_], ceiling: float) -> tuple[str, float]:
     """How much better than a coin answers were named, 1 if all were right and 0 if half; and its lower bound."""
     counts = {"right": int(right.sum()), "shown": len(right)}
     shares = (counts["right"] / len(right), *clopper_pearson(counts["right"], len(right), ALPHA))
@@ -122,7 +120,7 @@ def best_bet(attack: Attack, target: Target, rng: np.random.Generator) -> tuple[
 
     The event is one of the attack's own; if all of them say the same of every output, it is a threshold.
     """
-    bets: list[tuple[bool, float, Scenario, Event, float]] = []
+    bets = []
     for scenario in attack.scenarios(target, lambda input_, trials: target.outputs(input_, trials, rng)):
         first, second = _drawn(target, scenario, LOOKS, rng)
         ceiling = target.claim.composed(scenario.answers).ceiling
@@ -139,44 +137,36 @@ def _thresholds(scenario: Scenario, first: Outputs, second: Outputs) -> Iterator
     answer = "the answer" if scenario.answers == 1 else f"the mean |y| of {scenario.answers} answers"
     for decile in np.quantile(np.concatenate([_size(first), _size(second)]), np.linspace(0.1, 0.9, 9)):
         at = float(f"{decile:.4g}")
-        above: Any = lambda outputs, at=at: _size(outputs) > at  # noqa: E731
-        below: Any = lambda outputs, at=at: _size(outputs) <= at  # noqa: E731
-        yield Event(f"{answer} exceeds {at:g}", above)
-        yield Event(f"{answer} does not exceed {at:g}", below)
+        yield Event(f"{answer} exceeds {at:g}", partial(_is_above, at=at, is_wanted=True))
+        yield Event(f"{answer} does not exceed {at:g}", partial(_is_above, at=at, is_wanted=False))
+
+
+def _is_above(outputs: Outputs, *, at: float, is_wanted: bool) -> NDArray[np.bool_]:
+    return np.asarray((_size(outputs) > at) == is_wanted)
 
 
 def _size(outputs: Outputs) -> NDArray[np.float64]:
-    answers = outputs.astype(np.float64)
-    return np.asarray(np.abs(answers).mean(axis=1)) if answers.ndim > 1 else answers
+    return np.asarray(np.abs(outputs).mean(axis=1) if outputs.ndim > 1 else outputs, dtype=np.float64)
 
 
-def _drawn(target: Target, scenario: Scenario, trials: int, rng: np.random.Generator) -> tuple[Outputs, Outputs]:
+def _drawn(target: Target, scenario: Scenario, trials: int, rng: np.random.Generator) -> list[Outputs]:
     """Outputs for either input, in rows of as many as the adversary sees together."""
     inputs, count = (scenario.pair.first, scenario.pair.second), scenario.answers
-    first, second = (target.outputs(input_, trials * count, rng) for input_ in inputs)
-    return (first, second) if count == 1 else (first.reshape(trials, count), second.reshape(trials, count))
-
-
-def _order(input_: Any) -> tuple[int, list[Any]]:
-    return np.asarray(input_).size, np.asarray(input_).ravel().tolist()
+    sides = (target.outputs(input_, trials * count, rng) for input_ in inputs)
+    return [side if count == 1 else side.reshape(trials, count) for side in sides]
 
 
 def _value(value: Any) -> str:
     """An answer with every bit of it, and as people read it; of several answers the first, and their mean size."""
     if np.ndim(value):
         return f"{float(value[0]):>12.6g}, …  mean |y| = {np.abs(value.astype(float)).mean():>8.6g}"
-    return (
-        f"{float(value).hex():>24}  {float(value):>12.6g}"
-        if isinstance(value, float | np.floating)
-        else f"{value!s:>6}"
-    )
+    is_float = isinstance(value, float | np.floating)
+    return f"{float(value).hex():>24}  {float(value):>12.6g}" if is_float else f"{value!s:>6}"
 
 
-def described(input_: Any) -> str:
+def _described(input_: Any) -> str:
     """An input in one line: a long one by its values and how often it has them."""
     values = np.asarray(input_)
-    if values.ndim == 0 or values.size <= 6:
-        return f"{values.item():g}" if values.ndim == 0 else f"[{', '.join(f'{v:g}' for v in values.ravel().tolist())}]"
-    counts = Counter(values.ravel().tolist())
-    exact = len({f"{value:g}" for value in counts}) < len(counts)
-    return ", ".join(f"{n:,} × {float(v).hex() if exact else f'{v:g}'}" for v, n in counts.most_common())
+    if values.size <= 6:
+        return str(values.tolist())
+    return ", ".join(f"{count:,} × {value}" for value, count in Counter(values.ravel().tolist()).most_common())

@@ -15,14 +15,6 @@ from tests.system.sessions import ROOT, require_shown, sessions, write_files
 PAGE = (ROOT / "docs" / "how_to" / "solve_a_challenge.md").read_text("utf-8")
 
 
-def clone(folder: Path) -> Path:
-    """The repository, and beside its files room for others."""
-    for entry in ROOT.iterdir():
-        if not entry.name.startswith("."):
-            (folder / entry.name).symlink_to(entry)
-    return folder
-
-
 def test_the_table_has_a_row_for_every_step() -> None:
     steps = re.findall(r"(?m)^## (\w+)$", PAGE)
     assert re.findall(r"(?m)^\| \[(\w+)\]\(#\w+\) \|", PAGE) == steps[:-1]
@@ -39,6 +31,8 @@ def test_the_lines_that_are_shown_are_the_mechanism_s() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 @pytest.mark.parametrize("session", sessions(PAGE), ids=lambda session: session.splitlines()[0])
 def test_a_step_goes_as_it_is_told(session: str, tmp_path: Path) -> None:
-    folder = clone(tmp_path)
-    write_files(PAGE, folder)
-    require_shown(session, folder, tmp_path / "bin")
+    for entry in ROOT.iterdir():  # the repository, and beside its files room for others
+        if not entry.name.startswith("."):
+            (tmp_path / entry.name).symlink_to(entry)
+    write_files(PAGE, tmp_path)
+    require_shown(session, tmp_path, tmp_path / "bin")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 import subprocess
 import sys
 from pathlib import Path
@@ -12,21 +11,16 @@ import pytest
 
 from experiments.demo import SHOWS, TEXTS, play
 
-MAIN = [sys.executable, "-m", "attacklab", "demo"]
 ROOT = Path(__file__).parents[3]
-
-
-def told(name: str, language: str) -> list[str]:
-    lines: list[str] = []
-    play([name], language=language, say=lines.append)
-    return "\n".join(lines).splitlines()
 
 
 @pytest.mark.parametrize("language", TEXTS)
 @pytest.mark.parametrize("name", SHOWS)
 def test_the_claim_falls_on_the_naive_mechanism_and_stands_on_the_exact_one(name: str, language: str) -> None:
     """Seeded. With a fair seed the exact twin is called broken at most once in 2 million demonstrations."""
-    lines, texts = told(name, language), TEXTS[language]
+    said: list[str] = []
+    play([name], language=language, say=said.append)
+    lines, texts = "\n".join(said).splitlines(), TEXTS[language]
     broken, kept = lines.index(texts["broken"]), lines.index(texts["kept"])
     assert broken < kept
     assert lines[broken + 1] == texts[name]
@@ -43,11 +37,8 @@ def test_the_claim_falls_on_the_naive_mechanism_and_stands_on_the_exact_one(name
 
 
 def test_both_languages_say_the_same_things() -> None:
-    fields = [
-        {key: sorted(part[1] or "" for part in string.Formatter().parse(text)) for key, text in texts.items()}
-        for texts in TEXTS.values()
-    ]
-    assert fields[0] == fields[1]
+    first, second = ({key: sorted(re.findall("{.*?[:}]", text)) for key, text in of.items()} for of in TEXTS.values())
+    assert first == second
 
 
 def test_it_stops_where_a_key_says_so() -> None:
@@ -62,6 +53,7 @@ def test_it_stops_where_a_key_says_so() -> None:
     [(["zero_roundin"], "did you mean 'zero_rounding'?"), (["sums", "--language", "fr"], "there is no language 'fr'")],
 )
 def test_what_is_not_there_is_told_in_a_line(words: list[str], message: str) -> None:
-    done = subprocess.run([*MAIN, *words], cwd=ROOT, capture_output=True, check=False, timeout=60)  # noqa: S603 - ours
+    command = [sys.executable, "-m", "attacklab", "demo", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, timeout=60)  # noqa: S603 - ours
     assert (done.returncode, done.stdout) == (2, b"")
     assert message in done.stderr.decode()

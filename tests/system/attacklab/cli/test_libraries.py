@@ -10,21 +10,31 @@ from typing import Any
 import numpy as np
 import pytest
 
+BUILD = "make .environments/opendp-0.16.0/.ready"
 
-@pytest.fixture(autouse=True)
-def known(attacklab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - it is run there
+
+@pytest.mark.parametrize(
+    ("line", "status", "messages"),
+    [
+        ("list", 0, [f"here, {np.__version__}", f"environment opendp-0.16.0 is not built; build it with: {BUILD}"]),
+        ("audit numpy:laplace --in-env opendp-0.16.0", 2, [f"has not been built; build it: {BUILD}"]),
+        ("audit numpy:laplace --in-env nowhere", 2, ["'nowhere' is neither an environment nor a path to a Python"]),
+        ("audit --exec cat --kind noise --epsilon 1 --in-env /bin/sh", 2, ["leave --in-env out"]),
+    ],
+)
+def test_environments_are_listed_and_mistakes_end_in_one_line(
+    attacklab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, status: int, messages: list[str]
+) -> None:
     (tmp_path / "environments").mkdir()
     for name in ("opendp-0.16.0", "read-me"):
         (tmp_path / "environments" / f"{name}.txt").touch()
     monkeypatch.setenv("COLUMNS", "200")
-
-
-def test_libraries_are_listed_with_where_they_are_and_how_to_build_those_that_are_not(attacklab: Any) -> None:
-    status, out, _err = attacklab("list")
-    assert status == 0
-    assert f"here, {np.__version__}" in out
-    assert "environment opendp-0.16.0 is not built; build it with: make .environments/opendp-0.16.0/.ready" in out
-    assert "read-me" not in out
+    ended, out, err = attacklab(line)
+    said, other = (err, out) if status else (out, err)
+    assert (ended, other) == (status, "")
+    assert all(message in said for message in messages)
+    assert "read-me" not in said
+    assert not status or said.count("\n") == 1
 
 
 def test_a_mechanism_in_another_interpreter_is_audited_and_replayed_there(attacklab: Any) -> None:
@@ -34,21 +44,3 @@ def test_a_mechanism_in_another_interpreter_is_audited_and_replayed_there(attack
     found = json.loads(out)["findings"]
     assert {one["target_version"] for one in found} == {f"numpy {np.__version__}"}
     assert f"--in-env {sys.executable}" in found[0]["replay"]
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            "audit numpy:laplace --in-env opendp-0.16.0",
-            "has not been built; build it: make .environments/opendp-0.16.0/.ready",
-        ),
-        ("audit numpy:laplace --in-env nowhere", "'nowhere' is neither an environment nor a path to a Python"),
-        ("audit --exec cat --kind noise --epsilon 1 --in-env /bin/sh", "leave --in-env out"),
-    ],
-)
-def test_mistakes_end_in_one_line(attacklab: Any, line: str, message: str) -> None:
-    status, out, err = attacklab(line)
-    assert (status, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
