@@ -1,4 +1,4 @@
-"""Interval arithmetic on integers: two multiples of 2^−1024 with the truth between them.
+"""Interval arithmetic on integers: two multiples of 2^−512 with the truth between them.
 
 Every operation rounds its lower end down and its upper end up. The series are any table's; what a series leaves out is
 bounded where it ends.
@@ -13,21 +13,21 @@ from math import isqrt
 
 from checker.forms import Refused
 
-BITS = 1024
+BITS = 512
 ONE = 1 << BITS
-"""1, in units of 2^−1024."""
+"""1, in units of 2^−512."""
 
 HALF = Fraction(1, 2)
 
 _LARGEST = 1 << 14
 
-_FAR = 36
-"""Standard deviations, beyond which a normal tail is bounded and not computed; it is about 2^−935 there."""
+_FAR = 25
+"""Standard deviations, beyond which a normal tail is bounded and not computed; it is about 2^−457 there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A lower and an upper bound, in units of 2^−1024."""
+    """A lower and an upper bound, in units of 2^−512."""
 
     low: int
     high: int
@@ -97,7 +97,7 @@ def exp(x: Interval) -> Interval:
 
 
 def _exp(x: int) -> tuple[int, int]:
-    """Bound e^x for a whole number of units: 2^n·e^r for x = n·ln 2 + r, and e^r by tables of two bytes of r."""
+    """Bound e^x for a whole number of units: 2^n·e^r for x = n·ln 2 + r, and e^r by tables of four bytes of r."""
     if x < -_LARGEST * ONE:
         return 0, 1
     ln_low, ln_high = _ln_2()
@@ -107,7 +107,7 @@ def _exp(x: int) -> tuple[int, int]:
         n, rest, above = n - 1, rest + ln_low, above + ln_high
     width = above - rest + 1
     low, high = ONE, ONE
-    for bits in (8, 16):
+    for bits in (8, 16, 24, 32):
         place = rest >> BITS - bits
         rest -= place << BITS - bits
         low_power, high_power = _power(place, bits)

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from math import factorial, isqrt
 from typing import Any
 
@@ -95,15 +95,23 @@ class DiscreteLaplace(LaplaceLaw):
 
     def tail(self, k: int) -> Interval:
         """P[N ≥ k] = q^k/(1 + q)."""
-        return exp(of(-k / self.scale)) / (of(1) + exp(of(-1 / self.scale)))
+        return exp(of(-k / self.scale)) / (of(1) + self._power(1))
 
     def mass(self, k: int) -> Interval:
         """See the class; q^|k| is the product of a power for each byte of |k|."""
-        product = _middle(self.scale)
+        product, power = self._middle, self._power
         for place, byte in enumerate(abs(k).to_bytes(8, "little")):
             if byte:
-                product *= _byte_power(self.scale, byte << 8 * place)
+                product *= power(byte << 8 * place)
         return product
+
+    @cached_property
+    def _power(self) -> Callable[[int], Interval]:
+        return cache(lambda k: exp(of(-k / self.scale)))
+
+    @cached_property
+    def _middle(self) -> Interval:
+        return (of(1) - self._power(1)) / (of(1) + self._power(1))
 
     def loss(self, steps: int) -> Fraction:
         """d/s."""
@@ -304,18 +312,6 @@ def normal_keeps_delta(mu_squared: Fraction, epsilon: Fraction, delta: Fraction)
 
 
 @cache
-def _middle(scale: Fraction) -> Interval:
-    """Enclose (1 − q)/(1 + q) for q = e^(−1/s)."""
-    q = exp(of(-1 / scale))
-    return (of(1) - q) / (of(1) + q)
-
-
-@cache
-def _byte_power(scale: Fraction, k: int) -> Interval:
-    return exp(of(-k / scale))
-
-
-@cache
 def _logarithm(ratio: Fraction) -> Interval:
     return ln(of(ratio))
 
@@ -347,13 +343,13 @@ def _derivatives(variance: Fraction, k: int, count: int) -> list[Interval]:
     return found
 
 
-_REST_BITS = 60
-"""The Taylor remainder of `RoundedGaussian.mass` is below 2^60 units."""
+_REST_BITS = 256
+"""The Taylor remainder of `RoundedGaussian.mass` is below 2^256 units."""
 
 
 @cache
 def _taylor_weights(variance: Fraction) -> list[int]:
-    """Return 2^n·(n + 1)! for even n until `RoundedGaussian.mass` leaves out less than 2^60 units; σ is at least 1."""
+    """Return 2^n·(n + 1)! for even n until `RoundedGaussian.mass` leaves out less than 2^256 units; σ is at least 1."""
     sigma = isqrt(variance.__floor__())
     weights = [1]
     n = 2

@@ -115,6 +115,6 @@ def _has_excess(near: Interval, far: Interval, width: int, words: int, even: int
 
 
 def _integers(row: Any, what: str) -> tuple[int, int, int]:
-    if type(row) is not list or len(row) != 3 or any(type(item) is not int for item in row):
+    if type(row) is not list or list(map(type, row)) != [int, int, int]:
         raise Refused(f"{what} must be three integers")
     return row[0], row[1], row[2]

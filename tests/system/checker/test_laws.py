@@ -153,7 +153,7 @@ def test_the_least_mu_of_discrete_noise_is_that_of_its_worst_threshold(variance:
 
 @pytest.mark.parametrize(("sigma", "steps"), [("1/5", 1), ("3/10", 2), ("21/4", 1)])
 def test_the_mu_that_the_code_finds_is_kept_and_a_smaller_one_is_not(sigma: str, steps: int) -> None:
-    """The far thresholds, beyond what units of 2^−1024 show, are those of a σ above 5."""
+    """The far thresholds, beyond what units of 2^−512 show, are those of a σ above 5."""
     variance = Fraction(sigma) ** 2
     law, found = laws.DiscreteGaussian(variance), gaussian_dp(DiscreteGaussian(variance), steps).mu_squared
     assert law.keeps_mu(steps, found)
