@@ -61,7 +61,7 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
         listed = list(numbers)
         kinds = set(map(type, listed))
         if kinds and kinds <= set(_FLOATS):
-            return _quiet(np.array(listed, dtype=np.float64))
+            return np.array(listed, dtype=np.float64)
         if kinds == {int} and -_LEAST_BEYOND <= min(listed) <= max(listed) < _LEAST_BEYOND:
             return np.array(listed, dtype=np.int64)
         return [exact(name, number) for number in listed]
@@ -71,7 +71,7 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
     if plain.dtype.type not in _OF_ARRAYS:
         raise TypeError(f"{name} must be an array of integers or of doubles, not of {plain.dtype}")
     wide = {"f": np.float64, "u": np.uint64}.get(plain.dtype.kind, np.int64)
-    read = _quiet(plain.astype(wide, copy=False)).view()
+    read = plain.astype(wide, copy=False).view()
     read.flags.writeable = False
     return read
 
@@ -83,11 +83,12 @@ def are_doubles(numbers: NDArray[Any]) -> bool:
     return int(numbers.min()) >= -_EXACT_INTEGERS and int(numbers.max()) <= _EXACT_INTEGERS
 
 
-def _quiet(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Replace signalling NaNs, such as R's NA, of which `np.fmax` and `np.fmin` may return either argument."""
-    if numbers.dtype != np.float64 or not (missing := np.isnan(numbers)).any():
-        return numbers
-    return np.where(missing, np.nan, numbers)
+def within(numbers: NDArray[Any], lower: float, upper: float) -> NDArray[Any]:
+    """Bring the doubles of an array into a public range, in which a NaN of any kind counts as the lower end."""
+    with np.errstate(all="ignore"):  # comparing a signalling NaN, such as R's NA, would be an event
+        if numbers.size and lower <= numbers.min() <= numbers.max() <= upper:
+            return numbers
+        return np.where(numbers >= lower, np.minimum(numbers, upper), lower)
 
 
 def clamped(number: Fraction | float, lower: Fraction, upper: Fraction, *, missing: Fraction) -> Fraction:

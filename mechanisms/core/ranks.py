@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import clamped, convert, rational, vector
+from mechanisms.core.numbers import clamped, convert, rational, vector, within
 from mechanisms.core.scores import WIDEST_RANGE, Scores
 from mechanisms.core.term import Relation
 
@@ -100,5 +100,5 @@ class RankScores(Scores):
             places = [(number - self.first) / self.grid.step for number in kept]
             return np.array([*map(math.ceil, places)], np.int64), np.array([*map(math.floor, places)], np.int64) + 1
         points = self.grid.values(np.arange(self.origin, self.origin + self.entries))
-        within = np.fmin(np.fmax(numbers, points[0]), points[-1])
-        return np.searchsorted(points, within, side="left"), np.searchsorted(points, within, side="right")
+        kept = within(numbers, points[0], points[-1])
+        return np.searchsorted(points, kept, side="left"), np.searchsorted(points, kept, side="right")

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import clamped, convert, positive, rational, truth, vector
+from mechanisms.core.numbers import clamped, convert, positive, rational, truth, vector, within
 from mechanisms.core.term import Query, Relation
 
 _LOW_BITS = 26
@@ -268,9 +268,9 @@ def _within(
     """
     if isinstance(numbers, list) or numbers.dtype != np.float64:
         values = numbers if isinstance(numbers, list) else [Fraction(number) for number in numbers.tolist()]
-        within = [clamped(number, lower, upper, missing=lower) for number in values]
+        listed = [clamped(number, lower, upper, missing=lower) for number in values]
         if not origin:
-            return within
-        numbers = np.array([float(number) for number in within], dtype=np.float64)
-    kept: NDArray[np.float64] = np.fmin(np.fmax(numbers, float(lower)), float(upper))
+            return listed
+        numbers = np.array([float(number) for number in listed], dtype=np.float64)
+    kept: NDArray[np.float64] = within(numbers, float(lower), float(upper))
     return kept - float(origin)

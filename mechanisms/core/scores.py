@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.core.numbers import Number, are_doubles, clamped, convert, positive, rational, truth, vector
+from mechanisms.core.numbers import Number, are_doubles, clamped, convert, positive, rational, truth, vector, within
 from mechanisms.core.term import Query, Relation
 
 Scored = NDArray[np.float64] | list[Fraction]
@@ -119,11 +119,7 @@ class Utilities(Scores):
     def _within(self, numbers: NDArray[Any] | list[Fraction | float]) -> Scored:
         """Clamp: in doubles where the ends of the range and all numbers are doubles, which changes no number."""
         if isinstance(numbers, np.ndarray) and self._ends and are_doubles(numbers):
-            low, high = self._ends
-            if numbers.dtype == np.float64 and numbers.size and low <= numbers.min() <= numbers.max() <= high:
-                return numbers
-            with np.errstate(all="ignore"):  # comparing a signalling NaN would be an event
-                return np.where(numbers >= low, np.minimum(numbers, high), low)
+            return within(numbers.astype(np.float64, copy=False), *self._ends)
         listed: Iterable[Any] = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
         return [_clamped(number, self.lower, self.upper) for number in listed]
 

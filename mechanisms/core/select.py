@@ -39,7 +39,7 @@ FINE = 17
 """The width of bounds for many draws among the same outcomes."""
 
 COARSE = 10
-"""That for few draws: an interval is looked at in one draw in 10^3, and bounds take half the time."""
+"""That for one draw a row: an interval is looked at in one draw in 10^3, and bounds take half the time."""
 
 Rows = NDArray[np.float64] | list[list[Fraction]]
 
@@ -124,7 +124,7 @@ class Select(OfQuery):
             raise TypeError(f"each selects by utilities, and this term starts from {type(self.query).__name__}")
         utilities = self.query.of_each(rows)
         outcomes = len(utilities[0]) if len(utilities) else 1
-        together = max(1, (_CHUNK if width == FINE else 2 * _CHUNK) // outcomes)
+        together = max(1, (_CHUNK if width == FINE else 4 * _CHUNK) // outcomes)
         blocks = [utilities[start : start + together] for start in range(0, len(utilities), together)]
         drawn = [Selection.of(block, self.rate, self.steps, width).each(bits) for block in blocks]
         return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
@@ -232,13 +232,17 @@ class Selection:
             selected[place] = bits.repeat(self._selected, int(rows[place])) if outcome is REJECTED else outcome
 
     def _selected(self, row: int, bits: RandomBits) -> int | None:
-        word = bits.take(64)
-        sums = self.sums[row]
-        alike = self.alike(int(sums[-1]))
-        block = bisect_right(sums, word, key=lambda end: int(end) * alike)
-        before = int(sums[block - 1]) if block else 0
-        within = self.below[row, block * _BLOCK : (block + 1) * _BLOCK].cumsum()
-        outcome = block * _BLOCK + bisect_right(within, word, key=lambda end: (before + int(end)) * alike)
+        word, first, before = bits.take(64), 0, 0
+        if self.outcomes <= _BLOCK:
+            ends = self.below[row].cumsum()
+            alike = self.alike(int(ends[-1]))
+        else:
+            sums = self.sums[row]
+            alike = self.alike(int(sums[-1]))
+            block = bisect_right(sums, word, key=lambda end: int(end) * alike)
+            first, before = block * _BLOCK, int(sums[block - 1]) if block else 0
+            ends = self.below[row, first : first + _BLOCK].cumsum()
+        outcome = first + bisect_right(ends, word, key=lambda end: (before + int(end)) * alike)
         return outcome if outcome < self.outcomes else self._settled(row, word, bits)
 
     def _settled(self, row: int, word: int, bits: RandomBits) -> int | None:
@@ -292,16 +296,16 @@ def bounds_below(utilities: Rows, best: Any, steps: float, width: int = FINE) ->
         for first in range(0, utilities.shape[1], _CHUNK):
             exponents = best[:, np.newaxis] - utilities[:, first : first + _CHUNK]
             exponents *= steps
-            if exponents.max(initial=0.0) > last:
+            if exponents.max() > last:
                 np.clip(exponents, 0.0, last, out=exponents)
-            places = exponents.astype(np.int64)
+            places, here = exponents.astype(np.int64), bounds[:, first : first + _CHUNK]
             if width == COARSE:
-                bounds[:, first : first + _CHUNK] = coarse.take(places, mode="clip")
+                np.take(coarse, places, mode="clip", out=here)
                 continue
             chunk = octaves.take(places >> _TABLE_BITS)
             places &= (1 << _TABLE_BITS) - 1
             chunk *= within.take(places)
-            np.right_shift(chunk, WEIGHT_BITS, out=bounds[:, first : first + _CHUNK])
+            np.right_shift(chunk, WEIGHT_BITS, out=here)
     return bounds
 
 
