@@ -182,14 +182,17 @@ def _epsilon_delta(loss: Loss) -> tuple[Fraction, Fraction] | None:
 
 
 def _keep_approximate(losses: Losses, epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether losses keep (ε, δ): those of approximate DP take their part, and the others what is left."""
-    others = []
-    for loss in losses:
-        part = _epsilon_delta(loss)
-        if part is None:
-            others.append(loss)
-        else:
-            epsilon, delta = epsilon - part[0], delta - part[1]
+    """Whether losses keep (ε, δ): those of approximate DP take their part, or the pure ones count as zCDP."""
+    taken = {loss: part for loss in losses if (part := _epsilon_delta(loss))}
+    failing = {loss: part for loss, part in taken.items() if part[1]}
+    return any(_leave(part_of, losses, epsilon, delta) for part_of in (taken, failing))
+
+
+def _leave(part_of: dict[Loss, tuple[Fraction, Fraction]], losses: Losses, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether losses that take their part of (ε, δ) leave enough of it for the others."""
+    others = [loss for loss in losses if loss not in part_of]
+    epsilon -= sum(part_of[loss][0] for loss in losses if loss in part_of)
+    delta -= sum(part_of[loss][1] for loss in losses if loss in part_of)
     if epsilon < 0 or delta < 0:
         return False
     if not others:
@@ -215,7 +218,7 @@ def _keep_approximate(losses: Losses, epsilon: Fraction, delta: Fraction) -> boo
 
 def _renyi_keeps(alpha: Fraction, tau: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     exponent = (of(tau - epsilon) + ln(of(1 - 1 / alpha))) * of(alpha - 1)
-    return (exp(exponent) / of(alpha)).upper <= delta
+    return exponent.low <= of(alpha).low and (exp(exponent) / of(alpha)).upper <= delta
 
 
 def _order(rho: Fraction, epsilon: Fraction) -> Fraction:

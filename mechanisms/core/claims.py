@@ -3,51 +3,105 @@
 Sources: Dwork and Roth 2014, theorems 3.14 and 3.16 (basic composition); Bun and Steinke 2016, 'Concentrated
 Differential Privacy', lemma 1.7 and proposition 1.4 (zCDP); Mironov 2017, 'Rényi Differential Privacy',
 proposition 1; Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 3.3; Canonne, Kamath and Steinke 2020,
-'The Discrete Gaussian for Differential Privacy', proposition 12 (the δ of Rényi DP).
+'The Discrete Gaussian for Differential Privacy', proposition 12 (the ε and δ of Rényi DP); Balle and Wang 2018,
+theorem 8 (those of normal noise).
 """
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mechanisms.core.numbers import convert, rational
-from mechanisms.core.rounding import exp_above, log_above
+from mechanisms.core.half_lines import normal_delta
+from mechanisms.core.numbers import Number, convert, rational
+from mechanisms.core.rounding import log_above
+
+_HALVINGS = 64
+"""Of a range that holds a root, after which it is known as well as an ε is worth."""
+
+_EPSILON_BITS = 64
+
+
+class _Promise(ABC):
+    """What one release promises: two of them add up by `+`, as releases of which each may depend on the other."""
+
+    @abstractmethod
+    def to_approximate(self, delta: Number) -> ApproximateDP:
+        """Return a promise of (ε, δ)-DP that this one implies, with nearly the least ε.
+
+        Raises:
+            TypeError: `delta` is not a number.
+            ValueError: it is not from 0 to 1, or no ε is known for it.
+        """
+
+    def __add__(self, other: Claim) -> Claim:
+        """Return what two releases promise together.
+
+        Raises:
+            ValueError: no rule adds them up.
+        """
+        if not isinstance(other, _Promise):
+            return NotImplemented
+        if NOTHING in (self, other):
+            return other if self == NOTHING else self  # type: ignore[return-value]
+        if isinstance(self, ApproximateDP) and isinstance(other, ApproximateDP):
+            return ApproximateDP(self.epsilon + other.epsilon, self.delta + other.delta)
+        if isinstance(self, ProfileDP) and isinstance(other, ApproximateDP):
+            return ProfileDP(
+                tuple(ApproximateDP(p.epsilon + other.epsilon, p.delta + other.delta) for p in self.points)
+            )
+        if isinstance(self, GaussianDP) and isinstance(other, GaussianDP):
+            return GaussianDP(self.mu_squared + other.mu_squared)
+        rhos = _rho(self), _rho(other)
+        if rhos[0] is not None and rhos[1] is not None:
+            return ZeroConcentratedDP(rhos[0] + rhos[1])
+        if isinstance(self, RenyiDP) and isinstance(other, RenyiDP) and self.alpha == other.alpha:
+            return RenyiDP(self.alpha, self.epsilon + other.epsilon)
+        if isinstance(other, ProfileDP) and isinstance(self, ApproximateDP):
+            return other + self
+        names = f"{type(self).__name__} and {type(other).__name__}"
+        raise ValueError(f"no rule composes {names}; restate one of the parts, for example by to_approximate(delta)")
+
+    def within(self, promised: Claim) -> bool:
+        """Whether keeping this keeps another claim."""
+        if isinstance(promised, ProfileDP):
+            return all(map(self.within, promised.points))
+        if isinstance(promised, ZeroConcentratedDP):
+            rho = _rho(self)
+            return rho is not None and rho <= promised.rho
+        if isinstance(promised, RenyiDP):
+            bound = _renyi(self, promised.alpha)
+            return bound is not None and bound <= promised.epsilon
+        if isinstance(promised, ApproximateDP):
+            try:
+                return self.to_approximate(promised.delta).epsilon <= promised.epsilon
+            except ValueError:
+                return False
+        return isinstance(self, GaussianDP) and self.mu_squared <= promised.mu_squared
 
 
 @dataclass(frozen=True)
-class ApproximateDP:
+class ApproximateDP(_Promise):
     """(ε, δ)-DP; pure where δ = 0."""
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        convert(self, _number, "epsilon", "delta")
-        if self.delta > 1:
-            raise ValueError(f"delta must be at most 1, not {self.delta}")
+        convert(self, _number, "epsilon")
+        convert(self, _probability, "delta")
 
-    def with_(self, other: Claim) -> Claim:
-        """Return what two releases promise together."""
-        if isinstance(other, ApproximateDP):
-            return ApproximateDP(self.epsilon + other.epsilon, self.delta + other.delta)
-        if isinstance(other, ZeroConcentratedDP) and not self.delta:
-            return ZeroConcentratedDP(self.epsilon**2 / 2 + other.rho)
-        raise _incomparable(self, other)
-
-    def within(self, promised: Claim) -> bool:
-        """Whether keeping this keeps another claim."""
-        if isinstance(promised, ApproximateDP):
-            return self.epsilon <= promised.epsilon and self.delta <= promised.delta
-        if isinstance(promised, ZeroConcentratedDP):
-            return not self.delta and self.epsilon**2 / 2 <= promised.rho
-        if isinstance(promised, RenyiDP):
-            return not self.delta and min(self.epsilon, promised.alpha * self.epsilon**2 / 2) <= promised.epsilon
-        return False
+    def to_approximate(self, delta: Number) -> ApproximateDP:
+        """Return the same ε; see `_Promise`."""
+        if self.delta > (wanted := _probability("delta", delta)):
+            raise ValueError(f"a promise with delta = {self.delta} says nothing about a smaller one")
+        return ApproximateDP(self.epsilon, wanted)
 
 
 @dataclass(frozen=True)
-class ZeroConcentratedDP:
+class ZeroConcentratedDP(_Promise):
     """ρ-zCDP."""
 
     rho: Fraction
@@ -55,34 +109,22 @@ class ZeroConcentratedDP:
     def __post_init__(self) -> None:
         convert(self, _number, "rho")
 
-    def with_(self, other: Claim) -> Claim:
-        """Return what two releases promise together."""
-        if isinstance(other, ZeroConcentratedDP):
-            return ZeroConcentratedDP(self.rho + other.rho)
-        if isinstance(other, ApproximateDP):
-            return other.with_(self)
-        raise _incomparable(self, other)
-
-    def within(self, promised: Claim) -> bool:
-        """Whether keeping this keeps another claim."""
-        if isinstance(promised, ZeroConcentratedDP):
-            return self.rho <= promised.rho
-        if isinstance(promised, ApproximateDP):
-            return not self.rho or self._order(promised.epsilon).within(promised)
-        return isinstance(promised, RenyiDP) and promised.alpha * self.rho <= promised.epsilon
-
-    def _order(self, epsilon: Fraction) -> RenyiDP:
-        """Return the claim at the order with nearly the least δ at ε: where (2α − 1)·ρ − ε + ln(1 − 1/α) is 0."""
-        low, high = Fraction(1), (epsilon + 1) / (2 * self.rho) + 2
+    def to_approximate(self, delta: Number) -> ApproximateDP:
+        """Convert at the order with nearly the least ε, where ρ·(α − 1)² = ln(1/δα); see `_Promise`."""
+        wanted = _probability("delta", delta)
+        if not self.rho or not wanted:
+            return RenyiDP(Fraction(2), 2 * self.rho).to_approximate(wanted)
+        low, high = 0.0, math.sqrt(float(log_above(1 / wanted)) / float(self.rho)) + 1
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            falls = (2 * middle - 1) * self.rho + log_above(1 - 1 / middle) < epsilon
-            low, high = (middle, high) if falls else (low, middle)
-        return RenyiDP(high, high * self.rho)
+            grows = float(self.rho) * middle**2 > float(log_above(1 / wanted)) - math.log1p(middle)
+            low, high = (low, middle) if grows else (middle, high)
+        alpha = 1 + Fraction(high)
+        return RenyiDP(alpha, alpha * self.rho).to_approximate(wanted)
 
 
 @dataclass(frozen=True)
-class RenyiDP:
+class RenyiDP(_Promise):
     """(α, ε)-Rényi DP at one order α > 1."""
 
     alpha: Fraction
@@ -93,22 +135,19 @@ class RenyiDP:
         if self.alpha <= 1:
             raise ValueError(f"alpha of Rényi DP must be above 1, not {self.alpha}")
 
-    def with_(self, other: Claim) -> Claim:
-        """Return what two releases promise together."""
-        if isinstance(other, RenyiDP) and other.alpha == self.alpha:
-            return RenyiDP(self.alpha, self.epsilon + other.epsilon)
-        raise _incomparable(self, other)
-
-    def within(self, promised: Claim) -> bool:
-        """Whether keeping this keeps another claim; δ is e^((α − 1)(ε_α − ε + ln(1 − 1/α)))/α for (ε, δ)-DP."""
-        if isinstance(promised, ApproximateDP):
-            exponent = self.epsilon - promised.epsilon + log_above(1 - 1 / self.alpha)
-            return exponent <= 0 and exp_above((self.alpha - 1) * exponent) <= promised.delta * self.alpha
-        return isinstance(promised, RenyiDP) and promised.alpha <= self.alpha and self.epsilon <= promised.epsilon
+    def to_approximate(self, delta: Number) -> ApproximateDP:
+        """Return ε_α + ln(1 − 1/α) + ln(1/δα)/(α − 1), or 0 if that is less; see `_Promise`."""
+        wanted = _probability("delta", delta)
+        if not self.epsilon:
+            return ApproximateDP(Fraction(0), wanted)
+        if not wanted:
+            raise ValueError(f"{type(self).__name__} promises no epsilon for delta = 0; name a delta above it")
+        epsilon = self.epsilon + log_above(1 - 1 / self.alpha) + log_above(1 / (wanted * self.alpha)) / (self.alpha - 1)
+        return ApproximateDP(_above(max(epsilon, Fraction(0))), wanted)
 
 
 @dataclass(frozen=True)
-class GaussianDP:
+class GaussianDP(_Promise):
     """μ-GDP, by μ²."""
 
     mu_squared: Fraction
@@ -116,19 +155,36 @@ class GaussianDP:
     def __post_init__(self) -> None:
         convert(self, _number, "mu_squared")
 
-    def with_(self, other: Claim) -> Claim:
-        """Return what two releases promise together."""
-        if isinstance(other, GaussianDP):
-            return GaussianDP(self.mu_squared + other.mu_squared)
-        raise _incomparable(self, other)
+    def to_approximate(self, delta: Number) -> ApproximateDP:
+        """Find ε by halving; see `_Promise`."""
+        wanted = _probability("delta", delta)
+        if not self.mu_squared:
+            return ApproximateDP(Fraction(0), wanted)
+        if not wanted:
+            raise ValueError("GaussianDP promises no epsilon for delta = 0; name a delta above it")
+
+        def is_enough(epsilon: Fraction) -> bool:
+            return normal_delta(epsilon, variance=1 / self.mu_squared, shift=Fraction(1)) <= wanted
+
+        low, high = Fraction(0), Fraction(1)
+        if is_enough(low):
+            return ApproximateDP(low, wanted)
+        while not is_enough(high):
+            low, high = high, 2 * high
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if is_enough(middle) else (middle, high)
+        return ApproximateDP(high, wanted)
 
     def within(self, promised: Claim) -> bool:
-        """Whether keeping this keeps another claim."""
-        return isinstance(promised, GaussianDP) and self.mu_squared <= promised.mu_squared
+        """Whether keeping this keeps another claim: (ε, δ)-DP by δ(ε) itself."""
+        if isinstance(promised, ApproximateDP) and self.mu_squared:
+            return normal_delta(promised.epsilon, variance=1 / self.mu_squared, shift=Fraction(1)) <= promised.delta
+        return super().within(promised)
 
 
 @dataclass(frozen=True)
-class ProfileDP:
+class ProfileDP(_Promise):
     """(ε, δ)-DP at each of several points."""
 
     points: tuple[ApproximateDP, ...]
@@ -138,24 +194,44 @@ class ProfileDP:
         if not self.points or {type(point) for point in self.points} != {ApproximateDP}:
             raise TypeError("points must be claims of ApproximateDP, at least one")
 
-    def with_(self, other: Claim) -> Claim:
-        """Return what two releases promise together, for a pure claim beside this one."""
-        if isinstance(other, ApproximateDP):
-            return ProfileDP(
-                tuple(ApproximateDP(p.epsilon + other.epsilon, p.delta + other.delta) for p in self.points)
-            )
-        raise _incomparable(self, other)
-
-    def within(self, promised: Claim) -> bool:
-        """Whether keeping this keeps another claim."""
-        wanted = promised.points if isinstance(promised, ProfileDP) else (promised,)
-        return all(any(point.within(each) for point in self.points) for each in wanted)
+    def to_approximate(self, delta: Number) -> ApproximateDP:
+        """Return the point with the least ε among those of at most that δ; see `_Promise`."""
+        wanted = _probability("delta", delta)
+        if not (kept := [point.epsilon for point in self.points if point.delta <= wanted]):
+            raise ValueError(f"no point of the profile has a delta of at most {wanted}")
+        return ApproximateDP(min(kept), wanted)
 
 
 Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
 
-_HALVINGS = 40
-"""Of the range of orders, after which α is as near the best one as δ can tell."""
+
+def together(*claims: Claim) -> Claim:
+    """Return what several releases promise together, each of which may depend on those before it.
+
+    Raises:
+        ValueError: no rule adds up two of them.
+    """
+    return sum(claims, NOTHING)  # type: ignore[return-value]
+
+
+def _rho(claim: _Promise) -> Fraction | None:
+    """Return the ρ of zCDP that a claim implies."""
+    if isinstance(claim, ApproximateDP):
+        return None if claim.delta else claim.epsilon**2 / 2
+    return claim.rho if isinstance(claim, ZeroConcentratedDP) else None
+
+
+def _renyi(claim: _Promise, alpha: Fraction) -> Fraction | None:
+    """Return the ε at an order that a claim implies."""
+    if isinstance(claim, RenyiDP):
+        return claim.epsilon if alpha <= claim.alpha else None
+    rho = _rho(claim)
+    return min(alpha * rho, getattr(claim, "epsilon", alpha * rho)) if rho is not None else None
+
+
+def _above(number: Fraction) -> Fraction:
+    """Round up to a multiple of 2^−64, by one at least: whoever takes another order finds no larger δ."""
+    return Fraction(math.floor(number * 2**_EPSILON_BITS) + 1, 2**_EPSILON_BITS) if number else number
 
 
 def _number(name: str, value: object) -> Fraction:
@@ -171,22 +247,11 @@ def _number(name: str, value: object) -> Fraction:
     return number
 
 
+def _probability(name: str, value: object) -> Fraction:
+    if (number := _number(name, value)) > 1:
+        raise ValueError(f"{name} must be at most 1, not {value}")
+    return number
+
+
 NOTHING = ApproximateDP(Fraction(0))
 """The claim of what does not look at private data."""
-
-
-def together(*claims: Claim) -> Claim:
-    """Return what several releases promise together, each of which may depend on those before it.
-
-    Raises:
-        ValueError: no rule adds up two of them.
-    """
-    total: Claim = NOTHING
-    for claim in claims:
-        total = claim if total == NOTHING else total if claim == NOTHING else total.with_(claim)
-    return total
-
-
-def _incomparable(first: object, second: object) -> ValueError:
-    names = f"{type(first).__name__} and {type(second).__name__}"
-    return ValueError(f"no rule composes {names}; restate one of the parts, for example as ApproximateDP")

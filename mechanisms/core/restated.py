@@ -7,11 +7,11 @@ Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 2.13.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP, ProfileDP
-from mechanisms.core.gaussian_claims import delta, gaussian_dp, normal_delta
+from mechanisms.core.claims import NOTHING, ApproximateDP, Claim, GaussianDP, ProfileDP, together
+from mechanisms.core.compose import Both, Mapped
+from mechanisms.core.gaussian_claims import delta, gaussian_dp
 from mechanisms.core.laws import DiscreteGaussian, RoundedGaussian
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.records import Histogram
@@ -23,8 +23,9 @@ class Restated(Mechanism):
     """A mechanism that is run as it is, and promises something else that it keeps.
 
     For Gaussian noise on one number, whatever shift neighbours make, that is seen from its law (`gaussian_claims`): the
-    least δ of an ε, and the least μ. Otherwise the mechanism's claim has to imply the promise. Both are decided when
-    the term is made, from public parameters alone.
+    least δ of an ε, and the least μ. Parts of (ε, δ)-DP beside it take their ε and δ of the promise, or pure ones count
+    as zCDP. Otherwise the mechanism's claim has to imply the promise. All is decided when the term is made, from public
+    parameters alone.
 
     Args:
         mechanism: what is released.
@@ -38,7 +39,7 @@ class Restated(Mechanism):
     promised: Claim
 
     def __post_init__(self) -> None:
-        if not _keeps(self.mechanism, self.promised):
+        if not _keeps(losses_of(self.mechanism), self.promised):
             inner, promised = type(self.mechanism).__name__, type(self.promised).__name__
             raise ValueError(f"{inner} is not seen to keep the {promised} that is promised; promise less or add noise")
 
@@ -62,26 +63,45 @@ class Restated(Mechanism):
         return inner.each(answers, bits)
 
 
-def _keeps(mechanism: Mechanism, promised: Claim) -> bool:
-    """Whether a mechanism is seen to keep a promise."""
+Loss = Claim | tuple[DiscreteGaussian | RoundedGaussian, int]
+"""What a part loses: a claim, or that of a Gaussian law for a shift by so many steps."""
+
+
+def _keeps(losses: list[Loss], promised: Claim) -> bool:
+    """Whether losses together are seen to keep a promise."""
     if isinstance(promised, ProfileDP):
-        return all(_keeps(mechanism, point) for point in promised.points)
-    claim, shift = mechanism.claim, _shift(mechanism)
+        return all(_keeps(losses, point) for point in promised.points)
     if isinstance(promised, ApproximateDP):
-        if shift:
-            return delta(*shift, promised.epsilon) <= promised.delta
-        if isinstance(claim, GaussianDP) and claim.mu_squared:
-            variance = 1 / claim.mu_squared
-            return normal_delta(promised.epsilon, variance=variance, shift=Fraction(1)) <= promised.delta
-    if isinstance(promised, GaussianDP) and shift:
-        return gaussian_dp(*shift).within(promised)
-    return claim.within(promised)
+        taken = [loss for loss in losses if isinstance(loss, ApproximateDP)]
+        return any(_leaves(away, losses, promised) for away in (taken, [loss for loss in taken if loss.delta]))
+    if isinstance(promised, GaussianDP) and len(losses) == 1 and isinstance(losses[0], tuple):
+        return gaussian_dp(*losses[0]).within(promised)
+    return _together(losses).within(promised)
 
 
-def _shift(mechanism: Mechanism) -> tuple[DiscreteGaussian | RoundedGaussian, int] | None:
-    """Return a Gaussian law and by how many steps neighbours shift it, if they shift one number alone."""
+def _leaves(taken: list[ApproximateDP], losses: list[Loss], promised: ApproximateDP) -> bool:
+    """Whether some losses of (ε, δ)-DP leave enough of a promise for the others, as one claim or by a law's own δ."""
+    others = [loss for loss in losses if loss not in taken]
+    away = sum(taken, NOTHING)
+    epsilon, delta_left = promised.epsilon - away.epsilon, promised.delta - away.delta
+    if epsilon < 0 or delta_left < 0:
+        return False
+    if len(others) == 1 and isinstance(others[0], tuple):
+        return delta(*others[0], epsilon) <= delta_left
+    return _together(others).within(ApproximateDP(epsilon, delta_left))
+
+
+def _together(losses: list[Loss]) -> Claim:
+    return together(*(loss[0].loss(loss[1]) if isinstance(loss, tuple) else loss for loss in losses))
+
+
+def losses_of(mechanism: Mechanism) -> list[Loss]:
+    """Return what each part of a mechanism loses: the law and the shift of Gaussian noise on one number, or a claim."""
+    if isinstance(mechanism, Both):
+        return [loss for part in mechanism.parts for loss in losses_of(part)]
+    if isinstance(mechanism, Mapped):
+        return losses_of(mechanism.mechanism)
     if not isinstance(mechanism, Noisy) or not isinstance(mechanism.law, DiscreteGaussian | RoundedGaussian):
-        return None
-    if isinstance(mechanism.query, Histogram) and mechanism.query.stability > 1:
-        return None
-    return mechanism.law, mechanism.query.stability
+        return [mechanism.claim]
+    moves_two = isinstance(mechanism.query, Histogram) and mechanism.query.stability > 1
+    return [mechanism.claim if moves_two else (mechanism.law, mechanism.query.stability)]

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from mechanisms.core.gaussian_claims import delta, gaussian_dp, least_sigma, normal_delta
+from mechanisms.core.gaussian_claims import delta, gaussian_dp, least_sigma
+from mechanisms.core.half_lines import normal_delta
 from mechanisms.core.laws import DiscreteGaussian
 from mechanisms.core.numbers import Number, count, positive, rational
 

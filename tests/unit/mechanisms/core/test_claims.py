@@ -103,3 +103,50 @@ def test_a_number_of_a_claim_is_a_rational_of_at_least_0_or_refused(make: Any, w
 def test_a_claim_out_of_its_range_is_refused(make: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         make()
+
+
+@pytest.mark.parametrize(
+    ("claim", "delta", "expected"),
+    [
+        (PURE, 0, 0.5),
+        (LOOSE, 0.5, 1 / 3),
+        (ProfileDP((LOOSE, PURE)), 0.01, 1 / 3),
+        (ProfileDP((LOOSE, PURE)), 0.001, 0.5),
+        (ZeroConcentratedDP(Fraction(1)), 1, 0),
+        (ZeroConcentratedDP(Fraction(0)), 0, 0),
+        (GaussianDP(Fraction(1)), 0.12693673750664395, 1),  # Φ(−1/2) − e·Φ(−3/2)
+        (GaussianDP(Fraction(0)), 0, 0),
+        (RenyiDP(Fraction(2), HALF), 0.01, 0.5 + math.log(0.5) + math.log(50)),
+    ],
+)
+def test_a_claim_converts_to_epsilon_and_delta(claim: Any, delta: float, expected: float) -> None:
+    found = claim.to_approximate(delta)
+    assert (type(found.epsilon), found.delta) == (Fraction, Fraction(delta))
+    assert float(found.epsilon) == pytest.approx(expected, rel=1e-12, abs=1e-18)
+    assert claim.within(found)
+
+
+@pytest.mark.parametrize("rho", [1e-6, 0.01, 1, 50])
+@pytest.mark.parametrize("delta", [0.5, 1e-6, 1e-300])
+def test_zcdp_converts_at_the_best_order(rho: float, delta: float) -> None:
+    found = ZeroConcentratedDP(Fraction(rho)).to_approximate(delta)
+    orders = 1 + np.geomspace(1e-6, 1e9, 200_001)
+    epsilons = orders * rho + np.log1p(-1 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)
+    assert float(found.epsilon) == pytest.approx(max(epsilons.min(), 0), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("claim", "delta"),
+    [(LOOSE, 0), (RHO, 0), (MU, 0), (RenyiDP(Fraction(2), HALF), 0), (ProfileDP((LOOSE,)), 0.001), (RHO, 2), (RHO, -1)],
+)
+def test_what_a_claim_says_nothing_about_is_refused(claim: Any, delta: float) -> None:
+    with pytest.raises(ValueError, match="delta"):
+        claim.to_approximate(delta)
+
+
+def test_claims_add_up_by_plus() -> None:
+    assert ApproximateDP(Fraction(5, 6), Fraction(1, 100)) == PURE + LOOSE
+    with pytest.raises(TypeError):
+        PURE + 1  # type: ignore[operator]
+    with pytest.raises(ValueError, match=r"to_approximate"):
+        LOOSE + RHO

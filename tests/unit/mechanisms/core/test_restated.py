@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -12,9 +13,10 @@ import pytest
 
 from attacklab.model.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP
-from mechanisms.core.compose import Both
+from mechanisms.core.compose import Both, Mapped
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedGaussian
+from mechanisms.core.maps import Within
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.records import Answer, Histogram
 from mechanisms.core.restated import Restated
@@ -37,11 +39,11 @@ def normal_delta(epsilon: float, mu: float) -> Fraction:
         return Fraction(mpmath.nstr(tails[0] - mpmath.exp(epsilon) * tails[1], 30))
 
 
-def discrete_delta() -> Fraction:
-    """Σ max(P[N = k − 1] − e·P[N = k], 0) for σ = 1, by mpmath."""
+def discrete_delta(epsilon: float = 1) -> Fraction:
+    """Σ max(P[N = k − 1] − e^ε·P[N = k], 0) for σ = 1, by mpmath."""
     with mpmath.workdps(40):
         weights = [mpmath.exp(-mpmath.mpf(k * k) / 2) for k in range(-40, 41)]
-        excess = mpmath.fsum(max(near - mpmath.e * far, 0) for near, far in pairwise(weights))
+        excess = mpmath.fsum(max(near - mpmath.exp(epsilon) * far, 0) for near, far in pairwise(weights))
         return Fraction(mpmath.nstr(excess / mpmath.fsum(weights), 30))
 
 
@@ -78,7 +80,9 @@ LEAST: list[tuple[Mechanism, Claim]] = [
     (ROUNDED, RenyiDP(Fraction(32), Fraction(16))),
     (Both((Restated(ROUNDED, GaussianDP(ONE)),) * 4), ApproximateDP(ONE, normal_delta(1, 2))),
     (Both((DISCRETE, DISCRETE)), ApproximateDP(Fraction(3), zcdp_delta(1, 3))),
-    (Both((DISCRETE, LAPLACE)), ApproximateDP(ONE, zcdp_delta(0.625, 1))),
+    (Both((DISCRETE, LAPLACE)), ApproximateDP(ONE, discrete_delta(0.5))),
+    (Both((LAPLACE, Mapped(DISCRETE, Within(Fraction(0), ONE)))), ApproximateDP(ONE, discrete_delta(0.5))),
+    (Both((DISCRETE, *[LAPLACE] * 3)), ApproximateDP(Fraction(2), zcdp_delta(0.875, 2))),
     (Restated(DISCRETE, RenyiDP(Fraction(4), Fraction(2))), ApproximateDP(Fraction(3), renyi_delta(4, 2, 3))),
     (LAPLACE, ApproximateDP(Fraction(1, 2))),
     (LAPLACE, ZeroConcentratedDP(Fraction(1, 8))),
@@ -94,6 +98,27 @@ def test_the_least_claim_is_kept_and_one_that_is_just_too_strong_refused(mechani
     assert term.relation == mechanism.relation
     with pytest.raises(ValueError, match="is not seen to keep"):
         Restated(mechanism, _times(claim, 1 - HAIR))
+
+
+@pytest.mark.parametrize(("laplaces", "epsilon", "much"), [(1, 1.0, 2.1), (1, 0.6, 2.0), (3, 2.0, 3.0), (2, 1.5, 2.7)])
+def test_the_delta_of_gaussian_noise_beside_pure_parts_is_that_of_all_outputs_and_not_much_more(
+    laplaces: int, epsilon: float, much: float
+) -> None:
+    """By adding up max(P − e^ε·Q, 0) over the outputs of noise of σ = 1 and of scale 2, up to 40 steps from 0."""
+    steps = np.arange(-40, 41)
+    gaussian, laplace = np.exp(-(steps**2) / 2), np.exp(-abs(steps) / 2)
+    outputs = [np.array([noise[:-1], noise[1:]]) / noise.sum() for noise in (gaussian, *[laplace] * laplaces)]
+    if laplaces > 1:  # what two of them tell is how many of them were above 0
+        told = np.array([outputs[1][:, :40].sum(axis=1), outputs[1][:, 40:].sum(axis=1)]).T
+        outputs[1:] = [told] * laplaces
+    joint = outputs[0]
+    for part in outputs[1:]:
+        joint = (joint[:, :, np.newaxis] * part[:, np.newaxis]).reshape(2, -1)
+    truth = Fraction(np.maximum(joint[0] - math.exp(epsilon) * joint[1], 0).sum())
+    term = Both((DISCRETE, *[LAPLACE] * laplaces))
+    with pytest.raises(ValueError, match="is not seen to keep"):
+        Restated(term, ApproximateDP(Fraction(epsilon), truth * (1 - HAIR)))
+    Restated(term, ApproximateDP(Fraction(epsilon), truth * Fraction(much)))
 
 
 def _times(claim: Any, factor: Fraction) -> Any:

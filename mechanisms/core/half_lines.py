@@ -1,0 +1,58 @@
+"""δ(ε) of normal and of discrete Gaussian noise, bounded from above.
+
+Noise with a symmetric log-concave law g tells a shift of m > 0 most by the event g(x − m) ≥ e^ε·g(x), a half
+line, as the ratio grows with x (Neyman and Pearson); and for a fixed half line the largest shift d is the worst. For
+both Gaussians the half line begins at εσ²/d + d/2, so that
+
+    δ(ε) = P[X > εσ²/d − d/2] − e^ε·P[X > εσ²/d + d/2],
+
+X normal or discrete Gaussian (an integer with equal ratio adds nothing). Noise that is rounded has a δ(ε) of at most
+the normal one's, whose mechanism it postprocesses.
+
+Sources: Balle and Wang 2018, theorem 8; Canonne, Kamath and Steinke 2020, theorem 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from gmpy2 import mpfr, mpq
+
+from mechanisms.core.gaussian_tails import Enclosure, exponential, normal_tail
+from mechanisms.core.numbers import rational
+from mechanisms.core.rounding import fraction, rounding
+
+_PRECISIONS = (96, 192, 384, 768)
+_TIGHT = 60
+_LEAST_EXPONENT = -1100  # of a δ, which as a rational has that many digits
+
+Exceeding = Callable[[mpq, int], Enclosure]
+
+
+def normal_delta(epsilon: Fraction, *, variance: Fraction, shift: Fraction) -> Fraction:
+    """Bound δ(ε) of normal noise for a shift of any length of at least 0, by a part in 2^60 or 2^−1100 too much."""
+    return delta_beyond(lambda x, bits: normal_tail(x, mpq(variance), bits), epsilon, variance, shift)
+
+
+def delta_beyond(exceeding: Exceeding, epsilon: Fraction, variance: Fraction, shift: Fraction) -> Fraction:
+    """Bound δ(ε) by `exceeding(x, precision)`, an enclosure of P[X > x].
+
+    Raises:
+        ValueError: `epsilon` or `shift` is below 0.
+    """
+    exact = mpq(rational("epsilon", epsilon))
+    if exact < 0 or shift < 0:
+        raise ValueError(f"epsilon and the shift must be at least 0, not {epsilon} and {shift}")
+    if not shift:
+        return Fraction(0)
+    centre, half = exact * mpq(variance) / mpq(shift), mpq(shift) / 2
+    for precision in _PRECISIONS:
+        near, far = exceeding(centre - half, precision), exceeding(centre + half, precision)
+        growth = exponential(exact, precision)
+        down, up = rounding(precision)
+        lower = down.sub(near.lower, up.mul(growth.upper, far.upper))
+        upper = up.sub(near.upper, down.mul(growth.lower, far.lower))
+        if up.sub(upper, lower) <= down.div_2exp(upper, _TIGHT):
+            break
+    return min(fraction(max(upper, mpfr(2) ** _LEAST_EXPONENT)), Fraction(1))
